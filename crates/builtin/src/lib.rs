@@ -1,0 +1,35 @@
+//! Servers that run inside the program, written with rmcp's macros.
+//!
+//! Each is an MCP server like any other: it gets one end of a pipe, or the
+//! process's own stdin and stdout, and knows nothing of the gateway around it.
+
+mod memory;
+mod serve;
+pub mod system;
+
+pub use serve::{BuiltinError, in_process, on_stdio};
+pub use system::{ServerReport, System};
+
+/// The built-in servers there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Builtin {
+    /// How this machine and the gateway are doing.
+    System,
+}
+
+impl Builtin {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::System];
+
+    /// The built-in server of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|builtin| builtin.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! One configured server, as its file has it: nothing is expanded yet.
+
+use crate::fault::{Fault, Source};
+use serde_json::{Map, Value};
+use std::fmt;
+use switchboard_wire::Era;
+
+/// One server, as it is written somewhere.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The name it has in its file.
+    pub name: String,
+    /// Where in the order of precedence it stands.
+    pub scope: Scope,
+    /// The file, or which `--mcp-config` text.
+    pub source: Source,
+    /// The line on which it begins, counted from 1.
+    pub line: usize,
+    /// How the server is reached.
+    pub transport: Transport,
+    /// The program to start (stdio).
+    pub command: Option<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its own variables, in the order they are written.
+    pub env: Vec<(String, String)>,
+    /// Where to start it.
+    pub cwd: Option<String>,
+    /// Where it listens (all but stdio and builtin).
+    pub url: Option<String>,
+    /// Headers of every request to it.
+    pub headers: Vec<(String, String)>,
+    /// Which built-in server it is; its own name where nothing is said.
+    pub builtin: Option<String>,
+    /// How long a tool call may take, in milliseconds.
+    pub timeout: Option<u64>,
+    /// Who shares a copy of it.
+    pub isolation: Isolation,
+    /// Holds the server to one era.
+    pub era: Option<Era>,
+    /// Which of its tools exist for us.
+    pub tools: ToolLists,
+    /// Switched off where it is written.
+    pub disabled: bool,
+    /// Keys that mean nothing to us (yet), as they are written.
+    pub unknown: Map<String, Value>,
+    /// What is wrong with it. An entry with faults is shown and never started.
+    pub faults: Vec<Fault>,
+}
+
+/// Where an entry comes from. Later ones win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// `.mcp.json`, inside a repository: needs approval.
+    Project,
+    /// `--mcp-config`: what the user typed.
+    Dynamic,
+}
+
+impl Scope {
+    /// The word that `list --json` uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Dynamic => "dynamic",
+        }
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// A child process.
+    #[default]
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, as before 2025-03-26.
+    Sse,
+    /// WebSocket.
+    Ws,
+    /// A server inside this program.
+    Builtin,
+}
+
+impl Transport {
+    /// Every spelling of `type` that is understood, for messages.
+    pub const SPELLINGS: &str =
+        "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, builtin";
+
+    /// The transport that a `type` names.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "stdio" => Some(Self::Stdio),
+            "http" | "streamable-http" | "streamableHttp" | "streamable_http" => Some(Self::Http),
+            "sse" | "sse-ide" => Some(Self::Sse),
+            "ws" | "ws-ide" => Some(Self::Ws),
+            "builtin" => Some(Self::Builtin),
+            _ => None,
+        }
+    }
+
+    /// The word that `list --json` uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+            Self::Ws => "ws",
+            Self::Builtin => "builtin",
+        }
+    }
+
+    /// Whether the server is somewhere else, so that many can be met at once.
+    pub const fn is_remote(self) -> bool {
+        matches!(self, Self::Http | Self::Sse | Self::Ws)
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who shares one copy of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// All clients of one principal.
+    #[default]
+    Shared,
+    /// Nobody: each client has its own.
+    Session,
+}
+
+/// `tools: {allow, deny}`: the server's own names, `*` as a wildcard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolLists {
+    /// If there is a list, only these.
+    pub allow: Option<Vec<String>>,
+    /// Never these.
+    pub deny: Vec<String>,
+}
+
+impl Entry {
+    /// An entry of which nothing but its place is known.
+    pub fn at(name: impl Into<String>, scope: Scope, source: Source, line: usize) -> Self {
+        Self {
+            name: name.into(),
+            scope,
+            source,
+            line,
+            transport: Transport::default(),
+            command: None,
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: None,
+            url: None,
+            headers: Vec::new(),
+            builtin: None,
+            timeout: None,
+            isolation: Isolation::default(),
+            era: None,
+            tools: ToolLists::default(),
+            disabled: false,
+            unknown: Map::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// The built-in server that it means.
+    pub fn builtin_name(&self) -> &str {
+        self.builtin.as_deref().unwrap_or(&self.name)
+    }
+
+    /// File and line, as an editor takes them.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.source, self.line)
+    }
+
+    /// A fault in one of its fields.
+    pub fn fault(&self, field: &str, problem: impl Into<String>) -> Fault {
+        Fault {
+            source: self.source.clone(),
+            line: self.line,
+            column: None,
+            server: Some(self.name.clone()),
+            field: Some(field.to_owned()),
+            problem: problem.into(),
+            hint: None,
+        }
+    }
+}

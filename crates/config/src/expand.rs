@@ -1,0 +1,103 @@
+//! `${VAR}` and `${VAR:-default}` in every string of an entry.
+//!
+//! One pass: what a variable holds is put in as it is and never looked at
+//! again, so that a value cannot pull in other variables. A variable that is
+//! set to nothing gives nothing, not the default. `$VAR` and `${VAR-x}` mean
+//! nothing special.
+
+use crate::{entry::Entry, fault::Fault};
+
+/// Where variables come from.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The entry with its variables filled in, or everything that is missing.
+pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
+    let mut out = entry.clone();
+    let mut faults = Vec::new();
+    let mut fill = |field: &str, text: &mut String| {
+        match substitute(text, lookup) {
+            Ok(filled) => *text = filled,
+            Err(missing) => faults.extend(missing.iter().map(|name| {
+                let mut fault =
+                    entry.fault(field, format!("the environment variable {name} is not set"));
+                fault.hint = Some(format!("set it, or give a default: ${{{name}:-…}}"));
+                fault
+            })),
+        }
+        // Neither a path nor an argument nor a header can hold it.
+        if text.contains('\0') {
+            faults.push(entry.fault(field, "contains a NUL character"));
+        }
+    };
+    for (field, text) in [
+        ("command", &mut out.command),
+        ("cwd", &mut out.cwd),
+        ("url", &mut out.url),
+    ] {
+        if let Some(text) = text {
+            fill(field, text);
+        }
+    }
+    for (i, text) in out.args.iter_mut().enumerate() {
+        fill(&format!("args[{i}]"), text);
+    }
+    for (table, pairs) in [("env", &mut out.env), ("headers", &mut out.headers)] {
+        for (name, text) in pairs {
+            fill(&format!("{table}.{name}"), text);
+        }
+    }
+    if faults.is_empty() {
+        Ok(out)
+    } else {
+        Err(faults)
+    }
+}
+
+/// The text with its variables filled in, or the names of those that are missing.
+pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<String, Vec<String>> {
+    let mut out = String::with_capacity(text.len());
+    let mut missing = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        out.push_str(&rest[..at]);
+        let Some((reference, after)) = reference(&rest[at..]) else {
+            out.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        };
+        match (lookup(reference.name), reference.default) {
+            (Some(value), _) => out.push_str(&value),
+            (None, Some(default)) => out.push_str(default),
+            (None, None) => missing.push(reference.name.to_owned()),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    if missing.is_empty() {
+        Ok(out)
+    } else {
+        Err(missing)
+    }
+}
+
+struct Reference<'a> {
+    name: &'a str,
+    default: Option<&'a str>,
+}
+
+/// Reads a reference at the start of `text`, and what follows it.
+fn reference(text: &str) -> Option<(Reference<'_>, &str)> {
+    let (inside, after) = text.strip_prefix("${")?.split_once('}')?;
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    let mut bytes = name.bytes();
+    let first = bytes.next()?;
+    let is_name = (first.is_ascii_alphabetic() || first == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some((Reference { name, default }, after))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+use super::*;
+
+fn source() -> Source {
+    Source::File("/p/.mcp.json".into())
+}
+
+fn entries(text: &str) -> Vec<Entry> {
+    read(text, &source(), Scope::Dynamic).unwrap()
+}
+
+/// The faults of the only entry.
+fn faults(entry: &str) -> Vec<String> {
+    let entries = entries(&format!("{{\"mcpServers\": {{\"a\": {entry}}}}}"));
+    entries[0].faults.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_field_is_read() {
+    let entry = &entries(
+        r#"{
+        // comments and trailing commas are fine
+        "mcpServers": {
+            "a": {
+                "type": "stdio", "command": "npx", "args": ["-y", "p"], "env": {"K": "${K:-d}"}, "cwd": "/w",
+                "timeout": 600000, "isolation": "session", "era": "legacy", "disabled": true,
+                "tools": {"allow": ["x*"], "deny": ["y"]}, "oauth": {"clientId": "c"}, /* kept */ "odd": [1, 2.5],
+            },
+        },
+    }"#,
+    )[0];
+    assert!(entry.faults.is_empty(), "{:?}", entry.faults);
+    assert_eq!((entry.name.as_str(), entry.line), ("a", 4));
+    assert_eq!(entry.transport, Transport::Stdio);
+    assert_eq!(entry.command.as_deref(), Some("npx"));
+    assert_eq!(entry.args, ["-y", "p"]);
+    assert_eq!(entry.env, [("K".to_owned(), "${K:-d}".to_owned())]);
+    assert_eq!(entry.cwd.as_deref(), Some("/w"));
+    assert_eq!(entry.timeout, Some(600_000));
+    assert_eq!(entry.isolation, Isolation::Session);
+    assert_eq!(entry.era, Some(Era::Legacy));
+    assert_eq!(entry.tools.allow.as_deref(), Some(&["x*".to_owned()][..]));
+    assert_eq!(entry.tools.deny, ["y"]);
+    assert!(entry.disabled);
+    assert_eq!(
+        serde_json::to_string(&entry.unknown).unwrap(),
+        r#"{"oauth":{"clientId":"c"},"odd":[1,2.5]}"#
+    );
+}
+
+#[test]
+fn transports_under_all_their_names() {
+    for (entry, expected) in [
+        (r#"{"command":"x"}"#, Transport::Stdio),
+        (r#"{"url":"https://x/mcp"}"#, Transport::Http),
+        (r#"{"url":"wss://x/mcp"}"#, Transport::Ws),
+        (r#"{"type":"http","url":"u"}"#, Transport::Http),
+        (r#"{"type":"streamable-http","url":"u"}"#, Transport::Http),
+        (r#"{"type":"streamableHttp","url":"u"}"#, Transport::Http),
+        (r#"{"type":"streamable_http","url":"u"}"#, Transport::Http),
+        (r#"{"transport":"sse","url":"u"}"#, Transport::Sse),
+        (r#"{"type":"ws","url":"u"}"#, Transport::Ws),
+        (r#"{"type":"builtin"}"#, Transport::Builtin),
+        (r#"{"builtin":"system"}"#, Transport::Builtin),
+        (r#"{"type":null,"command":"x"}"#, Transport::Stdio),
+    ] {
+        let entry = &entries(&format!("{{\"mcpServers\": {{\"a\": {entry}}}}}"))[0];
+        assert_eq!(
+            (entry.transport, entry.faults.len()),
+            (expected, 0),
+            "{entry:?}"
+        );
+    }
+}
+
+#[test]
+fn faults_say_where_what_and_what_would_be_right() {
+    for (entry, expected) in [
+        (
+            r#"{"command": 7}"#,
+            r#"/p/.mcp.json:1:34: server "a": `command`: must be a string, found a number; put it in double quotes"#,
+        ),
+        (
+            r#"{"command": ["npx", "-y"]}"#,
+            r#"/p/.mcp.json:1:34: server "a": `command`: must be a string, found a list; write the program as "command" and the rest as "args": ["…"]"#,
+        ),
+        (
+            r#"{"command": "x", "args": "-y"}"#,
+            r#"/p/.mcp.json:1:47: server "a": `args`: must be a list of strings, found a string; write ["…", "…"]"#,
+        ),
+        (
+            r#"{"command": "x", "args": ["é", 3]}"#,
+            r#"/p/.mcp.json:1:53: server "a": `args[1]`: must be a string, found a number; put it in double quotes"#,
+        ),
+        (
+            r#"{"command": "x", "env": {"PORT": 3000}}"#,
+            r#"/p/.mcp.json:1:55: server "a": `env.PORT`: must be a string, found a number; put it in double quotes"#,
+        ),
+        (
+            r#"{"type": "tcp", "url": "u"}"#,
+            r#"/p/.mcp.json:1:31: server "a": `type`: "tcp" is no known transport; known are stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, builtin"#,
+        ),
+        (
+            r#"{"type": "stdio", "url": "u"}"#,
+            r#"/p/.mcp.json:1:22: server "a": `command`: is missing; a stdio server needs the program to start"#,
+        ),
+        (
+            r#"{"type": "http"}"#,
+            r#"/p/.mcp.json:1:22: server "a": `url`: is missing; a server of type http needs its address"#,
+        ),
+        (
+            r#"{"httpUrl": "u"}"#,
+            r#"/p/.mcp.json:1:22: server "a": has neither `command` nor `url`; `httpUrl` is called `url` here"#,
+        ),
+        (
+            r#"{"command": "x", "url": "u"}"#,
+            r#"/p/.mcp.json:1:22: server "a": has both `command` and `url`; remove one of them, or say "type": "stdio" or "type": "http""#,
+        ),
+        (
+            r#"{"command": "x", "era": "new"}"#,
+            r#"/p/.mcp.json:1:46: server "a": `era`: "new" is not possible; write "legacy" or "modern""#,
+        ),
+        (
+            r#"{"command": "x", "command": "y"}"#,
+            r#"/p/.mcp.json:1:39: server "a": `command`: is written twice; keep one of the two"#,
+        ),
+        (
+            r#"{"command": "x", "timeout": "1"}"#,
+            r#"/p/.mcp.json:1:50: server "a": `timeout`: must be a whole number of milliseconds above 0, found a string; write 60000 for a minute"#,
+        ),
+        (
+            r#""x""#,
+            r#"/p/.mcp.json:1:22: server "a": expected an object, found a string; write {"command": "…"} or {"url": "…"}"#,
+        ),
+    ] {
+        assert_eq!(faults(entry), [expected]);
+    }
+}
+
+#[test]
+fn all_faults_at_once_and_good_entries_stay() {
+    let entries = entries(
+        r#"{"mcpServers": {
+            "bad": {"command": 1, "args": 2, "env": 3},
+            "good": {"command": "x"},
+            "worse": []
+        }}"#,
+    );
+    let counts: Vec<(&str, usize)> = entries
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.faults.len()))
+        .collect();
+    assert_eq!(counts, [("bad", 3), ("good", 0), ("worse", 1)]);
+}
+
+#[test]
+fn a_text_that_is_no_configuration() {
+    for (text, expected) in [
+        (
+            "",
+            r#"/p/.mcp.json:1:1: the file is empty; write {"mcpServers": {"name": {"command": "…"}}}"#,
+        ),
+        (
+            "{\n  \"mcpServers\": {\n    \"a\": {\"command\" \"x\"}\n}}",
+            "/p/.mcp.json:3:21: not JSON: Expected colon after the string or word in object property",
+        ),
+        (
+            "[]",
+            r#"/p/.mcp.json:1:1: expected an object, found a list; write {"mcpServers": {"name": {"command": "…"}}}"#,
+        ),
+        (
+            r#"{"servers": {}}"#,
+            r#"/p/.mcp.json:1:1: "mcpServers" is missing; this looks like a VS Code file; the key is called "mcpServers" here"#,
+        ),
+        (
+            r#"{"mcpServers": []}"#,
+            r#"/p/.mcp.json:1:16: "mcpServers" must be an object, found a list; write {"mcpServers": {"name": {"command": "…"}}}"#,
+        ),
+    ] {
+        assert_eq!(
+            read(text, &source(), Scope::Project)
+                .unwrap_err()
+                .to_string(),
+            expected
+        );
+    }
+    let deep = "[".repeat(100_000);
+    assert!(
+        read(&deep, &source(), Scope::Project)
+            .unwrap_err()
+            .problem
+            .contains("nesting")
+    );
+    assert!(read("{}", &source(), Scope::Project).unwrap().is_empty());
+    assert!(
+        read("\u{feff}{\"mcpServers\":{}}", &source(), Scope::Project)
+            .unwrap()
+            .is_empty()
+    );
+}

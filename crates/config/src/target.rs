@@ -1,0 +1,136 @@
+//! What an entry points at, as a person reads it: unexpanded, on one line, and
+//! without what is plainly a secret.
+
+use crate::entry::{Entry, Transport};
+
+impl Entry {
+    /// The command line or the address.
+    pub fn target(&self) -> String {
+        match self.transport {
+            Transport::Stdio => self.command_line(),
+            Transport::Builtin => format!("builtin {}", self.builtin_name()),
+            Transport::Http | Transport::Sse | Transport::Ws => {
+                self.url.as_deref().map(redact_url).unwrap_or_default()
+            }
+        }
+    }
+
+    fn command_line(&self) -> String {
+        let mut words = vec![quoted(self.command.as_deref().unwrap_or_default())];
+        let mut hide_next = false;
+        for arg in &self.args {
+            let word = match arg.split_once('=') {
+                _ if hide_next && !arg.starts_with('-') => HIDDEN.to_owned(),
+                Some((flag, value)) if flag.starts_with('-') && is_secret(flag, value) => {
+                    format!("{flag}={HIDDEN}")
+                }
+                _ if arg.contains("://") => quoted(&redact_url(arg)),
+                _ => quoted(arg),
+            };
+            hide_next = arg.starts_with('-') && !arg.contains('=') && is_secret(arg, "");
+            words.push(word);
+        }
+        words.join(" ")
+    }
+}
+
+const HIDDEN: &str = "[redacted]";
+
+/// Hides user information and the values of parameters that are named like secrets.
+pub fn redact_url(url: &str) -> String {
+    let (base, query) = match url.split_once('?') {
+        Some((base, query)) => (base, Some(query)),
+        None => (url, None),
+    };
+    let base = match base.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            match authority.rsplit_once('@') {
+                Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{path}"),
+                None => base.to_owned(),
+            }
+        }
+        None => base.to_owned(),
+    };
+    let Some(query) = query else { return base };
+    let pairs: Vec<String> = query
+        .split('&')
+        .map(|pair| match pair.split_once('=') {
+            Some((name, value)) if is_secret(name, value) => format!("{name}={HIDDEN}"),
+            _ => pair.to_owned(),
+        })
+        .collect();
+    format!("{base}?{}", pairs.join("&"))
+}
+
+/// Whether a value of this name is a secret. A reference to a variable is none.
+fn is_secret(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "apikey",
+        "api-key",
+        "api_key",
+        "auth",
+        "signature",
+    ];
+    !value.starts_with("${")
+        && (words.iter().any(|word| name.contains(word)) || name.ends_with("key"))
+}
+
+/// A word as a shell would take it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,${}~".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{entry::Scope, fault::Source};
+
+    #[test]
+    fn command_lines_read_like_a_shell_and_hide_secrets() {
+        let mut entry = Entry::at("x", Scope::Dynamic, Source::Ours, 1);
+        entry.command = Some("npx".into());
+        entry.args = [
+            "-y",
+            "a b",
+            "--token",
+            "s3cret",
+            "--api-key=s3cret",
+            "--token=${T}",
+            "--dir",
+            "/x",
+        ]
+        .map(String::from)
+        .to_vec();
+        assert_eq!(
+            entry.target(),
+            "npx -y 'a b' --token [redacted] --api-key=[redacted] --token=${T} --dir /x"
+        );
+    }
+
+    #[test]
+    fn addresses_hide_secrets() {
+        for (url, shown) in [
+            ("https://x/mcp", "https://x/mcp"),
+            ("https://u:p@x/mcp?a=1", "https://[redacted]@x/mcp?a=1"),
+            (
+                "https://x/mcp?key=abc&b=2",
+                "https://x/mcp?key=[redacted]&b=2",
+            ),
+            ("https://x/mcp?key=${K}", "https://x/mcp?key=${K}"),
+            ("${BASE}/mcp", "${BASE}/mcp"),
+        ] {
+            assert_eq!(redact_url(url), shown);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Event streams of legacy sessions: numbered, kept for a while, and resumed
+//! by whoever shows the number of the last event it has seen.
+
+use crate::{
+    limits,
+    session::{Outlet, Weight},
+};
+use bytes::Bytes;
+use futures_util::{Stream, task::AtomicWaker};
+use parking_lot::Mutex;
+use std::{
+    collections::VecDeque,
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Instant,
+};
+use switchboard_transport::http::sse::encode_event;
+use switchboard_wire::Payload;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+/// The events of one stream, and who reads them.
+pub(super) struct EventLog {
+    number: u64,
+    state: Mutex<State>,
+    waker: AtomicWaker,
+}
+
+#[derive(Default)]
+struct State {
+    events: VecDeque<Event>,
+    /// The number of the next event.
+    next: u64,
+    /// Events below this have been handed to a reader.
+    sent: u64,
+    bytes: usize,
+    /// Counts readers; only the newest one is served.
+    readers: u64,
+    finished: Option<Instant>,
+}
+
+struct Event {
+    number: u64,
+    payload: Payload,
+    weight: Weight,
+}
+
+impl EventLog {
+    pub(super) fn new(number: u64) -> Arc<Self> {
+        let state = State { next: 1, ..State::default() };
+        Arc::new(Self { number, state: Mutex::new(state), waker: AtomicWaker::new() })
+    }
+
+    /// Its number within the session.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Ends the stream once everything in it has been read.
+    pub(super) fn finish(&self) {
+        self.state.lock().finished.get_or_insert_with(Instant::now);
+        self.waker.wake();
+    }
+
+    /// Since when nothing more comes.
+    pub(super) fn finished(&self) -> Option<Instant> {
+        self.state.lock().finished
+    }
+
+    /// Waits for the first event.
+    pub(super) async fn begun(&self) {
+        std::future::poll_fn(|context| {
+            self.waker.register(context.waker());
+            if self.state.lock().events.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+    }
+
+    /// A reader of everything after `last`; whoever read before is sent away.
+    /// `prime` begins with an event that only has a number.
+    pub(super) fn read(self: &Arc<Self>, last: Option<u64>, prime: bool) -> Reader {
+        let reader = {
+            let mut state = self.state.lock();
+            state.readers += 1;
+            state.readers
+        };
+        self.waker.wake();
+        let mut alive = interval(limits::KEEP_ALIVE);
+        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        alive.reset();
+        Reader { log: self.clone(), reader, after: last.unwrap_or(0), prime, alive }
+    }
+}
+
+impl Outlet for EventLog {
+    fn send(&self, payload: Payload, weight: Weight) {
+        let mut state = self.state.lock();
+        if state.finished.is_some() {
+            return;
+        }
+        state.make_room(payload.len());
+        let full = state.events.len() >= limits::STREAM_EVENTS
+            || state.bytes + payload.len() > limits::STREAM_BYTES;
+        if full && weight == Weight::Notice {
+            return;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.bytes += payload.len();
+        state.events.push_back(Event { number, payload, weight });
+        drop(state);
+        self.waker.wake();
+    }
+}
+
+impl State {
+    /// Forgets what has been sent already, oldest first, then notices that have not.
+    fn make_room(&mut self, needed: usize) {
+        let over = |state: &Self| {
+            state.events.len() >= limits::STREAM_EVENTS || state.bytes + needed > limits::STREAM_BYTES
+        };
+        while over(self) && self.events.front().is_some_and(|event| event.number < self.sent) {
+            self.forget(0);
+        }
+        while over(self)
+            && let Some(at) = self.events.iter().position(|event| event.weight == Weight::Notice)
+        {
+            self.forget(at);
+        }
+    }
+
+    fn forget(&mut self, at: usize) {
+        if let Some(event) = self.events.remove(at) {
+            self.bytes -= event.payload.len();
+        }
+    }
+}
+
+/// The body of one response that reads a log.
+pub(super) struct Reader {
+    log: Arc<EventLog>,
+    reader: u64,
+    after: u64,
+    prime: bool,
+    alive: Interval,
+}
+
+impl Stream for Reader {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let this = &mut *self;
+        let stream = this.log.number;
+        if std::mem::take(&mut this.prime) {
+            let text = format!("id: {stream}_{}\nretry: {}\ndata: \n\n", this.after, limits::RETRY_MS);
+            return Poll::Ready(Some(Ok(Bytes::from(text))));
+        }
+        this.log.waker.register(context.waker());
+        {
+            let mut state = this.log.state.lock();
+            if state.readers != this.reader {
+                return Poll::Ready(None);
+            }
+            let after = this.after;
+            if let Some(event) = state.events.iter().find(|event| event.number > after) {
+                let (number, payload) = (event.number, event.payload.clone());
+                state.sent = state.sent.max(number + 1);
+                this.after = number;
+                this.alive.reset();
+                let id = format!("{stream}_{number}");
+                return Poll::Ready(Some(Ok(encode_event(Some(&id), None, payload).into_bytes())));
+            }
+            if state.finished.is_some() {
+                return Poll::Ready(None);
+            }
+        }
+        match this.alive.poll_tick(context) {
+            Poll::Ready(_) => Poll::Ready(Some(Ok(Bytes::from_static(b": alive\n\n")))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// Reads an event id of ours: which stream, and how far.
+pub(super) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
+    let (stream, number) = text.split_once('_')?;
+    Some((stream.parse().ok()?, number.parse().ok()?))
+}

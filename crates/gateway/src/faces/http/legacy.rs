@@ -1,0 +1,258 @@
+//! The handshake era over HTTP: sessions, POST with JSON or events, GET for
+//! what the servers say by themselves, DELETE.
+
+use super::{
+    Face,
+    body::Body,
+    events::{EventLog, parse_event_id},
+    read::{Post, id_of},
+    reply,
+    sessions::Held,
+    spool,
+};
+use crate::{
+    limits,
+    session::{Outlet, Weight, legacy::Session},
+};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use std::{pin::Pin, sync::Arc};
+use switchboard_host::Scope;
+use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, ParseError, Payload, Revision, code};
+
+const SESSION: &str = "mcp-session-id";
+
+type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
+
+/// One message of a legacy client.
+pub(super) async fn post(post: Post, message: Message) -> Response<Body> {
+    if message.method() == Method::Initialize && message.kind() == Kind::Request {
+        return initialize(post, message).await;
+    }
+    let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
+        Ok(held) => held,
+        Err(refusal) => return refusal.response(message.id().as_ref()),
+    };
+    match message.kind() {
+        Kind::Request => {
+            let log = held.log();
+            let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+            let running: Running = Box::pin(async move { session.request(message, outlet).await });
+            answer(&post, &held, log, running).await
+        }
+        Kind::Notification => {
+            held.session.notification(&message);
+            reply::accepted()
+        }
+        Kind::Response | Kind::Error => {
+            held.session.response(message);
+            reply::accepted()
+        }
+    }
+}
+
+/// Several messages at once, where the session's revision has that.
+pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -> Response<Body> {
+    let refuse = |text: &str| {
+        reply::error(StatusCode::BAD_REQUEST, &ErrorObject::new(code::INVALID_REQUEST, text), None)
+    };
+    let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
+        Ok(held) => held,
+        Err(Refusal::NoSession) => return refuse("batches are not part of this protocol revision"),
+        Err(refusal) => return refusal.response(None),
+    };
+    if !held.session.client().revision.has_batches() {
+        return refuse("batches are not part of this protocol revision");
+    }
+    if !batch.iter().any(|item| item.as_ref().map_or(true, |message| message.kind() == Kind::Request)) {
+        held.session.batch(batch, held.general.clone()).await;
+        return reply::accepted();
+    }
+    let log = held.log();
+    let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+    let running: Running = Box::pin(async move { session.batch(batch, outlet).await });
+    answer(&post, &held, log, running).await
+}
+
+/// Plain JSON if the answer comes at once and alone, events otherwise.
+async fn answer(post: &Post, held: &Arc<Held>, log: Arc<EventLog>, running: Running) -> Response<Body> {
+    let budget = post.face.gateway.host().budget();
+    let mut running = KeepsRunning { face: post.face.clone(), future: Some(running) };
+    if !accepts(&post.headers, "text/event-stream") {
+        let payload = running.get().await.unwrap_or_default();
+        running.done();
+        return reply::json(StatusCode::OK, spool::body(payload, budget).await);
+    }
+    tokio::select! {
+        biased;
+        payload = running.get() => {
+            running.done();
+            return match payload {
+                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, budget).await),
+                // Given up by the client: nothing is owed, so the stream ends without a word.
+                None => { log.finish(); events(&log, None, false) }
+            };
+        }
+        () = log.begun() => {}
+        () = tokio::time::sleep(limits::PLAIN_ANSWER) => {}
+    }
+    held.keep(&log);
+    if let Some(future) = running.take() {
+        let log = log.clone();
+        post.face.tasks.spawn(async move {
+            if let Some(payload) = future.await {
+                log.send(payload, Weight::Reply);
+            }
+            log.finish();
+        });
+    }
+    events(&log, None, held.session.client().revision.has_priming_events())
+}
+
+/// A client that goes away has not given its request up: it may come back for the answer.
+struct KeepsRunning {
+    face: Arc<Face>,
+    future: Option<Running>,
+}
+
+impl KeepsRunning {
+    async fn get(&mut self) -> Option<Payload> {
+        match &mut self.future {
+            Some(future) => future.await,
+            None => None,
+        }
+    }
+
+    fn done(&mut self) {
+        self.future = None;
+    }
+
+    fn take(&mut self) -> Option<Running> {
+        self.future.take()
+    }
+}
+
+impl Drop for KeepsRunning {
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            self.face.tasks.spawn(future);
+        }
+    }
+}
+
+async fn initialize(post: Post, message: Message) -> Response<Body> {
+    let general = EventLog::new(0);
+    let opened = Session::open(
+        post.face.gateway.clone(),
+        post.scope.clone(),
+        post.principal.clone(),
+        &message,
+        general.clone(),
+        false,
+    );
+    match opened.await {
+        Ok((session, payload)) => {
+            let held = Held::new(session.clone(), general, post.principal.clone(), path_of(&post.scope));
+            let id = post.face.sessions.add(held);
+            let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
+                session.close();
+                return reply::busy();
+            };
+            let mut response = reply::json(StatusCode::OK, payload);
+            response.headers_mut().insert(SESSION, id);
+            response
+        }
+        Err(fault) => reply::error(StatusCode::OK, &fault.to_error(), Some(&id_of(&message))),
+    }
+}
+
+/// The stream for what belongs to no request, or one that is to be resumed.
+pub(super) async fn get(
+    face: Arc<Face>,
+    scope: Scope,
+    principal: Arc<str>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let headers = request.headers();
+    if !headers.contains_key(SESSION) {
+        return reply::method_not_allowed();
+    }
+    if !accepts(headers, "text/event-stream") {
+        let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
+        return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
+    }
+    let held = match find(&face, &scope, &principal, headers) {
+        Ok(held) => held,
+        Err(refusal) => return refusal.response(None),
+    };
+    let last = headers.get("last-event-id").and_then(|value| parse_event_id(value.to_str().ok()?));
+    match last.and_then(|(stream, number)| Some((held.stream(stream)?, number))) {
+        Some((log, number)) => events(&log, Some(number), false),
+        None => events(&held.general, None, held.session.client().revision.has_priming_events()),
+    }
+}
+
+/// Ends a session.
+pub(super) async fn delete(face: Arc<Face>, principal: Arc<str>, request: Request<Incoming>) -> Response<Body> {
+    let Some(id) = request.headers().get(SESSION).and_then(|value| value.to_str().ok()) else {
+        return reply::method_not_allowed();
+    };
+    let Some(scope) = super::scope(&face, request.uri().path()) else { return reply::status(StatusCode::NOT_FOUND) };
+    let ended = face.sessions.remove(id, &principal, &path_of(&scope));
+    reply::status(if ended { StatusCode::OK } else { StatusCode::NOT_FOUND })
+}
+
+enum Refusal {
+    NoSession,
+    Unknown,
+    Version,
+}
+
+impl Refusal {
+    fn response(&self, id: Option<&Id>) -> Response<Body> {
+        let (status, text) = match self {
+            Self::NoSession => (StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; send initialize first"),
+            Self::Unknown => (StatusCode::NOT_FOUND, "this session is not known here; send initialize again"),
+            Self::Version => (StatusCode::BAD_REQUEST, "MCP-Protocol-Version names no revision that is known here"),
+        };
+        reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), id)
+    }
+}
+
+fn find(face: &Face, scope: &Scope, principal: &str, headers: &HeaderMap) -> Result<Arc<Held>, Refusal> {
+    let id = headers.get(SESSION).ok_or(Refusal::NoSession)?;
+    let held = id.to_str().ok().and_then(|id| face.sessions.get(id, principal, &path_of(scope)));
+    let held = held.ok_or(Refusal::Unknown)?;
+    if let Some(version) = headers.get("mcp-protocol-version")
+        && version.to_str().ok().and_then(Revision::parse).is_none()
+    {
+        return Err(Refusal::Version);
+    }
+    Ok(held)
+}
+
+/// What distinguishes the addresses that a session can belong to.
+fn path_of(scope: &Scope) -> String {
+    match scope {
+        Scope::All => String::new(),
+        Scope::One(server) => server.name().to_string(),
+    }
+}
+
+fn events(log: &Arc<EventLog>, last: Option<u64>, prime: bool) -> Response<Body> {
+    super::modern::event_stream(Body::Stream(Box::pin(log.read(last, prime))))
+}
+
+/// Whether `Accept` allows this type; silence allows all.
+pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let mut values = headers.get_all(header::ACCEPT).iter().peekable();
+    values.peek().is_none()
+        || values.any(|value| {
+            value.to_str().is_ok_and(|text| {
+                text.split(',').any(|part| {
+                    let range = part.split(';').next().unwrap_or_default().trim();
+                    range.eq_ignore_ascii_case(kind) || range == "*/*" || range.eq_ignore_ascii_case("text/*")
+                })
+            })
+        })
+}

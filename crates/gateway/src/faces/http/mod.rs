@@ -1,0 +1,148 @@
+//! The gateway over HTTP: `/mcp` for all servers as one, `/mcp/{server}` for
+//! each of them, legacy and modern clients on the same addresses.
+
+mod body;
+mod events;
+mod legacy;
+mod modern;
+mod read;
+mod reply;
+mod sessions;
+mod spool;
+
+use crate::{door::Door, gateway::Gateway, limits};
+use body::Body;
+use http::{Method as Verb, Request, Response, StatusCode};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sessions::Sessions;
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use switchboard_host::Scope;
+use switchboard_wire::{ErrorObject, code};
+use tokio::{net::TcpListener, sync::Semaphore};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Serves HTTP on `listener` until `shutdown` fires; then no connection is
+/// taken any more, and those in use may finish what they are doing.
+pub async fn serve(
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    door: Door,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let face = Arc::new(Face {
+        gateway,
+        door,
+        sessions: Sessions::default(),
+        shutdown: shutdown.clone(),
+        tasks: TaskTracker::new(),
+    });
+    let sweeper = tokio::spawn(sessions::sweep(face.clone()));
+    let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    loop {
+        let permit = tokio::select! {
+            permit = room.clone().acquire_owned() => permit,
+            () = shutdown.cancelled() => break,
+        };
+        let stream = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = shutdown.cancelled() => break,
+        };
+        let stream = match stream {
+            Ok((stream, _)) => stream,
+            Err(fault) => {
+                // Out of file descriptors, most likely: wait for some to come back.
+                tracing::warn!(%fault, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let _ = stream.set_nodelay(true);
+        let face = face.clone();
+        face.tasks.clone().spawn(async move {
+            connection(face, stream).await;
+            drop(permit);
+        });
+    }
+    drop(listener);
+    face.tasks.close();
+    let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
+    sweeper.abort();
+    face.sessions.close_all();
+    Ok(())
+}
+
+/// What every request can reach.
+struct Face {
+    gateway: Arc<Gateway>,
+    door: Door,
+    sessions: Sessions,
+    shutdown: CancellationToken,
+    /// Connections, and calls that outlive theirs.
+    tasks: TaskTracker,
+}
+
+async fn connection(face: Arc<Face>, stream: tokio::net::TcpStream) {
+    let shutdown = face.shutdown.clone();
+    let service = service_fn(move |request| {
+        let face = face.clone();
+        async move { Ok::<_, Infallible>(handle(face, request).await) }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits::HEADER_READ).max_buf_size(64 * 1024);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let result = tokio::select! {
+        result = &mut connection => result,
+        () = shutdown.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(fault) = result {
+        tracing::debug!(%fault, "a client's connection ended badly");
+    }
+}
+
+/// The checks in their order, then the route.
+async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
+    if !face.door.is_our_address(request.headers(), request.uri()) {
+        let error = ErrorObject::new(code::INVALID_REQUEST, "this Host or Origin is not allowed");
+        return reply::error(StatusCode::FORBIDDEN, &error, None);
+    }
+    let path = request.uri().path();
+    if path == "/healthz" {
+        return reply::plain(StatusCode::OK, "ok\n");
+    }
+    let Some(principal) = face.door.principal(request.headers()) else {
+        return reply::unauthorized();
+    };
+    let Some(scope) = scope(&face, path) else {
+        let error = ErrorObject::new(code::INVALID_REQUEST, "there is nothing at this path; MCP is at /mcp and /mcp/{server}");
+        return reply::error(StatusCode::NOT_FOUND, &error, None);
+    };
+    match *request.method() {
+        Verb::POST => read::post(face, scope, principal, request).await,
+        Verb::GET => legacy::get(face, scope, principal, request).await,
+        Verb::DELETE => legacy::delete(face, principal, request).await,
+        _ => reply::method_not_allowed(),
+    }
+}
+
+/// Whom a path addresses: `/mcp`, `/mcp/{server}`, both with an optional `@{key}` before the server.
+fn scope(face: &Face, path: &str) -> Option<Scope> {
+    let rest = path.strip_prefix("/mcp")?;
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.is_empty() {
+        return Some(Scope::All);
+    }
+    let rest = rest.strip_prefix('/')?;
+    let rest = match rest.strip_prefix('@') {
+        Some(keyed) => match keyed.split_once('/') {
+            Some((_, server)) => server,
+            None => return Some(Scope::All),
+        },
+        None => rest,
+    };
+    face.gateway.host().server(rest).map(Scope::One)
+}

@@ -1,0 +1,152 @@
+//! The stateless era over HTTP: headers that must agree with the body, an
+//! answer as JSON or as events, and a closed stream as the sign to stop.
+
+use super::{
+    body::Body,
+    read::{Post, id_of},
+    reply, spool,
+};
+use crate::{
+    limits,
+    session::modern::{self, Answer, Begun, Relayed, Request, Step},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use std::io;
+use switchboard_transport::http::sse::encode_event;
+use switchboard_wire::{ErrorObject, Kind, Message, Params, Payload, code, header as mirror};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// One message of a modern client.
+pub(super) async fn post(post: Post, message: Message, params: Params) -> Response<Body> {
+    if message.kind() == Kind::Notification {
+        // The revision has none from client to server over HTTP.
+        return reply::accepted();
+    }
+    let id = id_of(&message);
+    if let Err(error) = check(&post.headers, &message, &params) {
+        return reply::error(StatusCode::BAD_REQUEST, &error, Some(&id));
+    }
+    let headers = Some(param_headers(&post.headers));
+    let request = Request { scope: post.scope, principal: post.principal, message, params, headers };
+    let face = post.face;
+    match modern::begin(&face.gateway, request).await {
+        Begun::Answer(answer) => whole(answer, face.gateway.host().budget()).await,
+        Begun::Exchange(mut relayed) => {
+            match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
+                Ok(Step::Done(answer)) => whole(answer, face.gateway.host().budget()).await,
+                Ok(Step::Notice(notice)) => relay(relayed, Some(notice)),
+                Err(_) => relay(relayed, None),
+            }
+        }
+        Begun::Listen(listen) => {
+            let shutdown = face.shutdown.clone();
+            let events = stream::unfold(Some((listen, shutdown)), |state| async move {
+                let (mut listen, shutdown) = state?;
+                tokio::select! {
+                    payload = listen.next() => Some((event(payload), Some((listen, shutdown)))),
+                    () = shutdown.cancelled() => Some((event(listen.farewell()), None)),
+                    () = tokio::time::sleep(limits::KEEP_ALIVE) => Some((alive(), Some((listen, shutdown)))),
+                }
+            });
+            event_stream(Body::Stream(Box::pin(events)))
+        }
+    }
+}
+
+/// Everything that must be right before a server hears of the request, in the order in which it is told.
+fn check(headers: &HeaderMap, message: &Message, params: &Params) -> Result<(), ErrorObject> {
+    if let Some(body) = Params::text(message, params.protocol_version, "protocolVersion")? {
+        agree(headers, "mcp-protocol-version", &body, false)?;
+    }
+    modern::check(message, params)?;
+    agree(headers, "mcp-method", &message.method_name(), false)?;
+    let field = message.method().name_header_field();
+    let span = match field {
+        Some("name") => params.name,
+        Some("uri") => params.uri,
+        Some("taskId") => params.task_id,
+        _ => None,
+    };
+    if let Some(name) = Params::text(message, span, field.unwrap_or_default())? {
+        agree(headers, "mcp-name", &name, true)?;
+    }
+    Ok(())
+}
+
+/// Whether a header is there, once, and says what the body says.
+fn agree(headers: &HeaderMap, name: &str, body: &str, encoded: bool) -> Result<(), ErrorObject> {
+    let mismatch =
+        |text: String| Err(ErrorObject::new(code::HEADER_MISMATCH, format!("Header mismatch: {name} {text}")));
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return mismatch("is missing".into()) };
+    if values.next().is_some() {
+        return mismatch("is there more than once".into());
+    }
+    let said = if encoded {
+        mirror::decode(value.as_bytes())
+    } else {
+        value.to_str().ok().map(std::borrow::Cow::Borrowed)
+    };
+    match said {
+        Some(said) if said == body => Ok(()),
+        Some(said) => mismatch(format!("says {said:.80?} where the body says {body:.80?}")),
+        None => mismatch("cannot be decoded".into()),
+    }
+}
+
+fn param_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let params = headers.iter().filter_map(|(name, value)| {
+        let name = name.as_str().strip_prefix(mirror::PARAM_PREFIX)?;
+        Some((name.to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+    });
+    params.collect()
+}
+
+/// An answer that came alone, with the status that its error asks for.
+async fn whole(answer: Answer, budget: &switchboard_transport::Budget) -> Response<Body> {
+    let status = match answer.code {
+        Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    };
+    reply::json(status, spool::body(answer.payload, budget).await)
+}
+
+/// The rest of an answer as events. Dropping the body drops the request, which cancels it.
+fn relay(relayed: Box<Relayed>, first: Option<Payload>) -> Response<Body> {
+    let events = stream::unfold((Some(relayed), first), |(relayed, first)| async move {
+        let mut relayed = relayed?;
+        if let Some(notice) = first {
+            return Some((event(notice), (Some(relayed), None)));
+        }
+        let quiet = sleep_until(Instant::now() + limits::KEEP_ALIVE);
+        tokio::select! {
+            step = relayed.next() => Some(match step {
+                Step::Notice(notice) => (event(notice), (Some(relayed), None)),
+                Step::Done(answer) => (event(answer.payload), (None, None)),
+            }),
+            () = quiet => Some((alive(), (Some(relayed), None))),
+        }
+    });
+    event_stream(Body::Stream(Box::pin(events)))
+}
+
+/// A response that is a stream of events.
+pub(super) fn event_stream(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+fn event(payload: Payload) -> io::Result<Bytes> {
+    Ok(encode_event(None, None, payload).into_bytes())
+}
+
+fn alive() -> io::Result<Bytes> {
+    Ok(Bytes::from_static(b": alive\n\n"))
+}

@@ -1,0 +1,122 @@
+//! POST: reading the body, and telling a legacy request from a modern one.
+
+use super::{Face, body::Body, legacy, modern, reply};
+use crate::{limits, session};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use std::sync::Arc;
+use switchboard_host::Scope;
+use switchboard_wire::{
+    Era, ErrorObject, Id, Message, Method, Params, Received, Revision, code, limits::MESSAGE_BYTES,
+};
+use tokio::time::timeout;
+
+/// What all requests by POST have in common.
+pub(super) struct Post {
+    pub face: Arc<Face>,
+    pub scope: Scope,
+    pub principal: Arc<str>,
+    pub headers: HeaderMap,
+}
+
+pub(super) async fn post(
+    face: Arc<Face>,
+    scope: Scope,
+    principal: Arc<str>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    if !is_json(&parts.headers) {
+        let error = ErrorObject::new(code::INVALID_REQUEST, "Content-Type must be application/json");
+        return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error, None);
+    }
+    let budget = face.gateway.host().budget().clone();
+    if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
+        return reply::busy();
+    }
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err((status, text)) => {
+            return reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
+        }
+    };
+    let post = Post { face, scope, principal, headers: parts.headers };
+    match Received::parse(body) {
+        Ok(Received::One(message)) => one(post, message).await,
+        Ok(Received::Batch(batch)) => legacy::batch(post, batch).await,
+        Err(fault) => reply::error(StatusCode::BAD_REQUEST, &fault.to_error(), fault.id()),
+    }
+}
+
+async fn one(post: Post, message: Message) -> Response<Body> {
+    let params = match Params::of(&message) {
+        Ok(params) => params,
+        Err(error) => return reply::error(StatusCode::BAD_REQUEST, &error, message.id().as_ref()),
+    };
+    if message.is_reply() || !speaks_modern(&post.headers, &message, &params) {
+        legacy::post(post, message).await
+    } else {
+        modern::post(post, message, params).await
+    }
+}
+
+/// A request is modern if its body says so; a header alone says so too, unless
+/// it names a legacy revision or the body can only be legacy.
+fn speaks_modern(headers: &HeaderMap, message: &Message, params: &Params) -> bool {
+    if session::modern::is_modern(params) {
+        return true;
+    }
+    let version = headers.get("mcp-protocol-version").and_then(|value| value.to_str().ok());
+    let revision = version.and_then(Revision::parse);
+    match (version, revision) {
+        (None, _) => message.method() == Method::Discover || message.method() == Method::Listen,
+        (Some(_), Some(revision)) => revision.era() == Era::Modern,
+        (Some(_), None) => !headers.contains_key("mcp-session-id") && message.method() != Method::Initialize,
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = value.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+/// The whole body, within size and time.
+async fn read(mut body: Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
+    const TOO_LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is too large");
+    if http_body::Body::size_hint(&body).lower() > MESSAGE_BYTES as u64 {
+        return Err(TOO_LARGE);
+    }
+    let mut first = Bytes::new();
+    let mut rest: Option<BytesMut> = None;
+    loop {
+        let frame = timeout(limits::BODY_IDLE, body.frame()).await;
+        let frame = frame.map_err(|_| (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?;
+        let Some(frame) = frame else { break };
+        let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the body could not be read"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let length = rest.as_ref().map_or(first.len(), BytesMut::len) + data.len();
+        if length > MESSAGE_BYTES {
+            return Err(TOO_LARGE);
+        }
+        // Most messages come in one frame and are not copied.
+        match &mut rest {
+            Some(rest) => rest.extend_from_slice(&data),
+            None if first.is_empty() => first = data,
+            None => {
+                let mut all = BytesMut::with_capacity(length);
+                all.extend_from_slice(&first);
+                all.extend_from_slice(&data);
+                rest = Some(all);
+            }
+        }
+    }
+    Ok(rest.map_or(first, BytesMut::freeze))
+}
+
+/// The id to answer under.
+pub(super) fn id_of(message: &Message) -> Id {
+    message.id().unwrap_or_else(|| Id::number(0))
+}

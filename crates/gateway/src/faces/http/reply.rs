@@ -1,0 +1,69 @@
+//! Responses that are not streams.
+
+use super::body::Body;
+use http::{HeaderValue, Response, StatusCode, header};
+use switchboard_wire::{ErrorObject, Id, Payload};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// A JSON body.
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// A JSON-RPC error.
+pub(super) fn error(status: StatusCode, error: &ErrorObject, id: Option<&Id>) -> Response<Body> {
+    json(status, error_body(error, id))
+}
+
+/// Where the id could not be read the error has none, rather than `null`: newer revisions do not allow that.
+fn error_body(error: &ErrorObject, id: Option<&Id>) -> Payload {
+    match id {
+        Some(id) => error.response(Some(id)),
+        None => error.response(None),
+    }
+}
+
+/// Nothing to say, and that is fine.
+pub(super) fn accepted() -> Response<Body> {
+    status(StatusCode::ACCEPTED)
+}
+
+/// A bare status.
+pub(super) fn status(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// A short text.
+pub(super) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(Payload::from(bytes::Bytes::from_static(text.as_bytes()))));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// No token, or a wrong one.
+pub(super) fn unauthorized() -> Response<Body> {
+    let mut response = plain(StatusCode::UNAUTHORIZED, "a client token is needed: Authorization: Bearer …\n");
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"switchboard\""));
+    response
+}
+
+/// A verb that this path does not have.
+pub(super) fn method_not_allowed() -> Response<Body> {
+    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
+    response
+}
+
+/// Too much is in memory: come back in a moment.
+pub(super) fn busy() -> Response<Body> {
+    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "too many large results are in memory; try again\n");
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}

@@ -1,0 +1,82 @@
+//! Large answers in a file while too many bytes are in memory: a client that
+//! reads slowly must not cost the others their memory.
+
+use super::body::Body;
+use crate::limits;
+use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
+use std::{
+    io::{self, Seek, Write},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use switchboard_transport::Budget;
+use switchboard_wire::Payload;
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// How much is read back at once.
+const CHUNK: usize = 64 * 1024;
+
+/// A payload in an unnamed file that only we can open.
+pub(super) struct Spooled {
+    file: tokio::fs::File,
+    left: u64,
+    buffer: Box<[u8]>,
+}
+
+/// The body for a payload: from memory if there is room, else from a file.
+pub(super) async fn body(payload: Payload, budget: &Budget) -> Body {
+    if payload.len() < limits::SPOOL_FROM || !budget.is_full() {
+        return Body::from(payload);
+    }
+    let (kept, left) = (payload.clone(), payload.len() as u64);
+    let written = tokio::task::spawn_blocking(move || write(&payload)).await;
+    match written {
+        Ok(Ok(file)) => {
+            drop(kept);
+            Body::File(Spooled { file: tokio::fs::File::from_std(file), left, buffer: vec![0; CHUNK].into() })
+        }
+        Ok(Err(fault)) => {
+            tracing::warn!(%fault, "a large answer could not be moved to a file; it stays in memory");
+            Body::from(kept)
+        }
+        Err(_) => Body::from(kept),
+    }
+}
+
+fn write(payload: &Payload) -> io::Result<std::fs::File> {
+    // Unlinked from the start, readable by nobody else.
+    let mut file = tempfile::tempfile()?;
+    for piece in payload.pieces() {
+        file.write_all(piece)?;
+    }
+    file.rewind()?;
+    Ok(file)
+}
+
+impl Spooled {
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+}
+
+impl Stream for Spooled {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        let this = &mut *self;
+        let mut buffer = ReadBuf::new(&mut this.buffer);
+        if let Err(fault) = ready!(Pin::new(&mut this.file).poll_read(context, &mut buffer)) {
+            return Poll::Ready(Some(Err(fault)));
+        }
+        let bytes = BytesMut::from(buffer.filled()).freeze();
+        if bytes.is_empty() {
+            return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
+        }
+        this.left = this.left.saturating_sub(bytes.len() as u64);
+        Poll::Ready(Some(Ok(bytes)))
+    }
+}

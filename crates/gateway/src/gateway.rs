@@ -1,0 +1,43 @@
+//! What all faces share.
+
+use std::sync::Arc;
+use switchboard_host::{Host, Scope};
+
+/// The downstream side as a whole.
+#[derive(Debug)]
+pub struct Gateway {
+    host: Arc<Host>,
+    options: GatewayOptions,
+}
+
+/// How the gateway presents itself.
+#[derive(Clone, Debug, Default)]
+pub struct GatewayOptions {
+    /// The version it tells clients.
+    pub version: String,
+    /// The one server that the stdio face serves under its own names.
+    pub single: Option<Arc<str>>,
+}
+
+impl Gateway {
+    /// A gateway in front of `host`.
+    pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
+        Arc::new(Self { host, options })
+    }
+
+    /// The servers.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.host
+    }
+
+    /// The version it tells clients.
+    pub fn version(&self) -> &str {
+        if self.options.version.is_empty() { env!("CARGO_PKG_VERSION") } else { &self.options.version }
+    }
+
+    /// Whom a client of the stdio face addresses.
+    pub fn stdio_scope(&self) -> Scope {
+        let single = self.options.single.as_ref().and_then(|name| self.host.server(name));
+        single.map_or(Scope::All, Scope::One)
+    }
+}

@@ -1,0 +1,14 @@
+//! The downstream side of Switchboard: how clients reach it.
+//!
+//! [`faces`] turn bytes into messages and know transports, addresses and
+//! credentials. [`session`] knows what a client of each era expects. Behind
+//! both there is one [`Host`](switchboard_host::Host).
+
+pub mod door;
+pub mod faces;
+pub mod gateway;
+pub mod limits;
+pub mod session;
+
+pub use door::{ClientToken, Door};
+pub use gateway::{Gateway, GatewayOptions};

@@ -1,0 +1,44 @@
+//! The caps and times of this crate, in one place.
+
+use std::time::Duration;
+
+/// How long an answer may take before a legacy client gets an event stream instead of plain JSON.
+pub const PLAIN_ANSWER: Duration = Duration::from_millis(50);
+/// How long a modern answer is waited for before its stream is opened, so that an error can still have its status.
+pub const MODERN_PLAIN_ANSWER: Duration = Duration::from_secs(5);
+/// How long a new call waits while too many bytes are in memory.
+pub const BUDGET_WAIT: Duration = Duration::from_secs(5);
+/// How long headers may take to arrive.
+pub const HEADER_READ: Duration = Duration::from_secs(10);
+/// How long a body may pause.
+pub const BODY_IDLE: Duration = Duration::from_secs(30);
+/// How often a quiet event stream says that it is alive.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// What a client waits before it reconnects a stream, in milliseconds.
+pub const RETRY_MS: u64 = 1000;
+/// Sessions at once.
+pub const SESSIONS: usize = 10_000;
+/// A session that nobody has used for this long ends.
+pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
+/// Connections at once.
+pub const CONNECTIONS: usize = 4096;
+/// Requests of one client in flight.
+pub const IN_FLIGHT: usize = 1024;
+/// Questions open at one client.
+pub const QUESTIONS: usize = 256;
+/// Event streams of one session that are kept for resumption.
+pub const STREAMS: usize = 64;
+/// Events of one stream that are kept for resumption or for a slow reader.
+pub const STREAM_EVENTS: usize = 1024;
+/// Bytes of one stream, likewise. A last answer is kept even if it is larger.
+pub const STREAM_BYTES: usize = 4 * 1024 * 1024;
+/// A finished stream is kept for this long.
+pub const STREAM_KEPT: Duration = Duration::from_secs(300);
+/// Answers at least this large are moved to a file when too many bytes are in memory.
+pub const SPOOL_FROM: usize = 256 * 1024;
+/// `subscriptions/listen` streams of one principal.
+pub const LISTENS: usize = 256;
+/// How long `subscriptions/listen` waits for servers before it acknowledges.
+pub const LISTEN_ACK: Duration = Duration::from_millis(300);
+/// How long calls in flight may take to finish after a stop was asked for.
+pub const DRAIN: Duration = Duration::from_secs(10);

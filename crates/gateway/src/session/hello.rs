@@ -1,0 +1,148 @@
+//! How the gateway introduces itself: the answers to `initialize` and
+//! `server/discover`, for one server and for all of them.
+
+use crate::gateway::Gateway;
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use switchboard_host::{CallError, Client, Hello, Scope};
+use switchboard_wire::{Edits, Era, Message, Revision, json as text, limits::TREE_DEPTH, meta};
+
+/// The revision we answer a legacy client with: its own if we know it, else the newest there is.
+pub fn negotiate(initialize: &Message) -> Revision {
+    let asked = text::field(initialize.body(), "protocolVersion").ok().flatten();
+    let asked = asked.and_then(|span| text::text(span.of(initialize.body())).map(String::from));
+    asked
+        .and_then(|asked| Revision::parse(&asked))
+        .filter(|revision| revision.era() == Era::Legacy)
+        .unwrap_or(Revision::NEWEST_LEGACY)
+}
+
+/// The capabilities that `initialize` declares.
+pub fn declared(initialize: &Message) -> Bytes {
+    let body = initialize.body_bytes();
+    let span = text::field(&body, "capabilities").ok().flatten();
+    span.map_or(Bytes::from_static(b"{}"), |span| body.slice(span.start..span.end))
+}
+
+/// The result of `initialize`. On one server it is the server's own, with our
+/// protocol version in it.
+pub async fn initialize_result(
+    gateway: &Gateway,
+    scope: &Scope,
+    client: &Arc<Client>,
+) -> Result<String, CallError> {
+    match scope {
+        Scope::One(server) => {
+            let connection = server.connection(client).await?;
+            let result = connection.hello().map(|hello| hello.result.clone()).unwrap_or_default();
+            let version = format!("\"{}\"", client.revision);
+            Ok(replaced(&result, "protocolVersion", &version))
+        }
+        Scope::All => {
+            let merged = merge(gateway, client).await;
+            Ok(json!({
+                "protocolVersion": client.revision.as_str(),
+                "capabilities": merged.capabilities,
+                "serverInfo": server_info(gateway),
+                "instructions": merged.instructions,
+            })
+            .to_string())
+        }
+    }
+}
+
+/// The result of `server/discover`.
+pub async fn discover_result(gateway: &Gateway, scope: &Scope, client: &Arc<Client>) -> Result<String, CallError> {
+    let versions: Vec<&str> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    match scope {
+        Scope::One(server) => {
+            let connection = server.connection(client).await?;
+            let result = connection.hello().map(|hello| hello.result.clone()).unwrap_or_default();
+            Ok(replaced(&result, "supportedVersions", &json!(versions).to_string()))
+        }
+        Scope::All => {
+            let merged = merge(gateway, client).await;
+            Ok(json!({
+                "resultType": "complete",
+                "supportedVersions": versions,
+                "capabilities": merged.capabilities,
+                "instructions": merged.instructions,
+                "ttlMs": 0,
+                "cacheScope": "private",
+                "_meta": { meta::SERVER_INFO: server_info(gateway) },
+            })
+            .to_string())
+        }
+    }
+}
+
+struct Together {
+    capabilities: Value,
+    instructions: String,
+}
+
+/// What all servers that answer can do together.
+async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
+    let host = gateway.host();
+    host.refresh(client, &[]).await;
+    let mut capabilities = Map::new();
+    capabilities.insert("tools".into(), json!({}));
+    let mut instructions = String::new();
+    for server in host.servers() {
+        let Some(connection) = server.current(client) else { continue };
+        let Some(hello) = connection.hello() else { continue };
+        for (name, value) in parsed_capabilities(hello) {
+            let slot = capabilities.entry(name).or_insert_with(|| json!({}));
+            if let (Some(slot), Some(value)) = (slot.as_object_mut(), value.as_object()) {
+                slot.extend(value.clone());
+            }
+        }
+        if let Some(text) = instructions_of(hello) {
+            let text: String = text.chars().take(switchboard_host::limits::INSTRUCTIONS_CHARS).collect();
+            instructions.push_str(&format!("# {}\n{text}\n\n", server.name()));
+        }
+    }
+    // Servers come and go, so every list we have can change; extensions that we
+    // could not route are not offered.
+    for (name, value) in &mut capabilities {
+        if let (true, Some(value)) = (["tools", "resources", "prompts"].contains(&name.as_str()), value.as_object_mut())
+        {
+            value.insert("listChanged".into(), json!(true));
+        }
+    }
+    for unroutable in ["extensions", "experimental", "tasks"] {
+        capabilities.remove(unroutable);
+    }
+    Together { capabilities: Value::Object(capabilities), instructions: instructions.trim_end().to_owned() }
+}
+
+fn parsed_capabilities(hello: &Hello) -> Map<String, Value> {
+    debug_assert!(TREE_DEPTH >= 128, "serde_json stops at 128 levels");
+    serde_json::from_slice(&hello.capabilities()).unwrap_or_default()
+}
+
+fn instructions_of(hello: &Hello) -> Option<String> {
+    let span = text::field(&hello.result, "instructions").ok().flatten()?;
+    text::text(span.of(&hello.result)).map(String::from)
+}
+
+fn server_info(gateway: &Gateway) -> Value {
+    json!({ "name": "switchboard", "title": "Switchboard", "version": gateway.version() })
+}
+
+/// A JSON object's text with one member's value replaced, or added where it is missing.
+fn replaced(object: &Bytes, key: &'static str, value: &str) -> String {
+    let mut edits = Edits::new();
+    match text::field(object, key) {
+        Ok(Some(span)) => {
+            edits.replace(span, value.to_owned());
+        }
+        _ => {
+            let empty = text::members(object).next().is_none();
+            let comma = if empty { "" } else { "," };
+            edits.replace(text::Span::new(1, 1), format!("\"{key}\":{value}{comma}"));
+        }
+    }
+    String::from_utf8_lossy(&edits.apply_to_slice(object)).into_owned()
+}

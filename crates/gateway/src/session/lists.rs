@@ -1,0 +1,75 @@
+//! `tools/list` and its kin over all servers: pages cut from the merged
+//! catalog, each item in its own bytes.
+
+use crate::gateway::Gateway;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use std::sync::Arc;
+use switchboard_host::{
+    CallError, Client, Connection, Reply,
+    catalog::List,
+    limits,
+    permission::{What, permitted},
+};
+use switchboard_wire::{Era, Message, Params, code, json};
+
+/// One page of a merged list, as a result.
+pub async fn page(gateway: &Gateway, client: &Arc<Client>, list: List, message: &Message) -> Result<String, CallError> {
+    let params = Params::of(message)?;
+    let cursor = match Params::text(message, params.cursor, "cursor")? {
+        Some(cursor) => Some(open(&cursor)?),
+        None => None,
+    };
+    let host = gateway.host();
+    let merged = host.merged(client, list).await;
+    let (items, next) = merged.page(cursor.as_ref(), limits::MERGED_PAGE);
+    let field = list.method().list_field().unwrap_or_default();
+    let mut out = format!("{{\"{field}\":[");
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push_str(&String::from_utf8_lossy(&item.text()));
+    }
+    out.push(']');
+    if let Some(next) = next {
+        out.push_str(&format!(",\"nextCursor\":\"{}\"", seal(&next)));
+    }
+    if client.era() == Era::Modern {
+        out.push_str(",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"");
+    }
+    out.push('}');
+    Ok(out)
+}
+
+/// Removes from a server's own `tools/list` what the client may not see.
+pub fn hide(connection: &Connection, client: &Client, reply: &mut Reply) {
+    let spec = connection.spec();
+    let Some(body) = reply.message.body_span().filter(|_| spec.rooms.hides_anything()) else { return };
+    let raw = reply.message.raw().clone();
+    let Some(array) = json::field(body.of(&raw), "tools").ok().flatten() else { return };
+    let array = array.shifted(body.start);
+    let kept: Vec<&[u8]> = json::elements(array.of(&raw))
+        .map(|span| span.shifted(array.start).of(&raw))
+        .filter(|tool| {
+            let name = json::field(tool, "name").ok().flatten().and_then(|span| json::text(span.of(tool)));
+            name.is_some_and(|name| permitted(&client.principal, spec, What::Tool(&name)))
+        })
+        .collect();
+    let mut list = vec![b'['];
+    list.extend(kept.join(&b','));
+    list.push(b']');
+    reply.edits.replace(array, list);
+}
+
+/// A cursor says where the page ended, in a form that clients have no reason to look into.
+fn seal((server, key): &(String, String)) -> String {
+    URL_SAFE_NO_PAD.encode(serde_json::json!([server, key]).to_string())
+}
+
+fn open(cursor: &str) -> Result<(String, String), CallError> {
+    let read = || {
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        serde_json::from_slice::<(String, String)>(&bytes).ok()
+    };
+    read().ok_or_else(|| CallError::refused(code::INVALID_PARAMS, "this cursor is not one of ours"))
+}

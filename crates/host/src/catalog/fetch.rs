@@ -1,0 +1,223 @@
+//! Fetching one server's lists, page by page and guarded, and keeping them
+//! until the server says that they changed.
+
+use super::List;
+use crate::{error::CallError, exchange::Outcome, limits, upstream::Connection};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use switchboard_wire::{Era, Kind, Message, Method, Span, header::MirroredParam, json};
+use tokio::{sync::OnceCell, time::timeout};
+
+/// One tool, resource, template or prompt.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its name, URI or URI template.
+    pub key: String,
+    /// Where that stands in `raw`.
+    pub key_span: Span,
+    /// The item as the server wrote it.
+    pub raw: Bytes,
+    /// For a tool: the parameters to mirror into headers, or why its annotations break the rules.
+    pub mirrored: Result<Vec<MirroredParam>, String>,
+}
+
+/// One whole list.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// In the server's order.
+    pub items: Vec<Item>,
+    /// Fields of the result other than the items and the cursor, of the first page.
+    pub extra: Vec<(String, Bytes)>,
+    by_key: HashMap<String, usize>,
+}
+
+impl Listing {
+    /// The item of this name, URI or template.
+    pub fn find(&self, key: &str) -> Option<&Item> {
+        self.items.get(*self.by_key.get(key)?)
+    }
+
+    fn push(&mut self, item: Item) {
+        self.by_key.insert(item.key.clone(), self.items.len());
+        self.items.push(item);
+    }
+}
+
+/// The lists of one server in one era.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    cells: [Mutex<Cell>; 4],
+    generation: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Cell {
+    current: Arc<OnceCell<Arc<Listing>>>,
+    /// What was known last, for as long as the server is away.
+    last: Option<Arc<Listing>>,
+}
+
+impl Catalog {
+    /// Counts changes: the same number means the same lists.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// What is known of a list without asking.
+    pub fn known(&self, list: List) -> Option<Arc<Listing>> {
+        let cell = self.cells[list as usize].lock();
+        cell.current.get().cloned().or_else(|| cell.last.clone())
+    }
+
+    /// The list, fetched if it is not known or stale. Several callers share one fetch.
+    pub async fn get(&self, list: List, connection: &Arc<Connection>) -> Result<Arc<Listing>, CallError> {
+        let current = self.cells[list as usize].lock().current.clone();
+        let fetched = current.get_or_try_init(async || fetch(list, connection).await.map(Arc::new)).await?.clone();
+        let mut cell = self.cells[list as usize].lock();
+        let news = !cell.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &fetched));
+        if news {
+            cell.last = Some(fetched.clone());
+            self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+        Ok(fetched)
+    }
+
+    /// Makes the lists stale that this notification is about.
+    pub fn invalidate(&self, method: Method) {
+        for list in List::changed_by(method) {
+            self.forget(*list);
+        }
+    }
+
+    /// Makes everything stale.
+    pub fn invalidate_all(&self) {
+        for list in List::ALL {
+            self.forget(list);
+        }
+    }
+
+    fn forget(&self, list: List) {
+        let mut cell = self.cells[list as usize].lock();
+        cell.current = Arc::default();
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Asks for every page. A list that does not end is an error, never a part of a list.
+async fn fetch(list: List, connection: &Arc<Connection>) -> Result<Listing, CallError> {
+    let capability = list.method().needs_capability().unwrap_or_default();
+    if !connection.hello().is_some_and(|hello| hello.declares(capability)) {
+        return Ok(Listing::default());
+    }
+    let server = connection.server_name().to_string();
+    let too_long = |reason: String| CallError::Unreadable { server: server.clone(), reason };
+    let pages = async {
+        let mut listing = Listing::default();
+        let mut cursor: Option<String> = None;
+        let mut seen = HashSet::new();
+        for page in 0.. {
+            if page == limits::LIST_PAGES {
+                return Err(too_long(format!("{} has more than {page} pages", list.method().as_str())));
+            }
+            let message = ask(list, connection, cursor.as_deref()).await?;
+            if message.kind() == Kind::Error {
+                // A server may declare resources and still have no templates.
+                if message.error_code() == Some(switchboard_wire::code::METHOD_NOT_FOUND) && page == 0 {
+                    return Ok(listing);
+                }
+                let reason = message.error_text().unwrap_or_default();
+                return Err(CallError::Unreadable { server: server.clone(), reason });
+            }
+            cursor = add_page(list, &message, &mut listing, connection)?;
+            if listing.items.len() > limits::LIST_ITEMS {
+                let text = format!("{} has more than {} items", list.method().as_str(), limits::LIST_ITEMS);
+                return Err(too_long(text));
+            }
+            match &cursor {
+                None => break,
+                Some(cursor) if !seen.insert(cursor.clone()) => {
+                    return Err(too_long(format!("{} repeats the cursor {cursor:.40?}", list.method().as_str())));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(listing)
+    };
+    match timeout(limits::LIST_FETCH, pages).await {
+        Ok(result) => result,
+        Err(_) => Err(CallError::TimedOut(limits::LIST_FETCH)),
+    }
+}
+
+async fn ask(list: List, connection: &Arc<Connection>, cursor: Option<&str>) -> Result<Message, CallError> {
+    let cursor = cursor.map(|cursor| format!("\"cursor\":{}", json::quote(cursor)));
+    let meta = (connection.revision().era() == Era::Modern).then(|| format!("\"_meta\":{}", connection.own_meta()));
+    let params: Vec<String> = cursor.into_iter().chain(meta).collect();
+    let params = format!("{{{}}}", params.join(","));
+    match connection.ask(list.method(), &params, limits::LIST_FETCH)?.outcome().await {
+        Outcome::Reply(reply) => Ok(reply.message),
+        Outcome::Failed(fault) => Err(fault),
+    }
+}
+
+/// Adds one page's items and returns the next cursor. A bad item is left out and named.
+fn add_page(
+    list: List,
+    message: &Message,
+    listing: &mut Listing,
+    connection: &Connection,
+) -> Result<Option<String>, CallError> {
+    let body = message.body_bytes();
+    let field = list.method().list_field().unwrap_or_default();
+    let mut cursor = None;
+    let first = listing.items.is_empty();
+    for member in json::members(&body) {
+        let key = json::text(member.key.of(&body)).unwrap_or_default();
+        let value = member.value;
+        match key.as_ref() {
+            "nextCursor" => cursor = json::text(value.of(&body)).map(String::from),
+            name if name == field => {
+                for span in json::elements(value.of(&body)) {
+                    let span = span.shifted(value.start);
+                    match item(list, body.slice(span.start..span.end)) {
+                        Ok(item) => listing.push(item),
+                        Err(fault) => {
+                            let server = connection.server_name();
+                            tracing::warn!(%server, list = list.method().as_str(), fault, "an item is left out");
+                        }
+                    }
+                }
+            }
+            _ if first => listing.extra.push((key.into_owned(), body.slice(value.start..value.end))),
+            _ => {}
+        }
+    }
+    if cursor.as_ref().is_some_and(|cursor| cursor.len() > 64 * 1024) {
+        let reason = format!("{} has a cursor of {} bytes", list.method().as_str(), cursor.unwrap_or_default().len());
+        return Err(CallError::Unreadable { server: connection.server_name().to_string(), reason });
+    }
+    Ok(cursor)
+}
+
+fn item(list: List, raw: Bytes) -> Result<Item, String> {
+    let key_span = json::fields(&raw, [list.key()]).map_err(|fault| fault.to_string())?[0]
+        .ok_or_else(|| format!("it has no {:?}", list.key()))?;
+    let key = json::text(key_span.of(&raw)).ok_or_else(|| format!("its {:?} is no string", list.key()))?.into_owned();
+    let mut mirrored = Ok(Vec::new());
+    if list == List::Tools {
+        let schema = json::field(&raw, "inputSchema").map_err(|fault| fault.to_string())?;
+        let schema = schema.ok_or_else(|| format!("tool {key:?} has no inputSchema"))?;
+        if raw.get(schema.start) != Some(&b'{') {
+            return Err(format!("the inputSchema of tool {key:?} is no object"));
+        }
+        mirrored = switchboard_wire::header::mirrored_params(schema.of(&raw));
+    }
+    Ok(Item { key, key_span, raw, mirrored })
+}

@@ -1,0 +1,64 @@
+//! What a server lists: tools, resources, templates and prompts, each item as
+//! the bytes the server sent.
+
+mod fetch;
+mod merge;
+mod uri;
+
+pub use fetch::{Catalog, Item, Listing};
+pub use merge::{Merged, MergedItem};
+pub use uri::{Destination, UriRoutes, qualify, split_qualified};
+
+use switchboard_wire::Method;
+
+/// The four lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum List {
+    /// `tools/list`
+    Tools,
+    /// `resources/list`
+    Resources,
+    /// `resources/templates/list`
+    Templates,
+    /// `prompts/list`
+    Prompts,
+}
+
+impl List {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::Templates, Self::Prompts];
+
+    /// The method that asks for it.
+    pub const fn method(self) -> Method {
+        match self {
+            Self::Tools => Method::ToolsList,
+            Self::Resources => Method::ResourcesList,
+            Self::Templates => Method::ResourceTemplatesList,
+            Self::Prompts => Method::PromptsList,
+        }
+    }
+
+    /// The list that this method asks for.
+    pub fn of(method: Method) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.method() == method)
+    }
+
+    /// The lists that a `list_changed` notification makes stale.
+    pub const fn changed_by(method: Method) -> &'static [Self] {
+        match method {
+            Method::ToolsListChanged => &[Self::Tools],
+            Method::ResourcesListChanged => &[Self::Resources, Self::Templates],
+            Method::PromptsListChanged => &[Self::Prompts],
+            _ => &[],
+        }
+    }
+
+    /// What names an item.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong between a client's request and a server's answer.
+
+use serde_json::json;
+use std::time::Duration;
+use switchboard_transport::Undelivered;
+use switchboard_wire::{Era, ErrorObject, code};
+
+/// Why a request got no answer from its server.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The request itself is wrong, or names something that is not there.
+    #[error("{}", .0.message)]
+    Refused(ErrorObject),
+    /// The server cannot be reached now.
+    #[error("server {server:?} is not connected: {reason}")]
+    NotConnected {
+        /// Which server.
+        server: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The client speaks one era, the server only the other.
+    #[error("server {server:?} speaks only the {server_era} protocol era, this client the {client_era} one; they cannot be joined yet")]
+    EraMismatch {
+        /// Which server.
+        server: String,
+        /// What it speaks.
+        server_era: Era,
+        /// What the client speaks.
+        client_era: Era,
+    },
+    /// The connection ended while the call was running.
+    #[error("server {server:?} went away during the call: {reason}; whether it was carried out is unknown")]
+    Interrupted {
+        /// Which server.
+        server: String,
+        /// Why.
+        reason: String,
+    },
+    /// The link could not deliver it.
+    #[error("server {server:?}: {why}")]
+    Undelivered {
+        /// Which server.
+        server: String,
+        /// Why.
+        why: Undelivered,
+    },
+    /// The server's answer cannot be read.
+    #[error("the answer of server {server:?} cannot be read: {reason}")]
+    Unreadable {
+        /// Which server.
+        server: String,
+        /// Why.
+        reason: String,
+    },
+    /// No answer in time.
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+    /// Given up by the client: nothing is owed to it.
+    #[error("cancelled")]
+    Cancelled,
+    /// Too much is going on.
+    #[error("server {server:?} is busy: {reason}")]
+    Busy {
+        /// Which server.
+        server: String,
+        /// What is full.
+        reason: String,
+    },
+}
+
+impl CallError {
+    /// The error as the client gets it. Causes that are the client's own business keep their code.
+    pub fn to_error(&self) -> ErrorObject {
+        let (server, reason) = match self {
+            Self::Refused(error) => return error.clone(),
+            Self::EraMismatch { server, server_era, client_era } => {
+                return ErrorObject::new(code::INTERNAL, self.to_string()).with_data(json!({
+                    "server": server, "serverEra": server_era.to_string(), "clientEra": client_era.to_string(),
+                }));
+            }
+            Self::NotConnected { server, reason }
+            | Self::Interrupted { server, reason }
+            | Self::Unreadable { server, reason }
+            | Self::Busy { server, reason } => (server.clone(), reason.clone()),
+            Self::Undelivered { server, why } => (server.clone(), why.to_string()),
+            Self::TimedOut(_) | Self::Cancelled => return ErrorObject::new(code::INTERNAL, self.to_string()),
+        };
+        ErrorObject::new(code::INTERNAL, self.to_string()).with_data(json!({ "server": server, "reason": reason }))
+    }
+
+    /// A refusal with this code and text.
+    pub fn refused(code: i64, message: impl Into<String>) -> Self {
+        Self::Refused(ErrorObject::new(code, message))
+    }
+}
+
+impl From<ErrorObject> for CallError {
+    fn from(error: ErrorObject) -> Self {
+        Self::Refused(error)
+    }
+}

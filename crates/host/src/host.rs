@@ -1,0 +1,156 @@
+//! All servers together.
+
+use crate::{
+    call::{self, Admitted},
+    catalog::{Item, List, Merged, UriRoutes},
+    client::Client,
+    error::CallError,
+    exchange::Exchange,
+    limits,
+    permission::{What, permitted},
+    upstream::{Server, ServerSpec},
+};
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc};
+use switchboard_transport::Budget;
+use switchboard_wire::{
+    Era,
+    name::{Namer, Style},
+};
+use tokio::time::{Instant, timeout_at};
+
+/// The servers, and what they are together.
+#[derive(Debug)]
+pub struct Host {
+    servers: Vec<Arc<Server>>,
+    namer: Namer,
+    budget: Budget,
+    merged: Mutex<HashMap<(Era, List), (u64, Arc<Merged>)>>,
+}
+
+impl Host {
+    /// A host for these servers. Nothing is started until somebody needs it.
+    pub fn new(specs: Vec<ServerSpec>, style: Style, budget: Budget) -> Arc<Self> {
+        let servers: Vec<Arc<Server>> = specs.into_iter().map(|spec| Server::new(spec, budget.clone())).collect();
+        let namer = Namer::new(style, servers.iter().map(|server| server.name().as_ref()));
+        Arc::new(Self { servers, namer, budget, merged: Mutex::default() })
+    }
+
+    /// Every server, in the order they were configured.
+    pub fn servers(&self) -> &[Arc<Server>] {
+        &self.servers
+    }
+
+    /// The server that a name or path segment stands for.
+    pub fn server(&self, segment: &str) -> Option<Arc<Server>> {
+        let name = self.namer.server(segment)?;
+        self.servers.iter().find(|server| server.name().as_ref() == name).cloned()
+    }
+
+    /// Who names things.
+    pub fn namer(&self) -> &Namer {
+        &self.namer
+    }
+
+    /// What large messages in memory are counted against.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Takes a request to its server.
+    pub async fn call(&self, admitted: Admitted) -> Result<Exchange, CallError> {
+        call::call(self, admitted).await
+    }
+
+    /// A list over all servers, as far as it is known without asking.
+    pub fn known(&self, client: &Client, list: List) -> Arc<Merged> {
+        let era = client.era();
+        let stamp = self.stamp(era);
+        if let Some((at, merged)) = self.merged.lock().get(&(era, list))
+            && *at == stamp
+        {
+            return merged.clone();
+        }
+        let lists: Vec<(Arc<Server>, Vec<Item>)> =
+            self.servers.iter().map(|server| (server.clone(), self.visible(server, client, list))).collect();
+        let routes = matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
+        let merged = Arc::new(Merged::new(list, &lists, &self.namer, routes.as_ref()));
+        self.merged.lock().insert((era, list), (stamp, merged.clone()));
+        merged
+    }
+
+    /// A list over all servers. Servers that have not answered yet are waited for, but not for long.
+    pub async fn merged(&self, client: &Arc<Client>, list: List) -> Arc<Merged> {
+        self.refresh(client, &[list]).await;
+        self.known(client, list)
+    }
+
+    /// Whose URIs are whose.
+    pub async fn uri_routes(&self, client: &Arc<Client>) -> UriRoutes {
+        self.refresh(client, &[List::Resources, List::Templates]).await;
+        self.known_routes(client)
+    }
+
+    /// The same, as far as it is known without asking.
+    pub fn known_routes(&self, client: &Client) -> UriRoutes {
+        let mut routes = UriRoutes::default();
+        for server in &self.servers {
+            for list in [List::Resources, List::Templates] {
+                routes.add(server.name(), &self.visible(server, client, list), list == List::Templates);
+            }
+        }
+        routes
+    }
+
+    /// Connects to every server and fetches what is not known, side by side.
+    /// One slow or broken server delays the others by a few seconds at most.
+    pub async fn refresh(&self, client: &Arc<Client>, lists: &[List]) {
+        let deadline = Instant::now() + limits::FIRST_LIST;
+        let each = self.servers.iter().map(|server| async move {
+            let fetch = async {
+                let connection = server.connection(client).await?;
+                for list in lists {
+                    server.catalog(client.era()).get(*list, &connection).await?;
+                }
+                Ok::<(), CallError>(())
+            };
+            if let Ok(Err(fault)) = timeout_at(deadline, fetch).await {
+                tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched");
+            }
+        });
+        join_all(each).await;
+    }
+
+    /// Forgets a client that went away.
+    pub fn detach(&self, client: &Client) {
+        for server in &self.servers {
+            server.detach(client);
+        }
+    }
+
+    /// Ends all servers, side by side.
+    pub async fn close(&self) {
+        join_all(self.servers.iter().map(|server| server.close())).await;
+    }
+
+    fn visible(&self, server: &Arc<Server>, client: &Client, list: List) -> Vec<Item> {
+        let listing = server.catalog(client.era()).known(list);
+        let items = listing.iter().flat_map(|listing| &listing.items);
+        items
+            .filter(|item| {
+                let what = match list {
+                    List::Tools => What::Tool(&item.key),
+                    List::Prompts => What::Prompt(&item.key),
+                    List::Resources | List::Templates => What::Resource(&item.key),
+                };
+                permitted(&client.principal, &server.spec, what)
+            })
+            .cloned()
+            .collect()
+    }
+
+    fn stamp(&self, era: Era) -> u64 {
+        self.servers.iter().map(|server| server.catalog(era).generation()).sum()
+    }
+}

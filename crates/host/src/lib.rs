@@ -1,0 +1,23 @@
+//! The upstream side of Switchboard and the life of a call.
+//!
+//! A [`Host`] holds servers, given as [`ServerSpec`]s. A face hands it an
+//! [`Admitted`] request and gets an [`Exchange`]: one request in flight, in
+//! any era. [`call`] reads as the list of what happens on the way.
+
+pub mod call;
+pub mod catalog;
+pub mod client;
+pub mod error;
+pub mod exchange;
+pub mod host;
+pub mod limits;
+mod mirror;
+pub mod permission;
+pub mod upstream;
+
+pub use call::{Admitted, Scope};
+pub use client::{Client, ClientId, ClientSink, NoSink};
+pub use error::CallError;
+pub use exchange::{Event, Exchange, Input, Notice, Outcome, Reply};
+pub use host::Host;
+pub use upstream::{Connection, Hello, Isolation, Server, ServerSpec, ServerState, Target, Timeouts};

@@ -1,0 +1,434 @@
+//! One connection to one server: our ids, who waits for what, and where
+//! everything that arrives belongs.
+
+use super::{notices::Attribution, subscriptions::Subscriptions};
+use crate::{
+    call::Permitted,
+    client::{Client, ClientId},
+    error::CallError,
+    exchange::{Exchange, Inbox, Outcome, Reply},
+    limits,
+    upstream::spec::ServerSpec,
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use switchboard_transport::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};
+use switchboard_wire::{Edits, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// What a server said about itself when we met.
+#[derive(Clone, Debug)]
+pub struct Hello {
+    /// The revision that was agreed on.
+    pub revision: Revision,
+    /// The text of the result of `initialize` or `server/discover`.
+    pub result: Bytes,
+}
+
+impl Hello {
+    /// The text of the server's capabilities.
+    pub fn capabilities(&self) -> Bytes {
+        let span = json::field(&self.result, "capabilities").ok().flatten();
+        span.map_or(Bytes::from_static(b"{}"), |span| self.result.slice(span.start..span.end))
+    }
+
+    /// Whether the server declared this capability.
+    pub fn declares(&self, capability: &str) -> bool {
+        let capabilities = self.capabilities();
+        json::members(&capabilities)
+            .any(|member| json::text(member.key.of(&capabilities)).is_some_and(|key| key == capability))
+    }
+}
+
+/// A connection. Shared by all who use it.
+pub struct Connection {
+    /// Itself, for the questions it hands out.
+    pub(super) me: Weak<Connection>,
+    pub(super) spec: Arc<ServerSpec>,
+    pub(super) calls: Mutex<HashMap<u64, Call>>,
+    pub(super) clients: Mutex<HashMap<ClientId, Weak<Client>>>,
+    /// Questions of the server's that are open at a client, by the server's id for them.
+    pub(super) questions: Mutex<HashMap<Id, CancellationToken>>,
+    pub(super) subscriptions: Subscriptions,
+    /// The log level each client asked for, least severe first.
+    levels: Mutex<HashMap<ClientId, u8>>,
+    /// Told about changes of the server's lists.
+    pub(super) changes: Box<dyn Fn(Method) + Send + Sync>,
+    /// Whether one client alone uses it.
+    pub(super) exclusive: bool,
+    link: OnceLock<Link>,
+    hello: OnceLock<Hello>,
+    next: AtomicU64,
+    closed: watch::Sender<Option<String>>,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("server", &self.spec.name).field("hello", &self.hello).finish_non_exhaustive()
+    }
+}
+
+/// A request of ours that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub inbox: Arc<Inbox>,
+    /// The client's progress token, as it wrote it.
+    pub token: Option<Bytes>,
+    /// Who asked; `None` when we did ourselves.
+    pub client: Option<Arc<Client>>,
+    /// Ends when the call does: questions asked during it are then void.
+    pub over: CancellationToken,
+}
+
+impl Connection {
+    pub(super) fn new(
+        spec: Arc<ServerSpec>,
+        exclusive: bool,
+        changes: Box<dyn Fn(Method) + Send + Sync>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            spec,
+            calls: Mutex::default(),
+            clients: Mutex::default(),
+            questions: Mutex::default(),
+            subscriptions: Subscriptions::default(),
+            levels: Mutex::default(),
+            changes,
+            exclusive,
+            link: OnceLock::new(),
+            hello: OnceLock::new(),
+            next: AtomicU64::new(1),
+            closed: watch::Sender::new(None),
+        })
+    }
+
+    /// The server's configured name.
+    pub fn server_name(&self) -> &Arc<str> {
+        &self.spec.name
+    }
+
+    /// The server as it was configured.
+    pub fn spec(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    /// What the server said when we met.
+    pub fn hello(&self) -> Option<&Hello> {
+        self.hello.get()
+    }
+
+    /// The revision spoken here.
+    pub fn revision(&self) -> Revision {
+        self.hello.get().map_or(Revision::NEWEST_LEGACY, |hello| hello.revision)
+    }
+
+    /// The `_meta` of modern requests that we make ourselves.
+    pub(crate) fn own_meta(&self) -> String {
+        super::modern::own_meta()
+    }
+
+    pub(super) fn set_link(&self, link: Link) {
+        let _ = self.link.set(link);
+    }
+
+    pub(super) fn set_hello(&self, hello: Hello) {
+        let _ = self.hello.set(hello);
+    }
+
+    pub(super) fn link(&self) -> Option<&Link> {
+        self.link.get()
+    }
+
+    /// Why the connection has ended, if it has.
+    pub fn closed(&self) -> Option<String> {
+        self.closed.borrow().clone()
+    }
+
+    /// Waits for the end of the connection.
+    pub async fn ended(&self) -> String {
+        let mut watch = self.closed.subscribe();
+        let ended = watch.wait_for(Option::is_some).await;
+        ended.ok().and_then(|why| why.clone()).unwrap_or_default()
+    }
+
+    /// Adds a client to those who hear of changes.
+    pub fn attach(&self, client: &Arc<Client>) {
+        if client.addressable {
+            self.clients.lock().entry(client.id).or_insert_with(|| Arc::downgrade(client));
+        }
+    }
+
+    /// Removes a client and its subscriptions.
+    pub fn detach(self: &Arc<Self>, client: ClientId) {
+        self.clients.lock().remove(&client);
+        self.levels.lock().remove(&client);
+        self.unsubscribe_all(client);
+    }
+
+    /// The filter that a modern server acknowledged last.
+    pub fn acknowledged(&self) -> Bytes {
+        self.subscriptions.honoured()
+    }
+
+    /// Notes the log level a client wants (`rank` counts from the least severe)
+    /// and asks the server for the most verbose that anybody wants.
+    pub async fn set_level(self: &Arc<Self>, client: ClientId, rank: u8, name: &str) -> Result<(), CallError> {
+        let most_verbose = {
+            let mut levels = self.levels.lock();
+            levels.insert(client, rank);
+            levels.values().all(|other| *other >= rank)
+        };
+        if !most_verbose || !self.hello().is_some_and(|hello| hello.declares("logging")) {
+            return Ok(());
+        }
+        let params = format!("{{\"level\":{}}}", json::quote(name));
+        match self.ask(Method::SetLevel, &params, self.spec.timeouts.request)?.outcome().await {
+            Outcome::Reply(reply) if reply.message.kind() == Kind::Error => {
+                let code = reply.message.error_code().unwrap_or(switchboard_wire::code::INTERNAL);
+                Err(CallError::refused(code, reply.message.error_text().unwrap_or_default()))
+            }
+            Outcome::Reply(_) => Ok(()),
+            Outcome::Failed(fault) => Err(fault),
+        }
+    }
+
+    /// Sends a permitted request of a client's on its way.
+    pub fn start(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let Permitted { client, message, params, mut edits, name, mirrored, timeout, .. } = permitted;
+        if let Some(span) = message.id_span() {
+            edits.replace(span, id.to_string());
+        }
+        let token = Params::bytes(&message, params.progress_token);
+        if let Some(span) = params.progress_token {
+            edits.replace(span, id.to_string());
+        }
+        let method = message.method();
+        let about = About::Request {
+            id,
+            method,
+            method_name: (method == Method::Other).then(|| message.method_name()),
+            name,
+            params: mirrored,
+            timeout,
+        };
+        let inbox = self.begin(id, token, Some(client), Outgoing { payload: message.edited(&edits), about })?;
+        Ok(Exchange::new(inbox, self.clone(), id, timeout))
+    }
+
+    /// Sends a request of our own; `params` is JSON text.
+    pub fn ask(self: &Arc<Self>, method: Method, params: &str, timeout: Duration) -> Result<Exchange, CallError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let message = Message::request(&Id::number(id), method, params);
+        let about = About::Request { id, method, method_name: None, name: None, params: Vec::new(), timeout };
+        let inbox = self.begin(id, None, None, Outgoing { payload: message.payload(), about })?;
+        Ok(Exchange::new(inbox, self.clone(), id, timeout))
+    }
+
+    fn begin(
+        &self,
+        id: u64,
+        token: Option<Bytes>,
+        client: Option<Arc<Client>>,
+        out: Outgoing,
+    ) -> Result<Arc<Inbox>, CallError> {
+        let inbox = Arc::new(Inbox::new());
+        {
+            let mut calls = self.calls.lock();
+            if calls.len() >= limits::CALLS_IN_FLIGHT {
+                let reason = format!("{} calls are in flight", calls.len());
+                return Err(CallError::Busy { server: self.name(), reason });
+            }
+            calls.insert(id, Call { inbox: inbox.clone(), token, client, over: CancellationToken::new() });
+        }
+        self.send(out).inspect_err(|_| {
+            self.calls.lock().remove(&id);
+        })?;
+        Ok(inbox)
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, payload: Payload) -> Result<(), CallError> {
+        self.send(Outgoing { payload, about: About::Notification })
+    }
+
+    /// Answers a request of the server's.
+    pub(crate) fn answer_peer(&self, request: &Message, payload: Payload) {
+        if let Some(id) = request.id() {
+            self.questions.lock().remove(&id);
+        }
+        if let Err(fault) = self.send(Outgoing { payload, about: About::Response }) {
+            tracing::debug!(server = %self.spec.name, %fault, "an answer to the server could not be sent");
+        }
+    }
+
+    fn send(&self, out: Outgoing) -> Result<(), CallError> {
+        let link = self.link.get().ok_or_else(|| self.not_connected("not started"))?;
+        link.send(out).map_err(|fault| match fault {
+            SendError::Closed => self.not_connected(self.closed().as_deref().unwrap_or("the connection is closed")),
+            SendError::Full(_) => CallError::Busy { server: self.name(), reason: fault.to_string() },
+        })
+    }
+
+    /// Gives a request up, once: the server is told in its own way and nobody waits any more.
+    pub(crate) fn cancel(&self, request: u64, reason: Option<&str>) {
+        self.drop_call(request, || {
+            let reason = reason.map(|text| format!(",\"reason\":{}", json::quote(text))).unwrap_or_default();
+            Message::notification(Method::Cancelled, &format!("{{\"requestId\":{request}{reason}}}")).payload()
+        });
+    }
+
+    /// The same, with the client's own notification.
+    pub(crate) fn cancel_as(&self, request: u64, notice: &Message) {
+        let body = notice.body_span().filter(|_| notice.method() == Method::Cancelled);
+        let span = body.and_then(|body| {
+            json::field(body.of(notice.raw()), "requestId").ok().flatten().map(|span| span.shifted(body.start))
+        });
+        match span {
+            Some(span) => self.drop_call(request, || {
+                let mut edits = Edits::new();
+                edits.replace(span, request.to_string());
+                notice.edited(&edits)
+            }),
+            None => self.cancel(request, None),
+        }
+    }
+
+    fn drop_call(&self, request: u64, notice: impl FnOnce() -> Payload) {
+        let Some(call) = self.calls.lock().remove(&request) else { return };
+        call.over.cancel();
+        call.inbox.finish(Outcome::Failed(CallError::Cancelled));
+        let Some(link) = self.link.get() else { return };
+        if !link.closing_cancels(self.revision()) {
+            let _ = self.notify(notice());
+        }
+        link.abandon(request);
+    }
+
+    /// Ends the connection and what is behind it.
+    pub async fn close(&self) {
+        if let Some(link) = self.link.get() {
+            link.close().await;
+        }
+        self.end("closed");
+    }
+
+    fn end(&self, why: &str) {
+        let first = self.closed.send_if_modified(|state| {
+            let first = state.is_none();
+            if first {
+                *state = Some(why.to_owned());
+            }
+            first
+        });
+        if !first {
+            return;
+        }
+        let calls: Vec<Call> = self.calls.lock().drain().map(|(_, call)| call).collect();
+        for call in calls {
+            call.over.cancel();
+            let (server, reason) = (self.name(), why.to_owned());
+            call.inbox.finish(Outcome::Failed(CallError::Interrupted { server, reason }));
+        }
+        for (_, question) in self.questions.lock().drain() {
+            question.cancel();
+        }
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.spec.name.to_string()
+    }
+
+    fn not_connected(&self, reason: &str) -> CallError {
+        CallError::NotConnected { server: self.name(), reason: reason.to_owned() }
+    }
+
+    fn finish(&self, id: u64, outcome: Outcome) -> bool {
+        let call = self.calls.lock().remove(&id);
+        let found = call.is_some();
+        if let Some(call) = call {
+            call.over.cancel();
+            call.inbox.finish(outcome);
+        }
+        found
+    }
+}
+
+/// What arrives, and where it goes.
+impl Receive for Connection {
+    fn message(&self, inbound: Inbound) {
+        let Inbound { message, during } = inbound;
+        match message.kind() {
+            Kind::Response | Kind::Error => {
+                // An HTTP server that could not read our request answers without an id, on its stream.
+                let id = message.own_id().or(during.filter(|_| message.id_span().is_none()));
+                let reply = Outcome::Reply(Reply { message, edits: Edits::new() });
+                if !id.is_some_and(|id| self.finish(id, reply)) {
+                    tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
+                }
+            }
+            Kind::Notification => self.on_notification(message, during),
+            Kind::Request => self.on_request(message, during),
+        }
+    }
+
+    fn unreadable(&self, fault: ParseError, during: Option<u64>) {
+        // Without an id it is still clear whose reply it was if only one is awaited.
+        let id = during.or_else(|| self.only_call());
+        let (server, reason) = (self.name(), fault.to_string());
+        tracing::warn!(server = %self.spec.name, %fault, "the server sent something that cannot be read");
+        if let Some(id) = id {
+            self.finish(id, Outcome::Failed(CallError::Unreadable { server, reason }));
+        }
+    }
+
+    fn undelivered(&self, request: u64, why: Undelivered) {
+        if matches!(why, Undelivered::SessionExpired) {
+            self.end("the session has expired");
+        }
+        let outcome = CallError::Undelivered { server: self.name(), why };
+        self.finish(request, Outcome::Failed(outcome));
+    }
+
+    fn closed(&self, why: Closed) {
+        self.end(&why.to_string());
+    }
+}
+
+impl Connection {
+    fn only_call(&self) -> Option<u64> {
+        let calls = self.calls.lock();
+        (calls.len() == 1).then(|| calls.keys().next().copied()).flatten()
+    }
+
+    /// The call that something without an id of its own belongs to: the one on
+    /// whose stream it came, or the latest if all calls in flight are one client's.
+    pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
+        let calls = self.calls.lock();
+        if let Some((id, call)) = during.and_then(|id| calls.get_key_value(&id)) {
+            return Attribution::of(*id, call);
+        }
+        let mut theirs = calls.iter().filter(|(_, call)| call.client.is_some());
+        let Some(mut latest) = theirs.next() else { return Attribution::Nobody };
+        for other in theirs {
+            if other.1.client.as_ref().map(|c| c.id) != latest.1.client.as_ref().map(|c| c.id) {
+                return Attribution::Several;
+            }
+            if other.0 > latest.0 {
+                latest = other;
+            }
+        }
+        Attribution::of(*latest.0, latest.1)
+    }
+}

@@ -1,0 +1,79 @@
+//! Meeting a server of the handshake era: `initialize`, its answer, and
+//! `notifications/initialized`, which is always sent.
+
+use super::connection::{Connection, Hello};
+use crate::{
+    client::Client,
+    exchange::{Exchange, Outcome},
+    upstream::slot::ConnectError,
+};
+use bytes::Bytes;
+use std::sync::Arc;
+use switchboard_transport::Link;
+use switchboard_wire::{Edits, Era, Kind, Message, Method, Revision, json};
+
+/// Sends `initialize`. `client` is the one client of an exclusive connection.
+pub(super) fn initialize(
+    connection: &Arc<Connection>,
+    client: Option<&Client>,
+    revision: Revision,
+) -> Result<Exchange, ConnectError> {
+    let params = match client.and_then(|client| client.greeting.as_ref()) {
+        Some(greeting) => with_version(greeting, revision),
+        None => our_greeting(revision),
+    };
+    let timeout = connection.spec.timeouts.connect;
+    connection.ask(Method::Initialize, &params, timeout).map_err(|fault| ConnectError::Failed(fault.to_string()))
+}
+
+/// Takes the answer to `initialize` and completes the handshake.
+pub(super) fn complete(connection: &Arc<Connection>, outcome: Outcome) -> Result<Hello, ConnectError> {
+    let message = match outcome {
+        Outcome::Reply(reply) => reply.message,
+        Outcome::Failed(fault) => return Err(ConnectError::from_call(&fault)),
+    };
+    if message.kind() == Kind::Error {
+        let text = message.error_text().unwrap_or_else(|| "no reason given".into());
+        return Err(ConnectError::Refused(format!("the server refused initialize: {text}")));
+    }
+    let version = json::field(message.body(), "protocolVersion").ok().flatten();
+    let version = version.and_then(|span| json::text(span.of(message.body())).map(String::from)).unwrap_or_default();
+    let revision = Revision::parse(&version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
+        ConnectError::Failed(format!("the server wants protocol version {version:?}, which is not known here"))
+    })?;
+    let hello = Hello { revision, result: message.body_bytes() };
+    connection.set_hello(hello.clone());
+    if let Some(Link::Http(link)) = connection.link() {
+        link.speak(revision);
+    }
+    connection
+        .notify(Message::notification(Method::Initialized, "").payload())
+        .map_err(|fault| ConnectError::Failed(fault.to_string()))?;
+    if let Some(Link::Http(link)) = connection.link() {
+        link.open_stream();
+    }
+    Ok(hello)
+}
+
+/// How we greet a server that several clients share: with what our faces can pass on.
+fn our_greeting(revision: Revision) -> String {
+    let elicitation = match revision {
+        Revision::V2025_11_25 => "\"elicitation\":{\"form\":{},\"url\":{}},",
+        Revision::V2025_06_18 => "\"elicitation\":{},",
+        _ => "",
+    };
+    format!(
+        "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{{elicitation}\"sampling\":{{}}}},\
+         \"clientInfo\":{{\"name\":\"switchboard\",\"version\":\"{}\"}}}}",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The client's own greeting, asking for a version that we know.
+fn with_version(greeting: &Bytes, revision: Revision) -> String {
+    let mut edits = Edits::new();
+    if let Ok(Some(span)) = json::field(greeting, "protocolVersion") {
+        edits.replace(span, format!("\"{revision}\""));
+    }
+    String::from_utf8_lossy(&edits.apply_to_slice(greeting)).into_owned()
+}

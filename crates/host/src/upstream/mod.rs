@@ -1,0 +1,20 @@
+//! The upstream side: one connection to one server in one era, and the
+//! supervisor that makes and remakes them.
+//!
+//! Era differences end here: [`legacy`] and [`modern`] shake hands and keep
+//! watch in their own ways, everything else is one [`Connection`].
+
+mod connection;
+mod legacy;
+mod link;
+mod modern;
+mod notices;
+mod peer;
+mod server;
+mod slot;
+mod spec;
+mod subscriptions;
+
+pub use connection::{Connection, Hello};
+pub use server::{Server, ServerState};
+pub use spec::{Isolation, Rooms, ServerSpec, Target, Timeouts};

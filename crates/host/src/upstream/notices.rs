@@ -1,0 +1,133 @@
+//! Notifications from a server: whose they are, and what they change.
+
+use super::connection::{Call, Connection};
+use crate::{
+    client::Client,
+    exchange::{Inbox, Notice, restore_token},
+};
+use std::sync::Arc;
+use switchboard_wire::{Edits, Era, Message, Method, Params, json};
+use tokio_util::sync::CancellationToken;
+
+/// Which call something belongs to.
+pub(super) enum Attribution {
+    /// This one.
+    Call {
+        /// Where its events go.
+        inbox: Arc<Inbox>,
+        /// Who made it.
+        client: Option<Arc<Client>>,
+        /// Ends with it.
+        over: CancellationToken,
+    },
+    /// No client's call is in flight.
+    Nobody,
+    /// Calls of several clients are in flight, and nothing says whose it is.
+    Several,
+}
+
+impl Attribution {
+    pub(super) fn of(_id: u64, call: &Call) -> Self {
+        Self::Call { inbox: call.inbox.clone(), client: call.client.clone(), over: call.over.clone() }
+    }
+}
+
+impl Connection {
+    pub(super) fn on_notification(&self, message: Message, during: Option<u64>) {
+        match message.method() {
+            Method::Progress => self.on_progress(message),
+            Method::Cancelled => self.on_cancelled(&message),
+            Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged => {
+                (self.changes)(message.method());
+                self.broadcast(self.without_subscription(message));
+            }
+            Method::ResourceUpdated => self.on_resource_updated(message),
+            Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
+            _ => match self.attribute(during) {
+                Attribution::Call { inbox, .. } => inbox.notice(plain(message)),
+                Attribution::Nobody | Attribution::Several => self.broadcast(plain(message)),
+            },
+        }
+    }
+
+    /// Progress goes to the call whose token it carries, under the client's own token.
+    fn on_progress(&self, message: Message) {
+        let token = json::field(message.body(), "progressToken").ok().flatten();
+        let id = token.and_then(|span| switchboard_wire::id::own_number(span.of(message.body())));
+        let calls = self.calls.lock();
+        let Some(call) = id.and_then(|id| calls.get(&id)) else {
+            tracing::debug!(server = %self.spec.name, "progress for no call of ours");
+            return;
+        };
+        let Some(token) = &call.token else { return };
+        let notice = Notice { method: Method::Progress, payload: restore_token(&message, token), message };
+        let inbox = call.inbox.clone();
+        drop(calls);
+        inbox.notice(notice);
+    }
+
+    /// The server takes a question of its own back.
+    fn on_cancelled(&self, message: &Message) {
+        let body = message.body();
+        let Some(span) = json::field(body, "requestId").ok().flatten() else { return };
+        let mut questions = self.questions.lock();
+        let id = questions.keys().find(|id| id.token().as_ref() == span.of(body)).cloned();
+        if let Some(question) = id.and_then(|id| questions.remove(&id)) {
+            question.cancel();
+        }
+    }
+
+    fn on_resource_updated(&self, message: Message) {
+        let body = message.body();
+        let uri = json::field(body, "uri").ok().flatten().and_then(|span| json::text(span.of(body)).map(String::from));
+        let Some(uri) = uri else { return };
+        let notice = self.without_subscription(message);
+        let listeners = self.subscriptions.listeners(&uri);
+        for client in self.attached().into_iter().filter(|client| listeners.contains(&client.id)) {
+            client.sink().notice(&self.spec.name, notice.clone());
+        }
+    }
+
+    /// What came on a subscription of ours, without the mark of that subscription.
+    fn without_subscription(&self, message: Message) -> Notice {
+        if self.revision().era() == Era::Legacy {
+            return plain(message);
+        }
+        let mut edits = Edits::new();
+        if let Ok(params) = Params::of(&message)
+            && let Some(meta) = params.meta
+            && params.subscription_id.is_some()
+        {
+            edits = strip_subscription(&message, meta);
+        }
+        Notice { method: message.method(), payload: message.edited(&edits), message }
+    }
+
+    pub(super) fn attached(&self) -> Vec<Arc<Client>> {
+        self.clients.lock().values().filter_map(std::sync::Weak::upgrade).collect()
+    }
+
+    pub(super) fn broadcast(&self, notice: Notice) {
+        for client in self.attached() {
+            client.sink().notice(&self.spec.name, notice.clone());
+        }
+    }
+}
+
+fn plain(message: Message) -> Notice {
+    Notice { method: message.method(), payload: message.payload(), message }
+}
+
+/// Removes the subscription id from `_meta`: each of our clients' streams has its own.
+fn strip_subscription(message: &Message, meta: json::Span) -> Edits {
+    let raw = meta.of(message.raw());
+    let kept: Vec<String> = json::members(raw)
+        .filter(|member| {
+            json::text(member.key.of(raw)).is_none_or(|key| key != switchboard_wire::meta::SUBSCRIPTION_ID)
+        })
+        .map(|member| String::from_utf8_lossy(&raw[member.key.start..member.value.end]).into_owned())
+        .collect();
+    let mut edits = Edits::new();
+    edits.replace(meta, format!("{{{}}}", kept.join(",")));
+    edits
+}

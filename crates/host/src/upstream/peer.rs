@@ -1,0 +1,90 @@
+//! Requests from a server to its client (legacy era): who is asked, and what
+//! is answered when nobody can be.
+
+use super::{connection::Connection, notices::Attribution};
+use crate::{client::Client, exchange::Input, limits};
+use switchboard_wire::{Era, ErrorObject, Message, Method, code};
+use tokio_util::sync::CancellationToken;
+
+impl Connection {
+    pub(super) fn on_request(&self, message: Message, during: Option<u64>) {
+        if self.revision().era() == Era::Modern && self.hello().is_some() {
+            tracing::warn!(server = %self.spec.name, method = %message.method_name(), "a modern server sent a request; ignored");
+            return;
+        }
+        if message.method() == Method::Ping {
+            if let Some(id) = message.id() {
+                self.answer_peer(&message, Message::response(&id, "{}").payload());
+            }
+            return;
+        }
+        match self.attribute(during) {
+            Attribution::Call { inbox, client, over } => {
+                let Some(input) = self.question(message, client.as_deref(), over) else { return };
+                inbox.input(input);
+            }
+            Attribution::Nobody => self.outside_any_call(message),
+            Attribution::Several => self.refuse(
+                &message,
+                &ErrorObject::new(
+                    code::INTERNAL,
+                    "several clients have calls in flight and nothing says whose question this is; \
+                     set \"isolation\": \"session\" for this server",
+                ),
+            ),
+        }
+    }
+
+    fn outside_any_call(&self, message: Message) {
+        let attached = self.attached();
+        match attached.as_slice() {
+            [client] if self.exclusive => {
+                let client = client.clone();
+                if let Some(input) = self.question(message, Some(&client), CancellationToken::new()) {
+                    client.sink().ask(input);
+                }
+            }
+            _ => self.refuse(&message, &unsupported(&message)),
+        }
+    }
+
+    /// A question for `client`, registered so that it can be withdrawn; refused at once where that client cannot answer it.
+    fn question(&self, message: Message, client: Option<&Client>, over: CancellationToken) -> Option<Input> {
+        let capability = match message.method() {
+            Method::ElicitationCreate => Some("elicitation"),
+            Method::SamplingCreateMessage => Some("sampling"),
+            Method::RootsList => Some("roots"),
+            _ => None,
+        };
+        let able = match (client, capability) {
+            (None, _) => false,
+            (Some(client), Some(capability)) => client.declares(capability),
+            (Some(_), None) => true,
+        };
+        if !able {
+            self.refuse(&message, &unsupported(&message));
+            return None;
+        }
+        let withdrawn = over.child_token();
+        let id = message.id()?;
+        let mut questions = self.questions.lock();
+        if questions.len() >= limits::OPEN_INPUTS {
+            drop(questions);
+            self.refuse(&message, &ErrorObject::new(code::INTERNAL, "too many questions are open"));
+            return None;
+        }
+        questions.insert(id, withdrawn.clone());
+        drop(questions);
+        let connection = self.me.upgrade()?;
+        Some(Input::new(message, connection, withdrawn))
+    }
+
+    fn refuse(&self, message: &Message, error: &ErrorObject) {
+        tracing::debug!(server = %self.spec.name, method = %message.method_name(), why = %error.message, "refused");
+        self.answer_peer(message, error.response(message.id().as_ref()));
+    }
+}
+
+fn unsupported(message: &Message) -> ErrorObject {
+    ErrorObject::new(code::METHOD_NOT_FOUND, format!("the client does not support {}", message.method_name()))
+}

@@ -1,0 +1,360 @@
+//! One configured server: its connections (one per owner, era and revision in
+//! use), what is known of its eras, and its catalog.
+
+use super::{
+    connection::Connection,
+    legacy, link,
+    modern::{self, Found},
+    slot::{ConnectError, Content, Slot},
+    spec::{Isolation, ServerSpec, Target},
+};
+use crate::{
+    catalog::Catalog,
+    client::{Client, ClientId},
+    error::CallError,
+    exchange::Event,
+    limits,
+};
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+use switchboard_transport::{Budget, Link};
+use switchboard_wire::{Era, Method, Revision};
+use tokio::{sync::watch, time::timeout};
+
+/// A server and everything we hold of it.
+#[derive(Debug)]
+pub struct Server {
+    /// As it was configured.
+    pub spec: Arc<ServerSpec>,
+    budget: Budget,
+    me: Weak<Server>,
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    eras: Mutex<Eras>,
+    catalogs: [Catalog; 2],
+    state: watch::Sender<ServerState>,
+}
+
+/// How a server is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum ServerState {
+    /// Nobody has needed it yet.
+    #[default]
+    Idle,
+    /// Being started.
+    Pending,
+    /// At least one connection works.
+    Connected,
+    /// It could not be reached; why.
+    Failed(String),
+    /// It wants us to sign in.
+    NeedsAuth,
+}
+
+/// Which eras the server has; `None` while nobody has tried.
+#[derive(Clone, Copy, Debug, Default)]
+struct Eras {
+    legacy: Option<bool>,
+    modern: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    owner: Owner,
+    era: Era,
+    /// Over HTTP there is one legacy session per revision; a process has the newest it offers.
+    revision: Option<Revision>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Owner {
+    Principal(Arc<str>),
+    Client(ClientId),
+}
+
+impl Server {
+    /// A server that nobody has connected to yet.
+    pub fn new(spec: ServerSpec, budget: Budget) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            spec: Arc::new(spec),
+            budget,
+            me: me.clone(),
+            slots: Mutex::default(),
+            eras: Mutex::default(),
+            catalogs: [Catalog::default(), Catalog::default()],
+            state: watch::Sender::default(),
+        })
+    }
+
+    /// Its configured name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.spec.name
+    }
+
+    /// How it is doing, now and from now on.
+    pub fn state(&self) -> watch::Receiver<ServerState> {
+        self.state.subscribe()
+    }
+
+    /// What it lists in this era.
+    pub fn catalog(&self, era: Era) -> &Catalog {
+        &self.catalogs[usize::from(era == Era::Modern)]
+    }
+
+    /// The connection this client uses, made if there is none. Waits for it at
+    /// most as long as a start may take.
+    pub async fn connection(&self, client: &Arc<Client>) -> Result<Arc<Connection>, CallError> {
+        let key = self.key(client);
+        let slot = self.slots.lock().entry(key.clone()).or_default().clone();
+        loop {
+            match slot.content() {
+                Content::Ready(connection) if connection.closed().is_none() => {
+                    connection.attach(client);
+                    return Ok(connection);
+                }
+                Content::Failed { error, .. } if !slot.claim(false) => {
+                    return Err(error.to_call_error(&self.spec.name, client.era()));
+                }
+                Content::Failed { error, attempts, .. } => {
+                    self.spawn_connect(&key, &slot, client, None, attempts);
+                    if matches!(error, ConnectError::WrongEra(_)) {
+                        return Err(error.to_call_error(&self.spec.name, client.era()));
+                    }
+                }
+                content => {
+                    if slot.claim(false) {
+                        let old = if let Content::Ready(old) = content { Some(old) } else { None };
+                        self.spawn_connect(&key, &slot, client, old, 0);
+                    }
+                }
+            }
+            if let Content::Failed { error, .. } = slot.settled().await {
+                return Err(error.to_call_error(&self.spec.name, client.era()));
+            }
+        }
+    }
+
+    /// The connection this client uses, if there is one now.
+    pub fn current(&self, client: &Client) -> Option<Arc<Connection>> {
+        match self.slots.lock().get(&self.key(client))?.content() {
+            Content::Ready(connection) if connection.closed().is_none() => Some(connection),
+            _ => None,
+        }
+    }
+
+    /// Forgets a client: its subscriptions end, and so do servers of its own.
+    pub fn detach(&self, client: &Client) {
+        let slots: Vec<(Key, Arc<Slot>)> = self.slots.lock().iter().map(|(k, s)| (k.clone(), s.clone())).collect();
+        for (key, slot) in slots {
+            let Content::Ready(connection) = slot.content() else { continue };
+            connection.detach(client.id);
+            if key.owner == Owner::Client(client.id) {
+                self.slots.lock().remove(&key);
+                tokio::spawn(async move { connection.close().await });
+            }
+        }
+    }
+
+    /// Ends all connections.
+    pub async fn close(&self) {
+        let slots: Vec<Arc<Slot>> = self.slots.lock().drain().map(|(_, slot)| slot).collect();
+        for slot in slots {
+            if let Content::Ready(connection) = slot.content() {
+                connection.close().await;
+            }
+        }
+    }
+
+    fn key(&self, client: &Client) -> Key {
+        let own = client.exclusive || (self.spec.isolation == Isolation::Session && client.era() == Era::Legacy);
+        let owner = if own { Owner::Client(client.id) } else { Owner::Principal(client.principal.clone()) };
+        let era = client.era();
+        let per_revision = matches!(self.spec.target, Target::Http { .. }) && era == Era::Legacy;
+        Key { owner, era, revision: per_revision.then_some(client.revision) }
+    }
+
+    /// Makes the connection in a task of its own, so that a caller who gives up does not take it along.
+    fn spawn_connect(
+        &self,
+        key: &Key,
+        slot: &Arc<Slot>,
+        client: &Arc<Client>,
+        old: Option<Arc<Connection>>,
+        failures: u32,
+    ) {
+        let Some(server) = self.me.upgrade() else { return };
+        let (key, slot, client) = (key.clone(), slot.clone(), client.clone());
+        self.state.send_if_modified(|state| {
+            let changed = *state != ServerState::Connected && *state != ServerState::Pending;
+            if changed {
+                *state = ServerState::Pending;
+            }
+            changed
+        });
+        tokio::spawn(async move {
+            let allowed = server.spec.timeouts.connect;
+            let result = match timeout(allowed, server.connect(&key, &client)).await {
+                Ok(result) => result,
+                Err(_) => Err(ConnectError::Failed(format!("did not start within {allowed:?}"))),
+            };
+            if let Ok(connection) = &result {
+                if let Some(old) = old {
+                    for client in old.attached() {
+                        connection.attach(&client);
+                    }
+                    connection.subscriptions.adopt(&old.subscriptions);
+                    connection.subscribe_again().await;
+                }
+                server.catalog(key.era).invalidate_all();
+            }
+            server.state.send_replace(match &result {
+                Ok(_) => ServerState::Connected,
+                Err(ConnectError::NeedsAuth(_)) => ServerState::NeedsAuth,
+                Err(error) => ServerState::Failed(error.to_string()),
+            });
+            let connection = result.as_ref().ok().cloned();
+            slot.fill(result, failures);
+            if let Some(connection) = connection {
+                server.watch_over(&key, &slot, connection).await;
+            }
+        });
+    }
+
+    /// When a connection ends while clients are attached to it, it is made again.
+    async fn watch_over(&self, key: &Key, slot: &Arc<Slot>, connection: Arc<Connection>) {
+        let why = connection.ended().await;
+        if why == "closed" {
+            return;
+        }
+        tracing::warn!(server = %self.spec.name, %why, "the connection ended");
+        self.state.send_replace(ServerState::Failed(why));
+        connection.close().await;
+        if let Some(client) = connection.attached().into_iter().next()
+            && slot.claim(false)
+        {
+            self.spawn_connect(key, slot, &client, Some(connection), 0);
+        }
+    }
+
+    async fn connect(&self, key: &Key, client: &Arc<Client>) -> Result<Arc<Connection>, ConnectError> {
+        let wanted = key.era;
+        if self.spec.era.is_some_and(|era| era != wanted) {
+            return Err(ConnectError::WrongEra(self.spec.era.unwrap_or(wanted)));
+        }
+        let eras = *self.eras.lock();
+        let result = match wanted {
+            Era::Legacy if eras.legacy == Some(false) => return Err(ConnectError::WrongEra(Era::Modern)),
+            Era::Modern if eras.modern == Some(false) => return Err(ConnectError::WrongEra(Era::Legacy)),
+            Era::Legacy => self.connect_legacy(key, client).await,
+            Era::Modern => self.connect_modern(key).await,
+        };
+        let mut eras = self.eras.lock();
+        match (&result, wanted) {
+            (Ok(_), Era::Legacy) => eras.legacy = Some(true),
+            (Ok(_), Era::Modern) => eras.modern = Some(true),
+            (Err(ConnectError::WrongEra(_)), Era::Legacy) => eras.legacy = Some(false),
+            (Err(ConnectError::WrongEra(_)), Era::Modern) => eras.modern = Some(false),
+            _ => {}
+        }
+        result
+    }
+
+    async fn connect_legacy(&self, key: &Key, client: &Arc<Client>) -> Result<Arc<Connection>, ConnectError> {
+        let revision = match (&self.spec.target, client.exclusive) {
+            (Target::Http { .. }, _) | (_, true) => key.revision.unwrap_or(client.revision),
+            _ => Revision::NEWEST_LEGACY,
+        };
+        let connection = self.open(key)?;
+        let greeted = async {
+            let exclusive = client.exclusive.then_some(client.as_ref());
+            let outcome = legacy::initialize(&connection, exclusive, revision)?.outcome().await;
+            legacy::complete(&connection, outcome)
+        };
+        match greeted.await {
+            Ok(_) => {
+                connection.attach(client);
+                Ok(connection)
+            }
+            Err(ConnectError::Refused(text)) if self.is_modern(key).await => {
+                connection.close().await;
+                tracing::debug!(server = %self.spec.name, text, "speaks only the modern era");
+                Err(ConnectError::WrongEra(Era::Modern))
+            }
+            Err(error) => Err(self.give_up(&connection, error).await),
+        }
+    }
+
+    async fn connect_modern(&self, key: &Key) -> Result<Arc<Connection>, ConnectError> {
+        let connection = self.open(key)?;
+        let found = async {
+            let mut probe = modern::discover(&connection)?;
+            let first = async {
+                loop {
+                    match probe.next().await {
+                        Event::Outcome(outcome) => return outcome,
+                        Event::Input(input) => input.refuse_unsupported(),
+                        Event::Notice(_) => {}
+                    }
+                }
+            };
+            match timeout(limits::PROBE_SILENCE, first).await {
+                Ok(outcome) => modern::judge(&connection, outcome),
+                // Silence: a server of the handshake era that ignores what it does not know.
+                Err(_) => Ok(Found::Legacy),
+            }
+        };
+        match found.await {
+            Ok(Found::Modern) => Ok(connection),
+            Ok(Found::Legacy) => {
+                connection.close().await;
+                Err(ConnectError::WrongEra(Era::Legacy))
+            }
+            Err(error) => Err(self.give_up(&connection, error).await),
+        }
+    }
+
+    /// Whether a server that refused `initialize` answers `server/discover`.
+    async fn is_modern(&self, key: &Key) -> bool {
+        let key = Key { era: Era::Modern, revision: None, ..key.clone() };
+        match self.connect_modern(&key).await {
+            Ok(connection) => {
+                self.eras.lock().modern = Some(true);
+                connection.close().await;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn open(&self, key: &Key) -> Result<Arc<Connection>, ConnectError> {
+        let (me, era) = (self.me.clone(), key.era);
+        let exclusive = matches!(key.owner, Owner::Client(_));
+        let changes = Box::new(move |method: Method| {
+            if let Some(server) = me.upgrade() {
+                server.catalog(era).invalidate(method);
+            }
+        });
+        let connection = Connection::new(self.spec.clone(), exclusive, changes);
+        link::open(&self.spec, &self.budget, &connection).map_err(ConnectError::Failed)?;
+        Ok(connection)
+    }
+
+    /// Ends what was started and adds what the server last said on stderr.
+    async fn give_up(&self, connection: &Arc<Connection>, error: ConnectError) -> ConnectError {
+        let mut stderr = String::new();
+        if let Some(Link::Stdio(link)) = connection.link()
+            && let Some(process) = link.server_process()
+        {
+            stderr = process.stderr().tail_lines(limits::STDERR_LINES);
+        }
+        connection.close().await;
+        match error {
+            ConnectError::Failed(text) if !stderr.is_empty() => {
+                ConnectError::Failed(format!("{text}; its last words on stderr:\n{stderr}"))
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A place for one connection: made when it is first needed, made again when
+//! it has ended, and never by two at once.
+
+use super::connection::Connection;
+use crate::{error::CallError, limits};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use switchboard_transport::Undelivered;
+use switchboard_wire::Era;
+use tokio::sync::watch;
+
+/// Why a connection could not be made.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// It cannot be reached, or does not behave.
+    #[error("{0}")]
+    Failed(String),
+    /// It answered, and said no to the handshake.
+    #[error("{0}")]
+    Refused(String),
+    /// It works, but only in the other era.
+    #[error("the server speaks only the {0} era")]
+    WrongEra(Era),
+    /// It wants us to sign in.
+    #[error("the server requires authentication (HTTP {0})")]
+    NeedsAuth(u16),
+}
+
+impl ConnectError {
+    pub(super) fn from_call(fault: &CallError) -> Self {
+        match fault {
+            CallError::Undelivered { why: Undelivered::NeedsAuth { status, .. }, .. } => Self::NeedsAuth(*status),
+            CallError::Undelivered { why, .. } => Self::Failed(why.to_string()),
+            CallError::Interrupted { reason, .. } | CallError::NotConnected { reason, .. } => Self::Failed(reason.clone()),
+            CallError::TimedOut(allowed) => Self::Failed(format!("no answer to the handshake within {allowed:?}")),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+
+    /// What a request that needed the connection ends with.
+    pub(super) fn to_call_error(&self, server: &str, client_era: Era) -> CallError {
+        match self {
+            Self::WrongEra(server_era) => {
+                CallError::EraMismatch { server: server.to_owned(), server_era: *server_era, client_era }
+            }
+            other => CallError::NotConnected { server: server.to_owned(), reason: other.to_string() },
+        }
+    }
+}
+
+/// What is in the slot.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Content {
+    /// Nothing yet.
+    #[default]
+    Empty,
+    /// Somebody is making it.
+    Connecting,
+    /// Here it is; it may have ended since.
+    Ready(Arc<Connection>),
+    /// It could not be made, and is not tried again before `retry`.
+    Failed { error: ConnectError, attempts: u32, retry: Instant },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    content: watch::Sender<Content>,
+}
+
+impl Slot {
+    /// What is in it now.
+    pub(super) fn content(&self) -> Content {
+        self.content.borrow().clone()
+    }
+
+    /// Claims the making of the connection: true for exactly one caller while it is needed.
+    pub(super) fn claim(&self, force: bool) -> bool {
+        self.content.send_if_modified(|content| {
+            let needed = match content {
+                Content::Empty => true,
+                Content::Connecting => false,
+                Content::Ready(connection) => connection.closed().is_some(),
+                Content::Failed { retry, .. } => force || Instant::now() >= *retry,
+            };
+            if needed {
+                *content = Content::Connecting;
+            }
+            needed
+        })
+    }
+
+    /// Puts in what the claimed attempt gave. `attempts` counts failures in a row.
+    pub(super) fn fill(&self, result: Result<Arc<Connection>, ConnectError>, failures_before: u32) {
+        self.content.send_replace(match result {
+            Ok(connection) => Content::Ready(connection),
+            Err(error) => {
+                let attempts = failures_before + 1;
+                Content::Failed { error, attempts, retry: Instant::now() + backoff(attempts) }
+            }
+        });
+    }
+
+    /// Waits until nobody is connecting.
+    pub(super) async fn settled(&self) -> Content {
+        let mut watch = self.content.subscribe();
+        let settled = watch.wait_for(|content| !matches!(content, Content::Connecting | Content::Empty)).await;
+        settled.map(|content| content.clone()).unwrap_or_default()
+    }
+}
+
+/// Full jitter: anywhere up to a bound that doubles each time.
+pub(super) fn backoff(attempts: u32) -> Duration {
+    let bound = Duration::from_millis(250).saturating_mul(1 << attempts.min(10)).min(limits::BACKOFF_CAP);
+    let mut random = [0u8; 4];
+    let _ = getrandom::fill(&mut random);
+    bound.mul_f64(f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX))
+}

@@ -1,0 +1,29 @@
+//! Assembles configuration, host and gateway. Thin on purpose: each part knows
+//! how to do its own work, this crate only introduces them to each other.
+//!
+//! [`Roster`] turns what is configured into servers; [`Caller`] uses them from
+//! the program itself; [`gateway`] serves them to clients.
+
+pub mod caller;
+pub mod dirs;
+pub mod pools;
+pub mod roster;
+pub mod settings;
+mod spec;
+pub mod tokens;
+
+pub use caller::{Caller, Met};
+pub use dirs::Dirs;
+pub use pools::Pools;
+pub use roster::{Member, Roster, Status};
+pub use settings::Settings;
+
+pub use switchboard_builtin as builtin;
+pub use switchboard_config as config;
+pub use switchboard_gateway as gateway;
+pub use switchboard_host as host;
+pub use switchboard_transport as transport;
+pub use switchboard_wire as wire;
+
+/// The version that peers are told.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

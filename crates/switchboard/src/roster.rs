@@ -1,0 +1,96 @@
+//! Everything that is configured, and what became of it: a server, a fault, or
+//! a reason to leave it alone.
+
+use crate::{
+    settings::Settings,
+    spec::{Reported, spec},
+};
+use std::sync::Arc;
+use switchboard_config::{Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup};
+use switchboard_host::{Host, Server};
+use switchboard_transport::Budget;
+use switchboard_wire::name::Style;
+
+/// The servers of one run of the program.
+#[derive(Debug)]
+pub struct Roster {
+    /// Those that can be used. Nothing is started until somebody needs it.
+    pub host: Arc<Host>,
+    /// All of them, in the order they are configured.
+    pub members: Vec<Member>,
+}
+
+/// One entry and what became of it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// As it is written.
+    pub entry: Entry,
+    /// What became of it.
+    pub status: Status,
+}
+
+/// What became of an entry.
+#[derive(Clone, Debug)]
+pub enum Status {
+    /// A server that can be used.
+    Server(Arc<Server>),
+    /// It cannot work as it is written.
+    Faulty(Vec<Fault>),
+    /// It is not used; why.
+    Unused(Standing),
+}
+
+impl Roster {
+    /// Makes servers of what was loaded. `lookup` gives environment variables.
+    pub fn new(loaded: Loaded, settings: &Settings, style: Style, lookup: Lookup<'_>) -> Self {
+        let reported = Reported::default();
+        let mut specs = Vec::new();
+        // First what each entry is, then the host, then who is who in it.
+        let prepared: Vec<(Entry, Option<Status>)> = loaded
+            .servers
+            .into_iter()
+            .map(|configured| {
+                let status = match configured.standing {
+                    Standing::Active => match spec(&configured.entry, settings, lookup, &reported) {
+                        Ok(spec) => {
+                            specs.push(spec);
+                            None
+                        }
+                        Err(faults) => Some(Status::Faulty(faults)),
+                    },
+                    standing => Some(Status::Unused(standing)),
+                };
+                (configured.entry, status)
+            })
+            .collect();
+        let host = Host::new(specs, style, Budget::default());
+        let _ = reported.set(Arc::downgrade(&host));
+        let mut servers = host.servers().iter();
+        let members = prepared
+            .into_iter()
+            .filter_map(|(entry, status)| {
+                let status = status.or_else(|| servers.next().cloned().map(Status::Server))?;
+                Some(Member { entry, status })
+            })
+            .collect();
+        Self { host, members }
+    }
+
+    /// The members that count, whether or not they work: what names are decided over.
+    pub fn counting(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| !matches!(member.status, Status::Unused(_)))
+    }
+
+    /// The member of this name that is in use, or would be.
+    pub fn find(&self, name: &str) -> Option<&Member> {
+        let mut named = self.members.iter().filter(|member| member.entry.name == name);
+        named.find(|member| !matches!(member.status, Status::Unused(Standing::Shadowed(_))))
+    }
+}
+
+/// The entry of a server that comes with Switchboard.
+pub fn builtin_entry(name: &str) -> Entry {
+    let mut entry = Entry::at(name, Scope::Dynamic, Source::Ours, 1);
+    entry.transport = Transport::Builtin;
+    entry
+}

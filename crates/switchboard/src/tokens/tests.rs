@@ -1,0 +1,54 @@
+use super::*;
+use std::{fs, os::unix::fs::PermissionsExt, thread};
+
+fn dirs(home: &Path) -> Dirs {
+    let home = home.to_owned();
+    Dirs::find(move |name| (name == "HOME").then(|| home.clone())).unwrap()
+}
+
+#[test]
+fn a_token_is_made_once_and_private() {
+    let home = tempfile::tempdir().unwrap();
+    let dirs = dirs(home.path());
+    let first = client(&dirs).unwrap();
+    assert_eq!((first.name.as_str(), first.secret.len()), ("default", 43));
+    assert_eq!(client(&dirs).unwrap().secret, first.secret);
+    assert_ne!(control(&dirs).unwrap(), first.secret);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dirs.data.join("tokens/default")), 0o600);
+    assert_eq!(mode(&dirs.data.join("tokens")), 0o700);
+}
+
+#[test]
+fn many_at_once_agree() {
+    let home = tempfile::tempdir().unwrap();
+    let dirs = dirs(home.path());
+    let threads: Vec<_> = (0..16).map(|_| {
+        let dirs = dirs.clone();
+        thread::spawn(move || client(&dirs).unwrap().secret)
+    }).collect();
+    let mut tokens: Vec<String> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 1);
+    assert_eq!(fs::read_dir(dirs.data.join("tokens")).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[test]
+fn exposed_empty_and_short_files_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("team.token");
+    let write = |text: &str, mode: u32| {
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    write("0123456789abcdef\n", 0o644);
+    assert!(matches!(from_file(&path), Err(TokenError::Exposed(_))));
+    write("0123456789abcdef\n", 0o600);
+    let token = from_file(&path).unwrap();
+    assert_eq!((token.name.as_str(), token.secret.as_str()), ("team", "0123456789abcdef"));
+    for bad in ["", "short", "two words but long enough"] {
+        write(bad, 0o600);
+        assert!(matches!(from_file(&path), Err(TokenError::Unusable(_))), "{bad:?}");
+    }
+    assert!(from_file(&home.path().join("none")).is_err());
+}

@@ -1,0 +1,230 @@
+//! One MCP client.
+
+use crate::http::Connection;
+use crate::{Args, Era};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// No call may take longer.
+const CALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// What all clients call, and how.
+pub struct Target {
+    address: String,
+    path: String,
+    token: Option<String>,
+    era: Era,
+    tool: String,
+    bytes: usize,
+}
+
+impl Target {
+    /// From the command line.
+    pub fn new(args: &Args, token: Option<String>) -> Result<Self> {
+        let rest = args.url.strip_prefix("http://");
+        let rest = rest.with_context(|| format!("{} is not an http URL", args.url))?;
+        let (address, path) = rest.split_once('/').unwrap_or((rest, ""));
+        Ok(Self {
+            address: address.to_owned(),
+            path: format!("/{path}"),
+            token,
+            era: args.era,
+            tool: args.tool.clone(),
+            bytes: args.bytes,
+        })
+    }
+
+    /// The headers that all requests of a client share.
+    fn headers(&self, session: Option<&str>) -> String {
+        let mut text = format!(
+            "Host: {}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n",
+            self.address
+        );
+        let mut header = |name: &str, value: &str| {
+            text.push_str(name);
+            text.push_str(": ");
+            text.push_str(value);
+            text.push_str("\r\n");
+        };
+        if let Some(token) = &self.token {
+            header("Authorization", &format!("Bearer {token}"));
+        }
+        if let Some(session) = session {
+            header("Mcp-Session-Id", session);
+        }
+        match self.era {
+            Era::Legacy => header("MCP-Protocol-Version", "2025-11-25"),
+            Era::Modern => {
+                header("MCP-Protocol-Version", "2026-07-28");
+                header("Mcp-Method", "tools/call");
+                header("Mcp-Name", &self.tool);
+            }
+        }
+        text
+    }
+
+    fn params(&self) -> Value {
+        let mut params = json!({"name": self.tool, "arguments": {"bytes": self.bytes}});
+        if self.era == Era::Modern {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "bench-load", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+        }
+        params
+    }
+}
+
+/// A client with its connection and session.
+pub struct Client {
+    connection: Connection,
+    session: Option<String>,
+    /// The head of a call up to its Content-Length's value.
+    head: String,
+    /// `,"method":…}`: the body of a call after its id.
+    rest: String,
+    request: Vec<u8>,
+    id: u64,
+}
+
+impl Client {
+    /// Connects, and in the legacy era goes through the handshake.
+    pub async fn connect(target: &Target) -> Result<Self> {
+        let mut client = Self {
+            connection: timeout(CALL_LIMIT, Connection::open(&target.address))
+                .await
+                .context("connecting takes too long")??,
+            session: None,
+            head: String::new(),
+            rest: format!(
+                ",\"method\":\"tools/call\",\"params\":{}}}",
+                target.params()
+            ),
+            request: Vec::new(),
+            id: 0,
+        };
+        if target.era == Era::Legacy {
+            timeout(CALL_LIMIT, client.handshake(target))
+                .await
+                .context("the handshake takes too long")?
+                .context("the handshake")?;
+        }
+        let headers = target.headers(client.session.as_deref());
+        client.head = format!("POST {} HTTP/1.1\r\n{headers}Content-Length: ", target.path);
+        Ok(client)
+    }
+
+    async fn handshake(&mut self, target: &Target) -> Result<()> {
+        let initialize = json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "bench-load", "version": "1"},
+            },
+        });
+        let status = self.post(target, &initialize).await?;
+        ensure!(status == 200, "initialize was answered {status}");
+        let status = self
+            .post(
+                target,
+                &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            )
+            .await?;
+        ensure!(status == 202, "initialized was answered {status}");
+        Ok(())
+    }
+
+    async fn post(&mut self, target: &Target, message: &Value) -> Result<u16> {
+        let body = message.to_string();
+        let request = format!(
+            "POST {} HTTP/1.1\r\n{}Content-Length: {}\r\n\r\n{body}",
+            target.path,
+            target.headers(self.session.as_deref()),
+            body.len()
+        );
+        let head = self.connection.exchange(request.as_bytes()).await?;
+        self.session = head.session.or(self.session.take());
+        Ok(head.status)
+    }
+
+    /// One call, its answer checked.
+    pub async fn call(&mut self, target: &Target) -> Result<()> {
+        self.id += 1;
+        self.request.clear();
+        let start = "{\"jsonrpc\":\"2.0\",\"id\":";
+        let digits = self.id.ilog10() as usize + 1;
+        let length = start.len() + digits + self.rest.len();
+        write!(
+            self.request,
+            "{}{length}\r\n\r\n{start}{}{}",
+            self.head, self.id, self.rest
+        )?;
+        let head = timeout(CALL_LIMIT, self.connection.exchange(&self.request))
+            .await
+            .context("a call takes too long")??;
+        let body = &self.connection.body;
+        if head.status != 200 {
+            let text = String::from_utf8_lossy(&body[..body.len().min(300)]);
+            bail!("a call was answered {}: {text}", head.status);
+        }
+        if head.events {
+            let mut events = body.split(|byte| *byte == b'\n').rev();
+            let answer = events.find_map(|line| {
+                let data = line.strip_prefix(b"data:")?;
+                Some(data).filter(|data| data.len() > 2)
+            });
+            check(answer.context("no event")?, self.id, target.bytes)
+        } else {
+            check(body, self.id, target.bytes)
+        }
+    }
+
+    /// Ends the session, if there is one; the answer does not matter.
+    pub async fn disconnect(&mut self, target: &Target) {
+        if self.session.is_some() {
+            let headers = target.headers(self.session.as_deref());
+            let request = format!("DELETE {} HTTP/1.1\r\n{headers}\r\n", target.path);
+            let end = self.connection.exchange(request.as_bytes());
+            let _ = timeout(Duration::from_secs(1), end).await;
+        }
+    }
+}
+
+/// The answer to this call, with as much text as was asked for.
+fn check(body: &[u8], id: u64, bytes: usize) -> Result<()> {
+    let answer: Value = serde_json::from_slice(body).context("an answer that is not JSON")?;
+    ensure!(
+        answer["id"].as_u64() == Some(id),
+        "an answer with id {} to call {id}",
+        answer["id"]
+    );
+    let text = answer["result"]["content"][0]["text"].as_str();
+    let length = text.map(str::len);
+    if length != Some(bytes) {
+        let short: String = answer.to_string().chars().take(300).collect();
+        bail!("{length:?} bytes of text where {bytes} were asked for: {short}");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn answers_are_checked() {
+        let good =
+            br#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"abc"}]}}"#;
+        assert!(check(good, 3, 3).is_ok());
+        assert!(check(good, 4, 3).is_err());
+        assert!(check(good, 3, 4).is_err());
+        assert!(check(br#"{"id":3,"error":{}}"#, 3, 3).is_err());
+        assert!(check(b"", 3, 3).is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! The tools.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::call::{Answer, Call};
+use crate::world::{Era, LEVELS, lock};
+
+/// How long the server waits for its client's answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Tools that send messages before their result: over HTTP they need a stream.
+pub fn streams(name: &str) -> bool {
+    matches!(name, "progress" | "elicit" | "sample" | "roots" | "log")
+}
+
+/// Answers `tools/call`.
+pub async fn call(call: &Call) -> Answer {
+    let arguments = &call.params["arguments"];
+    let world = &call.world;
+    match call.params["name"].as_str().unwrap_or_default() {
+        "echo" => echo(call, arguments).await,
+        "payload" => Answer::error(-32602, "bytes must be a number up to 2^30"),
+        "progress" => progress(call, arguments).await,
+        "count" => Answer::text((world.count.fetch_add(1, Ordering::SeqCst) + 1).to_string()),
+        "counted" => Answer::text(world.count.load(Ordering::SeqCst).to_string()),
+        "sleep" => {
+            let ms = arguments["ms"].as_u64().unwrap_or(0);
+            if wait(call, ms).await {
+                Answer::text("slept")
+            } else {
+                Answer::Silent
+            }
+        }
+        "cancelled" => Answer::text(world.cancelled.load(Ordering::SeqCst).to_string()),
+        "elicit" => {
+            let message = arguments["message"].as_str().unwrap_or("What shall I say?");
+            let params = json!({
+                "message": message,
+                "requestedSchema": {"type": "object", "properties": {"answer": {"type": "string"}}}
+            });
+            ask(call, "elicitation", "elicitation/create", params).await
+        }
+        "sample" => {
+            let prompt = arguments["prompt"].as_str().unwrap_or("Say something.");
+            let params = json!({
+                "messages": [{"role": "user", "content": {"type": "text", "text": prompt}}],
+                "maxTokens": 100
+            });
+            ask(call, "sampling", "sampling/createMessage", params).await
+        }
+        "roots" => ask(call, "roots", "roots/list", json!({})).await,
+        "touch" => {
+            world.resource_updated(arguments["uri"].as_str().unwrap_or_default());
+            Answer::text("touched")
+        }
+        "change_list" => {
+            world.generation.fetch_add(1, Ordering::SeqCst);
+            world.tools_changed();
+            Answer::text("changed")
+        }
+        "log" => log(call, arguments),
+        "pid" => Answer::text(std::process::id().to_string()),
+        name if name.starts_with("added_") => Answer::text(name),
+        name => Answer::error(-32602, format!("Unknown tool: {name}")),
+    }
+}
+
+async fn echo(call: &Call, arguments: &Value) -> Answer {
+    let most = arguments["randomDelay"]
+        .as_u64()
+        .unwrap_or(call.world.random_delay);
+    let random = if most == 0 {
+        0
+    } else {
+        getrandom::u64().unwrap_or(0) % (most + 1)
+    };
+    let delay = arguments["delayMs"].as_u64().unwrap_or(0) + random;
+    if !wait(call, delay).await {
+        return Answer::Silent;
+    }
+    match &arguments["nonce"] {
+        Value::String(nonce) => Answer::text(nonce),
+        Value::Null => Answer::failed("nonce is missing"),
+        other => Answer::text(other.to_string()),
+    }
+}
+
+async fn progress(call: &Call, arguments: &Value) -> Answer {
+    let steps = arguments["steps"].as_u64().unwrap_or(3);
+    let interval = arguments["intervalMs"].as_u64().unwrap_or(10);
+    for step in 1..=steps {
+        if !wait(call, interval).await {
+            return Answer::Silent;
+        }
+        call.progress(step, steps);
+    }
+    Answer::text(format!("{steps} steps"))
+}
+
+/// Waits; false (and counted) if the call was cancelled meanwhile.
+async fn wait(call: &Call, ms: u64) -> bool {
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => {
+            call.world.cancelled.fetch_add(1, Ordering::SeqCst);
+            false
+        }
+        () = tokio::time::sleep(Duration::from_millis(ms)) => true,
+    }
+}
+
+fn log(call: &Call, arguments: &Value) -> Answer {
+    let level = |value: &Value| LEVELS.iter().position(|l| value == l);
+    let Some(own) = level(&arguments["level"]) else {
+        return Answer::failed("no such level");
+    };
+    let least = match call.era {
+        Era::Modern => level(call.meta("logLevel")),
+        Era::Legacy => Some(usize::from(call.session.level.load(Ordering::Relaxed))),
+    };
+    if least.is_some_and(|least| own >= least) {
+        let params = json!({"level": LEVELS[own], "logger": "echo", "data": arguments["text"]});
+        call.out.send(
+            json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
+                .to_string(),
+        );
+    }
+    Answer::text("logged")
+}
+
+/// Asks the client: by a request during the call (legacy), or by returning
+/// `input_required` and reading the answer from the retry (modern).
+async fn ask(call: &Call, capability: &str, method: &str, params: Value) -> Answer {
+    match call.era {
+        Era::Modern => ask_by_result(call, capability, method, params),
+        Era::Legacy => ask_by_request(call, capability, method, &params).await,
+    }
+}
+
+fn ask_by_result(call: &Call, capability: &str, method: &str, params: Value) -> Answer {
+    if let Some(answer) = call.params["inputResponses"].get(capability) {
+        return Answer::text(answer.to_string());
+    }
+    if call.meta("clientCapabilities").get(capability).is_none() {
+        return Answer::error_with(
+            -32021,
+            format!("the client did not declare {capability}"),
+            json!({"requiredCapabilities": {capability: {}}}),
+        );
+    }
+    Answer::Result(json!({
+        "resultType": "input_required",
+        "inputRequests": {capability: {"method": method, "params": params}},
+        "requestState": format!("echo:{capability}")
+    }))
+}
+
+async fn ask_by_request(call: &Call, capability: &str, method: &str, params: &Value) -> Answer {
+    if lock(&call.session.capabilities).get(capability).is_none() {
+        return Answer::failed(format!("the client did not declare {capability}"));
+    }
+    let response = call.session.ask(&call.out, method, params);
+    tokio::select! {
+        () = call.cancel.cancelled() => {
+            call.world.cancelled.fetch_add(1, Ordering::SeqCst);
+            Answer::Silent
+        }
+        response = tokio::time::timeout(PATIENCE, response) => match response {
+            Ok(Ok(message)) => match message.get("result") {
+                Some(result) => Answer::text(result.to_string()),
+                None => Answer::failed(message["error"].to_string()),
+            },
+            _ => Answer::failed("no answer"),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! One HTTP request with what belongs around it: credentials, and redirects
+//! within the origin.
+
+use super::{
+    answer::Answer, body::PayloadBody, headers::is_ours, link::Shared, pool::SendFault, redirect,
+};
+use crate::link::Undelivered;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use std::time::Duration;
+use switchboard_wire::Payload;
+
+/// How long the rest of an answer that nobody needs may take.
+pub(super) const LEFTOVERS: Duration = Duration::from_millis(250);
+
+/// What to send.
+pub(super) struct Wanted<'a> {
+    pub(super) method: Method,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) more: &'a [(HeaderName, HeaderValue)],
+    pub(super) payload: &'a Payload,
+}
+
+impl Wanted<'_> {
+    fn request(&self, path: &Uri, credentials: Option<&HeaderMap>) -> Request<PayloadBody> {
+        let mut request = Request::new(PayloadBody::from(self.payload.clone()));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = path.clone();
+        let headers = request.headers_mut();
+        headers.clone_from(self.headers);
+        for (name, value) in self.more {
+            headers.insert(name.clone(), value.clone());
+        }
+        for (name, value) in credentials.into_iter().flatten() {
+            if !is_ours(name) {
+                headers.insert(name.clone(), value.clone());
+            }
+        }
+        request
+    }
+}
+
+/// Sends a request and gives the head of its final answer. A refusal (401, 403)
+/// comes back only if nobody can do anything about it.
+pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer, Undelivered> {
+    let mut path = shared.path();
+    let mut redirects = 0;
+    let mut challenged = false;
+    loop {
+        let credentials = match &shared.authorize {
+            Some(authorize) => Some(authorize.headers().await.map_err(Undelivered::NotSent)?),
+            None => None,
+        };
+        let answer = match shared
+            .pool
+            .send(wanted.request(&path, credentials.as_ref()))
+            .await
+        {
+            Ok(answer) => answer,
+            Err(SendFault::Stale) => continue,
+            Err(SendFault::Undelivered(why)) => return Err(why),
+        };
+        match answer.status.as_u16() {
+            status @ (307 | 308) => {
+                redirects += 1;
+                let next = if redirects > redirect::FOLLOWED {
+                    Err(format!("more than {} redirects", redirect::FOLLOWED))
+                } else {
+                    redirect::follow(&shared.url, &path, answer.text(header::LOCATION))
+                };
+                path = next.map_err(|preview| Undelivered::Status { status, preview })?;
+                if status == 308 {
+                    shared.set_path(path.clone());
+                }
+                answer.discard(&shared.pool, LEFTOVERS).await;
+            }
+            status @ (401 | 403) if !challenged => {
+                let Some(authorize) = &shared.authorize else {
+                    return Ok(answer);
+                };
+                if !authorize
+                    .challenged(status, answer.text(header::WWW_AUTHENTICATE))
+                    .await
+                {
+                    return Ok(answer);
+                }
+                challenged = true;
+                answer.discard(&shared.pool, LEFTOVERS).await;
+            }
+            _ => return Ok(answer),
+        }
+    }
+}

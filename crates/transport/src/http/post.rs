@@ -1,0 +1,258 @@
+//! One POST, from its first byte to its conclusion.
+
+use super::{
+    answer::{Answer, BodyFault, Content},
+    fetch::{LEFTOVERS, Wanted, fetch},
+    flights::Flight,
+    gate::Shut,
+    headers::{SESSION, Spoken, mirrored},
+    link::Shared,
+    preview::{LOOKED_AT, preview},
+    pump::deliver,
+    stream,
+};
+use crate::link::{About, Outgoing, Undelivered};
+use http::header;
+use std::{sync::Arc, time::Duration};
+use switchboard_wire::{Era, Kind, Message, Method, Payload, Received, code};
+use tokio::time::timeout;
+
+/// How long the beginning of an unexpected body is waited for.
+const PREVIEW_LIMIT: Duration = Duration::from_secs(2);
+
+/// Sends one message and reports what became of it. While `gate` is held, later
+/// requests wait.
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut flight: Flight,
+    out: Outgoing,
+    gate: Option<Shut>,
+) {
+    let Outgoing { payload, about } = out;
+    let About::Request {
+        id,
+        method,
+        timeout: limit,
+        ..
+    } = about
+    else {
+        let limit = shared.options.notification_timeout;
+        if timeout(limit, tell(&shared, &payload, gate)).await.is_err() {
+            tracing::debug!("a notification was not accepted within {limit:?}");
+        }
+        return;
+    };
+    let asked = ask(&shared, &mut flight, &payload, &about, id, method);
+    let outcome = timeout(limit, asked)
+        .await
+        .unwrap_or(Err(Undelivered::TimedOut(limit)));
+    drop(payload);
+    let wanted = flight.land();
+    match outcome {
+        // The rest of an event stream after its reply; its end lets the connection be kept.
+        Ok(Some(rest)) => rest.discard(&shared.pool, LEFTOVERS).await,
+        Ok(None) => {}
+        Err(why) if wanted => shared.receive.undelivered(id, why),
+        Err(_) => {}
+    }
+}
+
+/// Sends a message that has no answer of its own.
+async fn tell(shared: &Shared, payload: &Payload, gate: Option<Shut>) {
+    let spoken = shared.spoken(None);
+    let told = fetch(shared, wanted(&spoken, payload)).await;
+    drop(gate);
+    match told {
+        Ok(answer) => {
+            if !answer.status.is_success() {
+                tracing::debug!(
+                    status = answer.status.as_u16(),
+                    "the server did not accept a notification or response"
+                );
+            }
+            answer.discard(&shared.pool, LEFTOVERS).await;
+        }
+        Err(why) => tracing::debug!(%why, "a notification or response was not delivered"),
+    }
+}
+
+/// Sends a request and hands over what comes in answer, up to the reply. Gives
+/// back the answer where its body goes on after the reply.
+async fn ask(
+    shared: &Shared,
+    flight: &mut Flight,
+    payload: &Payload,
+    about: &About,
+    id: u64,
+    method: Method,
+) -> Result<Option<Answer>, Undelivered> {
+    shared.gate.pass().await;
+    let spoken = shared.spoken(Some(method));
+    let more = match spoken.era {
+        Some(Era::Modern) => mirrored(about).map_err(Undelivered::NotSent)?,
+        _ => Vec::new(),
+    };
+    let answer = fetch(
+        shared,
+        Wanted {
+            more: &more,
+            ..wanted(&spoken, payload)
+        },
+    )
+    .await?;
+    flight.departed();
+    if !answer.status.is_success() {
+        return refused(shared, answer, id, &spoken).await;
+    }
+    if method == Method::Initialize {
+        shared.set_session(answer.headers.get(SESSION));
+    }
+    if let Some(encoding) = answer.encoding() {
+        let preview = format!(
+            "the answer is compressed ({}) although identity was asked for",
+            preview(encoding.as_bytes())
+        );
+        return Err(Undelivered::Status {
+            status: answer.status.as_u16(),
+            preview,
+        });
+    }
+    match answer.content() {
+        Content::Events => stream::answer(shared, answer, id, &spoken).await,
+        Content::Json | Content::Unstated => document(shared, answer, id).await,
+        Content::Other => {
+            let kind = preview(answer.text(header::CONTENT_TYPE).unwrap_or("?").as_bytes());
+            Err(unexpected(
+                answer,
+                &format!("the server answered with {kind}, not with JSON or events"),
+            )
+            .await)
+        }
+    }
+}
+
+/// Reads an answer that is one JSON text.
+async fn document(
+    shared: &Shared,
+    mut answer: Answer,
+    id: u64,
+) -> Result<Option<Answer>, Undelivered> {
+    let status = answer.status.as_u16();
+    let body = collect(shared, &mut answer).await?;
+    answer.finish(&shared.pool);
+    if body.trim_ascii().is_empty() {
+        return Err(Undelivered::Status {
+            status,
+            preview: "the answer to a request is empty".into(),
+        });
+    }
+    let received = match Received::parse(body) {
+        Ok(received) => received,
+        Err(fault) => {
+            let why = Undelivered::Unknown(format!("the server's answer cannot be read: {fault}"));
+            shared.receive.unreadable(fault, Some(id));
+            return Err(why);
+        }
+    };
+    if deliver(shared, received, Some(id)) {
+        return Ok(None);
+    }
+    Err(Undelivered::Unknown(
+        "the server's answer holds no reply to this request".into(),
+    ))
+}
+
+/// Reads an answer whose status is no success. A JSON-RPC error in it is the
+/// reply; one without an id is handed over as well, and then the status follows.
+async fn refused(
+    shared: &Shared,
+    mut answer: Answer,
+    id: u64,
+    spoken: &Spoken,
+) -> Result<Option<Answer>, Undelivered> {
+    let status = answer.status.as_u16();
+    let challenge = answer.text(header::WWW_AUTHENTICATE).map(str::to_owned);
+    let session_gone = status == 404 && spoken.session;
+    if status == 401 || (status == 403 && challenge.is_some()) {
+        answer.discard(&shared.pool, LEFTOVERS).await;
+        return Err(Undelivered::NeedsAuth { status, challenge });
+    }
+    if let Content::Json | Content::Unstated = answer.content()
+        && answer.encoding().is_none()
+    {
+        let body = collect(shared, &mut answer).await?;
+        answer.finish(&shared.pool);
+        let shown = preview(&body);
+        let reply = Message::parse(body)
+            .ok()
+            .filter(|message| message.kind() == Kind::Error);
+        // A 404 ends the session, unless it is the reply to this very request.
+        let ours = |reply: &Message| {
+            reply.own_id() == Some(id)
+                && (!session_gone || reply.error_code() == Some(code::METHOD_NOT_FOUND))
+        };
+        if let Some(reply) = reply {
+            if ours(&reply) {
+                deliver(shared, Received::One(reply), Some(id));
+                return Ok(None);
+            }
+            if !session_gone && reply.id().is_none() {
+                deliver(shared, Received::One(reply), Some(id));
+            }
+        }
+        return Err(match status {
+            _ if session_gone => Undelivered::SessionExpired,
+            403 => Undelivered::NeedsAuth { status, challenge },
+            _ => Undelivered::Status {
+                status,
+                preview: shown,
+            },
+        });
+    }
+    match status {
+        _ if session_gone => {
+            answer.discard(&shared.pool, LEFTOVERS).await;
+            Err(Undelivered::SessionExpired)
+        }
+        403 => Err(Undelivered::NeedsAuth { status, challenge }),
+        300..=399 => Err(Undelivered::Status {
+            status,
+            preview: "a redirect that a POST does not follow".into(),
+        }),
+        _ => Err(unexpected(answer, "").await),
+    }
+}
+
+async fn collect(shared: &Shared, answer: &mut Answer) -> Result<bytes::Bytes, Undelivered> {
+    let options = &shared.options;
+    answer
+        .collect(options.message_cap, options.body_stall, &shared.budget)
+        .await
+        .map_err(|fault: BodyFault| Undelivered::Unknown(fault.to_string()))
+}
+
+/// What to say about an answer that is no message: its beginning, made safe.
+async fn unexpected(mut answer: Answer, what: &str) -> Undelivered {
+    let status = answer.status.as_u16();
+    let shown = if answer.encoding().is_some() {
+        String::new()
+    } else {
+        preview(&answer.beginning(LOOKED_AT, PREVIEW_LIMIT).await)
+    };
+    let preview = match (what, shown.as_str()) {
+        ("", "") => "the answer is empty".into(),
+        ("", shown) => shown.into(),
+        (what, "") => what.into(),
+        (what, shown) => format!("{what}: {shown}"),
+    };
+    Undelivered::Status { status, preview }
+}
+
+fn wanted<'a>(spoken: &'a Spoken, payload: &'a Payload) -> Wanted<'a> {
+    Wanted {
+        method: http::Method::POST,
+        headers: &spoken.headers,
+        more: &[],
+        payload,
+    }
+}

@@ -1,0 +1,106 @@
+//! Where a redirect leads, if it may be followed: the same origin only, so that
+//! neither headers nor bodies reach anybody they were not meant for.
+
+use http::{
+    Uri,
+    uri::{PathAndQuery, Scheme},
+};
+
+/// How many redirects one request follows.
+pub(super) const FOLLOWED: usize = 5;
+
+/// Scheme, host and port of an address, to show and to compare. Leaves out
+/// whatever else the address holds, since that may be secret.
+pub(super) fn origin(url: &Uri) -> String {
+    let scheme = url.scheme_str().unwrap_or("http").to_ascii_lowercase();
+    let host = url.host().unwrap_or_default().to_ascii_lowercase();
+    let default = if scheme == Scheme::HTTPS.as_str() {
+        443
+    } else {
+        80
+    };
+    match url.port_u16() {
+        Some(port) if port != default => format!("{scheme}://{host}:{port}"),
+        _ => format!("{scheme}://{host}"),
+    }
+}
+
+/// The path that `location` leads to from `path` at `base`, or why it is not followed.
+pub(super) fn follow(base: &Uri, path: &Uri, location: Option<&str>) -> Result<Uri, String> {
+    let location = location.ok_or("a redirect without a Location")?;
+    // What follows '#' is for browsers.
+    let location = location.split('#').next().unwrap_or_default().trim();
+    if location.starts_with("//") || location.contains('\\') {
+        return Err("a redirect to another origin is not followed".into());
+    }
+    let target = if location.contains("://") {
+        let target: Uri = location
+            .parse()
+            .map_err(|_| "a redirect to an address that cannot be read")?;
+        let userinfo = target
+            .authority()
+            .is_some_and(|authority| authority.as_str().contains('@'));
+        if origin(&target) != origin(base) || userinfo {
+            return Err(format!(
+                "a redirect to another origin ({}) is not followed",
+                origin(&target)
+            ));
+        }
+        target.path_and_query().cloned()
+    } else {
+        let full = if location.starts_with('/') {
+            location.to_owned()
+        } else {
+            let here = path.path();
+            format!("{}/{location}", &here[..here.rfind('/').unwrap_or(0)])
+        };
+        Some(
+            full.parse::<PathAndQuery>()
+                .map_err(|_| "a redirect to an address that cannot be read")?,
+        )
+    };
+    Ok(Uri::from(
+        target.unwrap_or_else(|| PathAndQuery::from_static("/")),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn led(location: &str) -> Result<String, String> {
+        let base = "http://host:80/mcp".parse().unwrap();
+        follow(&base, &"/a/mcp?x=1".parse().unwrap(), Some(location)).map(|uri| uri.to_string())
+    }
+
+    #[test]
+    fn within_the_origin() {
+        assert_eq!(led("/mcp/").as_deref(), Ok("/mcp/"));
+        assert_eq!(led("http://HOST/b?y=2#top").as_deref(), Ok("/b?y=2"));
+        assert_eq!(led("http://host:80").as_deref(), Ok("/"));
+        assert_eq!(led("other").as_deref(), Ok("/a/other"));
+    }
+
+    #[test]
+    fn never_out_of_it() {
+        for location in [
+            "https://host/mcp",
+            "http://host:8080/mcp",
+            "http://evil/mcp",
+            "//evil/mcp",
+            "\\\\evil\\mcp",
+            "/\\evil",
+            "http://user@host/mcp",
+            "http://host@evil/mcp",
+            "javascript://host/",
+            "",
+        ] {
+            let led = led(location);
+            assert!(
+                led.is_err() || led.as_deref() == Ok("/a/"),
+                "{location} → {led:?}"
+            );
+        }
+        assert!(follow(&"http://h/".parse().unwrap(), &"/".parse().unwrap(), None).is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! The keeper: a tiny parent that outlives us for a moment.
+//!
+//! A program that is killed with SIGKILL cannot clean up after itself, and
+//! what its servers have started would live on. So the program runs as two
+//! processes of the same binary: the *keeper*, which the user sees and which
+//! does nothing but wait, and the *worker*, which does everything. Both adopt
+//! orphans, and whichever of the two survives the other kills every process
+//! that is then below it.
+//!
+//! `PR_SET_PDEATHSIG` on the servers would not do: it does not reach
+//! grandchildren, and it fires when the *thread* that forked ends.
+
+use std::io;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+mod parent;
+#[cfg(target_os = "linux")]
+mod worker;
+
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(not(target_os = "linux"))]
+mod other;
+#[cfg(not(target_os = "linux"))]
+use other as system;
+
+/// Proof that [`enter`] was called; held by the program until it ends.
+#[derive(Debug)]
+pub struct Kept {
+    keeper: Option<u32>,
+}
+
+/// Why the program cannot run under a keeper.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeeperError {
+    /// The keeper died while we started: whoever started the program has
+    /// killed it, so it must end, quietly.
+    #[error("the program was killed while it started")]
+    KeeperGone,
+    /// The system refused something that keeping needs.
+    #[error("cannot {what}: {source}")]
+    System {
+        /// What was refused.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Puts the program under a keeper. To be called first in `main`, before any
+/// thread starts: in the process that was started it never returns, but runs
+/// the same program again as the worker and exits as that does; in the worker
+/// it returns.
+///
+/// On an error other than [`KeeperError::KeeperGone`] the program can go on
+/// without a keeper, and then cannot promise to leave nothing behind.
+pub fn enter() -> Result<Kept, KeeperError> {
+    system::enter()
+}
+
+impl Kept {
+    /// The keeper's process number; `None` where there is no keeper.
+    pub fn keeper_pid(&self) -> Option<u32> {
+        self.keeper
+    }
+
+    /// For the end of the program, after its servers were stopped: kills all
+    /// that is left below us, and lets no further server start. Returns how
+    /// many could not be killed.
+    pub fn kill_all(&self) -> usize {
+        crate::process::descendants::kill_all()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn refused<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> KeeperError {
+    move |source| KeeperError::System {
+        what,
+        source: source.into(),
+    }
+}

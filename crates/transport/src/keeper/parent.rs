@@ -1,0 +1,167 @@
+//! The keeper: starts the worker, passes signals on, and clears up after it.
+//!
+//! It has one thread and hardly any memory of its own. It holds none of the
+//! program's pipes, so that a peer sees their end when the worker closes them.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, exit};
+
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, kill_process,
+    set_child_subreaper, setrlimit, waitid,
+};
+use signal_hook::consts::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
+};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::emulate_default_handler;
+use signal_hook::low_level::siginfo::{Cause, Origin};
+
+use super::{KeeperError, linux, refused};
+use crate::process::table::{self, ProcessId, Table};
+use crate::process::{Exit, descendants};
+
+/// The signals that are meant for the program, and so for the worker.
+const PASSED_ON: [i32; 8] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT,
+];
+
+/// Keeps, until the worker has ended and nothing is left of it.
+pub(super) fn run() -> Result<Infallible, KeeperError> {
+    let ignored = ignored_signals();
+    let caught = PASSED_ON
+        .into_iter()
+        .filter(|signal| !ignored.contains(*signal));
+    let mut signals = SignalsInfo::<WithOrigin>::new(caught.chain([SIGCHLD]))
+        .map_err(refused("catch signals"))?;
+    set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
+    let inherited = children_before_us();
+    let worker = start_worker()?;
+    let_go_of_pipes();
+
+    let ended = loop {
+        for origin in signals.wait() {
+            if origin.signal != SIGCHLD && !reached_worker_already(&origin) {
+                pass_on(worker, origin.signal);
+            }
+        }
+        if let Some(exit) = how_it_ended(worker) {
+            break exit;
+        }
+    };
+    descendants::kill_all_except(&inherited);
+    end_like(ended)
+}
+
+/// The same program with the same arguments, told who keeps it.
+fn start_worker() -> Result<Pid, KeeperError> {
+    let me = getpid().as_raw_nonzero().get();
+    let started = table::started(me).ok_or_else(|| KeeperError::System {
+        what: "read /proc",
+        source: std::io::ErrorKind::NotFound.into(),
+    })?;
+    // This name means the very file that we run, even if it was replaced since.
+    let mut command = Command::new("/proc/self/exe");
+    let mut arguments = std::env::args_os();
+    if let Some(name) = arguments.next() {
+        command.arg0(name);
+    }
+    let child = command
+        .args(arguments)
+        .env(linux::VARIABLE, format!("{me}:{started}"))
+        .spawn()
+        .map_err(refused("start the worker"))?;
+    Ok(Pid::from_child(&child))
+}
+
+/// A signal that the terminal sent went to the whole foreground group, so to
+/// the worker too.
+fn reached_worker_already(origin: &Origin) -> bool {
+    origin.cause == Cause::Kernel
+}
+
+fn pass_on(worker: Pid, number: i32) {
+    if let Some(signal) = Signal::from_named_raw(number) {
+        // Not reaped yet, so the number is the worker's.
+        let _ = kill_process(worker, signal);
+    }
+}
+
+fn how_it_ended(worker: Pid) -> Option<Exit> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(worker), options) {
+        Ok(Some(status)) => Some(Exit::of(&status)),
+        Ok(None) | Err(rustix::io::Errno::INTR) => None,
+        Err(_) => Some(Exit::Unknown),
+    }
+}
+
+/// Ends as the worker did, so that a shell sees the same.
+fn end_like(ended: Exit) -> ! {
+    match ended {
+        Exit::Code(code) => exit(code),
+        Exit::Signal(number) => {
+            // One core file, the worker's, is enough.
+            let _ = setrlimit(
+                Resource::Core,
+                Rlimit {
+                    current: Some(0),
+                    maximum: Some(0),
+                },
+            );
+            if getpid().is_init() {
+                // The first process of a container cannot die by a signal.
+            } else if number != SIGKILL {
+                let _ = emulate_default_handler(number);
+            } else if let Some(signal) = Signal::from_named_raw(number) {
+                let _ = kill_process(getpid(), signal);
+            }
+            exit(128 + number)
+        }
+        Exit::Unknown => exit(1),
+    }
+}
+
+/// Pipes that we also held would stay open when the worker closes them.
+fn let_go_of_pipes() {
+    if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}
+
+/// Children from before we were this program (`job & exec switchboard`) are
+/// not ours to kill.
+fn children_before_us() -> HashSet<ProcessId> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if waitid(WaitId::All, options).is_err() {
+        return HashSet::new();
+    }
+    let me = getpid().as_raw_nonzero().get();
+    Table::read()
+        .map(|table| table.children_of(me).map(|child| child.id).collect())
+        .unwrap_or_default()
+}
+
+/// Signals that we were told to ignore, by `nohup` for one.
+struct SignalSet(u64);
+
+impl SignalSet {
+    fn contains(&self, number: i32) -> bool {
+        (1..=64).contains(&number) && self.0 & (1 << (number - 1)) != 0
+    }
+}
+
+fn ignored_signals() -> SignalSet {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    SignalSet(mask.unwrap_or_default())
+}

@@ -1,0 +1,144 @@
+//! The worker's side: one thread that watches the keeper and buries orphans.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open, set_child_subreaper,
+    set_parent_process_death_signal,
+};
+use signal_hook::consts::SIGCHLD;
+
+use super::{KeeperError, Kept, refused};
+use crate::process::descendants::{self, Undertaker};
+
+/// How long after the first news of dead children they are looked for.
+const SWEEP_AFTER: Duration = Duration::from_millis(50);
+
+/// How often we ask for the keeper where its end does not show by itself.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// Takes up the worker's part.
+pub(super) fn begin(keeper: i32) -> Result<Kept, KeeperError> {
+    let pid = Pid::from_raw(keeper).ok_or(KeeperError::KeeperGone)?;
+    // Old kernels and some sandboxes have none; then we ask now and again.
+    let watched = pidfd_open(pid, PidfdFlags::empty()).ok();
+    // If it is still our parent now, it was the one that we opened.
+    if getppid() != Some(pid) {
+        return Err(KeeperError::KeeperGone);
+    }
+    set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
+    // Should the keeper be killed while we are stopped (Ctrl-Z), this wakes us.
+    let _ = set_parent_process_death_signal(Some(Signal::CONT));
+    take_own_name();
+
+    let (child_ended, notify) = UnixStream::pair().map_err(refused("make a pipe"))?;
+    child_ended
+        .set_nonblocking(true)
+        .map_err(refused("make a pipe"))?;
+    signal_hook::low_level::pipe::register(SIGCHLD, notify).map_err(refused("catch signals"))?;
+    let watch = Watch {
+        keeper: pid,
+        keeper_ended: watched,
+        child_ended,
+        spare: spare_descriptors(),
+    };
+    thread::Builder::new()
+        .name("keeper-watch".into())
+        .stack_size(256 * 1024)
+        .spawn(move || watch.run())
+        .map_err(refused("start a thread"))?;
+    Ok(Kept {
+        keeper: Some(keeper.unsigned_abs()),
+    })
+}
+
+struct Watch {
+    keeper: Pid,
+    /// Becomes readable when the keeper ends.
+    keeper_ended: Option<OwnedFd>,
+    child_ended: UnixStream,
+    /// Held so that looking through `/proc` is possible at the end even when
+    /// the program has run out of descriptors.
+    spare: Vec<File>,
+}
+
+impl Watch {
+    fn run(self) {
+        let mut undertaker = Undertaker::default();
+        let mut sweep_at: Option<Instant> = None;
+        loop {
+            let news = self.wait(sweep_at);
+            if getppid() != Some(self.keeper) {
+                end_with_keeper(self.spare);
+            }
+            match sweep_at {
+                Some(due) if Instant::now() >= due => {
+                    self.forget_news();
+                    sweep_at = undertaker.sweep().map(|pause| Instant::now() + pause);
+                }
+                // Dead children come in crowds: look once, a little later.
+                _ if news => {
+                    self.forget_news();
+                    let soon = Instant::now() + SWEEP_AFTER;
+                    sweep_at = Some(sweep_at.map_or(soon, |due| due.min(soon)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Waits for the keeper's end, for news of children, or until `due`. True
+    /// if there is news of children.
+    fn wait(&self, due: Option<Instant>) -> bool {
+        let mut most = due.map(|due| due.saturating_duration_since(Instant::now()));
+        let mut watched = vec![PollFd::new(&self.child_ended, PollFlags::IN)];
+        match &self.keeper_ended {
+            Some(ended) => watched.push(PollFd::new(ended, PollFlags::IN)),
+            None => most = Some(most.map_or(ASK_EVERY, |most| most.min(ASK_EVERY))),
+        }
+        let timeout = most.and_then(|most| Timespec::try_from(most).ok());
+        match poll(&mut watched, timeout.as_ref()) {
+            Ok(_) => !watched[0].revents().is_empty(),
+            Err(rustix::io::Errno::INTR) => false,
+            Err(_) => {
+                thread::sleep(ASK_EVERY);
+                false
+            }
+        }
+    }
+
+    fn forget_news(&self) {
+        let mut buffer = [0; 64];
+        while matches!((&self.child_ended).read(&mut buffer), Ok(n) if n > 0) {}
+    }
+}
+
+/// The keeper is dead, and with it the program in the eyes of its user.
+fn end_with_keeper(spare: Vec<File>) -> ! {
+    drop(spare);
+    descendants::kill_all();
+    // Not `exit`, which would wait for locks that other threads may hold.
+    let _ = kill_process(getpid(), Signal::KILL);
+    std::process::abort()
+}
+
+fn spare_descriptors() -> Vec<File> {
+    (0..3)
+        .filter_map(|_| File::open("/dev/null").ok())
+        .collect()
+}
+
+/// Started through `/proc/self/exe`, we would be listed as `exe`.
+fn take_own_name() {
+    let own = std::env::args_os().next();
+    if let Some(name) = own.as_deref().map(Path::new).and_then(Path::file_name) {
+        let _ = fs::write("/proc/self/comm", name.as_encoded_bytes());
+    }
+}

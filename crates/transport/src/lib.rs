@@ -1,0 +1,18 @@
+//! Links that carry MCP messages: bytes on one side, [`Message`]s on the other.
+//!
+//! A link knows framing, limits and its own peer, and nothing about eras,
+//! sessions of clients or permissions. What arrives is handed to a [`Receive`]
+//! at once; what is sent is queued without waiting, up to a cap.
+//!
+//! [`Message`]: switchboard_wire::Message
+
+pub mod budget;
+pub mod http;
+pub mod keeper;
+pub mod limits;
+pub mod link;
+pub mod process;
+pub mod stdio;
+
+pub use budget::Budget;
+pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};

@@ -1,0 +1,14 @@
+//! The caps of this crate, in one place.
+
+use std::time::Duration;
+
+/// The most bytes that may wait to be written to one peer.
+pub const SEND_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+/// How long a peer may refuse to read before the link is given up.
+pub const WRITE_STALL: Duration = Duration::from_secs(30);
+/// How much is read from a pipe at once.
+pub const READ_CHUNK: usize = 64 * 1024;
+/// Messages at least this large are counted against the [`Budget`](crate::Budget).
+pub const COUNTED_BYTES: usize = 16 * 1024;
+/// Lines on a server's stdout that are no messages and are still worth a warning.
+pub const NOISE_WARNINGS: u64 = 5;

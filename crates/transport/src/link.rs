@@ -1,0 +1,168 @@
+//! What every link offers, whatever carries it.
+
+use crate::{http::HttpLink, stdio::StdioLink};
+use std::time::Duration;
+use switchboard_wire::{Era, Message, Method, ParseError, Payload, Revision};
+
+/// A message that arrived.
+#[derive(Debug)]
+pub struct Inbound {
+    /// The message.
+    pub message: Message,
+    /// The request of ours on whose own stream it came. Only HTTP has such
+    /// streams; elsewhere everything comes on one channel and this is `None`.
+    pub during: Option<u64>,
+}
+
+/// Where a link hands over what happens. Called from the link's own tasks, so
+/// nothing here may block.
+pub trait Receive: Send + Sync + 'static {
+    /// A message arrived.
+    fn message(&self, inbound: Inbound);
+
+    /// Bytes arrived that are no message. `during` as in [`Inbound`].
+    fn unreadable(&self, fault: ParseError, during: Option<u64>);
+
+    /// A request of ours will not be answered.
+    fn undelivered(&self, request: u64, why: Undelivered);
+
+    /// Nothing more will come. Called once.
+    fn closed(&self, why: Closed);
+}
+
+/// Something to send.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// The message's bytes.
+    pub payload: Payload,
+    /// What the link must know about it.
+    pub about: About,
+}
+
+/// What a link must know about a message to carry it. HTTP needs it for headers
+/// and time-outs; pipes do not care.
+#[derive(Debug, Clone)]
+pub enum About {
+    /// A request; its answer comes on its own stream where there are such.
+    Request {
+        /// Our id for it.
+        id: u64,
+        /// Its method.
+        method: Method,
+        /// The method's name where `method` is `Other`.
+        method_name: Option<String>,
+        /// What `Mcp-Name` must say (modern HTTP).
+        name: Option<String>,
+        /// `Mcp-Param-*` headers, names without the prefix (modern HTTP).
+        params: Vec<(String, String)>,
+        /// How long the answer may take in all.
+        timeout: Duration,
+    },
+    /// A notification.
+    Notification,
+    /// The answer to a request of the peer's.
+    Response,
+}
+
+/// Why a request of ours will not be answered.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Undelivered {
+    /// It did not leave: sending it again is safe.
+    #[error("not sent: {0}")]
+    NotSent(String),
+    /// It may have arrived; what became of it is unknown.
+    #[error("{0}")]
+    Unknown(String),
+    /// The peer wants us to sign in. What its `WWW-Authenticate` said.
+    #[error("the server requires authentication (HTTP {status})")]
+    NeedsAuth {
+        /// 401 or 403.
+        status: u16,
+        /// The challenge as it came.
+        challenge: Option<String>,
+    },
+    /// The session that the request named is not known any more (HTTP 404).
+    #[error("the session has expired")]
+    SessionExpired,
+    /// An HTTP status that is no JSON-RPC answer.
+    #[error("HTTP {status}: {preview}")]
+    Status {
+        /// The status.
+        status: u16,
+        /// The beginning of the body, made safe to show.
+        preview: String,
+    },
+    /// No answer within its time.
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+}
+
+/// Why a link ended.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Closed {
+    /// We closed it.
+    #[error("closed")]
+    ByUs,
+    /// The peer ended its side.
+    #[error("{0}")]
+    ByPeer(String),
+    /// It broke.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// Why something could not be queued.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SendError {
+    /// The link has ended.
+    #[error("the connection is closed")]
+    Closed,
+    /// The peer does not read, and the queue is full.
+    #[error("the server does not read its input; {0} bytes are waiting")]
+    Full(usize),
+}
+
+/// A link of any kind.
+#[derive(Clone, Debug)]
+pub enum Link {
+    /// A child process, or any pair of byte streams framed by lines.
+    Stdio(StdioLink),
+    /// A server behind an HTTP endpoint.
+    Http(HttpLink),
+}
+
+impl Link {
+    /// Queues a message. Never waits.
+    pub fn send(&self, out: Outgoing) -> Result<(), SendError> {
+        match self {
+            Self::Stdio(link) => link.send(out.payload),
+            Self::Http(link) => link.send(out),
+        }
+    }
+
+    /// Stops waiting for the answer to a request of ours and, where the request
+    /// has a stream of its own, closes that.
+    pub fn abandon(&self, request: u64) {
+        match self {
+            Self::Stdio(_) => {}
+            Self::Http(link) => link.abandon(request),
+        }
+    }
+
+    /// Whether closing a request's stream is how it is cancelled: over HTTP, in
+    /// the modern era. Everywhere else the peer must be told.
+    pub fn closing_cancels(&self, revision: Revision) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http(_) => revision.era() == Era::Modern,
+        }
+    }
+
+    /// Ends the link and what is behind it.
+    pub async fn close(&self) {
+        match self {
+            Self::Stdio(link) => link.close().await,
+            Self::Http(link) => link.close().await,
+        }
+    }
+}

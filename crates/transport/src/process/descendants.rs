@@ -1,0 +1,164 @@
+//! Everything below us: killed when we end, and buried when it has died.
+//!
+//! Only for a process that owns all its descendants: the keeper and the
+//! worker, which adopt orphans (they are child subreapers).
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
+};
+
+use super::registry;
+use super::table::{self, Entry, ProcessId, Table};
+
+/// Someone who cannot be killed (another user's, or asleep in the kernel) must
+/// not keep us for ever.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(2);
+
+/// A dead child that nobody waited for in this time is nobody's.
+const ORPHANED_AFTER: Duration = Duration::from_millis(500);
+
+/// The same for one of our own group, which more likely is somebody's.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
+
+/// Kills every descendant of this process with SIGKILL, again and again until
+/// none is left, and lets no further server start. Returns how many are left
+/// after two seconds: none, unless some cannot be killed.
+///
+/// For the end of the program: statuses of all children are collected, so
+/// nobody else can wait for them any more.
+pub fn kill_all() -> usize {
+    registry::begin_end();
+    kill_all_except(&HashSet::new())
+}
+
+/// Like [`kill_all`], but spares these and all below them.
+pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
+    let give_up = Instant::now() + GIVE_UP_AFTER;
+    let me = getpid().as_raw_nonzero().get();
+    let mut known = HashSet::new();
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if bury_all() == Family::Childless {
+            return 0;
+        }
+        let left = match Table::read() {
+            Ok(table) => {
+                let living: Vec<Entry> = table
+                    .descendants_of(me, spared)
+                    .into_iter()
+                    .filter(|entry| !entry.is_zombie)
+                    .copied()
+                    .collect();
+                kill(&living);
+                // New faces: someone forks while being killed. Be quicker.
+                if living.iter().any(|entry| known.insert(entry.id)) {
+                    pause = Duration::from_micros(500);
+                }
+                living.len()
+            }
+            // No descriptors to look with: the groups we know ourselves.
+            Err(_) => kill_groups(),
+        };
+        if left == 0 && !spared.is_empty() || Instant::now() >= give_up {
+            return left;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+/// Whether any child is left, dead or alive. A process that adopts orphans and
+/// has no child has no descendant.
+#[derive(PartialEq, Eq)]
+enum Family {
+    Childless,
+    Some,
+}
+
+/// Collects the status of every dead child.
+fn bury_all() -> Family {
+    loop {
+        match waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return Family::Some,
+            Err(_) => return Family::Childless,
+        }
+    }
+}
+
+/// Kills these, given parents first. Whole groups come before single ones: a
+/// group is killed in one step that no fork can slip through.
+fn kill(living: &[Entry]) {
+    let pids: HashSet<i32> = living.iter().map(|entry| entry.id.pid).collect();
+    let ours = getpgrp().as_raw_nonzero().get();
+    let mut groups = HashSet::new();
+    for entry in living {
+        // Led by one of them, so made by them, so with none but them in it.
+        let is_theirs = pids.contains(&entry.group) && entry.group != ours;
+        if is_theirs
+            && groups.insert(entry.group)
+            && let Some(group) = Pid::from_raw(entry.group)
+        {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+    for entry in living {
+        table::signal(entry.id, Signal::KILL);
+    }
+}
+
+fn kill_groups() -> usize {
+    let leaders = registry::leaders();
+    for leader in leaders.iter().copied().filter_map(Pid::from_raw) {
+        let _ = kill_process_group(leader, Signal::KILL);
+    }
+    leaders.len()
+}
+
+/// Collects the statuses of dead children that were never ours to begin with:
+/// orphans that we adopted. Those that someone here waits for are left alone.
+#[derive(Default)]
+pub(crate) struct Undertaker {
+    seen: HashMap<ProcessId, Instant>,
+}
+
+impl Undertaker {
+    /// Looks once. Says when to look again, if some are left that will be due.
+    pub(crate) fn sweep(&mut self) -> Option<Duration> {
+        registry::reap_abandoned();
+        let Ok(table) = Table::read() else {
+            return Some(ORPHANED_AFTER);
+        };
+        let now = Instant::now();
+        let me = getpid().as_raw_nonzero().get();
+        let our_group = getpgrp().as_raw_nonzero().get();
+        let mut waiting = HashMap::new();
+        for dead in table.children_of(me).filter(|child| child.is_zombie) {
+            if registry::is_leader(dead.id.pid) {
+                continue;
+            }
+            let since = self.seen.get(&dead.id).copied().unwrap_or(now);
+            // What this program starts by other means than as a server is
+            // mostly in our group, and someone may be about to wait for it.
+            let is_orphan = if dead.group == our_group {
+                now.duration_since(since) >= FORGOTTEN_AFTER
+            } else {
+                registry::is_leader(dead.group) || now.duration_since(since) >= ORPHANED_AFTER
+            };
+            if is_orphan && let Some(pid) = Pid::from_raw(dead.id.pid) {
+                let _ = waitid(
+                    WaitId::Pid(pid),
+                    WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+                );
+            } else {
+                waiting.insert(dead.id, since);
+            }
+        }
+        self.seen = waiting;
+        (!self.seen.is_empty()).then_some(ORPHANED_AFTER)
+    }
+}

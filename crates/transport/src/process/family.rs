@@ -1,0 +1,231 @@
+//! All processes of one server: its leader, the leader's group, and what left
+//! the group (called `setsid`) but was started by it.
+//!
+//! Nothing here may ever hit a stranger. A number is only trusted while it
+//! cannot have been given to someone else: the leader stays unreaped, and so
+//! keeps the group's number, as long as anyone else is in the group; everyone
+//! else is known by number and start time.
+
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
+};
+
+use super::exit::Exit;
+use super::kin::Search;
+use super::registry;
+use super::table::{self, Entry, ProcessId, Table};
+use super::tag::Tag;
+
+/// One server's processes.
+#[derive(Debug)]
+pub(crate) struct Family {
+    leader: Pid,
+    leader_started: u64,
+    tag: Tag,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    leader: Leader,
+    /// The group's number is still the group's.
+    owns_group: bool,
+    /// Everyone seen so far who still lives. Kept, because whoever loses both
+    /// its parent and its tag could not be found a second time.
+    known: HashSet<ProcessId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Leader {
+    Running,
+    /// Ended, and left unreaped so that its number stays taken.
+    Ended(Exit),
+    Reaped(Exit),
+}
+
+/// Who of a family is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// Someone in the group.
+    Group,
+    /// Only some that have left the group.
+    Outsiders,
+    /// No one.
+    Gone,
+}
+
+impl Family {
+    /// The family of a process that was just started as a group leader.
+    pub(crate) fn new(leader: Pid, tag: Tag) -> Self {
+        let pid = leader.as_raw_nonzero().get();
+        registry::add(pid);
+        Self {
+            leader,
+            leader_started: table::started(pid).unwrap_or_default(),
+            tag,
+            state: Mutex::new(State {
+                leader: Leader::Running,
+                owns_group: true,
+                known: HashSet::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.leader.as_raw_nonzero().get()
+    }
+
+    /// How the leader ended, if it has. Does not reap it.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.state.lock().exit(self.leader)
+    }
+
+    /// Who is alive. Reaps the leader once it is the last of its group, and
+    /// those of the family that became our children.
+    pub(crate) fn presence(&self) -> Presence {
+        let mut state = self.state.lock();
+        if state.exit(self.leader).is_none() {
+            return Presence::Group;
+        }
+        let Ok(table) = Table::read() else {
+            return state.presence_by_group(self.leader);
+        };
+        let (members, is_all) = self.members(&mut state, &table);
+        if members.iter().any(|member| member.group == self.pid()) && state.owns_group {
+            return Presence::Group;
+        }
+        state.reap(self.leader);
+        state.owns_group = false;
+        if members.is_empty() && is_all {
+            Presence::Gone
+        } else {
+            Presence::Outsiders
+        }
+    }
+
+    /// Looks who belongs to the family, so that they are known later.
+    pub(crate) fn remember(&self) {
+        if let Ok(table) = Table::read() {
+            self.members(&mut self.state.lock(), &table);
+        }
+    }
+
+    /// Sends a signal to the group.
+    pub(crate) fn signal_group(&self, signal: Signal) {
+        let state = self.state.lock();
+        if state.owns_group {
+            // A group of none, or of processes that are not ours to signal.
+            let _ = kill_process_group(self.leader, signal);
+        }
+    }
+
+    /// Sends a signal to everyone.
+    pub(crate) fn signal_all(&self, signal: Signal) {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        // First look, then signal: once parents die, the untagged are lost.
+        let members = match Table::read() {
+            Ok(table) => self.members(state, &table).0,
+            Err(_) => Vec::new(),
+        };
+        if state.owns_group {
+            let _ = kill_process_group(self.leader, signal);
+        }
+        for member in members {
+            if !(state.owns_group && member.group == self.pid()) {
+                table::signal(member.id, signal);
+            }
+        }
+    }
+
+    /// Leaves the leader to be reaped by whoever passes by.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.state.lock();
+        if state.exit(self.leader).is_some() {
+            state.reap(self.leader);
+        } else {
+            registry::abandon(self.pid());
+        }
+    }
+
+    /// Finds the living members, parents first; says whether that is all.
+    fn members(&self, state: &mut State, table: &Table) -> (Vec<Entry>, bool) {
+        let search = Search {
+            leader: self.pid(),
+            owns_group: state.owns_group,
+            known: &state.known,
+            tag: &self.tag,
+            not_before: self.leader_started,
+        };
+        let kin = search.among(table);
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        let (dead, living): (Vec<_>, Vec<_>) =
+            kin.members.into_iter().partition(|member| member.is_zombie);
+        for member in dead {
+            if member.parent == me && member.id.pid != self.pid() {
+                reap_adopted(member.id.pid);
+            }
+        }
+        state.known = living.iter().map(|member| member.id).collect();
+        (living, !kin.missed_someone)
+    }
+}
+
+impl State {
+    fn exit(&mut self, leader: Pid) -> Option<Exit> {
+        if let Leader::Running = self.leader {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            match waitid(WaitId::Pid(leader), options) {
+                Ok(Some(status)) => self.leader = Leader::Ended(Exit::of(&status)),
+                // Someone else has waited for it; its number is no longer safe.
+                Err(Errno::CHILD) => {
+                    self.leader = Leader::Reaped(Exit::Unknown);
+                    self.owns_group = false;
+                    registry::remove(leader.as_raw_nonzero().get());
+                }
+                Ok(None) | Err(_) => {}
+            }
+        }
+        match self.leader {
+            Leader::Running => None,
+            Leader::Ended(exit) | Leader::Reaped(exit) => Some(exit),
+        }
+    }
+
+    fn reap(&mut self, leader: Pid) {
+        if let Leader::Ended(exit) = self.leader {
+            // It has ended, so this does not wait.
+            let _ = waitid(
+                WaitId::Pid(leader),
+                WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+            );
+            self.leader = Leader::Reaped(exit);
+            registry::remove(leader.as_raw_nonzero().get());
+        }
+    }
+
+    /// Where processes cannot be listed: the dead leader counts as a member of
+    /// its group until reaped, so reap it and ask whether a group is left.
+    fn presence_by_group(&mut self, leader: Pid) -> Presence {
+        self.reap(leader);
+        self.owns_group &= test_kill_process_group(leader) != Err(Errno::SRCH);
+        if self.owns_group {
+            Presence::Group
+        } else {
+            Presence::Gone
+        }
+    }
+}
+
+fn reap_adopted(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! The ladder: how a server is asked, then told, then made to end.
+//!
+//! stdin closed and SIGINT, 100 ms, SIGTERM, 400 ms, SIGKILL; 600 ms in all.
+//! It ends as soon as no process of the server is left.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use tokio::process::ChildStdin;
+
+use super::exit::Exit;
+use super::family::{Family, Presence};
+
+/// SIGTERM is sent this long after SIGINT.
+pub const TERMINATE_AFTER: Duration = Duration::from_millis(100);
+/// SIGKILL is sent this long after SIGINT.
+pub const KILL_AFTER: Duration = Duration::from_millis(500);
+/// Nobody is waited for longer than this.
+pub const GIVE_UP_AFTER: Duration = Duration::from_millis(600);
+
+/// Those who left the group got no SIGINT with it: once only they are left,
+/// they get SIGTERM, and this long to follow it.
+const OUTSIDERS_GRACE: Duration = Duration::from_millis(100);
+
+/// How far the ladder had to be climbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rung {
+    /// Everything had ended before.
+    None,
+    /// Closing stdin and SIGINT were enough.
+    Interrupt,
+    /// SIGTERM was needed.
+    Terminate,
+    /// SIGKILL was needed.
+    Kill,
+}
+
+/// How a server was stopped.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopped {
+    /// How its leader ended; `None` if even SIGKILL has not ended it yet.
+    pub exit: Option<Exit>,
+    /// What it took.
+    pub rung: Rung,
+    /// How long it took.
+    pub took: Duration,
+    /// No process of the server is left. (False: one sleeps in the kernel, or
+    /// belongs to another user.)
+    pub is_complete: bool,
+}
+
+/// Climbs, beginning with closing `stdin`. Being dropped half-way leaves the
+/// family as it then is.
+pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> Stopped {
+    let begun = Instant::now();
+    let mut presence = look(family, |family| {
+        family.remember();
+        family.presence()
+    })
+    .await;
+    drop(stdin);
+    let mut rung = Rung::None;
+    if presence == Presence::Group {
+        family.signal_group(Signal::INT);
+        rung = Rung::Interrupt;
+    }
+    let mut kill_after = KILL_AFTER;
+    let mut pause = Duration::from_millis(1);
+    while presence != Presence::Gone {
+        let passed = begun.elapsed();
+        if passed >= GIVE_UP_AFTER {
+            break;
+        }
+        if rung >= Rung::Terminate && passed >= kill_after {
+            // Again and again: who forks while being killed is still there.
+            rung = Rung::Kill;
+            look(family, |family| family.signal_all(Signal::KILL)).await;
+            pause = Duration::from_millis(1);
+        } else if rung < Rung::Terminate
+            && (presence == Presence::Outsiders || passed >= TERMINATE_AFTER)
+        {
+            rung = Rung::Terminate;
+            if presence == Presence::Outsiders {
+                kill_after = KILL_AFTER.min(passed + OUTSIDERS_GRACE);
+            }
+            look(family, |family| family.signal_all(Signal::TERM)).await;
+            pause = Duration::from_millis(1);
+        } else if rung == Rung::Terminate && presence == Presence::Outsiders {
+            kill_after = kill_after.min(passed + OUTSIDERS_GRACE);
+        }
+        let next = match rung {
+            Rung::None | Rung::Interrupt => TERMINATE_AFTER,
+            Rung::Terminate => kill_after,
+            Rung::Kill => GIVE_UP_AFTER,
+        };
+        tokio::time::sleep(pause.min(next.saturating_sub(begun.elapsed()))).await;
+        pause = (pause * 2).min(Duration::from_millis(10));
+        presence = look(family, Family::presence).await;
+    }
+    Stopped {
+        exit: family.exit(),
+        rung,
+        took: begun.elapsed(),
+        is_complete: presence == Presence::Gone,
+    }
+}
+
+/// Kills a family at once and without waiting for anyone else: for when there
+/// may be no runtime to wait on. Returns within a tenth of a second.
+pub(super) fn kill_now(family: &Family) {
+    let give_up = Instant::now() + Duration::from_millis(100);
+    loop {
+        family.signal_all(Signal::KILL);
+        if family.presence() == Presence::Gone {
+            return;
+        }
+        if Instant::now() >= give_up {
+            family.abandon();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Listing processes reads many small files: not on a thread that serves.
+async fn look<T: Send + 'static>(
+    family: &Arc<Family>,
+    how: impl FnOnce(&Family) -> T + Copy + Send + 'static,
+) -> T {
+    let theirs = Arc::clone(family);
+    match tokio::task::spawn_blocking(move || how(&theirs)).await {
+        Ok(value) => value,
+        // The runtime is going away, and takes no more work.
+        Err(_) => how(family),
+    }
+}

@@ -1,0 +1,34 @@
+//! Starting and ending server processes.
+//!
+//! A server runs in a process group of its own, with an environment from an
+//! allow list, three pipes and nothing else of ours. It ends with all that it
+//! started: by the ladder, or at once when the [`ServerProcess`] is dropped.
+//! Framing of messages is not done here.
+//!
+//! | module | what |
+//! |---|---|
+//! | `command`, `environment`, `tag` | what is started, and with what |
+//! | `child` | a running server and its pipes |
+//! | `family`, `kin` | which processes are the server's |
+//! | `ladder` | how they end |
+//! | `table`, `registry` | the machine's processes, and ours among them |
+//! | `descendants` | everything below us, whosever it is |
+
+mod child;
+mod command;
+pub mod descendants;
+mod environment;
+mod exit;
+mod family;
+mod kin;
+mod ladder;
+pub(crate) mod registry;
+mod stderr;
+pub(crate) mod table;
+mod tag;
+
+pub use child::{ExitWatch, ServerProcess};
+pub use command::{ServerCommand, SpawnError};
+pub use exit::Exit;
+pub use ladder::{GIVE_UP_AFTER, KILL_AFTER, Rung, Stopped, TERMINATE_AFTER};
+pub use stderr::{KEPT as STDERR_KEPT, LineSink, StderrRing};

@@ -1,0 +1,199 @@
+//! The process table of Linux: `/proc`.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::time::Duration;
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+
+use super::{Entry, Mark, ProcessId};
+use crate::process::tag::Tag;
+
+/// No environment is longer than the kernel lets a command line be.
+const LONGEST_ENVIRONMENT: u64 = 8 * 1024 * 1024;
+
+/// How often newcomers are looked for, and how many at once.
+const MOST_ROUNDS: usize = 20;
+const MOST_NEW: i32 = 1000;
+
+/// All processes. Reading them takes time, in which one may start another and
+/// end; so those who started meanwhile are looked at too, until there is none.
+pub(super) fn entries() -> io::Result<Vec<Entry>> {
+    let mut last = last_pid();
+    let mut found = Vec::new();
+    for file in fs::read_dir("/proc")? {
+        let name = file?.file_name();
+        if let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) {
+            found.extend(read_unless_gone(pid)?);
+        }
+    }
+    let mut seen: HashSet<i32> = found.iter().map(|entry| entry.id.pid).collect();
+    // On a machine where this many start one after the other, enough is enough.
+    for _ in 0..MOST_ROUNDS {
+        let now = last_pid();
+        let (Some(from), Some(to)) = (last, now) else {
+            break;
+        };
+        if from == to {
+            break;
+        }
+        last = now;
+        for pid in since(from, to) {
+            if is_process(pid) && seen.insert(pid) {
+                found.extend(read_unless_gone(pid)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The number that was given out last.
+fn last_pid() -> Option<i32> {
+    let mut line = [0; 128];
+    let length = File::open("/proc/loadavg").ok()?.read(&mut line).ok()?;
+    let text = std::str::from_utf8(&line[..length]).ok()?;
+    text.split_ascii_whitespace().last()?.parse().ok()
+}
+
+/// The numbers given out after `from`, up to `to`. Numbers begin anew after
+/// the highest; of that rare moment only the beginning is looked at.
+fn since(from: i32, to: i32) -> std::ops::RangeInclusive<i32> {
+    let first = if to > from { from + 1 } else { 1 };
+    first.max(to.saturating_sub(MOST_NEW))..=to
+}
+
+/// Threads have numbers too, and files under them, but are not listed.
+fn is_process(pid: i32) -> bool {
+    let own = format!("Tgid:\t{pid}");
+    fs::read_to_string(format!("/proc/{pid}/status"))
+        .is_ok_and(|status| status.lines().any(|line| line == own))
+}
+
+fn read_unless_gone(pid: i32) -> io::Result<Option<Entry>> {
+    match read_stat(pid) {
+        // Without descriptors the table would look empty: say so instead.
+        Err(error) if is_limit(&error) => Err(error),
+        read => Ok(read.ok().flatten()),
+    }
+}
+
+pub(super) fn entry(pid: i32) -> Option<Entry> {
+    read_stat(pid).ok().flatten()
+}
+
+/// Whether the process carries the tag in its environment.
+pub(crate) fn mark(id: ProcessId, tag: &Tag) -> Mark {
+    let is_there = || entry(id.pid).is_some_and(|now| now.id == id && !now.is_zombie);
+    for _ in 0..3 {
+        let mut environ = Vec::new();
+        let read = File::open(format!("/proc/{}/environ", id.pid))
+            .and_then(|file| file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environ));
+        match read {
+            _ if tag.is_in(&environ) => return Mark::Ours,
+            Ok(length) if length > 0 => return Mark::Other,
+            _ if !is_there() => return Mark::Vanished,
+            // Another user's.
+            Err(_) => return Mark::Other,
+            // It has none, or is just becoming another program.
+            Ok(_) => std::thread::sleep(Duration::from_micros(200)),
+        }
+    }
+    Mark::Other
+}
+
+/// Whether orphans below us become our children.
+pub(crate) fn adopts_orphans() -> bool {
+    matches!(rustix::process::child_subreaper(), Ok(Some(_)))
+}
+
+/// Sends a signal to exactly this process, never to a later one that got its
+/// number. False when it is gone.
+pub(crate) fn signal(id: ProcessId, signal: Signal) -> bool {
+    let Some(pid) = Pid::from_raw(id.pid) else {
+        return false;
+    };
+    let is_same = || entry(id.pid).is_some_and(|now| now.id == id);
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        // The descriptor holds on to whoever has the number now; if that is
+        // still the one we mean, it cannot be exchanged under us.
+        Ok(process) => is_same() && pidfd_send_signal(process, signal).is_ok(),
+        Err(rustix::io::Errno::SRCH) => false,
+        Err(_) => is_same() && kill_process(pid, signal).is_ok(),
+    }
+}
+
+fn is_limit(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+    )
+}
+
+fn read_stat(pid: i32) -> io::Result<Option<Entry>> {
+    let mut line = [0; 1024];
+    let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut line)?;
+    Ok(parse_stat(pid, &line[..length]))
+}
+
+/// The name, in parentheses, may itself hold spaces and parentheses, so the
+/// fields are counted from the last one.
+fn parse_stat(pid: i32, line: &[u8]) -> Option<Entry> {
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?;
+    let mut fields = fields.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    // `starttime` is field 22; the one just read was field 5.
+    let started = fields.nth(16)?.parse().ok()?;
+    Some(Entry {
+        id: ProcessId { pid, started },
+        parent,
+        group,
+        is_zombie: matches!(state, "Z" | "X" | "x"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_name_does_not_shift_the_fields() {
+        let line = b"7 (a) S 1 (b) Z 5 6 6 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n";
+        let entry = parse_stat(7, line).unwrap();
+        assert_eq!((entry.parent, entry.group, entry.id.started), (5, 6, 777));
+        assert!(entry.is_zombie);
+    }
+
+    #[test]
+    fn we_are_in_the_table() {
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        let all = entries().unwrap();
+        let entry = all.iter().find(|entry| entry.id.pid == me).unwrap();
+        let parent = rustix::process::getppid().unwrap().as_raw_nonzero().get();
+        assert_eq!(entry.parent, parent);
+        assert!(!entry.is_zombie);
+    }
+
+    #[test]
+    fn another_start_time_is_another_process() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let pid = child.id().cast_signed();
+        let id = entry(pid).unwrap().id;
+        let other = ProcessId {
+            started: id.started + 1,
+            ..id
+        };
+        assert!(!signal(other, Signal::KILL));
+        assert!(child.try_wait().unwrap().is_none());
+        assert!(signal(id, Signal::KILL));
+        child.wait().unwrap();
+        assert!(!signal(id, Signal::KILL));
+    }
+}

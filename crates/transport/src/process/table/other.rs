@@ -1,0 +1,32 @@
+//! Systems that do not show their processes as files: only groups are known
+//! there.
+
+use std::io;
+
+use rustix::process::Signal;
+
+use super::{Entry, Mark, ProcessId};
+use crate::process::tag::Tag;
+
+pub(super) fn entries() -> io::Result<Vec<Entry>> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn entry(_pid: i32) -> Option<Entry> {
+    None
+}
+
+/// Environments cannot be read here.
+pub(crate) fn mark(_id: ProcessId, _tag: &Tag) -> Mark {
+    Mark::Other
+}
+
+/// Orphans go to the first process of the machine here.
+pub(crate) fn adopts_orphans() -> bool {
+    false
+}
+
+/// Only a group can be signalled safely here.
+pub(crate) fn signal(_id: ProcessId, _signal: Signal) -> bool {
+    false
+}

@@ -1,0 +1,10 @@
+//! Messages as lines: the stdio transport, for a child process, for our own
+//! standard streams, or for any other pair of byte streams.
+
+mod lines;
+mod link;
+mod writer;
+
+pub use lines::{LineFault, Lines};
+pub use link::StdioLink;
+pub use writer::LineWriter;

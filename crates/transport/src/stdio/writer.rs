@@ -1,0 +1,196 @@
+//! Writing lines without waiting.
+//!
+//! [`LineWriter::send`] writes at once where the pipe takes it, in the caller's
+//! own thread: no task is woken for an ordinary message. What does not fit is
+//! queued, up to a cap, and a flusher task writes it when the peer reads again.
+
+use crate::{limits, link::SendError};
+use bytes::{Buf, Bytes};
+use parking_lot::Mutex;
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+use switchboard_wire::Payload;
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::Notify,
+    time::timeout,
+};
+
+/// The sending half of a line-framed stream. Cheap to clone.
+#[derive(Clone)]
+pub struct LineWriter(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    /// Rung when the flusher has something to do.
+    wake: Notify,
+}
+
+struct State {
+    /// `None` while the flusher writes, and after the end.
+    stream: Option<Box<dyn AsyncWrite + Send + Unpin>>,
+    queue: VecDeque<Bytes>,
+    queued: usize,
+    closing: bool,
+    ended: bool,
+}
+
+impl fmt::Debug for LineWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineWriter").field("queued", &self.queued()).finish()
+    }
+}
+
+impl LineWriter {
+    /// Writes lines to `stream`. Must be called inside a runtime, which runs the flusher.
+    pub fn new(stream: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                stream: Some(Box::new(stream)),
+                queue: VecDeque::new(),
+                queued: 0,
+                closing: false,
+                ended: false,
+            }),
+            wake: Notify::new(),
+        });
+        tokio::spawn(flush(shared.clone()));
+        Self(shared)
+    }
+
+    /// Queues one message as a line of its own.
+    pub fn send(&self, payload: Payload) -> Result<(), SendError> {
+        let line = payload.into_line();
+        let mut state = self.0.state.lock();
+        if state.ended || state.closing {
+            return Err(SendError::Closed);
+        }
+        if state.queued + line.len() > limits::SEND_QUEUE_BYTES {
+            return Err(SendError::Full(state.queued));
+        }
+        state.queued += line.len();
+        state.queue.extend(line.into_pieces());
+        if state.write_now().is_err() {
+            state.ended = true;
+            state.stream = None;
+            return Err(SendError::Closed);
+        }
+        if !state.queue.is_empty() {
+            drop(state);
+            self.0.wake.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Bytes that wait to be written.
+    pub fn queued(&self) -> usize {
+        self.0.state.lock().queued
+    }
+
+    /// Writes what is queued, then closes the stream. Does not wait for it.
+    pub fn close(&self) {
+        self.0.state.lock().closing = true;
+        self.0.wake.notify_one();
+    }
+
+    /// Waits until everything queued is written or the stream has ended.
+    pub async fn drained(&self) {
+        // The flusher has no reason to tell us each time; draining is rare and short.
+        while !self.0.state.lock().is_idle() {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+    }
+}
+
+impl State {
+    /// Writes as much as the stream takes without waiting.
+    fn write_now(&mut self) -> io::Result<()> {
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let mut context = Context::from_waker(Waker::noop());
+        while let Some(piece) = self.queue.front_mut() {
+            match Pin::new(&mut *stream).poll_write(&mut context, piece) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(n)) => {
+                    self.queued -= n;
+                    piece.advance(n);
+                    if piece.is_empty() {
+                        self.queue.pop_front();
+                    }
+                }
+                Poll::Ready(Err(fault)) => return Err(fault),
+                Poll::Pending => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        self.ended || (self.queue.is_empty() && self.stream.is_some())
+    }
+}
+
+/// What the flusher does next.
+enum Next {
+    Wait,
+    Write(Box<dyn AsyncWrite + Send + Unpin>, VecDeque<Bytes>),
+    Close(Option<Box<dyn AsyncWrite + Send + Unpin>>),
+    End,
+}
+
+impl State {
+    fn next(&mut self) -> Next {
+        if !self.queue.is_empty() {
+            return match self.stream.take() {
+                Some(stream) => Next::Write(stream, std::mem::take(&mut self.queue)),
+                None => Next::End,
+            };
+        }
+        if self.closing {
+            self.ended = true;
+            return Next::Close(self.stream.take());
+        }
+        if self.ended { Next::End } else { Next::Wait }
+    }
+}
+
+/// Writes what could not be written at once, and closes in the end.
+async fn flush(shared: Arc<Shared>) {
+    loop {
+        let next = shared.state.lock().next();
+        match next {
+            Next::Wait => shared.wake.notified().await,
+            Next::End => return,
+            Next::Close(stream) => {
+                if let Some(mut stream) = stream {
+                    let _ = timeout(limits::WRITE_STALL, stream.shutdown()).await;
+                }
+                return;
+            }
+            Next::Write(mut stream, batch) => {
+                let size: usize = batch.iter().map(Bytes::len).sum();
+                let written = write_all(&mut stream, batch).await;
+                let mut state = shared.state.lock();
+                state.queued = state.queued.saturating_sub(size);
+                if written.is_err() {
+                    state.ended = true;
+                    state.queue.clear();
+                    state.queued = 0;
+                    return;
+                }
+                state.stream = Some(stream);
+            }
+        }
+    }
+}
+
+async fn write_all(stream: &mut (dyn AsyncWrite + Send + Unpin), batch: VecDeque<Bytes>) -> io::Result<()> {
+    for piece in batch {
+        timeout(limits::WRITE_STALL, stream.write_all(&piece)).await.map_err(|_| io::ErrorKind::TimedOut)??;
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! What the tests of processes share: looking at processes from outside, and
+//! programs to run.
+
+// Each test file uses its part; and these are tests, as far as clippy can't tell.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use switchboard_transport::process::{ServerCommand, ServerProcess};
+
+/// A program that cargo built beside the tests. (With `--test NAME` it builds
+/// none: add `--examples` then.)
+pub fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples")
+        .join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: cargo test builds it, with --test add --examples",
+        path.display()
+    );
+    path
+}
+
+/// A command line for `sh -c` that runs the clinger behind a launcher.
+pub fn clinger(flags: &str, pid_file: &Path) -> String {
+    format!(
+        "{} {flags} --pid-file {}; true",
+        example("clinger").display(),
+        pid_file.display()
+    )
+}
+
+pub fn shell(script: &str) -> ServerCommand {
+    ServerCommand {
+        program: "sh".into(),
+        args: vec!["-c".into(), script.into()],
+        ..ServerCommand::default()
+    }
+}
+
+pub fn start(script: &str) -> ServerProcess {
+    ServerProcess::spawn(&shell(script)).unwrap()
+}
+
+/// The numbers in a clinger's file, once there are `count`.
+pub fn pids(file: &Path, count: usize) -> Vec<i32> {
+    let mut found = Vec::new();
+    wait_until(Duration::from_secs(20), "the clinger to be ready", || {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        found = text.lines().filter_map(|line| line.parse().ok()).collect();
+        found.len() >= count
+    });
+    assert_eq!(found.len(), count, "{found:?}");
+    assert!(found.iter().all(|pid| is_alive(*pid)));
+    found
+}
+
+/// Whether a process runs; one that is dead and only not yet reaped does not.
+pub fn is_alive(pid: i32) -> bool {
+    state(pid).is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+pub fn state(pid: i32) -> Option<char> {
+    field(pid, 0)?.chars().next()
+}
+
+/// A field of `/proc/PID/stat`, counted after the name.
+pub fn field(pid: i32, index: usize) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat[stat.rfind(')')? + 2..]
+        .split(' ')
+        .nth(index)
+        .map(str::to_owned)
+}
+
+pub fn all_dead(pids: &[i32]) -> bool {
+    !pids.iter().any(|pid| is_alive(*pid))
+}
+
+pub fn wait_until(most: Duration, what: &str, mut is_so: impl FnMut() -> bool) -> Duration {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < most, "waited {most:?} in vain for {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    begun.elapsed()
+}
+
+pub fn signal(pid: i32, signal: rustix::process::Signal) {
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// The `kept` program, running.
+pub struct KeptProgram {
+    pub child: Child,
+    pub keeper: i32,
+    pub worker: i32,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl KeptProgram {
+    pub fn start() -> Self {
+        Self::start_with(Command::new(example("kept")))
+    }
+
+    pub fn start_with(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut program = Self {
+            child,
+            keeper: 0,
+            worker: 0,
+            input,
+            output,
+        };
+        program.keeper = program.number("keeper");
+        program.worker = program.number("worker");
+        assert_eq!(program.keeper, program.child.id().cast_signed());
+        assert_ne!(program.keeper, program.worker);
+        program
+    }
+
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    pub fn tell(&mut self, order: &str) {
+        writeln!(self.input, "{order}").unwrap();
+    }
+
+    pub fn ask(&mut self, order: &str) -> String {
+        self.tell(order);
+        self.line()
+    }
+
+    /// Starts a server and tells its leader.
+    pub fn server(&mut self, script: &str) -> i32 {
+        self.tell(&format!("start {script}"));
+        self.number("started")
+    }
+
+    fn number(&mut self, word: &str) -> i32 {
+        let line = self.line();
+        let number = line
+            .strip_prefix(word)
+            .and_then(|rest| rest.trim().parse().ok());
+        number.unwrap_or_else(|| panic!("{word}: {line:?}"))
+    }
+}
+
+/// A failed test leaves nothing running either.
+impl Drop for KeptProgram {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

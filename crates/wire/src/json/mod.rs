@@ -1,0 +1,54 @@
+//! Just enough JSON: a validating scan that finds where things are, and edits
+//! that replace spans. No trees are built here.
+
+mod edits;
+mod object;
+mod scan;
+mod string;
+
+pub use edits::Edits;
+pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
+pub use scan::{Scanner, SyntaxError, ValueKind, check};
+pub use string::{escape_into, quote, text};
+
+/// A range of bytes inside a source that the holder knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The span from `start` up to `end`.
+    pub const fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+
+    /// The bytes of this span in `source`.
+    pub fn of(self, source: &[u8]) -> &[u8] {
+        source.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// The same place, seen from a source in which `self`'s source begins at `offset`.
+    pub const fn shifted(self, offset: usize) -> Self {
+        Self {
+            start: self.start + offset,
+            end: self.end + offset,
+        }
+    }
+
+    /// Length in bytes.
+    pub const fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether nothing is inside.
+    pub const fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

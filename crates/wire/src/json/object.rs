@@ -1,0 +1,172 @@
+//! Looking into one level of an object or array.
+//!
+//! The source must have passed [`check`](super::check) as part of its message;
+//! then these functions cannot fail for want of syntax.
+
+use super::{Scanner, Span, string::text};
+
+/// One `"key": value` of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// The key token, quotes included.
+    pub key: Span,
+    /// The value.
+    pub value: Span,
+}
+
+/// The members of an object, in order, duplicates included.
+#[derive(Debug)]
+pub struct Members<'a> {
+    source: &'a [u8],
+    scanner: Scanner<'a>,
+    first: bool,
+    done: bool,
+}
+
+/// A key that we read appears twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("duplicate key {0:?}")]
+pub struct Duplicate(pub &'static str);
+
+/// Why fields of a value could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FieldError {
+    /// The value is not an object.
+    #[error("expected an object")]
+    NotAnObject,
+    /// A key that we read appears twice.
+    #[error(transparent)]
+    Duplicate(#[from] Duplicate),
+}
+
+/// The members of the object whose text is `source`; nothing if it is no object.
+pub fn members(source: &[u8]) -> Members<'_> {
+    let mut scanner = Scanner::new(source);
+    scanner.white_space();
+    let done = scanner.expect(b'{', "").is_err();
+    Members {
+        source,
+        scanner,
+        first: true,
+        done,
+    }
+}
+
+impl<'a> Members<'a> {
+    fn step(&mut self) -> Option<Member> {
+        let scanner = &mut self.scanner;
+        scanner.white_space();
+        if scanner.peek() == Some(b'}') {
+            return None;
+        }
+        if !std::mem::take(&mut self.first) {
+            scanner.expect(b',', "").ok()?;
+            scanner.white_space();
+        }
+        let key = scanner.string().ok()?;
+        scanner.white_space();
+        scanner.expect(b':', "").ok()?;
+        scanner.white_space();
+        let start = scanner.position();
+        scanner.value().ok()?;
+        Some(Member {
+            key,
+            value: Span::new(start, scanner.position()),
+        })
+    }
+
+    /// The bytes of a span that this iterator returned.
+    pub fn bytes(&self, span: Span) -> &'a [u8] {
+        span.of(self.source)
+    }
+}
+
+impl Iterator for Members<'_> {
+    type Item = Member;
+
+    fn next(&mut self) -> Option<Member> {
+        if self.done {
+            return None;
+        }
+        let member = self.step();
+        self.done = member.is_none();
+        member
+    }
+}
+
+/// Finds the values of `keys` in one pass. Escaped spellings of a key count; a
+/// key of ours that appears twice is refused, since two readers of such a
+/// message could disagree about it.
+pub fn fields<const N: usize>(
+    source: &[u8],
+    keys: [&'static str; N],
+) -> Result<[Option<Span>; N], FieldError> {
+    let members = members(source);
+    if members.done {
+        return Err(FieldError::NotAnObject);
+    }
+    let mut found = [None; N];
+    for member in members {
+        let token = member.key.of(source);
+        for (slot, key) in found.iter_mut().zip(keys) {
+            if key_is(token, key) {
+                if slot.replace(member.value).is_some() {
+                    return Err(Duplicate(key).into());
+                }
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The value of one key, or `None` when it is absent or `source` is no object.
+pub fn field(source: &[u8], key: &'static str) -> Result<Option<Span>, Duplicate> {
+    match fields(source, [key]) {
+        Ok([span]) => Ok(span),
+        Err(FieldError::NotAnObject) => Ok(None),
+        Err(FieldError::Duplicate(duplicate)) => Err(duplicate),
+    }
+}
+
+/// The elements of the array whose text is `source`; nothing if it is no array.
+pub fn elements(source: &[u8]) -> impl Iterator<Item = Span> {
+    let mut scanner = Scanner::new(source);
+    scanner.white_space();
+    let mut done = scanner.expect(b'[', "").is_err();
+    let mut first = true;
+    std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        let mut step = || {
+            scanner.white_space();
+            if scanner.peek() == Some(b']') {
+                return None;
+            }
+            if !std::mem::take(&mut first) {
+                scanner.expect(b',', "").ok()?;
+                scanner.white_space();
+            }
+            let start = scanner.position();
+            scanner.value().ok()?;
+            Some(Span::new(start, scanner.position()))
+        };
+        let element = step();
+        done = element.is_none();
+        element
+    })
+}
+
+fn key_is(token: &[u8], key: &str) -> bool {
+    let inner = token
+        .get(1..token.len().saturating_sub(1))
+        .unwrap_or_default();
+    if inner == key.as_bytes() {
+        return true;
+    }
+    memchr::memchr(b'\\', inner).is_some() && text(token).is_some_and(|text| text == key)
+}
+
+#[cfg(test)]
+mod tests;

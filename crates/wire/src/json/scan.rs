@@ -1,0 +1,307 @@
+//! A strict, iterative scan of JSON text.
+//!
+//! It accepts what RFC 8259 accepts – any number however large, lone surrogate
+//! escapes, duplicate keys – because those are not ours to judge. It never
+//! recurses, so that nesting costs no stack.
+
+use super::Span;
+use crate::limits::SCAN_DEPTH;
+
+/// What a value is, told by its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Bool,
+    /// `null`
+    Null,
+}
+
+impl ValueKind {
+    /// The kind of the value whose text this is, without looking further than its first byte.
+    pub fn of(raw: &[u8]) -> Option<Self> {
+        Some(match raw.first()? {
+            b'{' => Self::Object,
+            b'[' => Self::Array,
+            b'"' => Self::String,
+            b'-' | b'0'..=b'9' => Self::Number,
+            b't' | b'f' => Self::Bool,
+            b'n' => Self::Null,
+            _ => return None,
+        })
+    }
+}
+
+/// Why a text is not acceptable JSON, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} at byte {at}")]
+pub struct SyntaxError {
+    /// What is wrong.
+    pub what: &'static str,
+    /// The offset of the offending byte.
+    pub at: usize,
+}
+
+/// Checks that `source` is exactly one JSON value and returns its span without the white space around it.
+pub fn check(source: &[u8]) -> Result<(Span, ValueKind), SyntaxError> {
+    let mut scanner = Scanner::new(source);
+    scanner.white_space();
+    let start = scanner.position();
+    let kind = scanner.value()?;
+    let end = scanner.position();
+    scanner.end()?;
+    Ok((Span::new(start, end), kind))
+}
+
+/// A cursor over JSON text.
+#[derive(Debug)]
+pub struct Scanner<'a> {
+    source: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// Starts at the first byte of `source`.
+    pub fn new(source: &'a [u8]) -> Self {
+        Self { source, at: 0 }
+    }
+
+    /// Where the cursor is.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The byte under the cursor.
+    pub fn peek(&self) -> Option<u8> {
+        self.source.get(self.at).copied()
+    }
+
+    /// Steps over white space.
+    pub fn white_space(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// Fails unless only white space is left.
+    pub fn end(&mut self) -> Result<(), SyntaxError> {
+        self.white_space();
+        if self.at == self.source.len() {
+            Ok(())
+        } else {
+            Err(self.fault("unexpected text after the value"))
+        }
+    }
+
+    /// Steps over `byte`, or fails.
+    pub fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), SyntaxError> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(self.fault(what))
+        }
+    }
+
+    /// Steps over one whole value.
+    pub fn value(&mut self) -> Result<ValueKind, SyntaxError> {
+        // One bit per open container: set for an object, clear for an array.
+        let mut open = [0u64; SCAN_DEPTH / 64];
+        let mut depth = 0usize;
+        let mut outer = None;
+        loop {
+            self.white_space();
+            let kind = self.leaf_or_open()?;
+            outer.get_or_insert(kind);
+            let opened = matches!(kind, ValueKind::Object | ValueKind::Array);
+            if opened {
+                if depth == SCAN_DEPTH {
+                    return Err(self.fault("nested too deeply"));
+                }
+                let (word, bit) = (depth / 64, 1u64 << (depth % 64));
+                if kind == ValueKind::Object {
+                    open[word] |= bit
+                } else {
+                    open[word] &= !bit
+                }
+                depth += 1;
+            }
+            // Close what ends here; then either all is done or another value follows.
+            let mut first = opened;
+            loop {
+                if depth == 0 {
+                    return Ok(outer.unwrap_or(kind));
+                }
+                let in_object = open[(depth - 1) / 64] & (1 << ((depth - 1) % 64)) != 0;
+                self.white_space();
+                match (self.peek(), in_object) {
+                    (Some(b'}'), true) | (Some(b']'), false) => {
+                        self.at += 1;
+                        depth -= 1;
+                        first = false;
+                    }
+                    (Some(b','), _) if !first => {
+                        self.at += 1;
+                        if in_object {
+                            self.white_space();
+                            self.key()?;
+                        }
+                        break;
+                    }
+                    (Some(_), true) if first => {
+                        self.key()?;
+                        break;
+                    }
+                    (Some(_), false) if first => break,
+                    (None, _) => return Err(self.fault("unexpected end")),
+                    (_, true) => return Err(self.fault("expected , or }")),
+                    (_, false) => return Err(self.fault("expected , or ]")),
+                }
+            }
+        }
+    }
+
+    /// Steps over a string token and returns its span, quotes included.
+    pub fn string(&mut self) -> Result<Span, SyntaxError> {
+        let start = self.at;
+        self.expect(b'"', "expected a string")?;
+        loop {
+            self.plain_run();
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(Span::new(start, self.at));
+                }
+                Some(b'\\') => self.escape()?,
+                Some(_) => return Err(self.fault("control character in a string")),
+                None => return Err(self.fault("unterminated string")),
+            }
+        }
+    }
+
+    /// A key and its colon.
+    fn key(&mut self) -> Result<(), SyntaxError> {
+        self.string()?;
+        self.white_space();
+        self.expect(b':', "expected :")
+    }
+
+    fn leaf_or_open(&mut self) -> Result<ValueKind, SyntaxError> {
+        let kind = ValueKind::of(self.source.get(self.at..).unwrap_or_default());
+        match kind.ok_or_else(|| self.fault("expected a value"))? {
+            kind @ (ValueKind::Object | ValueKind::Array) => {
+                self.at += 1;
+                Ok(kind)
+            }
+            ValueKind::String => self.string().map(|_| ValueKind::String),
+            ValueKind::Number => self.number().map(|()| ValueKind::Number),
+            ValueKind::Null => self.literal(b"null").map(|()| ValueKind::Null),
+            ValueKind::Bool if self.peek() == Some(b't') => {
+                self.literal(b"true").map(|()| ValueKind::Bool)
+            }
+            ValueKind::Bool => self.literal(b"false").map(|()| ValueKind::Bool),
+        }
+    }
+
+    /// Steps over string bytes that need no attention, eight at a time.
+    fn plain_run(&mut self) {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGH: u64 = 0x8080_8080_8080_8080;
+        while let Some(chunk) = self.source.get(self.at..self.at + 8) {
+            let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+            let quote = word ^ (ONES * b'"' as u64);
+            let slash = word ^ (ONES * b'\\' as u64);
+            // High bit set in each byte that is zero, or (last term) below 0x20.
+            let hit = (quote.wrapping_sub(ONES) & !quote)
+                | (slash.wrapping_sub(ONES) & !slash)
+                | (word.wrapping_sub(ONES * 0x20) & !word);
+            if hit & HIGH != 0 {
+                break;
+            }
+            self.at += 8;
+        }
+        while let Some(byte) = self.peek() {
+            if byte == b'"' || byte == b'\\' || byte < 0x20 {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), SyntaxError> {
+        self.at += 1;
+        match self.peek() {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+            Some(b'u') => {
+                let digits = self
+                    .source
+                    .get(self.at + 1..self.at + 5)
+                    .unwrap_or_default();
+                if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
+                    return Err(self.fault("bad \\u escape"));
+                }
+                self.at += 5;
+            }
+            _ => return Err(self.fault("bad escape")),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<(), SyntaxError> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.peek() {
+            Some(b'0') => self.at += 1,
+            Some(b'1'..=b'9') => self.digits()?,
+            _ => return Err(self.fault("bad number")),
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Result<(), SyntaxError> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        if self.at == start {
+            Err(self.fault("bad number"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn literal(&mut self, word: &'static [u8]) -> Result<(), SyntaxError> {
+        if self.source.get(self.at..self.at + word.len()) == Some(word) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(self.fault("expected a value"))
+        }
+    }
+
+    fn fault(&self, what: &'static str) -> SyntaxError {
+        SyntaxError { what, at: self.at }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,12 @@
+//! The caps of this crate, in one place.
+
+/// The largest message any transport accepts, by default.
+pub const MESSAGE_BYTES: usize = 32 * 1024 * 1024;
+/// How deep the envelope scan follows nested values before it refuses.
+pub const SCAN_DEPTH: usize = 1024;
+/// How deep a tree may be wherever one is built from a payload.
+pub const TREE_DEPTH: usize = 128;
+/// The longest id that is accepted; longer ones are an invalid request.
+pub const ID_BYTES: usize = 4096;
+/// The most messages one batch may hold.
+pub const BATCH_MESSAGES: usize = 256;

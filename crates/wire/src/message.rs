@@ -1,0 +1,389 @@
+//! The envelope: one JSON-RPC message as the bytes that came, with the places
+//! of its parts.
+
+use crate::{
+    error::{ErrorObject, code},
+    id::Id,
+    json::{self, Edits, Span, SyntaxError, ValueKind},
+    limits,
+    method::Method,
+    payload::Payload,
+};
+use bytes::Bytes;
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Has an id and a method.
+    Request,
+    /// Has a method, no id.
+    Notification,
+    /// Has an id and a result.
+    Response,
+    /// Has an error, and usually an id.
+    Error,
+}
+
+/// One message. Cheap to clone: the bytes are shared.
+#[derive(Clone, Debug)]
+pub struct Message {
+    raw: Bytes,
+    kind: Kind,
+    id: Option<Span>,
+    method: Method,
+    method_token: Span,
+    body: Option<Span>,
+}
+
+/// One message or, where the revision has them, a batch.
+#[derive(Clone, Debug)]
+pub enum Received {
+    /// A single message.
+    One(Message),
+    /// An array of messages; each of them may be bad on its own.
+    Batch(Vec<Result<Message, ParseError>>),
+}
+
+/// Why bytes are not a message.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParseError {
+    /// The bytes are not UTF-8.
+    #[error("not UTF-8 at byte {0}")]
+    NotUtf8(usize),
+    /// The text is not JSON.
+    #[error("not JSON: {0}")]
+    NotJson(#[from] SyntaxError),
+    /// JSON, but no JSON-RPC message. The id is kept where it could be read.
+    #[error("not a JSON-RPC message: {what}")]
+    Invalid {
+        /// What is wrong.
+        what: String,
+        /// The id to answer under.
+        id: Option<Id>,
+    },
+}
+
+impl ParseError {
+    /// The error to answer with.
+    pub fn to_error(&self) -> ErrorObject {
+        let code = match self {
+            Self::NotUtf8(_) | Self::NotJson(_) => code::PARSE,
+            Self::Invalid { .. } => code::INVALID_REQUEST,
+        };
+        ErrorObject::new(code, self.to_string())
+    }
+
+    /// The id of the message that could not be read, if that much was clear.
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Self::Invalid { id, .. } => id.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+impl Received {
+    /// Reads a message or a batch.
+    pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
+        let (span, kind) = check(&raw)?;
+        let raw = raw.slice(span.start..span.end);
+        if kind != ValueKind::Array {
+            return Message::from_checked(raw, kind).map(Self::One);
+        }
+        let mut batch = Vec::new();
+        for span in json::elements(&raw) {
+            if batch.len() == limits::BATCH_MESSAGES {
+                return Err(invalid(
+                    format!("a batch holds at most {} messages", limits::BATCH_MESSAGES),
+                    None,
+                ));
+            }
+            let item = raw.slice(span.start..span.end);
+            let kind = ValueKind::of(&item).unwrap_or(ValueKind::Null);
+            batch.push(Message::from_checked(item, kind));
+        }
+        if batch.is_empty() {
+            return Err(invalid("the batch is empty".into(), None));
+        }
+        Ok(Self::Batch(batch))
+    }
+}
+
+impl Message {
+    /// Reads one message; a batch is an error.
+    pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
+        let (span, kind) = check(&raw)?;
+        Self::from_checked(raw.slice(span.start..span.end), kind)
+    }
+
+    fn from_checked(raw: Bytes, kind: ValueKind) -> Result<Self, ParseError> {
+        match kind {
+            ValueKind::Object => {}
+            ValueKind::Array => return Err(invalid("a batch is not allowed here".into(), None)),
+            _ => return Err(invalid("expected an object".into(), None)),
+        }
+        let [version, id, method, params, result, error] = json::fields(
+            &raw,
+            ["jsonrpc", "id", "method", "params", "result", "error"],
+        )
+        .map_err(|fault| invalid(fault.to_string(), sole_id(&raw)))?;
+
+        let (id, id_fault) = match id {
+            Some(span) => match ValueKind::of(span.of(&raw)) {
+                Some(ValueKind::String | ValueKind::Number) if span.len() <= limits::ID_BYTES => {
+                    (Some(span), None)
+                }
+                Some(ValueKind::String | ValueKind::Number) => (None, Some("the id is too long")),
+                Some(ValueKind::Null) if error.is_some() && method.is_none() => (None, None),
+                _ => (None, Some("the id must be a string or a number")),
+            },
+            None => (None, None),
+        };
+        let fault = |what: &str| {
+            Err(invalid(
+                what.into(),
+                id.map(|span| Id::from_token(raw.slice(span.start..span.end))),
+            ))
+        };
+        if version.map(|span| json::text(span.of(&raw)).is_some_and(|v| v == "2.0")) != Some(true) {
+            return fault("\"jsonrpc\" must be \"2.0\"");
+        }
+        if let Some(what) = id_fault {
+            return fault(what);
+        }
+        let (kind, body) = match (method, result, error) {
+            (Some(_), None, None) => (
+                if id.is_some() {
+                    Kind::Request
+                } else {
+                    Kind::Notification
+                },
+                params,
+            ),
+            (None, Some(_), None) if id.is_some() => (Kind::Response, result),
+            (None, None, Some(_)) => (Kind::Error, error),
+            (None, Some(_), None) => return fault("a result needs an id"),
+            (None, None, None) => return fault("\"method\" is missing"),
+            _ => return fault("exactly one of \"method\", \"result\" and \"error\" is allowed"),
+        };
+        if let (Some(_), Some(span)) = (method, params)
+            && !matches!(
+                ValueKind::of(span.of(&raw)),
+                Some(ValueKind::Object | ValueKind::Array)
+            )
+        {
+            return fault("\"params\" must be an object");
+        }
+        let method_token = method.unwrap_or(Span::new(0, 0));
+        let method = match method {
+            Some(span) if ValueKind::of(span.of(&raw)) != Some(ValueKind::String) => {
+                return fault("\"method\" must be a string");
+            }
+            Some(span) => Method::from_token(span.of(&raw)).unwrap_or(Method::Other),
+            None => Method::Other,
+        };
+        Ok(Self {
+            raw,
+            kind,
+            id,
+            method,
+            method_token,
+            body,
+        })
+    }
+
+    /// A request of our own. `params` must be JSON text.
+    pub fn request(id: &Id, method: Method, params: &str) -> Self {
+        let id = String::from_utf8_lossy(id.token());
+        Self::built(format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{}\",\"params\":{params}}}",
+            method.as_str()
+        ))
+    }
+
+    /// A notification of our own. `params` must be JSON text, or empty for none.
+    pub fn notification(method: Method, params: &str) -> Self {
+        let (comma, params) = if params.is_empty() {
+            ("", String::new())
+        } else {
+            (",", format!("\"params\":{params}"))
+        };
+        Self::built(format!(
+            "{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"{comma}{params}}}",
+            method.as_str()
+        ))
+    }
+
+    /// A response of our own. `result` must be JSON text.
+    pub fn response(id: &Id, result: &str) -> Self {
+        let id = String::from_utf8_lossy(id.token());
+        Self::built(format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}"
+        ))
+    }
+
+    /// An error response of our own.
+    pub fn error(id: Option<&Id>, error: &ErrorObject) -> Self {
+        Self::built_from(error.response(id).into_bytes())
+    }
+
+    fn built(text: String) -> Self {
+        Self::built_from(Bytes::from(text))
+    }
+
+    fn built_from(raw: Bytes) -> Self {
+        Self::parse(raw.clone()).unwrap_or_else(|fault| {
+            debug_assert!(false, "we built a message that we cannot read: {fault}");
+            Self {
+                raw,
+                kind: Kind::Error,
+                id: None,
+                method: Method::Other,
+                method_token: Span::new(0, 0),
+                body: None,
+            }
+        })
+    }
+
+    /// All of it, as it came.
+    pub fn raw(&self) -> &Bytes {
+        &self.raw
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The id, where there is one.
+    pub fn id(&self) -> Option<Id> {
+        self.id
+            .map(|span| Id::from_token(self.raw.slice(span.start..span.end)))
+    }
+
+    /// Where the id is.
+    pub fn id_span(&self) -> Option<Span> {
+        self.id
+    }
+
+    /// The id's value if it is a number exactly as we write ours.
+    pub fn own_id(&self) -> Option<u64> {
+        crate::id::own_number(self.id?.of(&self.raw))
+    }
+
+    /// The method of a request or notification.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The method's name, also of one that we do not know.
+    pub fn method_name(&self) -> String {
+        if self.method != Method::Other {
+            return self.method.as_str().into();
+        }
+        let token = self.method_token.of(&self.raw);
+        json::text(token).map_or_else(
+            || String::from_utf8_lossy(token).into_owned(),
+            |text| text.into_owned(),
+        )
+    }
+
+    /// Where `params`, `result` or `error` is.
+    pub fn body_span(&self) -> Option<Span> {
+        self.body
+    }
+
+    /// The text of `params`, `result` or `error`; `{}` when there is none.
+    pub fn body(&self) -> &[u8] {
+        self.body.map_or(b"{}", |span| span.of(&self.raw))
+    }
+
+    /// The same as [`body`](Self::body), sharing the message's bytes.
+    pub fn body_bytes(&self) -> Bytes {
+        self.body.map_or(Bytes::from_static(b"{}"), |span| {
+            self.raw.slice(span.start..span.end)
+        })
+    }
+
+    /// Whether this is a reply.
+    pub fn is_reply(&self) -> bool {
+        matches!(self.kind, Kind::Response | Kind::Error)
+    }
+
+    /// The `code` of an error.
+    pub fn error_code(&self) -> Option<i64> {
+        if self.kind != Kind::Error {
+            return None;
+        }
+        let span = json::field(self.body(), "code").ok()??;
+        std::str::from_utf8(span.of(self.body())).ok()?.parse().ok()
+    }
+
+    /// The `message` of an error.
+    pub fn error_text(&self) -> Option<String> {
+        if self.kind != Kind::Error {
+            return None;
+        }
+        let span = json::field(self.body(), "message").ok()??;
+        json::text(span.of(self.body())).map(|text| text.into_owned())
+    }
+
+    /// Edits that give the message another id and nothing else.
+    pub fn with_id(&self, id: &Id) -> Edits {
+        let mut edits = Edits::new();
+        if let Some(span) = self.id {
+            edits.replace(span, id.token().clone());
+        }
+        edits
+    }
+
+    /// The bytes to send when `edits` (spans within the whole message) are applied.
+    pub fn edited(&self, edits: &Edits) -> Payload {
+        edits.apply(&self.raw)
+    }
+
+    /// The message itself, to be sent as it came.
+    pub fn payload(&self) -> Payload {
+        Payload::from(self.raw.clone())
+    }
+}
+
+/// The id (a number of ours) of a reply that cannot be read as a whole, if it
+/// comes before the fault: whoever waits for it can then be told.
+pub fn salvage_id(raw: &[u8]) -> Option<u64> {
+    let mut id = None;
+    for member in json::members(raw) {
+        match json::text(member.key.of(raw)).as_deref() {
+            // Two ids, or not a reply: nobody is to be blamed for it.
+            Some("id") if id.is_some() => return None,
+            Some("method") => return None,
+            // At the very end more digits may have been cut off.
+            Some("id") => id = Some(member.value).filter(|value| value.end < raw.len()),
+            _ => {}
+        }
+    }
+    crate::id::own_number(id?.of(raw))
+}
+
+fn check(raw: &[u8]) -> Result<(Span, ValueKind), ParseError> {
+    if let Err(fault) = std::str::from_utf8(raw) {
+        return Err(ParseError::NotUtf8(fault.valid_up_to()));
+    }
+    Ok(json::check(raw)?)
+}
+
+/// The id of a message that is refused for another reason, so that its sender
+/// can be told.
+fn sole_id(raw: &Bytes) -> Option<Id> {
+    let span = json::field(raw, "id").ok()??;
+    let kind = ValueKind::of(span.of(raw))?;
+    (matches!(kind, ValueKind::String | ValueKind::Number) && span.len() <= limits::ID_BYTES)
+        .then(|| Id::from_token(raw.slice(span.start..span.end)))
+}
+
+fn invalid(what: String, id: Option<Id>) -> ParseError {
+    ParseError::Invalid { what, id }
+}
+
+#[cfg(test)]
+mod tests;

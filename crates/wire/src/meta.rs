@@ -1,0 +1,18 @@
+//! The reserved keys of `_meta`.
+
+/// Opts a request into progress notifications.
+pub const PROGRESS_TOKEN: &str = "progressToken";
+/// The revision a modern request speaks.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Who sends a modern request.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// What the sender of a modern request can do.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The log level a modern request asks for.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// Which `subscriptions/listen` a notification belongs to.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// Who answers, in a modern result.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// Which task a legacy message belongs to.
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";

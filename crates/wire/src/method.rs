@@ -1,0 +1,137 @@
+//! The methods of the protocol, all revisions together.
+
+use crate::json::text;
+
+macro_rules! methods {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// A method that we know by name; everything else is [`Method::Other`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Method {
+            $($(#[$doc])* #[doc = concat!("`", $text, "`")] $name,)*
+            /// A method we do not know. Its name is in the message.
+            Other,
+        }
+
+        impl Method {
+            /// The method of this name.
+            pub fn parse(text: &str) -> Self {
+                match text {
+                    $($text => Self::$name,)*
+                    _ => Self::Other,
+                }
+            }
+
+            /// Its name on the wire; empty for [`Method::Other`].
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Other => "",
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    Initialize = "initialize",
+    Ping = "ping",
+    Discover = "server/discover",
+    ToolsList = "tools/list",
+    ToolsCall = "tools/call",
+    ResourcesList = "resources/list",
+    ResourceTemplatesList = "resources/templates/list",
+    ResourcesRead = "resources/read",
+    ResourcesSubscribe = "resources/subscribe",
+    ResourcesUnsubscribe = "resources/unsubscribe",
+    PromptsList = "prompts/list",
+    PromptsGet = "prompts/get",
+    Complete = "completion/complete",
+    SetLevel = "logging/setLevel",
+    Listen = "subscriptions/listen",
+    TasksGet = "tasks/get",
+    TasksResult = "tasks/result",
+    TasksList = "tasks/list",
+    TasksCancel = "tasks/cancel",
+    TasksUpdate = "tasks/update",
+    ElicitationCreate = "elicitation/create",
+    SamplingCreateMessage = "sampling/createMessage",
+    RootsList = "roots/list",
+    Initialized = "notifications/initialized",
+    Cancelled = "notifications/cancelled",
+    Progress = "notifications/progress",
+    LogMessage = "notifications/message",
+    ToolsListChanged = "notifications/tools/list_changed",
+    ResourcesListChanged = "notifications/resources/list_changed",
+    ResourceUpdated = "notifications/resources/updated",
+    PromptsListChanged = "notifications/prompts/list_changed",
+    RootsListChanged = "notifications/roots/list_changed",
+    ElicitationComplete = "notifications/elicitation/complete",
+    TaskStatus = "notifications/tasks/status",
+    SubscriptionAcknowledged = "notifications/subscriptions/acknowledged",
+    CancelRequest = "$/cancelRequest",
+    DollarProgress = "$/progress",
+}
+
+impl Method {
+    /// The method whose string token this is.
+    pub fn from_token(token: &[u8]) -> Option<Self> {
+        text(token).map(|text| Self::parse(&text))
+    }
+
+    /// Whether a server asks its client for input by this request.
+    pub fn asks_for_input(self) -> bool {
+        matches!(
+            self,
+            Self::ElicitationCreate | Self::SamplingCreateMessage | Self::RootsList
+        )
+    }
+
+    /// Whether a modern server may answer this request with `input_required`.
+    pub fn may_need_input(self) -> bool {
+        matches!(
+            self,
+            Self::ToolsCall | Self::ResourcesRead | Self::PromptsGet
+        )
+    }
+
+    /// Which parameter the modern `Mcp-Name` header mirrors, if any.
+    pub fn name_header_field(self) -> Option<&'static str> {
+        match self {
+            Self::ToolsCall | Self::PromptsGet => Some("name"),
+            Self::ResourcesRead => Some("uri"),
+            // The tasks extension mirrors the task's id.
+            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel => Some("taskId"),
+            _ => None,
+        }
+    }
+
+    /// The capability that a server declares when it answers this request.
+    pub fn needs_capability(self) -> Option<&'static str> {
+        Some(match self {
+            Self::ToolsList | Self::ToolsCall => "tools",
+            Self::ResourcesList
+            | Self::ResourceTemplatesList
+            | Self::ResourcesRead
+            | Self::ResourcesSubscribe
+            | Self::ResourcesUnsubscribe => "resources",
+            Self::PromptsList | Self::PromptsGet => "prompts",
+            Self::Complete => "completions",
+            Self::SetLevel => "logging",
+            _ => return None,
+        })
+    }
+
+    /// The member of a list result that holds the items.
+    pub fn list_field(self) -> Option<&'static str> {
+        Some(match self {
+            Self::ToolsList => "tools",
+            Self::ResourcesList => "resources",
+            Self::ResourceTemplatesList => "resourceTemplates",
+            Self::PromptsList => "prompts",
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

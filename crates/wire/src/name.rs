@@ -1,0 +1,236 @@
+//! Names of servers, tools and prompts as others see them.
+//!
+//! A name is safe (`[a-zA-Z0-9_-]`), not too long, and tells exactly one
+//! (server, tool) pair: where two would be the same, or one would be too long,
+//! a short hash of the full name is put at its end.
+
+use std::collections::HashMap;
+
+/// How the gateway names tools outward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Style {
+    /// `server__tool`, at most 46 characters, since clients add a prefix of their own.
+    #[default]
+    Short,
+    /// `mcp__server__tool`, at most 64 characters.
+    Full,
+    /// `tool` where only one server has it, `server__tool` otherwise.
+    Bare,
+}
+
+impl Style {
+    /// The most characters a name of this style has.
+    pub const fn limit(self) -> usize {
+        match self {
+            Self::Short | Self::Bare => 46,
+            Self::Full => 64,
+        }
+    }
+}
+
+/// The text with every character outside `[a-zA-Z0-9_-]` turned into `_`.
+pub fn normalize(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+/// Gives out names. Made once for the configured servers, so that a server's
+/// coming or going never renames another's tools.
+#[derive(Clone, Debug)]
+pub struct Namer {
+    style: Style,
+    servers: Vec<Server>,
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    name: String,
+    /// What stands for it.
+    prefix: String,
+    /// What the plain names of its items begin with, where they name it.
+    head: String,
+}
+
+impl Namer {
+    /// A namer for these servers.
+    pub fn new<'a>(style: Style, servers: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = servers.into_iter().collect();
+        let plain: Vec<String> = names.iter().map(|name| normalize(name)).collect();
+        let mut servers: Vec<Server> = Vec::with_capacity(names.len());
+        for (name, prefix) in names.iter().zip(&plain) {
+            let shared = plain.iter().filter(|other| *other == prefix).count() > 1;
+            let mut own = prefix.clone();
+            if shared {
+                // A hash that looks like another server's name is passed over.
+                let tries = (0..ROUNDS).map(|round| {
+                    let limit = prefix.len() + TAG;
+                    hashed(prefix, limit, name, "", round)
+                });
+                own = tries
+                    .filter(|own| !plain.contains(own))
+                    .find(|own| servers.iter().all(|other| other.prefix != *own))
+                    .unwrap_or(own);
+            }
+            servers.push(Server {
+                name: (*name).to_owned(),
+                head: head(style, &own),
+                prefix: own,
+            });
+        }
+        Self { style, servers }
+    }
+
+    /// The path segment that stands for a server.
+    pub fn prefix(&self, server: &str) -> Option<&str> {
+        self.find(server).map(|server| server.prefix.as_str())
+    }
+
+    /// The server that a path segment stands for: its exact name, or the safe spelling of it.
+    pub fn server(&self, segment: &str) -> Option<&str> {
+        self.find(segment)
+            .or_else(|| self.servers.iter().find(|server| server.prefix == segment))
+            .map(|server| server.name.as_str())
+    }
+
+    fn find(&self, name: &str) -> Option<&Server> {
+        self.servers.iter().find(|server| server.name == name)
+    }
+
+    /// Outward names for (server, item) pairs: the i-th name belongs to the i-th pair.
+    ///
+    /// All members of a collision get a hash, so that the name of one never
+    /// depends on which was there first.
+    pub fn assign(&self, pairs: &[(&str, &str)]) -> Vec<String> {
+        let mut names: Vec<String> = pairs
+            .iter()
+            .map(|(server, item)| self.name(self.style, server, item))
+            .collect();
+        // Where bare names collide, the server is named too.
+        let style = match self.style {
+            Style::Bare => Style::Short,
+            style => style,
+        };
+        if self.style == Style::Bare {
+            for i in shared(&names, pairs) {
+                names[i] = self.name(style, pairs[i].0, pairs[i].1);
+            }
+        }
+        // A hash can meet another name, by chance or by craft: then the next one is tried.
+        for round in 0..ROUNDS {
+            let shared = shared(&names, pairs);
+            if shared.is_empty() {
+                break;
+            }
+            for i in shared {
+                let (server, item) = pairs[i];
+                let plain = self.plain(style, server, item);
+                names[i] = hashed(&plain, style.limit(), server, item, round);
+            }
+        }
+        names
+    }
+
+    /// The name as far as the configured servers alone decide it.
+    fn name(&self, style: Style, server: &str, item: &str) -> String {
+        let name = self.plain(style, server, item);
+        let limit = style.limit();
+        if name.len() > limit || (style != Style::Bare && self.ambiguous(style, server, &name)) {
+            hashed(&name, limit, server, item, 0)
+        } else {
+            name
+        }
+    }
+
+    fn plain(&self, style: Style, server: &str, item: &str) -> String {
+        match (style, self.find(server)) {
+            (Style::Bare, _) => normalize(item),
+            (_, Some(server)) => server.head.clone() + &normalize(item),
+            (_, None) => head(style, &normalize(server)) + &normalize(item),
+        }
+    }
+
+    /// Whether a plain name could also be a name of another server's item.
+    fn ambiguous(&self, style: Style, server: &str, name: &str) -> bool {
+        let own = self.find(server).map_or(0, |server| server.head.len());
+        let kept = style.limit() - TAG;
+        let like_a_hash = ends_like_a_hash(name);
+        self.servers.iter().any(|other| {
+            // `a` + `b__c` reads like `a__b` + `c` if there is a server `a__b`; and a name
+            // that ends like a hash could be one that another server's item was given.
+            let head = other.head.as_str();
+            other.name != server
+                && ((head.len() > own && name.starts_with(head))
+                    || (like_a_hash && name.starts_with(&head[..head.len().min(kept)])))
+        })
+    }
+}
+
+fn head(style: Style, prefix: &str) -> String {
+    match style {
+        Style::Full => format!("mcp__{prefix}__"),
+        Style::Short | Style::Bare => format!("{prefix}__"),
+    }
+}
+
+/// How many hashes are tried before a collision is left as it is.
+const ROUNDS: u64 = 16;
+
+/// Length of the hash at the end of a name, with its underscore.
+const TAG: usize = 9;
+
+fn hashed(name: &str, limit: usize, server: &str, item: &str, round: u64) -> String {
+    let hash = fnv(server, item, round);
+    let keep = name.len().min(limit.saturating_sub(TAG));
+    format!(
+        "{}_{:08x}",
+        &name[..keep],
+        hash as u32 ^ (hash >> 32) as u32
+    )
+}
+
+fn ends_like_a_hash(name: &str) -> bool {
+    let tail = &name.as_bytes()[name.len().saturating_sub(TAG)..];
+    tail.len() == TAG
+        && tail[0] == b'_'
+        && tail[1..]
+            .iter()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// FNV-1a over the exact names, with a separator that occurs in neither. Each
+/// round begins elsewhere, so that two names that meet in one do not in the next.
+fn fnv(server: &str, item: &str, round: u64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    server
+        .bytes()
+        .chain([0xff])
+        .chain(item.bytes())
+        .fold(start, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+}
+
+/// The positions of names that stand for more than one pair. A pair that is
+/// given twice is still one.
+fn shared(names: &[String], pairs: &[(&str, &str)]) -> Vec<usize> {
+    let mut owner: HashMap<&str, Option<(&str, &str)>> = HashMap::new();
+    for (name, pair) in names.iter().zip(pairs) {
+        owner
+            .entry(name)
+            .and_modify(|owner| *owner = owner.filter(|other| other == pair))
+            .or_insert(Some(*pair));
+    }
+    (0..names.len())
+        .filter(|&i| owner[names[i].as_str()].is_none())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! `cargo xtask bench`: what the gateway costs, beside no proxy at all and
+//! beside nginx as a plain reverse proxy, measured in one run.
+//!
+//! Every measurement starts its subject anew. For each cell (size of the
+//! result, number of clients) all subjects are measured in turn, then all
+//! again: what disturbs the machine disturbs them alike. The figures are
+//! medians over the rounds.
+
+mod measure;
+mod proc;
+mod report;
+mod subjects;
+
+use crate::cargo::cargo;
+use crate::{paths, setup};
+use anyhow::{Context, Result, bail, ensure};
+use measure::{Cell, Sample};
+use report::Results;
+use std::path::Path;
+use subjects::{Programs, Subject};
+
+/// The profile that is measured, defined in the workspace's Cargo.toml.
+const PROFILE: &str = "bench-gateway";
+
+/// Options of `cargo xtask bench`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Few cells, one round, one second each
+    #[arg(long)]
+    quick: bool,
+    /// Only these subjects
+    #[arg(long = "subject", value_enum)]
+    subjects: Vec<Subject>,
+    /// Only these sizes of result
+    #[arg(long)]
+    bytes: Vec<u64>,
+    /// Only these numbers of clients
+    #[arg(long)]
+    clients: Vec<u64>,
+    /// How often each cell is measured
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+    /// How long each measurement takes
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// The era that the clients speak
+    #[arg(long, default_value = "legacy", value_parser = ["legacy", "modern"])]
+    era: String,
+    /// Install nginx if it is absent (Debian, as root)
+    #[arg(long)]
+    install: bool,
+    /// Put the table into docs/performance.md
+    #[arg(long)]
+    write: bool,
+}
+
+impl Options {
+    fn cells(&self) -> Vec<Cell> {
+        let or = |chosen: &Vec<u64>, default: &[u64]| match chosen.is_empty() {
+            true => default.to_vec(),
+            false => chosen.clone(),
+        };
+        let (bytes, clients): (&[u64], &[u64]) = match self.quick {
+            true => (&[200, 10 << 10], &[1, 16]),
+            false => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
+        };
+        let clients = or(&self.clients, clients);
+        let cell = |bytes| {
+            clients
+                .iter()
+                .map(move |&clients| Cell { bytes, clients })
+                .collect::<Vec<_>>()
+        };
+        or(&self.bytes, bytes).into_iter().flat_map(cell).collect()
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds.unwrap_or(if self.quick { 1 } else { 5 }).max(1)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.seconds.unwrap_or(if self.quick { 1.0 } else { 2.0 })
+    }
+}
+
+/// Builds, measures, prints.
+pub fn run(options: &Options) -> Result<()> {
+    ensure!(
+        cfg!(target_os = "linux"),
+        "the bench reads /proc, so it runs on Linux only"
+    );
+    let scratch = paths::scratch("bench")?;
+    let programs = build()?;
+    let nginx = nginx(options.install, &scratch)?;
+    let mut subjects = Subject::ALL.to_vec();
+    if !options.subjects.is_empty() {
+        subjects.retain(|subject| options.subjects.contains(subject));
+    }
+    if nginx.is_none() {
+        subjects.retain(|subject| *subject != Subject::Nginx);
+    }
+
+    let mut results = Results::new(nginx, options);
+    let mut broken: Vec<String> = Vec::new();
+    for cell in options.cells() {
+        for round in 1..=options.rounds() {
+            for &subject in &subjects {
+                let name = format!("{cell} {}", subject.name());
+                if broken.contains(&name) {
+                    continue;
+                }
+                match one(&programs, subject, cell, options, &scratch) {
+                    Ok(sample) => {
+                        eprintln!("{name}, round {round}: {sample}");
+                        results.add(cell, subject, sample);
+                    }
+                    Err(error) => {
+                        eprintln!("{name}, round {round}: FAILED: {error:#}");
+                        broken.push(name);
+                    }
+                }
+            }
+        }
+    }
+    println!("\n{}", results.render());
+    if !broken.is_empty() {
+        bail!("bench: no figures for: {}", broken.join("; "));
+    }
+    if options.write {
+        let page = paths::root().join("docs/performance.md");
+        report::write(&page, &results.render())?;
+        println!("written to {}", page.display());
+    }
+    std::fs::remove_dir_all(&scratch)?;
+    Ok(())
+}
+
+fn one(
+    programs: &Programs,
+    subject: Subject,
+    cell: Cell,
+    options: &Options,
+    scratch: &Path,
+) -> Result<Sample> {
+    let running = subject.start(programs, scratch)?;
+    measure::measure(programs, &running, cell, options)
+}
+
+fn build() -> Result<Programs> {
+    eprintln!("bench: building with profile {PROFILE}");
+    let mut command = cargo(["build", "--profile", PROFILE]);
+    command
+        .args(["--package", "switchboard-cli", "--bin", "switchboard"])
+        .args(["--package", "switchboard-testkit"])
+        .args(["--bin", "echo-server", "--bin", "bench-load"]);
+    let status = command.status().context("cargo build")?;
+    ensure!(status.success(), "the programs do not build");
+    Ok(Programs {
+        gateway: paths::program(PROFILE, "switchboard")?,
+        upstream: paths::program(PROFILE, "echo-server")?,
+        load: paths::program(PROFILE, "bench-load")?,
+    })
+}
+
+/// nginx's version, or none where it is not to be had.
+fn nginx(install: bool, logs: &Path) -> Result<Option<String>> {
+    if subjects::nginx_version().is_none() && install {
+        eprintln!("bench: installing nginx");
+        setup::apt_install(logs, "nginx-light")?;
+    }
+    let version = subjects::nginx_version();
+    if version.is_none() {
+        eprintln!(
+            "bench: NGINX IS NOT INSTALLED: no ratios to it ('cargo xtask bench --install' installs it on Debian, as root)"
+        );
+    }
+    Ok(version)
+}

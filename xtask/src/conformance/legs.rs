@@ -1,0 +1,200 @@
+//! What is tested, and how it is started.
+
+use super::score::{Run, Side};
+use super::suite::Suite;
+use super::{Options, paths};
+use crate::process::Server;
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// Client scenarios at once; each is a Node.js process and a client.
+const CLIENTS_AT_ONCE: usize = 2;
+/// The fixture's name in the gateway's configuration.
+const ENTRY: &str = "fixture";
+
+/// One thing that is tested.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Leg {
+    /// The fixture over HTTP.
+    Direct,
+    /// The gateway, the fixture behind it over stdio.
+    GatewayStdio,
+    /// The gateway, the fixture behind it over HTTP.
+    GatewayHttp,
+    /// The client.
+    Client,
+}
+
+impl Leg {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "server",
+            Self::GatewayStdio => "gateway-stdio",
+            Self::GatewayHttp => "gateway-http",
+            Self::Client => "client",
+        }
+    }
+
+    /// Every revision, one after the other.
+    pub fn run(self, options: &Options, suite: &Suite, logs: &Path) -> Result<Vec<Run>> {
+        let logs = logs.join(self.name());
+        std::fs::create_dir_all(&logs)?;
+        match self {
+            Self::Direct => {
+                let mut fixture = fixture(&logs)?;
+                let url = fixture.url.clone();
+                let runs = self.server(options, suite, &url, &logs)?;
+                alive(&mut fixture)?;
+                Ok(runs)
+            }
+            Self::GatewayStdio => {
+                let program = paths::program("debug", "conformance-server")?;
+                let entry = json!({"type": "stdio", "command": program, "args": ["--stdio"]});
+                self.gateway(options, suite, &entry, &logs)
+            }
+            Self::GatewayHttp => {
+                let mut fixture = fixture(&logs)?;
+                let entry = json!({"type": "http", "url": fixture.url});
+                let runs = self.gateway(options, suite, &entry, &logs)?;
+                alive(&mut fixture)?;
+                Ok(runs)
+            }
+            Self::Client => client(options, suite, &logs),
+        }
+    }
+
+    fn gateway(
+        self,
+        options: &Options,
+        suite: &Suite,
+        entry: &serde_json::Value,
+        logs: &Path,
+    ) -> Result<Vec<Run>> {
+        let config = json!({"mcpServers": {ENTRY: entry}}).to_string();
+        let mut command = Command::new(paths::program("debug", "switchboard")?);
+        command
+            .args(["serve", "--http", "127.0.0.1:0", "--no-auth"])
+            .args(["--strict-mcp-config", "--mcp-config", &config]);
+        own_home(&mut command, logs)?;
+        let mut gateway = Server::start(&mut command, logs.join("gateway.log"), START_LIMIT)
+            .context("the gateway")?;
+        let url = format!("{}/mcp/{ENTRY}", gateway.url);
+        let runs = self.server(options, suite, &url, logs)?;
+        alive(&mut gateway)?;
+        Ok(runs)
+    }
+
+    fn server(self, options: &Options, suite: &Suite, url: &str, logs: &Path) -> Result<Vec<Run>> {
+        let mut runs = Vec::new();
+        for version in options.versions() {
+            let started = Instant::now();
+            let scenarios = suite.server(url, version, &logs.join(version))?;
+            let run = Run {
+                leg: self.name(),
+                version,
+                scenarios,
+                not_run: Vec::new(),
+                seconds: started.elapsed().as_secs_f64(),
+            };
+            super::report::progress(&run);
+            runs.push(run);
+        }
+        Ok(runs)
+    }
+}
+
+fn fixture(logs: &Path) -> Result<Server> {
+    let mut command = Command::new(paths::program("debug", "conformance-server")?);
+    command.args(["--http", "0"]);
+    Server::start(&mut command, logs.join("fixture.log"), START_LIMIT).context("the fixture")
+}
+
+/// A program that died under test must not pass for one that failed a check.
+fn alive(server: &mut Server) -> Result<()> {
+    ensure!(
+        server.alive(),
+        "a server under test ended while it was tested; its log is {}",
+        server.log.display()
+    );
+    Ok(())
+}
+
+/// Configuration and state of its own, so that neither the user's files nor an
+/// earlier run can have a say.
+pub fn own_home(command: &mut Command, logs: &Path) -> Result<()> {
+    let home = logs.join("home");
+    std::fs::create_dir_all(&home)?;
+    command
+        .current_dir(&home)
+        .env("HOME", &home)
+        .env_remove("SWITCHBOARD_CONFIG_DIR");
+    for (name, folder) in [
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_RUNTIME_DIR", "run"),
+    ] {
+        command.env(name, home.join(folder));
+    }
+    Ok(())
+}
+
+fn client(options: &Options, suite: &Suite, logs: &Path) -> Result<Vec<Run>> {
+    let program = paths::program("debug", "conformance-client")?;
+    let mut runs = Vec::new();
+    for version in options.versions() {
+        let started = Instant::now();
+        let names = suite.scenarios(Side::Client, version)?;
+        let (names, not_run): (Vec<String>, Vec<String>) = names
+            .into_iter()
+            .partition(|name| options.auth || !name.starts_with("auth/"));
+        let run = Run {
+            leg: Leg::Client.name(),
+            version,
+            scenarios: clients(suite, &program, version, &names, &logs.join(version))?,
+            not_run,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        super::report::progress(&run);
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
+fn clients(
+    suite: &Suite,
+    program: &Path,
+    version: &str,
+    names: &[String],
+    logs: &Path,
+) -> Result<Vec<super::score::Scenario>> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..CLIENTS_AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(name) = names.get(at) else { return };
+                    let out = logs.join(name.replace('/', "_"));
+                    let result = suite.client(program, name, version, &out);
+                    if let Ok(mut done) = done.lock() {
+                        done.push((at, result));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(at, _)| *at);
+    ensure!(done.len() == names.len(), "a runner of clients ended early");
+    done.into_iter().map(|(_, result)| result).collect()
+}

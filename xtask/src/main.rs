@@ -1,0 +1,61 @@
+//! Development only: `cargo xtask setup|test|conformance|bench|deny`.
+//!
+//! What the tests need is installed here by package name, and what continuous
+//! integration runs is started here, so that both are the same on every
+//! machine.
+
+// A program for people at a terminal: printing is its purpose, and nothing
+// speaks a protocol on its stdout.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod cargo;
+mod conformance;
+mod deny;
+mod paths;
+mod process;
+mod setup;
+mod table;
+mod test;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Tasks of the Switchboard workspace")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what the tests need into the cache directory
+    Setup,
+    /// Everything that has to be green: format, lints, tests, conformance
+    Test(test::Options),
+    /// Run the official MCP conformance suite
+    Conformance(conformance::Options),
+    /// Measure the gateway against no proxy at all and against nginx
+    Bench(bench::Options),
+    /// Check licences, bans and sources, installing cargo-deny if it is absent
+    Deny,
+}
+
+fn main() -> ExitCode {
+    process::end_children_on_signals();
+    let done = match Cli::parse().command {
+        Command::Setup => setup::run().map(|tools| tools.print()),
+        Command::Test(options) => test::run(&options),
+        Command::Conformance(options) => conformance::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Deny => deny::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

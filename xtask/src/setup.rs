@@ -1,0 +1,214 @@
+//! `cargo xtask setup`: what the tests need beyond the Rust toolchain.
+//!
+//! Every part is installed once, by package name, from the registries that the
+//! machine's own clients are set up to use. A part lives in a directory named
+//! for its version, and is complete when that holds the marker `.done`.
+
+use crate::cargo::{cargo, has};
+use crate::paths;
+use crate::process::{run_logged, tail};
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// The Node.js that runs the suite and third-party servers.
+const NODE: Package = Package("node", "22.23.3");
+/// The official conformance suite.
+const SUITE: Package = Package("@modelcontextprotocol/conformance", "0.2.0-alpha.12");
+/// A real third-party server.
+const EVERYTHING: Package = Package("@modelcontextprotocol/server-everything", "2026.8.31");
+
+const INSTALL_LIMIT: Duration = Duration::from_secs(600);
+
+struct Package(&'static str, &'static str);
+
+impl Package {
+    fn spec(&self) -> String {
+        format!("{}@{}", self.0, self.1)
+    }
+
+    fn directory(&self) -> String {
+        let short = self.0.rsplit('/').next().unwrap_or(self.0);
+        format!("{short}-{}", self.1)
+    }
+}
+
+/// Where the installed programs are.
+pub struct Tools {
+    /// The Node.js program.
+    pub node: PathBuf,
+    /// The suite's command line, a script for `node`.
+    pub suite: PathBuf,
+    /// server-everything, a script for `node`.
+    pub everything: PathBuf,
+}
+
+impl Tools {
+    /// One `name=path` a line, for scripts.
+    pub fn print(&self) {
+        println!("node={}", self.node.display());
+        println!("conformance={}", self.suite.display());
+        println!("server-everything={}", self.everything.display());
+    }
+
+    /// The variables by which tests find these programs.
+    pub fn variables(&self) -> [(&'static str, &Path); 2] {
+        [
+            ("SWITCHBOARD_TEST_NODE", &self.node),
+            ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
+        ]
+    }
+}
+
+/// Installs what is missing. Safe to run again, and several times at once.
+pub fn run() -> Result<Tools> {
+    let cache = paths::cache()?;
+    std::fs::create_dir_all(&cache).with_context(|| format!("making {}", cache.display()))?;
+    let _lock = lock(&cache.join(".lock"))?;
+    let node = part(&cache, &NODE, finish_node)?;
+    let suite = part(&cache, &SUITE, |_| Ok(()))?;
+    let everything = part(&cache, &EVERYTHING, |_| Ok(()))?;
+    nextest()?;
+    Ok(Tools {
+        node: node.join("node_modules/node/bin/node"),
+        suite: script(&suite, &SUITE, "dist/index.js")?,
+        everything: script(&everything, &EVERYTHING, "dist/index.js")?,
+    })
+}
+
+/// Holds the cache directory for us until the file is dropped.
+fn lock(path: &Path) -> Result<File> {
+    let file = File::create(path).with_context(|| format!("creating {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            println!("setup: waiting for another setup to finish");
+            file.lock()?;
+        }
+        Err(TryLockError::Error(error)) => return Err(error.into()),
+    }
+    Ok(file)
+}
+
+fn part(cache: &Path, package: &Package, finish: fn(&Path) -> Result<()>) -> Result<PathBuf> {
+    let dir = cache.join(package.directory());
+    let marker = dir.join(".done");
+    if std::fs::read_to_string(&marker).is_ok_and(|key| key == package.spec()) {
+        return Ok(dir);
+    }
+    let started = Instant::now();
+    println!("setup: installing {}", package.spec());
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir)?; // what an interrupted run left
+    }
+    std::fs::create_dir_all(&dir)?;
+    std::fs::write(dir.join("package.json"), "{\"private\":true}\n")?;
+    ensure_npm(cache)?;
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"])
+        .arg(package.spec());
+    logged(
+        npm.current_dir(&dir),
+        &dir,
+        &format!("npm install {}", package.spec()),
+    )?;
+    finish(&dir)?;
+    std::fs::write(&marker, package.spec())?;
+    println!(
+        "setup: {} installed in {} s",
+        package.spec(),
+        started.elapsed().as_secs()
+    );
+    Ok(dir)
+}
+
+/// The `node` package gets its program by an install script; newer versions of
+/// npm do not run those, which leaves it to us.
+fn finish_node(dir: &Path) -> Result<()> {
+    let package = dir.join("node_modules/node");
+    let program = package.join("bin/node");
+    if !program.exists() {
+        let mut script = Command::new("node");
+        script
+            .arg("installArchSpecificPackage.js")
+            .current_dir(&package);
+        logged(&mut script, dir, "installing the Node.js program")?;
+    }
+    let version = Command::new(&program).arg("--version").output();
+    let version = version.with_context(|| format!("running {}", program.display()))?;
+    let text = String::from_utf8_lossy(&version.stdout);
+    ensure!(
+        text.trim() == format!("v{}", NODE.1),
+        "{} says it is {text}",
+        program.display()
+    );
+    Ok(())
+}
+
+fn script(dir: &Path, package: &Package, file: &str) -> Result<PathBuf> {
+    let path = dir.join("node_modules").join(package.0).join(file);
+    ensure!(
+        path.is_file(),
+        "{} is missing; remove {} and run again",
+        path.display(),
+        dir.display()
+    );
+    Ok(path)
+}
+
+fn ensure_npm(logs: &Path) -> Result<()> {
+    if runs("npm") {
+        return Ok(());
+    }
+    if !(rustix::process::geteuid().is_root() && runs("apt-get")) {
+        bail!("npm is not installed: install Node.js with npm (any version) and run again");
+    }
+    println!("setup: npm is missing; installing Debian's package");
+    apt_install(logs, "npm")
+}
+
+/// Installs a Debian package; the caller has made sure that this may be done.
+pub fn apt_install(logs: &Path, package: &str) -> Result<()> {
+    for args in [vec!["update"], vec!["install", "-y", package]] {
+        let mut apt = Command::new("apt-get");
+        apt.args(&args).env("DEBIAN_FRONTEND", "noninteractive");
+        logged(&mut apt, logs, &format!("apt-get {}", args.join(" ")))?;
+    }
+    Ok(())
+}
+
+fn nextest() -> Result<()> {
+    if has("nextest") {
+        return Ok(());
+    }
+    println!("setup: building cargo-nextest from source; this takes some minutes");
+    let status = cargo(["install", "cargo-nextest", "--locked"]).status();
+    ensure!(
+        status.context("cargo install")?.success(),
+        "cargo-nextest could not be installed"
+    );
+    Ok(())
+}
+
+/// Whether `PROGRAM --version` works.
+pub fn runs(program: &str) -> bool {
+    let output = Command::new(program).arg("--version").output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+fn logged(command: &mut Command, logs: &Path, what: &str) -> Result<()> {
+    let log = logs.join("install.log");
+    let ended = run_logged(
+        command,
+        &log,
+        INSTALL_LIMIT,
+        Some(&format!("setup: {what}")),
+    )?;
+    if !ended.ok() {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        bail!("{what}: {}:\n{}", ended.describe(), tail(&text, 30));
+    }
+    Ok(())
+}
