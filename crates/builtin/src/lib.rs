@@ -3,7 +3,6 @@
 //! Each is an MCP server like any other: it gets one end of a pipe, or the
 //! process's own stdin and stdout, and knows nothing of the gateway around it.
 
-mod memory;
 mod serve;
 pub mod system;
 

@@ -44,7 +44,13 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let running = server.serve((read, write)).await.map_err(|fault| BuiltinError(fault.to_string()))?;
-    running.waiting().await.map_err(|fault| BuiltinError(fault.to_string()))?;
+    let running = server
+        .serve((read, write))
+        .await
+        .map_err(|fault| BuiltinError(fault.to_string()))?;
+    running
+        .waiting()
+        .await
+        .map_err(|fault| BuiltinError(fault.to_string()))?;
     Ok(())
 }

@@ -1,2 +1,51 @@
 //! The `switchboard` program.
-fn main() {}
+//!
+//! Reads its arguments, goes under a keeper if it will start servers, runs one
+//! command and ends with its exit code. stdout carries a command's result (or
+//! the protocol); everything else goes to stderr.
+
+mod args;
+mod commands;
+mod context;
+mod failure;
+mod life;
+mod logging;
+mod near;
+mod show;
+
+use args::Command;
+use context::Context;
+use failure::{Code, Failure};
+
+fn main() {
+    let cli = args::parse();
+    // Before any thread: from here on there are two processes, and this is the
+    // one that works.
+    if cli.starts_servers() {
+        life::keep();
+    }
+    let json = cli.command.wants_json();
+    let code = match run(cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.show(json);
+            failure.code
+        }
+    };
+    life::end(code);
+}
+
+fn run(cli: args::Cli) -> Result<Code, Failure> {
+    let context = Context::new(cli.global)?;
+    logging::init(context.global.log.unwrap_or(cli.command.default_log()));
+    match cli.command {
+        Command::Serve(with) => commands::serve::run(&context, &with.own),
+        Command::Up(with) => commands::up::run(&context, &with.own),
+        Command::List(with) => commands::list::run(&context, &with.own),
+        Command::Tools(with) => commands::tools::run(&context, &with.own),
+        Command::Call(with) => commands::call::run(&context, &with.own),
+        Command::Builtin(with) => commands::builtin::run(&with.own),
+        Command::Completions(with) => commands::generate::completions(with.own.shell),
+        Command::Man(_) => commands::generate::man(),
+    }
+}

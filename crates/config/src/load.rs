@@ -30,8 +30,8 @@ pub struct Request {
 pub struct Loaded {
     /// Every entry, in the order of the sources.
     pub servers: Vec<Configured>,
-    /// Whole files that could not be read.
-    pub faults: Vec<Fault>,
+    /// Whole files that could not be read, with the scope they would have had.
+    pub faults: Vec<(Scope, Fault)>,
 }
 
 /// An entry and what it counts for.
@@ -132,7 +132,7 @@ fn add(
             let standing = standing(&entry, request.own_program.as_deref());
             Configured { entry, standing }
         })),
-        Err(fault) => loaded.faults.push(fault),
+        Err(fault) => loaded.faults.push((scope, fault)),
     }
 }
 

@@ -16,7 +16,7 @@ impl Entry {
     }
 
     fn command_line(&self) -> String {
-        let mut words = vec![quoted(self.command.as_deref().unwrap_or_default())];
+        let mut words: Vec<String> = self.command.as_deref().map(quoted).into_iter().collect();
         let mut hide_next = false;
         for arg in &self.args {
             let word = match arg.split_once('=') {

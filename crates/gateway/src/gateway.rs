@@ -1,5 +1,6 @@
 //! What all faces share.
 
+use crate::session::parked::Lot;
 use std::sync::Arc;
 use switchboard_host::{Host, Scope};
 
@@ -8,6 +9,7 @@ use switchboard_host::{Host, Scope};
 pub struct Gateway {
     host: Arc<Host>,
     options: GatewayOptions,
+    lot: Arc<Lot>,
 }
 
 /// How the gateway presents itself.
@@ -22,12 +24,17 @@ pub struct GatewayOptions {
 impl Gateway {
     /// A gateway in front of `host`.
     pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
-        Arc::new(Self { host, options })
+        Arc::new(Self { host, options, lot: Lot::new() })
     }
 
     /// The servers.
     pub fn host(&self) -> &Arc<Host> {
         &self.host
+    }
+
+    /// Where calls wait for their modern clients.
+    pub(crate) fn lot(&self) -> &Arc<Lot> {
+        &self.lot
     }
 
     /// The version it tells clients.

@@ -42,3 +42,13 @@ pub const LISTENS: usize = 256;
 pub const LISTEN_ACK: Duration = Duration::from_millis(300);
 /// How long calls in flight may take to finish after a stop was asked for.
 pub const DRAIN: Duration = Duration::from_secs(10);
+/// Calls of modern clients that wait for an answer, at once.
+pub const PARKED: usize = 1024;
+/// The same of one principal.
+pub const PARKED_PER_PRINCIPAL: usize = 256;
+/// How long a call waits for its client to come back.
+pub const PARKED_FOR: Duration = Duration::from_secs(600);
+/// After a question, how long others that belong with it are waited for.
+pub const SETTLE: Duration = Duration::from_millis(20);
+/// How often a call is sent again after its pages have been visited.
+pub const VISITS: u32 = 3;

@@ -4,9 +4,10 @@ use crate::exchange::{Input, Notice};
 use bytes::Bytes;
 use std::{
     fmt,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU8, AtomicU64, Ordering},
     },
 };
 use switchboard_wire::{Era, Revision, json};
@@ -14,10 +15,17 @@ use switchboard_wire::{Era, Revision, json};
 /// Tells clients apart for as long as this process runs.
 pub type ClientId = u64;
 
+/// The log levels of the protocol, least severe first.
+pub const LOG_LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
 /// A client: a session, a connection, or (modern HTTP) a principal with its key.
 pub struct Client {
     /// Ours, never reused.
     pub id: ClientId,
+    /// Who it is over several requests: itself, or (modern HTTP, which has no
+    /// sessions) its principal. Decides whose a server's question can be.
+    pub identity: u64,
     /// On whose behalf it acts.
     pub principal: Arc<str>,
     /// The revision it speaks.
@@ -28,6 +36,8 @@ pub struct Client {
     pub greeting: Option<Bytes>,
     /// Whether its servers are its own and shared with nobody (the stdio face).
     pub exclusive: bool,
+    /// The log level it asked for, as an index into [`LOG_LEVELS`]; 255 where it did not.
+    log_level: AtomicU8,
     /// Whether it can hear of anything outside its requests.
     pub addressable: bool,
     sink: Arc<dyn ClientSink>,
@@ -64,7 +74,7 @@ impl Client {
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { id, principal, revision, capabilities, greeting: None, exclusive: false, addressable: true, sink }
+        Self { id, identity: id, principal, revision, capabilities, greeting: None, exclusive: false, log_level: AtomicU8::new(u8::MAX), addressable: true, sink }
     }
 
     /// The same client with servers of its own, greeted as it greeted us.
@@ -74,8 +84,13 @@ impl Client {
         self
     }
 
-    /// The same client, known to hear only answers: no connection needs to remember it.
-    pub fn unaddressable(mut self) -> Self {
+    /// A client that lives for one request: it hears only answers, no connection
+    /// needs to remember it, and it is the same as all others of its principal.
+    pub fn passing(mut self) -> Self {
+        let mut hasher = DefaultHasher::new();
+        self.principal.hash(&mut hasher);
+        // Never the id of a client that is its own identity: those count from one.
+        self.identity = hasher.finish() | 1 << 63;
         self.addressable = false;
         self
     }
@@ -89,6 +104,37 @@ impl Client {
     pub fn declares(&self, capability: &str) -> bool {
         json::members(&self.capabilities)
             .any(|member| json::text(member.key.of(&self.capabilities)).is_some_and(|key| key == capability))
+    }
+
+    /// Notes the log level it asks for, as an index into [`LOG_LEVELS`].
+    pub fn set_log_level(&self, rank: u8) {
+        self.log_level.store(rank, Ordering::Relaxed);
+    }
+
+    /// The log level it asked for; `info` where it did not.
+    pub fn log_level(&self) -> &'static str {
+        LOG_LEVELS.get(usize::from(self.log_level.load(Ordering::Relaxed))).copied().unwrap_or("info")
+    }
+
+    /// Whether it ever asked for a log level.
+    pub fn asked_for_logs(&self) -> bool {
+        self.log_level.load(Ordering::Relaxed) != u8::MAX
+    }
+
+    /// Whether it wants a log message of this level. Those who never asked get all.
+    pub fn wants_log(&self, level: &str) -> bool {
+        let rank = LOG_LEVELS.iter().position(|known| *known == level);
+        let wanted = self.log_level.load(Ordering::Relaxed);
+        wanted == u8::MAX || rank.is_none_or(|rank| rank >= usize::from(wanted))
+    }
+
+    /// Who it says it is: the text of its `clientInfo`, or ours.
+    pub fn info(&self) -> String {
+        let given = self.greeting.as_deref().and_then(|greeting| {
+            let span = json::field(greeting, "clientInfo").ok()??;
+            Some(String::from_utf8_lossy(span.of(greeting)).into_owned())
+        });
+        given.unwrap_or_else(|| format!("{{\"name\":\"switchboard\",\"version\":\"{}\"}}", env!("CARGO_PKG_VERSION")))
     }
 
     /// Where to reach it outside its requests.

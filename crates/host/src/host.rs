@@ -7,7 +7,6 @@ use crate::{
     error::CallError,
     exchange::Exchange,
     limits,
-    permission::{What, permitted},
     upstream::{Server, ServerSpec},
 };
 use futures_util::future::join_all;
@@ -73,7 +72,7 @@ impl Host {
             return merged.clone();
         }
         let lists: Vec<(Arc<Server>, Vec<Item>)> =
-            self.servers.iter().map(|server| (server.clone(), self.visible(server, client, list))).collect();
+            self.servers.iter().map(|server| (server.clone(), server.visible(client, list))).collect();
         let routes = matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
         let merged = Arc::new(Merged::new(list, &lists, &self.namer, routes.as_ref()));
         self.merged.lock().insert((era, list), (stamp, merged.clone()));
@@ -97,7 +96,7 @@ impl Host {
         let mut routes = UriRoutes::default();
         for server in &self.servers {
             for list in [List::Resources, List::Templates] {
-                routes.add(server.name(), &self.visible(server, client, list), list == List::Templates);
+                routes.add(server.name(), &server.visible(client, list), list == List::Templates);
             }
         }
         routes
@@ -111,7 +110,7 @@ impl Host {
             let fetch = async {
                 let connection = server.connection(client).await?;
                 for list in lists {
-                    server.catalog(client.era()).get(*list, &connection).await?;
+                    server.catalog(connection.revision().era()).get(*list, &connection).await?;
                 }
                 Ok::<(), CallError>(())
             };
@@ -134,23 +133,7 @@ impl Host {
         join_all(self.servers.iter().map(|server| server.close())).await;
     }
 
-    fn visible(&self, server: &Arc<Server>, client: &Client, list: List) -> Vec<Item> {
-        let listing = server.catalog(client.era()).known(list);
-        let items = listing.iter().flat_map(|listing| &listing.items);
-        items
-            .filter(|item| {
-                let what = match list {
-                    List::Tools => What::Tool(&item.key),
-                    List::Prompts => What::Prompt(&item.key),
-                    List::Resources | List::Templates => What::Resource(&item.key),
-                };
-                permitted(&client.principal, &server.spec, what)
-            })
-            .cloned()
-            .collect()
-    }
-
     fn stamp(&self, era: Era) -> u64 {
-        self.servers.iter().map(|server| server.catalog(era).generation()).sum()
+        self.servers.iter().map(|server| server.catalog(server.era_for(era)).generation()).sum()
     }
 }

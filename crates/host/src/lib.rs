@@ -4,20 +4,26 @@
 //! [`Admitted`] request and gets an [`Exchange`]: one request in flight, in
 //! any era. [`call`] reads as the list of what happens on the way.
 
+pub mod bridge;
 pub mod call;
 pub mod catalog;
 pub mod client;
+pub mod dialogue;
 pub mod error;
 pub mod exchange;
 pub mod host;
 pub mod limits;
 mod mirror;
+pub mod operator;
 pub mod permission;
+pub mod skills;
 pub mod upstream;
 
 pub use call::{Admitted, Scope};
 pub use client::{Client, ClientId, ClientSink, NoSink};
+pub use dialogue::Dialogue;
 pub use error::CallError;
 pub use exchange::{Event, Exchange, Input, Notice, Outcome, Reply};
 pub use host::Host;
+pub use operator::{Operator, Question, call_to_end};
 pub use upstream::{Connection, Hello, Isolation, Server, ServerSpec, ServerState, Target, Timeouts};

@@ -14,17 +14,15 @@ use switchboard_wire::{Era, Method, code, header, json};
 /// Checks a call's `Mcp-Param-*` headers against its arguments, and sets those
 /// that the server must get. Headers that no schema asks for are passed on.
 pub(crate) async fn headers(connection: &Arc<Connection>, call: &mut Permitted) -> Result<(), CallError> {
-    let http = matches!(call.server.spec.target, Target::Http { .. });
-    if call.message.method() != Method::ToolsCall || connection.revision().era() == Era::Legacy {
-        return Ok(());
-    }
-    if !http && call.from_headers.is_none() {
+    let era = connection.revision().era();
+    let outward = era == Era::Modern && matches!(call.server.spec.target, Target::Http { .. });
+    if call.message.method() != Method::ToolsCall || (!outward && call.from_headers.is_none()) {
         return Ok(());
     }
     let Some(name) = &call.name else { return Ok(()) };
-    let listing = call.server.catalog(Era::Modern).get(List::Tools, connection).await?;
+    let listing = call.server.catalog(era).get(List::Tools, connection).await?;
     let Some(tool) = listing.find(name) else {
-        call.mirrored = call.from_headers.take().unwrap_or_default();
+        call.mirrored = call.from_headers.take().into_iter().flatten().map(plain).collect();
         return Ok(());
     };
     let params = tool.mirrored.as_deref().map_err(|why| {
@@ -42,12 +40,20 @@ pub(crate) async fn headers(connection: &Arc<Connection>, call: &mut Permitted) 
             check(&param.header, header.as_deref(), value.as_deref())?;
         }
         if let Some(value) = value {
-            out.push((param.header.clone(), header::encode(&value).into_owned()));
+            out.push((param.header.clone(), value));
         }
     }
-    out.extend(given.unwrap_or_default());
+    out.extend(given.into_iter().flatten().map(plain));
     call.mirrored = out;
     Ok(())
+}
+
+/// A header as its text: the link writes it in the form that headers need.
+fn plain((name, value): (String, String)) -> (String, String) {
+    match header::decode(value.as_bytes()).map(|text| text.into_owned()) {
+        Some(text) => (name, text),
+        None => (name, value),
+    }
 }
 
 fn check(name: &str, header: Option<&str>, body: Option<&str>) -> Result<(), CallError> {

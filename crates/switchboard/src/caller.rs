@@ -38,18 +38,29 @@ pub struct Met {
 }
 
 impl Caller {
-    /// A caller for these servers.
+    /// A caller with servers of its own: they are greeted with what it can do.
     pub fn new(host: Arc<Host>) -> Self {
-        let client = |revision: Revision| {
+        Self::with(host, |revision| {
+            let info = client_info();
             let greeting = format!(
-                "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{}},\"clientInfo\":{}}}",
-                client_info()
+                "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{}},\"clientInfo\":{info}}}"
             );
-            let client = Client::new(PRINCIPAL.into(), revision, Bytes::from_static(b"{}"), Arc::new(NoSink));
-            // Its servers are its own, so that they are greeted with what it can do.
-            Arc::new(client.exclusive(Some(Bytes::from(greeting))))
-        };
-        Self { host, legacy: client(Revision::NEWEST_LEGACY), modern: client(Revision::NEWEST) }
+            plain(revision).exclusive(Some(Bytes::from(greeting)))
+        })
+    }
+
+    /// A caller that uses the copies that clients of a gateway use, so that
+    /// they are warm when the first client comes.
+    pub fn shared(host: Arc<Host>) -> Self {
+        Self::with(host, plain)
+    }
+
+    fn with(host: Arc<Host>, client: impl Fn(Revision) -> Client) -> Self {
+        Self {
+            host,
+            legacy: Arc::new(client(Revision::NEWEST_LEGACY)),
+            modern: Arc::new(client(Revision::NEWEST)),
+        }
     }
 
     /// Connects to a server in an era that it has, within its connect time-out.
@@ -65,7 +76,11 @@ impl Caller {
     }
 
     async fn try_eras(&self, server: &Arc<Server>) -> Result<Met, CallError> {
-        let met = |client: &Arc<Client>, connection| Met { server: server.clone(), connection, client: client.clone() };
+        let met = |client: &Arc<Client>, connection| Met {
+            server: server.clone(),
+            connection,
+            client: client.clone(),
+        };
         if server.spec.era != Some(Era::Modern) {
             match server.connection(&self.legacy).await {
                 Ok(connection) => return Ok(met(&self.legacy, connection)),
@@ -73,12 +88,18 @@ impl Caller {
                 Err(fault) => return Err(fault),
             }
         }
-        server.connection(&self.modern).await.map(|connection| met(&self.modern, connection))
+        server
+            .connection(&self.modern)
+            .await
+            .map(|connection| met(&self.modern, connection))
     }
 
     /// One of its lists, whole.
     pub async fn list(&self, met: &Met, list: List) -> Result<Arc<Listing>, CallError> {
-        met.server.catalog(met.client.era()).get(list, &met.connection).await
+        met.server
+            .catalog(met.client.era())
+            .get(list, &met.connection)
+            .await
     }
 
     /// Its tools, as far as they may be seen.
@@ -89,26 +110,46 @@ impl Caller {
     }
 
     /// Calls a tool by the server's own name for it. `arguments` is the text of an object.
-    pub async fn call(&self, met: &Met, tool: &str, arguments: &str) -> Result<Exchange, CallError> {
+    pub async fn call(
+        &self,
+        met: &Met,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<Exchange, CallError> {
         let mut meta = vec![format!("\"{}\":1", meta::PROGRESS_TOKEN)];
         if met.client.era() == Era::Modern {
-            meta.push(format!("\"{}\":\"{}\"", meta::PROTOCOL_VERSION, met.client.revision));
+            meta.push(format!(
+                "\"{}\":\"{}\"",
+                meta::PROTOCOL_VERSION,
+                met.client.revision
+            ));
             meta.push(format!("\"{}\":{}", meta::CLIENT_INFO, client_info()));
             meta.push(format!("\"{}\":{{}}", meta::CLIENT_CAPABILITIES));
         }
         let name = json::quote(tool);
-        let params = format!("{{\"name\":{name},\"arguments\":{arguments},\"_meta\":{{{}}}}}", meta.join(","));
+        let params = format!(
+            "{{\"name\":{name},\"arguments\":{arguments},\"_meta\":{{{}}}}}",
+            meta.join(",")
+        );
         let message = Message::request(&Id::number(1), Method::ToolsCall, &params);
         let params = Params::of(&message)?;
         let (client, scope) = (met.client.clone(), Scope::One(met.server.clone()));
-        self.host.call(Admitted { client, scope, message, params, headers: None }).await
+        self.host
+            .call(Admitted {
+                client,
+                scope,
+                message,
+                params,
+                headers: None,
+            })
+            .await
     }
 }
 
 impl Met {
-    /// The era that is spoken.
+    /// The era that the server speaks with us.
     pub fn era(&self) -> Era {
-        self.client.era()
+        self.connection.revision().era()
     }
 }
 
@@ -117,6 +158,18 @@ pub fn needs_auth(server: &Server) -> bool {
     *server.state().borrow() == ServerState::NeedsAuth
 }
 
+fn plain(revision: Revision) -> Client {
+    Client::new(
+        PRINCIPAL.into(),
+        revision,
+        Bytes::from_static(b"{}"),
+        Arc::new(NoSink),
+    )
+}
+
 fn client_info() -> String {
-    format!("{{\"name\":\"switchboard\",\"version\":\"{}\"}}", crate::VERSION)
+    format!(
+        "{{\"name\":\"switchboard\",\"version\":\"{}\"}}",
+        crate::VERSION
+    )
 }

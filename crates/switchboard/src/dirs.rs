@@ -33,10 +33,11 @@ impl Dirs {
             let base = absolute(variable).or_else(|| Some(home.as_ref()?.join(fallback)));
             base.map(|base| base.join("switchboard")).ok_or(NoHome)
         };
-        let config = match lookup("SWITCHBOARD_CONFIG_DIR").filter(|path| !path.as_os_str().is_empty()) {
-            Some(path) => path,
-            None => under("XDG_CONFIG_HOME", ".config")?,
-        };
+        let config =
+            match lookup("SWITCHBOARD_CONFIG_DIR").filter(|path| !path.as_os_str().is_empty()) {
+                Some(path) => path,
+                None => under("XDG_CONFIG_HOME", ".config")?,
+            };
         Ok(Self {
             config,
             data: under("XDG_DATA_HOME", ".local/share")?,

@@ -20,7 +20,10 @@ impl Pools {
     /// Pools of the configured sizes.
     pub fn new(settings: &Settings) -> Self {
         let pool = |size: usize| Arc::new(Semaphore::new(size.min(Semaphore::MAX_PERMITS)));
-        Self { local: pool(settings.local_pool), remote: pool(settings.remote_pool) }
+        Self {
+            local: pool(settings.local_pool),
+            remote: pool(settings.remote_pool),
+        }
     }
 
     /// Does the work when there is a place for it.

@@ -6,7 +6,9 @@ use crate::{
     spec::{Reported, spec},
 };
 use std::sync::Arc;
-use switchboard_config::{Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup};
+use switchboard_config::{
+    Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup,
+};
 use switchboard_host::{Host, Server};
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
@@ -51,13 +53,15 @@ impl Roster {
             .into_iter()
             .map(|configured| {
                 let status = match configured.standing {
-                    Standing::Active => match spec(&configured.entry, settings, lookup, &reported) {
-                        Ok(spec) => {
-                            specs.push(spec);
-                            None
+                    Standing::Active => {
+                        match spec(&configured.entry, settings, lookup, &reported) {
+                            Ok(spec) => {
+                                specs.push(spec);
+                                None
+                            }
+                            Err(faults) => Some(Status::Faulty(faults)),
                         }
-                        Err(faults) => Some(Status::Faulty(faults)),
-                    },
+                    }
                     standing => Some(Status::Unused(standing)),
                 };
                 (configured.entry, status)
@@ -78,12 +82,17 @@ impl Roster {
 
     /// The members that count, whether or not they work: what names are decided over.
     pub fn counting(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| !matches!(member.status, Status::Unused(_)))
+        self.members
+            .iter()
+            .filter(|member| !matches!(member.status, Status::Unused(_)))
     }
 
     /// The member of this name that is in use, or would be.
     pub fn find(&self, name: &str) -> Option<&Member> {
-        let mut named = self.members.iter().filter(|member| member.entry.name == name);
+        let mut named = self
+            .members
+            .iter()
+            .filter(|member| member.entry.name == name);
         named.find(|member| !matches!(member.status, Status::Unused(Standing::Shadowed(_))))
     }
 }

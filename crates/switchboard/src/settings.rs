@@ -17,7 +17,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { timeouts: Timeouts::default(), local_pool: 3, remote_pool: 20 }
+        Self {
+            timeouts: Timeouts::default(),
+            local_pool: 3,
+            remote_pool: 20,
+        }
     }
 }
 
@@ -33,8 +37,11 @@ impl Settings {
             }
             number
         };
-        let time = |name: &str, default: Duration| number(name).map_or(default, Duration::from_millis);
-        let count = |name: &str, default: usize| number(name).map_or(default, |number| usize::try_from(number).unwrap_or(default));
+        let time =
+            |name: &str, default: Duration| number(name).map_or(default, Duration::from_millis);
+        let count = |name: &str, default: usize| {
+            number(name).map_or(default, |number| usize::try_from(number).unwrap_or(default))
+        };
         let default = Self::default();
         Self {
             timeouts: Timeouts {
@@ -43,7 +50,10 @@ impl Settings {
                 request: time("MCP_REQUEST_TIMEOUT_MS", default.timeouts.request),
             },
             local_pool: count("MCP_SERVER_CONNECTION_BATCH_SIZE", default.local_pool),
-            remote_pool: count("MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE", default.remote_pool),
+            remote_pool: count(
+                "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE",
+                default.remote_pool,
+            ),
         }
     }
 }

@@ -31,7 +31,10 @@ pub(crate) fn spec(
         Transport::Http => http(&expanded)?,
         Transport::Builtin => builtin(&expanded, reported)?,
         Transport::Sse | Transport::Ws => {
-            let mut fault = entry.fault("type", format!("the transport {} is not supported yet", entry.transport));
+            let mut fault = entry.fault(
+                "type",
+                format!("the transport {} is not supported yet", entry.transport),
+            );
             fault.hint = Some("most servers also speak http".to_owned());
             return Err(vec![fault]);
         }
@@ -55,7 +58,11 @@ fn command(entry: &Entry) -> ServerCommand {
     ServerCommand {
         program: entry.command.clone().unwrap_or_default().into(),
         args: entry.args.iter().map(OsString::from).collect(),
-        env: entry.env.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        env: entry
+            .env
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
         cwd: entry.cwd.as_ref().map(Into::into),
     }
 }
@@ -76,7 +83,10 @@ fn http(entry: &Entry) -> Result<Target, Vec<Fault>> {
                 value.set_sensitive(true);
                 headers.append(key, value);
             }
-            Err(_) => faults.push(entry.fault(&field, "has a value that no header can have (a line break?)")),
+            Err(_) => faults.push(entry.fault(
+                &field,
+                "has a value that no header can have (a line break?)",
+            )),
         }
     }
     match url {
@@ -92,18 +102,25 @@ fn address(entry: &Entry) -> Result<Uri, Fault> {
         fault
     };
     let text = entry.url.as_deref().unwrap_or_default();
-    let url: Uri = text.parse().map_err(|error| wrong(format!("is no address ({error})")))?;
+    let url: Uri = text
+        .parse()
+        .map_err(|error| wrong(format!("is no address ({error})")))?;
     match url.scheme_str() {
         Some("http" | "https") if url.host().is_some_and(|host| !host.is_empty()) => Ok(url),
         Some("http" | "https") => Err(wrong("names no host".to_owned())),
-        Some(other) => Err(wrong(format!("begins with {other}://, expected http:// or https://"))),
+        Some(other) => Err(wrong(format!(
+            "begins with {other}://, expected http:// or https://"
+        ))),
         None => Err(wrong("does not begin with http:// or https://".to_owned())),
     }
 }
 
 fn builtin(entry: &Entry, reported: &Reported) -> Result<Target, Vec<Fault>> {
     let Some(builtin) = Builtin::parse(entry.builtin_name()) else {
-        let mut fault = entry.fault("builtin", format!("there is no built-in server {:?}", entry.builtin_name()));
+        let mut fault = entry.fault(
+            "builtin",
+            format!("there is no built-in server {:?}", entry.builtin_name()),
+        );
         let names: Vec<&str> = Builtin::ALL.iter().map(|builtin| builtin.name()).collect();
         fault.hint = Some(format!("there are: {}", names.join(", ")));
         return Err(vec![fault]);
@@ -112,13 +129,17 @@ fn builtin(entry: &Entry, reported: &Reported) -> Result<Target, Vec<Fault>> {
         Builtin::System => {
             let reported = reported.clone();
             let system = System::new(VERSION).reporting(move || report(&reported));
-            Ok(Target::InProcess(Arc::new(move |pipe| switchboard_builtin::in_process(system.clone(), pipe))))
+            Ok(Target::InProcess(Arc::new(move |pipe| {
+                switchboard_builtin::in_process(system.clone(), pipe)
+            })))
         }
     }
 }
 
 fn report(reported: &Reported) -> Vec<ServerReport> {
-    let Some(host) = reported.get().and_then(Weak::upgrade) else { return Vec::new() };
+    let Some(host) = reported.get().and_then(Weak::upgrade) else {
+        return Vec::new();
+    };
     let each = host.servers().iter().map(|server| {
         let (state, reason) = match &*server.state().borrow() {
             ServerState::Idle => ("idle", None),
@@ -127,7 +148,11 @@ fn report(reported: &Reported) -> Vec<ServerReport> {
             ServerState::Failed(why) => ("failed", Some(why.clone())),
             ServerState::NeedsAuth => ("needs-auth", None),
         };
-        ServerReport { name: server.name().to_string(), state: state.to_owned(), reason }
+        ServerReport {
+            name: server.name().to_string(),
+            state: state.to_owned(),
+            reason,
+        }
     });
     each.collect()
 }

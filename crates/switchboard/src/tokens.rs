@@ -29,10 +29,14 @@ pub enum TokenError {
         source: io::Error,
     },
     /// Others could have read or changed it.
-    #[error("the token file {0} is open to others: run chmod 600 on it, or delete it to get a new one")]
+    #[error(
+        "the token file {0} is open to others: run chmod 600 on it, or delete it to get a new one"
+    )]
     Exposed(PathBuf),
     /// What is in it is no token.
-    #[error("the token file {0} holds no token: one line of at least {SHORTEST} printable characters is expected")]
+    #[error(
+        "the token file {0} holds no token: one line of at least {SHORTEST} printable characters is expected"
+    )]
     Unusable(PathBuf),
     /// The system has no random numbers.
     #[error("no random numbers: {0}")]
@@ -42,7 +46,10 @@ pub enum TokenError {
 /// The client token `default`, made if there is none.
 pub fn client(dirs: &Dirs) -> Result<ClientToken, TokenError> {
     let folder = dirs.data.join("tokens");
-    Ok(ClientToken { name: "default".to_owned(), secret: get_or_make(&folder, "default")? })
+    Ok(ClientToken {
+        name: "default".to_owned(),
+        secret: get_or_make(&folder, "default")?,
+    })
 }
 
 /// The control token, made if there is none. It opens what clients must not reach.
@@ -57,7 +64,10 @@ pub fn from_file(path: &Path) -> Result<ClientToken, TokenError> {
         what: "read",
         source: io::ErrorKind::NotFound.into(),
     })?;
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     Ok(ClientToken { name, secret })
 }
 
@@ -73,7 +83,11 @@ fn get_or_make(folder: &Path, name: &str) -> Result<String, TokenError> {
     if let Some(found) = read(&path)? {
         return Ok(found);
     }
-    let failed = |source: io::Error| TokenError::File { path: path.clone(), what: "made", source };
+    let failed = |source: io::Error| TokenError::File {
+        path: path.clone(),
+        what: "made",
+        source,
+    };
     dirs::private(folder).map_err(failed)?;
     // Whole or not at all, 0600 from the first byte, and where two programs
     // make it at once the first one counts for both.
@@ -90,7 +104,11 @@ fn get_or_make(folder: &Path, name: &str) -> Result<String, TokenError> {
 
 /// The token in a file; `None` if there is no such file.
 fn read(path: &Path) -> Result<Option<String>, TokenError> {
-    let failed = |source: io::Error| TokenError::File { path: path.into(), what: "read", source };
+    let failed = |source: io::Error| TokenError::File {
+        path: path.into(),
+        what: "read",
+        source,
+    };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -106,7 +124,9 @@ fn read(path: &Path) -> Result<Option<String>, TokenError> {
         }
     }
     let mut text = String::new();
-    file.take(FILE_BYTES).read_to_string(&mut text).map_err(failed)?;
+    file.take(FILE_BYTES)
+        .read_to_string(&mut text)
+        .map_err(failed)?;
     let token = text.trim();
     if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenError::Unusable(path.into()));

@@ -2,8 +2,8 @@
 //!
 //! It says `keeper PID` and `worker PID`, then reads lines on stdin and answers
 //! each with one line: `start SCRIPT` (run by `sh -c`), `stop N`, `drop N`,
-//! `zombies`, `interrupts` (how many came), `exit CODE`, `abort`. SIGTERM stops all servers and exits with
-//! code 7. The end of stdin means nothing.
+//! `zombies`, `interrupts` (how many came), `exit CODE`, `abort`. SIGTERM
+//! stops all servers and exits with code 7, SIGHUP with code 9. The end of stdin means nothing.
 
 use std::io::Write as _;
 use std::process::exit;
@@ -31,9 +31,10 @@ async fn run(kept: Kept) {
     let mut servers: Vec<Option<ServerProcess>> = Vec::new();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut input_open = true;
-    let (Ok(mut terminate), Ok(mut interrupt)) = (
+    let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
+        signal(SignalKind::hangup()),
     ) else {
         exit(2);
     };
@@ -45,7 +46,8 @@ async fn run(kept: Kept) {
     say(format_args!("worker {}", std::process::id()));
     loop {
         tokio::select! {
-            _ = terminate.recv() => end(&kept, servers).await,
+            _ = terminate.recv() => end(&kept, servers, 7).await,
+            _ = hangup.recv(), if !kept.ignores_hangup() => end(&kept, servers, 9).await,
             _ = interrupt.recv() => interrupts += 1,
             line = lines.next_line(), if input_open => match line {
                 Ok(Some(line)) if line == "interrupts" => say(format_args!("{interrupts}")),
@@ -90,11 +92,11 @@ async fn obey(line: &str, servers: &mut Vec<Option<ServerProcess>>) {
     }
 }
 
-async fn end(kept: &Kept, servers: Vec<Option<ServerProcess>>) -> ! {
+async fn end(kept: &Kept, servers: Vec<Option<ServerProcess>>, code: i32) -> ! {
     for server in servers.into_iter().flatten() {
         server.stop().await;
     }
-    exit(if kept.kill_all() == 0 { 7 } else { 8 })
+    exit(if kept.kill_all() == 0 { code } else { 8 })
 }
 
 /// How many dead children of ours nobody has waited for.

@@ -167,6 +167,37 @@ fn a_sent_signal_reaches_the_worker_once() {
 }
 
 #[test]
+fn a_key_on_the_terminal_reaches_the_worker_once() {
+    let mut program = KeptProgram::start_on_terminal();
+    program.press(3);
+    wait_until(SECOND, "the signal", || program.ask("interrupts") == "1");
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(program.ask("interrupts"), "1");
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_program() {
+    let mut program = KeptProgram::start_on_terminal();
+    let server = program.server("exec sleep 600");
+    program.hang_up();
+    assert_eq!(program.child.wait().unwrap().code(), Some(9));
+    assert!(!is_alive(server));
+}
+
+/// The kernel hangs up on the worker when a keeper on a terminal is killed.
+#[test]
+fn a_keeper_killed_on_a_terminal_takes_everything_along() {
+    for _ in 0..5 {
+        let mut program = KeptProgram::start_on_terminal();
+        let server = program.server("exec sleep 600");
+        signal(program.keeper, Signal::KILL);
+        wait_until(SECOND, "everything to die", || {
+            all_dead(&[program.worker, server])
+        });
+    }
+}
+
+#[test]
 fn what_we_were_told_to_ignore_stays_ignored() {
     let mut command = Command::new("sh");
     let kept = example("kept");
@@ -175,6 +206,7 @@ fn what_we_were_told_to_ignore_stays_ignored() {
         .arg(format!("trap '' HUP; exec {}", kept.display()));
     let mut program = KeptProgram::start_with(command);
     signal(program.keeper, Signal::HUP);
+    signal(program.worker, Signal::HUP);
     std::thread::sleep(Duration::from_millis(50));
     assert_eq!(program.ask("zombies"), "0");
 }

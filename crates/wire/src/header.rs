@@ -1,9 +1,12 @@
 //! What 2026-07-28 mirrors from a request's body into HTTP headers, and how
 //! values are written there.
 
-use crate::json::{self, ValueKind, text};
+use crate::{
+    json::{self, Scanner, Span, ValueKind, text},
+    limits::{MIRRORED_PARAMS, TREE_DEPTH},
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use std::{borrow::Cow, collections::HashSet};
+use std::borrow::Cow;
 
 /// The prefix of headers that mirror tool parameters.
 pub const PARAM_PREFIX: &str = "mcp-param-";
@@ -64,99 +67,178 @@ pub fn mirrored_params(input_schema: &[u8]) -> Result<Vec<MirroredParam>, String
     {
         return Ok(Vec::new());
     }
-    let mut found = Vec::new();
-    walk(input_schema, &mut Vec::new(), true, 0, &mut found)?;
-    let mut seen = HashSet::new();
-    for param in &found {
-        if !seen.insert(param.header.to_ascii_lowercase()) {
-            return Err(format!("x-mcp-header {:?} is used twice", param.header));
-        }
-    }
-    Ok(found)
+    let mut search = Search {
+        source: input_schema,
+        scanner: Scanner::new(input_schema),
+        path: Vec::new(),
+        found: Vec::new(),
+    };
+    search.schema(true, 0)?;
+    Ok(search.found)
 }
 
-const TOO_DEEP: &str = "the schema is nested too deeply";
+/// One pass over a schema in search of annotations. The methods begin with the
+/// scanner before a value and leave it behind that value.
+struct Search<'a> {
+    source: &'a [u8],
+    scanner: Scanner<'a>,
+    /// The names of the properties that led here.
+    path: Vec<String>,
+    found: Vec<MirroredParam>,
+}
 
-/// Looks at one schema. `reachable` says whether only `properties` led here.
-fn walk(
-    schema: &[u8],
-    path: &mut Vec<String>,
-    reachable: bool,
-    depth: usize,
-    found: &mut Vec<MirroredParam>,
-) -> Result<(), String> {
-    if depth > crate::limits::TREE_DEPTH {
-        return Err(TOO_DEEP.into());
+impl Search<'_> {
+    /// Looks at a schema, or at what may be one. `reachable` says whether only `properties` led here.
+    fn schema(&mut self, reachable: bool, depth: usize) -> Result<(), String> {
+        if depth > TREE_DEPTH {
+            return Err("the schema is nested too deeply".into());
+        }
+        self.scanner.white_space();
+        match self.scanner.peek() {
+            Some(b'{') => {}
+            Some(b'[') => return self.schemas(depth),
+            _ => {
+                self.skip();
+                return Ok(());
+            }
+        }
+        let (mut annotation, mut kind) = (None, None);
+        let mut kinds = 0;
+        self.step(b'{');
+        while let Some(key) = self.next_key() {
+            match text(key.of(self.source)).as_deref() {
+                Some("x-mcp-header") => {
+                    if annotation.replace(self.skip()).is_some() {
+                        return Err("x-mcp-header is there twice on one property".into());
+                    }
+                }
+                Some("type") => {
+                    kind = Some(self.skip());
+                    kinds += 1;
+                }
+                Some("properties") => self.properties(reachable, depth)?,
+                // From names to schemas: a name in there is no keyword.
+                Some("$defs" | "definitions" | "patternProperties" | "dependentSchemas") => {
+                    self.definitions(depth)?;
+                }
+                // Data, not schemas: an annotation look-alike in there means nothing.
+                Some("const" | "enum" | "default" | "examples" | "dependentRequired") => {
+                    self.skip();
+                }
+                _ => self.schema(false, depth + 1)?,
+            }
+        }
+        match annotation {
+            Some(header) => self.annotated(header, kind.filter(|_| kinds == 1), reachable),
+            None => Ok(()),
+        }
     }
-    let annotation = json::field(schema, "x-mcp-header").map_err(|e| e.to_string())?;
-    if let Some(span) = annotation {
-        let header = text(span.of(schema))
+
+    /// The elements of an array, as schemas.
+    fn schemas(&mut self, depth: usize) -> Result<(), String> {
+        self.step(b'[');
+        self.scanner.white_space();
+        while !self.step(b']') {
+            self.schema(false, depth + 1)?;
+            self.scanner.white_space();
+            if !self.step(b',') && self.scanner.peek() != Some(b']') {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn properties(&mut self, reachable: bool, depth: usize) -> Result<(), String> {
+        if !self.step(b'{') {
+            self.skip();
+            return Ok(());
+        }
+        while let Some(key) = self.next_key() {
+            // A name that stands for no text cannot be looked up later.
+            let name = text(key.of(self.source));
+            let reachable = reachable && name.is_some();
+            self.path.push(name.unwrap_or_default().into_owned());
+            self.schema(reachable, depth + 1)?;
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    fn definitions(&mut self, depth: usize) -> Result<(), String> {
+        if !self.step(b'{') {
+            self.skip();
+            return Ok(());
+        }
+        while self.next_key().is_some() {
+            self.schema(false, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Applies the specification's rules to one annotation.
+    fn annotated(
+        &mut self,
+        header: Span,
+        kind: Option<Span>,
+        reachable: bool,
+    ) -> Result<(), String> {
+        let header = text(header.of(self.source))
             .ok_or("x-mcp-header must be a string")?
             .into_owned();
         if header.is_empty() || !header.bytes().all(is_token_byte) {
             return Err(format!("x-mcp-header {header:?} is not a header name"));
         }
-        if !reachable || path.is_empty() {
+        if !reachable || self.path.is_empty() {
             return Err(format!(
                 "x-mcp-header {header:?} is not on a property reached by properties alone"
             ));
         }
-        let kind = json::field(schema, "type")
-            .ok()
-            .flatten()
-            .and_then(|span| text(span.of(schema)));
+        let kind = kind.and_then(|span| text(span.of(self.source)));
         if !matches!(kind.as_deref(), Some("string" | "integer" | "boolean")) {
             return Err(format!(
                 "x-mcp-header {header:?} is on a parameter that is no string, integer or boolean"
             ));
         }
-        found.push(MirroredParam {
-            header,
-            path: path.clone(),
-        });
-    }
-    for member in json::members(schema) {
-        let value = member.value.of(schema);
-        let key = text(member.key.of(schema)).unwrap_or_default();
-        match key.as_ref() {
-            "properties" => {
-                for property in json::members(value) {
-                    // A name that stands for no text cannot be looked up later.
-                    let name = text(property.key.of(value));
-                    let reachable = reachable && name.is_some();
-                    path.push(name.unwrap_or_default().into_owned());
-                    walk(property.value.of(value), path, reachable, depth + 1, found)?;
-                    path.pop();
-                }
-            }
-            // From names to schemas: a name in there is no keyword.
-            "$defs" | "definitions" | "patternProperties" | "dependentSchemas" => {
-                for named in json::members(value) {
-                    walk_elsewhere(named.value.of(value), path, depth + 1, found)?;
-                }
-            }
-            // Data, not schemas: an annotation look-alike in there means nothing.
-            "const" | "enum" | "default" | "examples" | "dependentRequired" => {}
-            _ => walk_elsewhere(value, path, depth + 1, found)?,
+        let mut others = self.found.iter();
+        if others.any(|other| other.header.eq_ignore_ascii_case(&header)) {
+            return Err(format!("x-mcp-header {header:?} is used twice"));
         }
+        if self.found.len() == MIRRORED_PARAMS {
+            return Err(format!("more than {MIRRORED_PARAMS} x-mcp-header"));
+        }
+        self.found.push(MirroredParam {
+            header,
+            path: self.path.clone(),
+        });
+        Ok(())
     }
-    Ok(())
-}
 
-fn walk_elsewhere(
-    value: &[u8],
-    path: &mut Vec<String>,
-    depth: usize,
-    found: &mut Vec<MirroredParam>,
-) -> Result<(), String> {
-    if depth > crate::limits::TREE_DEPTH {
-        return Err(TOO_DEEP.into());
+    /// The next key of an object whose brace was stepped over; the scanner is then before its
+    /// value. `None` at the end, the closing brace stepped over.
+    fn next_key(&mut self) -> Option<Span> {
+        self.scanner.white_space();
+        self.step(b',');
+        self.scanner.white_space();
+        if self.step(b'}') {
+            return None;
+        }
+        let key = self.scanner.string().ok()?;
+        self.scanner.white_space();
+        self.step(b':');
+        self.scanner.white_space();
+        Some(key)
     }
-    match ValueKind::of(value) {
-        Some(ValueKind::Object) => walk(value, path, false, depth, found),
-        Some(ValueKind::Array) => json::elements(value)
-            .try_for_each(|span| walk_elsewhere(span.of(value), path, depth + 1, found)),
-        _ => Ok(()),
+
+    /// Steps over a value.
+    fn skip(&mut self) -> Span {
+        let start = self.scanner.position();
+        // The text was checked; were it not, the search would end here.
+        let _ = self.scanner.value();
+        Span::new(start, self.scanner.position())
+    }
+
+    fn step(&mut self, byte: u8) -> bool {
+        self.scanner.expect(byte, "").is_ok()
     }
 }
 

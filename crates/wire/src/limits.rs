@@ -10,3 +10,5 @@ pub const TREE_DEPTH: usize = 128;
 pub const ID_BYTES: usize = 4096;
 /// The most messages one batch may hold.
 pub const BATCH_MESSAGES: usize = 256;
+/// The most parameters one tool may have mirrored into headers.
+pub const MIRRORED_PARAMS: usize = 64;

@@ -53,6 +53,8 @@ methods! {
     TasksList = "tasks/list",
     TasksCancel = "tasks/cancel",
     TasksUpdate = "tasks/update",
+    /// The skills extension (SEP-2640):
+    SkillsList = "skills/list",
     ElicitationCreate = "elicitation/create",
     SamplingCreateMessage = "sampling/createMessage",
     RootsList = "roots/list",

@@ -76,7 +76,11 @@ fn unreadable_files_are_named_and_hide_nothing() {
         ..Request::default()
     });
     assert_eq!(loaded.active().count(), 1);
-    let faults: Vec<String> = loaded.faults.iter().map(ToString::to_string).collect();
+    let faults: Vec<String> = loaded
+        .faults
+        .iter()
+        .map(|(_, fault)| fault.to_string())
+        .collect();
     let at = |file: &str| dir.path().join(file).display().to_string();
     assert_eq!(
         faults[0],

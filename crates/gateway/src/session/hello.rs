@@ -5,7 +5,7 @@ use crate::gateway::Gateway;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use switchboard_host::{CallError, Client, Hello, Scope};
+use switchboard_host::{CallError, Client, Hello, Scope, Server, bridge};
 use switchboard_wire::{Edits, Era, Message, Revision, json as text, limits::TREE_DEPTH, meta};
 
 /// The revision we answer a legacy client with: its own if we know it, else the newest there is.
@@ -35,9 +35,12 @@ pub async fn initialize_result(
     match scope {
         Scope::One(server) => {
             let connection = server.connection(client).await?;
-            let result = connection.hello().map(|hello| hello.result.clone()).unwrap_or_default();
+            let hello = connection.hello().ok_or_else(|| not_met(server))?;
+            if hello.revision.era() == Era::Modern {
+                return Ok(bridge::hello::initialize_result(hello, client.revision));
+            }
             let version = format!("\"{}\"", client.revision);
-            Ok(replaced(&result, "protocolVersion", &version))
+            Ok(replaced(&hello.result, "protocolVersion", &version))
         }
         Scope::All => {
             let merged = merge(gateway, client).await;
@@ -58,8 +61,12 @@ pub async fn discover_result(gateway: &Gateway, scope: &Scope, client: &Arc<Clie
     match scope {
         Scope::One(server) => {
             let connection = server.connection(client).await?;
-            let result = connection.hello().map(|hello| hello.result.clone()).unwrap_or_default();
-            Ok(replaced(&result, "supportedVersions", &json!(versions).to_string()))
+            let hello = connection.hello().ok_or_else(|| not_met(server))?;
+            let versions = json!(versions).to_string();
+            if hello.revision.era() == Era::Legacy {
+                return Ok(bridge::hello::discover_result(hello, &versions));
+            }
+            Ok(replaced(&hello.result, "supportedVersions", &versions))
         }
         Scope::All => {
             let merged = merge(gateway, client).await;
@@ -75,6 +82,10 @@ pub async fn discover_result(gateway: &Gateway, scope: &Scope, client: &Arc<Clie
             .to_string())
         }
     }
+}
+
+fn not_met(server: &Server) -> CallError {
+    CallError::NotConnected { server: server.name().to_string(), reason: "it has not introduced itself".into() }
 }
 
 struct Together {

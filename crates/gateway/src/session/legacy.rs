@@ -17,6 +17,7 @@ use switchboard_host::{
     Admitted, CallError, Client, ClientSink, Event, Input, Notice, Outcome, Scope,
     call::route_uri,
     catalog::List,
+    client::LOG_LEVELS,
 };
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
 use tokio::sync::oneshot;
@@ -35,14 +36,12 @@ pub struct Session {
 struct Desk {
     me: Weak<Desk>,
     general: Arc<dyn Outlet>,
-    /// The least severe log message the client wants, as an index into [`LEVELS`].
+    /// The least severe log message the client wants, as an index into [`LOG_LEVELS`].
     level: AtomicU8,
     questions: Mutex<HashMap<u64, oneshot::Sender<Message>>>,
     next: AtomicU64,
     names_servers: bool,
 }
-
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Session {
     /// Answers `initialize`: a session if the servers behind it can be reached.
@@ -289,11 +288,12 @@ impl Session {
     async fn set_level(&self, message: &Message) -> Result<(), CallError> {
         let body = message.body();
         let level = json::field(body, "level").ok().flatten().and_then(|span| json::text(span.of(body)));
-        let known = level.as_deref().and_then(|level| LEVELS.iter().position(|known| *known == level));
+        let known = level.as_deref().and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
         let Some(known) = known else {
-            let text = format!("\"level\" must be one of {}", LEVELS.join(", "));
+            let text = format!("\"level\" must be one of {}", LOG_LEVELS.join(", "));
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         };
+        self.client.set_log_level(known as u8);
         self.desk.level.store(known as u8, Ordering::Relaxed);
         let servers = match &self.scope {
             Scope::One(server) => vec![server.clone()],
@@ -301,7 +301,7 @@ impl Session {
         };
         for server in servers {
             if let Some(connection) = server.current(&self.client) {
-                connection.set_level(self.client.id, known as u8, LEVELS[known]).await?;
+                connection.set_level(self.client.id, known as u8, LOG_LEVELS[known]).await?;
             }
         }
         Ok(())
@@ -334,7 +334,7 @@ impl Desk {
         }
         let body = notice.message.body();
         let level = json::field(body, "level").ok().flatten().and_then(|span| json::text(span.of(body)));
-        let level = level.and_then(|level| LEVELS.iter().position(|known| *known == level));
+        let level = level.and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
         level.is_none_or(|level| level as u8 >= self.level.load(Ordering::Relaxed))
     }
 

@@ -6,7 +6,9 @@ pub mod hello;
 pub mod legacy;
 pub mod lists;
 pub mod modern;
+pub(crate) mod parked;
 mod rewrite;
+mod seal;
 pub mod watch;
 
 use switchboard_wire::Payload;

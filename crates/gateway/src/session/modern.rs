@@ -1,16 +1,24 @@
 //! Requests of the stateless era: each stands alone and says itself who asks
 //! and what the asker can do.
 
-use super::{hello, lists, rewrite, watch::Listen};
-use crate::gateway::Gateway;
+use super::{
+    hello, lists,
+    parked::{self, Waiting},
+    rewrite,
+    watch::Listen,
+};
+use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use serde_json::json;
-use std::sync::Arc;
-use switchboard_host::{Admitted, CallError, Client, Event, Exchange, NoSink, Outcome, Scope, catalog::List};
+use std::{collections::VecDeque, sync::Arc};
+use switchboard_host::{
+    Admitted, CallError, Client, Event, Exchange, Input, NoSink, Outcome, Scope, catalog::List, client::LOG_LEVELS,
+};
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text};
+use tokio::time::timeout;
 
 /// A request that has been read and found to be modern.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Request {
     /// Whom it addresses.
     pub scope: Scope,
@@ -49,10 +57,13 @@ pub struct Answer {
 pub struct Relayed {
     gateway: Arc<Gateway>,
     client: Arc<Client>,
-    scope: Scope,
-    method: Method,
+    request: Request,
     id: Id,
-    exchange: Exchange,
+    /// `None` once it has been parked.
+    exchange: Option<Exchange>,
+    /// Notifications that came while questions were gathered.
+    notices: VecDeque<Payload>,
+    visits: u32,
 }
 
 /// What comes next of a request in flight.
@@ -103,15 +114,21 @@ pub async fn begin(gateway: &Arc<Gateway>, request: Request) -> Begun {
 }
 
 async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<Begun, CallError> {
-    let Request { scope, principal, message, params, headers } = request;
-    let method = message.method();
+    let method = request.message.method();
     if method == Method::Listen {
-        return Ok(Begun::Listen(Box::new(Listen::open(gateway, &scope, principal, &message).await?)));
+        let listen = Listen::open(gateway, &request.scope, request.principal, &request.message).await?;
+        return Ok(Begun::Listen(Box::new(listen)));
     }
-    let capabilities = Params::bytes(&message, params.client_capabilities).unwrap_or(Bytes::from_static(b"{}"));
-    let client = Arc::new(Client::new(principal, Revision::NEWEST, capabilities, Arc::new(NoSink)).unaddressable());
-    let result = match (method, &scope) {
-        (Method::Discover, _) => hello::discover_result(gateway, &scope, &client).await?,
+    if let Some(resumed) = resume(gateway, &request, id).await? {
+        return Ok(resumed);
+    }
+    let capabilities = Params::bytes(&request.message, request.params.client_capabilities);
+    let capabilities = capabilities.unwrap_or(Bytes::from_static(b"{}"));
+    let client = Client::new(request.principal.clone(), Revision::NEWEST, capabilities, Arc::new(NoSink));
+    let client = Arc::new(client.passing());
+    note_log_level(&client, &request)?;
+    let result = match (method, &request.scope) {
+        (Method::Discover, scope) => hello::discover_result(gateway, scope, &client).await?,
         (
             Method::Initialize
             | Method::Ping
@@ -125,16 +142,87 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
         }
         (_, Scope::All) if List::of(method).is_some() => {
             let list = List::of(method).unwrap_or(List::Tools);
-            lists::page(gateway, &client, list, &message).await?
+            lists::page(gateway, &client, list, &request.message).await?
         }
-        _ => {
-            let admitted = Admitted { client: client.clone(), scope: scope.clone(), message, params, headers };
-            let exchange = gateway.host().call(admitted).await?;
-            let (gateway, id) = (gateway.clone(), id.clone());
-            return Ok(Begun::Exchange(Box::new(Relayed { gateway, client, scope, method, id, exchange })));
-        }
+        _ => return Ok(Begun::Exchange(Box::new(relay(gateway, client, request, id.clone(), 0).await?))),
     };
     Ok(Begun::Answer(Answer { payload: Message::response(id, &result).payload(), code: None }))
+}
+
+/// Takes a request to its server.
+async fn relay(
+    gateway: &Arc<Gateway>,
+    client: Arc<Client>,
+    request: Request,
+    id: Id,
+    visits: u32,
+) -> Result<Relayed, CallError> {
+    let Request { scope, message, params, headers, .. } = request.clone();
+    let exchange = gateway.host().call(Admitted { client: client.clone(), scope, message, params, headers }).await?;
+    let gateway = gateway.clone();
+    Ok(Relayed { gateway, client, request, id, exchange: Some(exchange), notices: VecDeque::new(), visits })
+}
+
+/// Goes on with a call that was parked, if the request carries a ticket for one.
+async fn resume(gateway: &Arc<Gateway>, request: &Request, id: &Id) -> Result<Option<Begun>, CallError> {
+    let (message, params) = (&request.message, &request.params);
+    let Some(state) = Params::text(message, params.request_state, "requestState")? else { return Ok(None) };
+    let address = address(&request.scope);
+    match gateway.lot().take(&state, &request.principal, &address, message)? {
+        None => Ok(None),
+        Some(Waiting::Call { mut relayed, questions }) => {
+            let open = parked::answer(questions, message, params);
+            relayed.id = id.clone();
+            relayed.request = request.clone();
+            if let Some(exchange) = &relayed.exchange {
+                exchange.set_progress_token(Params::bytes(message, params.progress_token));
+            }
+            if open.is_empty() {
+                return Ok(Some(Begun::Exchange(relayed)));
+            }
+            relayed.park(open).map(|answer| Some(Begun::Answer(answer)))
+        }
+        Some(Waiting::Visit { request: first, keys, visits }) => {
+            let responses = params.input_responses.map(|span| span.of(message.raw())).unwrap_or_default();
+            let accepted = keys.iter().all(|key| visited(responses, key));
+            if !accepted {
+                return Err(CallError::refused(code::INVALID_REQUEST, "the page that the server asked for was not visited"));
+            }
+            let capabilities = Params::bytes(message, params.client_capabilities).unwrap_or_default();
+            let client = Client::new(request.principal.clone(), Revision::NEWEST, capabilities, Arc::new(NoSink));
+            let client = Arc::new(client.passing());
+            let relayed = relay(gateway, client, *first, id.clone(), visits).await?;
+            Ok(Some(Begun::Exchange(Box::new(relayed))))
+        }
+    }
+}
+
+/// Whether the client says that it opened the page of this key.
+fn visited(responses: &[u8], key: &str) -> bool {
+    let member = text::members(responses)
+        .find(|member| text::text(member.key.of(responses)).is_some_and(|name| name == key));
+    member.is_some_and(|member| {
+        let answer = member.value.of(responses);
+        text::field(answer, "action").ok().flatten().is_some_and(|span| span.of(answer) == b"\"accept\"")
+    })
+}
+
+fn note_log_level(client: &Client, request: &Request) -> Result<(), CallError> {
+    if let Some(level) = Params::text(&request.message, request.params.log_level, "logLevel")? {
+        let rank = LOG_LEVELS.iter().position(|known| *known == level).ok_or_else(|| {
+            CallError::refused(code::INVALID_PARAMS, format!("Invalid params: {level:?} is no log level"))
+        })?;
+        client.set_log_level(rank as u8);
+    }
+    Ok(())
+}
+
+/// What a ticket is bound to besides the request: all servers, or one.
+fn address(scope: &Scope) -> String {
+    match scope {
+        Scope::All => String::new(),
+        Scope::One(server) => server.name().to_string(),
+    }
 }
 
 /// An error as the answer to a request.
@@ -145,29 +233,112 @@ pub fn refused(error: &ErrorObject, id: &Id) -> Answer {
 impl Relayed {
     /// What comes next. After [`Step::Done`] there is nothing.
     pub async fn next(&mut self) -> Step {
-        loop {
-            match self.exchange.next().await {
-                Event::Notice(notice) => return Step::Notice(notice.payload),
-                // A modern server asks by its result; anything else is not for this client.
-                Event::Input(input) => input.refuse_unsupported(),
-                Event::Outcome(Outcome::Reply(mut reply)) => {
-                    if matches!(self.scope, Scope::All) {
-                        let server = self.exchange.connection().server_name();
-                        rewrite::uris(&self.gateway, &self.client, server, self.method, &mut reply);
-                    } else if self.method == Method::ToolsList {
-                        lists::hide(self.exchange.connection(), &self.client, &mut reply);
-                    }
-                    let code = (reply.message.kind() == Kind::Error).then(|| reply.message.error_code()).flatten();
-                    return Step::Done(Answer { payload: reply.payload(&self.id), code });
-                }
-                Event::Outcome(Outcome::Failed(fault)) => return Step::Done(refused(&fault.to_error(), &self.id)),
-            }
+        if let Some(notice) = self.notices.pop_front() {
+            return Step::Notice(notice);
+        }
+        let Some(exchange) = &mut self.exchange else { return Step::Done(self.gone()) };
+        match exchange.next().await {
+            Event::Notice(notice) => Step::Notice(notice.payload),
+            Event::Input(input) => self.gather(input).await,
+            Event::Outcome(outcome) => Step::Done(self.finish(outcome)),
         }
     }
 
+    fn finish(&mut self, outcome: Outcome) -> Answer {
+        let Some(exchange) = &self.exchange else { return self.gone() };
+        let mut reply = match outcome {
+            Outcome::Reply(reply) => reply,
+            Outcome::Failed(fault) => return refused(&fault.to_error(), &self.id),
+        };
+        if exchange.crosses_eras()
+            && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
+            && self.visits < limits::VISITS
+            && let Some(answer) = self.visit(&reply.message)
+        {
+            return answer;
+        }
+        let method = self.request.message.method();
+        if matches!(self.request.scope, Scope::All) {
+            rewrite::uris(&self.gateway, &self.client, exchange.connection().server_name(), method, &mut reply);
+        } else if method == Method::ToolsList {
+            lists::hide(exchange.connection(), &self.client, &mut reply);
+        }
+        let code = (reply.message.kind() == Kind::Error).then(|| reply.message.error_code()).flatten();
+        Answer { payload: reply.payload(&self.id), code }
+    }
+
+    /// The server asks something. Questions that come together are asked together.
+    async fn gather(&mut self, first: Input) -> Step {
+        let aggregate = matches!(self.request.scope, Scope::All);
+        let mut questions = Vec::new();
+        parked::add_question(&mut questions, first, aggregate);
+        loop {
+            let Some(exchange) = &mut self.exchange else { return Step::Done(self.gone()) };
+            match timeout(limits::SETTLE, exchange.next()).await {
+                Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
+                Ok(Event::Notice(notice)) => self.notices.push_back(notice.payload),
+                Ok(Event::Outcome(outcome)) => return Step::Done(self.finish(outcome)),
+                Err(_) => break,
+            }
+        }
+        match self.park(questions) {
+            Ok(answer) => Step::Done(answer),
+            Err(fault) => Step::Done(refused(&fault.to_error(), &self.id)),
+        }
+    }
+
+    /// Leaves the call where the client's retry will find it.
+    fn park(&mut self, questions: Vec<(String, Input)>) -> Result<Answer, CallError> {
+        let requests = parked::as_requests(&questions);
+        let (id, message, principal) = (self.id.clone(), self.request.message.clone(), self.request.principal.clone());
+        let relayed = Box::new(Self {
+            gateway: self.gateway.clone(),
+            client: self.client.clone(),
+            request: self.request.clone(),
+            id: id.clone(),
+            exchange: self.exchange.take(),
+            notices: std::mem::take(&mut self.notices),
+            visits: self.visits,
+        });
+        let address = address(&self.request.scope);
+        let waiting = Waiting::Call { relayed, questions };
+        let ticket = self.gateway.lot().park(waiting, principal, &address, &message)?;
+        Ok(Answer { payload: parked::input_required(&requests, &ticket, &id).payload(), code: None })
+    }
+
+    /// A legacy server that wants pages visited first (-32042): the client is asked to, and then to come back.
+    fn visit(&self, error: &Message) -> Option<Answer> {
+        let body = error.body();
+        let data = text::field(body, "data").ok().flatten()?.of(body);
+        let list = text::field(data, "elicitations").ok().flatten()?.of(data);
+        let mut requests = Vec::new();
+        for span in text::elements(list) {
+            let params = span.of(list);
+            let key = text::field(params, "elicitationId").ok().flatten();
+            let key = key.and_then(|span| text::text(span.of(params))).map_or_else(|| requests.len().to_string(), String::from);
+            let params = String::from_utf8_lossy(params);
+            requests.push((key, format!("{{\"method\":\"elicitation/create\",\"params\":{params}}}")));
+        }
+        if requests.is_empty() || !self.client.declares("elicitation") {
+            return None;
+        }
+        let keys = requests.iter().map(|(key, _)| key.clone()).collect();
+        let waiting =
+            Waiting::Visit { request: Box::new(self.request.clone()), keys, visits: self.visits + 1 };
+        let (principal, address) = (self.request.principal.clone(), address(&self.request.scope));
+        let ticket = self.gateway.lot().park(waiting, principal, &address, &self.request.message).ok()?;
+        Some(Answer { payload: parked::input_required(&requests, &ticket, &self.id).payload(), code: None })
+    }
+
+    fn gone(&self) -> Answer {
+        refused(&CallError::Cancelled.to_error(), &self.id)
+    }
+
     /// Gives the request up in the client's own words.
-    pub fn cancel_as(self, notice: &Message) {
-        self.exchange.cancel_as(notice);
+    pub fn cancel_as(mut self, notice: &Message) {
+        if let Some(exchange) = self.exchange.take() {
+            exchange.cancel_as(notice);
+        }
     }
 }
 

@@ -1,24 +1,39 @@
 //! A question from a server, and the one answer it gets.
 
-use crate::upstream::Connection;
 use std::{fmt, sync::Arc};
 use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code};
 use tokio_util::sync::CancellationToken;
 
 /// Something a server needs from the client: an elicitation, a sampling, roots.
 ///
-/// Whoever holds it owes the server an answer; dropping it answers with an error.
+/// Whoever holds it owes the server an answer; dropping it answers that the
+/// client has gone.
 pub struct Input {
     message: Message,
     edits: Edits,
-    connection: Arc<Connection>,
+    server: Arc<str>,
     withdrawn: CancellationToken,
-    answered: bool,
+    reply: Option<Box<dyn FnOnce(&Message, Answer) + Send>>,
+}
+
+/// What becomes of a question.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The client responded, with a result or an error.
+    Response(Message),
+    /// It was not asked: we answer ourselves.
+    Refused(ErrorObject),
 }
 
 impl Input {
-    pub(crate) fn new(message: Message, connection: Arc<Connection>, withdrawn: CancellationToken) -> Self {
-        Self { message, edits: Edits::new(), connection, withdrawn, answered: false }
+    /// A question that `reply` passes the answer of.
+    pub(crate) fn new(
+        message: Message,
+        server: Arc<str>,
+        withdrawn: CancellationToken,
+        reply: impl FnOnce(&Message, Answer) + Send + 'static,
+    ) -> Self {
+        Self { message, edits: Edits::new(), server, withdrawn, reply: Some(Box::new(reply)) }
     }
 
     /// What is asked for.
@@ -26,14 +41,14 @@ impl Input {
         self.message.method()
     }
 
-    /// The server's request as it came.
+    /// The server's request. Across eras it is one that we made from the server's words.
     pub fn message(&self) -> &Message {
         &self.message
     }
 
     /// The server that asks.
     pub fn server(&self) -> &Arc<str> {
-        self.connection.server_name()
+        &self.server
     }
 
     /// Changes what the client will see, in addition to the id.
@@ -57,14 +72,12 @@ impl Input {
 
     /// Passes the client's response (a result or an error) to the server.
     pub fn answer(mut self, response: &Message) {
-        if let Some(id) = self.message.id() {
-            self.reply(response.edited(&response.with_id(&id)));
-        }
+        self.settle(Answer::Response(response.clone()));
     }
 
     /// Answers with an error of ours.
     pub fn refuse(mut self, error: &ErrorObject) {
-        self.reply(error.response(self.message.id().as_ref()));
+        self.settle(Answer::Refused(error.clone()));
     }
 
     /// Answers that nobody here can do this.
@@ -73,17 +86,18 @@ impl Input {
         self.refuse(&ErrorObject::new(code::METHOD_NOT_FOUND, text));
     }
 
-    fn reply(&mut self, payload: Payload) {
-        self.answered = true;
-        self.connection.answer_peer(&self.message, payload);
+    fn settle(&mut self, answer: Answer) {
+        if let Some(reply) = self.reply.take() {
+            reply(&self.message, answer);
+        }
     }
 }
 
 impl Drop for Input {
     fn drop(&mut self) {
-        if !self.answered && !self.withdrawn.is_cancelled() {
+        if !self.withdrawn.is_cancelled() {
             let error = ErrorObject::new(code::INTERNAL, "the client went away before it answered");
-            self.reply(error.response(self.message.id().as_ref()));
+            self.settle(Answer::Refused(error));
         }
     }
 }

@@ -4,11 +4,14 @@
 //! one [`Outcome`]. It knows nothing of how either side is connected. Dropping
 //! it before its outcome cancels the request upstream, in that server's own way.
 
+mod crossing;
 mod inbox;
 mod input;
 
+pub(crate) use crossing::Crossing;
+use crossing::Before;
 pub use inbox::Inbox;
-pub use input::Input;
+pub use input::{Answer, Input};
 
 use crate::{error::CallError, upstream::Connection};
 use bytes::Bytes;
@@ -76,11 +79,18 @@ pub struct Exchange {
     deadline: Instant,
     allowed: Duration,
     over: bool,
+    /// What it takes to join client and server where they speak different eras.
+    bridge: Option<Box<Crossing>>,
 }
 
 impl Exchange {
     pub(crate) fn new(inbox: Arc<Inbox>, connection: Arc<Connection>, request: u64, allowed: Duration) -> Self {
-        Self { inbox, connection, request, deadline: Instant::now() + allowed, allowed, over: false }
+        Self { inbox, connection, request, deadline: Instant::now() + allowed, allowed, over: false, bridge: None }
+    }
+
+    pub(crate) fn across(mut self, crossing: Crossing) -> Self {
+        self.bridge = Some(Box::new(crossing));
+        self
     }
 
     /// The connection that carries it.
@@ -88,17 +98,41 @@ impl Exchange {
         &self.connection
     }
 
+    /// Whether client and server speak different eras.
+    pub fn crosses_eras(&self) -> bool {
+        self.bridge.is_some()
+    }
+
     /// The next event. After the outcome there is none.
     pub async fn next(&mut self) -> Event {
-        let event = match timeout_at(self.deadline, self.inbox.next()).await {
-            Ok(event) => event,
-            Err(_) => {
-                self.connection.cancel(self.request, Some("timed out"));
-                Event::Outcome(Outcome::Failed(CallError::TimedOut(self.allowed)))
+        loop {
+            let step = match timeout_at(self.deadline, self.step()).await {
+                Ok(step) => step,
+                Err(_) => {
+                    self.connection.cancel(self.request, Some("timed out"));
+                    Some(Event::Outcome(Outcome::Failed(CallError::TimedOut(self.allowed))))
+                }
+            };
+            if let Some(event) = step {
+                self.over |= matches!(event, Event::Outcome(_));
+                return event;
             }
-        };
-        self.over |= matches!(event, Event::Outcome(_));
-        event
+        }
+    }
+
+    /// One step of the way; `None` where it leads to another step and nothing to tell.
+    async fn step(&mut self) -> Option<Event> {
+        let Some(crossing) = &mut self.bridge else { return Some(self.inbox.next().await) };
+        match crossing.before(&self.connection).await {
+            Before::Listen => {}
+            Before::Tell(event) => return Some(event),
+            Before::Again(inbox, request) => {
+                (self.inbox, self.request) = (inbox, request);
+                return None;
+            }
+        }
+        let event = self.inbox.next().await;
+        crossing.after(&self.connection, event)
     }
 
     /// The outcome; notifications are dropped and questions refused.
@@ -116,6 +150,11 @@ impl Exchange {
     pub fn cancel_as(mut self, notice: &Message) {
         self.over = true;
         self.connection.cancel_as(self.request, notice);
+    }
+
+    /// From now on progress is told under another token: a parked request goes on as a new one.
+    pub fn set_progress_token(&self, token: Option<Bytes>) {
+        self.connection.set_token(self.request, token);
     }
 }
 

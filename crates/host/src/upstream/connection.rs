@@ -6,7 +6,7 @@ use crate::{
     call::Permitted,
     client::{Client, ClientId},
     error::CallError,
-    exchange::{Exchange, Inbox, Outcome, Reply},
+    exchange::{Crossing, Exchange, Inbox, Outcome, Reply},
     limits,
     upstream::spec::ServerSpec,
 };
@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 use switchboard_transport::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};
-use switchboard_wire::{Edits, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, json};
+use switchboard_wire::{Edits, Era, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -60,6 +60,8 @@ pub struct Connection {
     /// Questions of the server's that are open at a client, by the server's id for them.
     pub(super) questions: Mutex<HashMap<Id, CancellationToken>>,
     pub(super) subscriptions: Subscriptions,
+    /// What the server asked of clients (modern ones) that had not declared it.
+    pub(super) undeclared: Mutex<HashMap<ClientId, Vec<&'static str>>>,
     /// The log level each client asked for, least severe first.
     levels: Mutex<HashMap<ClientId, u8>>,
     /// Told about changes of the server's lists.
@@ -103,6 +105,7 @@ impl Connection {
             clients: Mutex::default(),
             questions: Mutex::default(),
             subscriptions: Subscriptions::default(),
+            undeclared: Mutex::default(),
             levels: Mutex::default(),
             changes,
             exclusive,
@@ -163,9 +166,15 @@ impl Connection {
     }
 
     /// Adds a client to those who hear of changes.
-    pub fn attach(&self, client: &Arc<Client>) {
-        if client.addressable {
-            self.clients.lock().entry(client.id).or_insert_with(|| Arc::downgrade(client));
+    pub fn attach(self: &Arc<Self>, client: &Arc<Client>) {
+        if !client.addressable {
+            return;
+        }
+        let new = self.clients.lock().insert(client.id, Arc::downgrade(client)).is_none();
+        // A legacy client expects to hear of changes without asking.
+        if new && client.era() == Era::Legacy && self.revision().era() == Era::Modern {
+            let connection = self.clone();
+            tokio::spawn(async move { connection.listen_again().await });
         }
     }
 
@@ -176,11 +185,6 @@ impl Connection {
         self.unsubscribe_all(client);
     }
 
-    /// The filter that a modern server acknowledged last.
-    pub fn acknowledged(&self) -> Bytes {
-        self.subscriptions.honoured()
-    }
-
     /// Notes the log level a client wants (`rank` counts from the least severe)
     /// and asks the server for the most verbose that anybody wants.
     pub async fn set_level(self: &Arc<Self>, client: ClientId, rank: u8, name: &str) -> Result<(), CallError> {
@@ -189,7 +193,9 @@ impl Connection {
             levels.insert(client, rank);
             levels.values().all(|other| *other >= rank)
         };
-        if !most_verbose || !self.hello().is_some_and(|hello| hello.declares("logging")) {
+        // A modern server is told with each request.
+        let modern = self.revision().era() == Era::Modern;
+        if modern || !most_verbose || !self.hello().is_some_and(|hello| hello.declares("logging")) {
             return Ok(());
         }
         let params = format!("{{\"level\":{}}}", json::quote(name));
@@ -203,14 +209,69 @@ impl Connection {
         }
     }
 
-    /// Sends a permitted request of a client's on its way.
+    /// Sends a permitted request of a client's on its way, into the other era if need be.
     pub fn start(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
+        let Permitted { client, message, edits, name, mirrored, timeout, params, .. } = permitted;
+        if client.era() == self.revision().era() {
+            let (inbox, id) = self.dispatch_with(client, &message, &params, edits, name, mirrored, timeout)?;
+            return Ok(Exchange::new(inbox, self.clone(), id, timeout));
+        }
+        if self.revision().era() == Era::Legacy && params.request_state.is_some() {
+            let text = "this requestState is not valid here; ask again without it";
+            return Err(CallError::refused(switchboard_wire::code::INVALID_PARAMS, text));
+        }
+        if self.revision().era() == Era::Legacy && client.asked_for_logs() {
+            self.raise_level(&client);
+        }
+        let original = if edits.is_empty() {
+            message
+        } else {
+            let bytes = message.edited(&edits).into_bytes();
+            Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
+        };
+        let (crossing, inbox, id) = Crossing::start(self, client, original, name, mirrored, timeout)?;
+        Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
+    }
+
+    /// A modern request that asks for logs raises the level of a legacy server for as long as it runs.
+    fn raise_level(self: &Arc<Self>, client: &Arc<Client>) {
+        let (connection, id, level) = (self.clone(), client.id, client.log_level());
+        let rank = crate::client::LOG_LEVELS.iter().position(|known| *known == level).unwrap_or(1) as u8;
+        tokio::spawn(async move {
+            let _ = connection.set_level(id, rank, level).await;
+        });
+    }
+
+    /// Sends a request under an id of ours, with the client's progress token kept for later.
+    pub(crate) fn dispatch(
+        &self,
+        client: Arc<Client>,
+        message: &Message,
+        edits: Edits,
+        name: Option<String>,
+        mirrored: Vec<(String, String)>,
+        timeout: Duration,
+    ) -> Result<(Arc<Inbox>, u64), CallError> {
+        let params = Params::of(message)?;
+        self.dispatch_with(client, message, &params, edits, name, mirrored, timeout)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn dispatch_with(
+        &self,
+        client: Arc<Client>,
+        message: &Message,
+        params: &Params,
+        mut edits: Edits,
+        name: Option<String>,
+        mirrored: Vec<(String, String)>,
+        timeout: Duration,
+    ) -> Result<(Arc<Inbox>, u64), CallError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let Permitted { client, message, params, mut edits, name, mirrored, timeout, .. } = permitted;
         if let Some(span) = message.id_span() {
             edits.replace(span, id.to_string());
         }
-        let token = Params::bytes(&message, params.progress_token);
+        let token = Params::bytes(message, params.progress_token);
         if let Some(span) = params.progress_token {
             edits.replace(span, id.to_string());
         }
@@ -224,7 +285,27 @@ impl Connection {
             timeout,
         };
         let inbox = self.begin(id, token, Some(client), Outgoing { payload: message.edited(&edits), about })?;
-        Ok(Exchange::new(inbox, self.clone(), id, timeout))
+        Ok((inbox, id))
+    }
+
+    /// From now on progress of this request is told under another token.
+    pub(crate) fn set_token(&self, request: u64, token: Option<Bytes>) {
+        if let Some(call) = self.calls.lock().get_mut(&request) {
+            call.token = token;
+        }
+    }
+
+    /// What the server asked of a client that had not declared it; asked once.
+    pub(crate) fn take_undeclared(&self, client: ClientId) -> Vec<&'static str> {
+        self.undeclared.lock().remove(&client).unwrap_or_default()
+    }
+
+    /// Forgets what was noted for a client that lives as long as its request.
+    pub(crate) fn forget(&self, client: ClientId) {
+        self.undeclared.lock().remove(&client);
+        if !self.clients.lock().contains_key(&client) {
+            self.levels.lock().remove(&client);
+        }
     }
 
     /// Sends a request of our own; `params` is JSON text.
@@ -422,7 +503,7 @@ impl Connection {
         let mut theirs = calls.iter().filter(|(_, call)| call.client.is_some());
         let Some(mut latest) = theirs.next() else { return Attribution::Nobody };
         for other in theirs {
-            if other.1.client.as_ref().map(|c| c.id) != latest.1.client.as_ref().map(|c| c.id) {
+            if other.1.client.as_ref().map(|c| c.identity) != latest.1.client.as_ref().map(|c| c.identity) {
                 return Attribution::Several;
             }
             if other.0 > latest.0 {

@@ -12,15 +12,17 @@ use std::sync::Arc;
 use switchboard_transport::Link;
 use switchboard_wire::{Edits, Era, Kind, Message, Method, Revision, json};
 
-/// Sends `initialize`. `client` is the one client of an exclusive connection.
+/// Sends `initialize`. `client` is the one client of an exclusive connection;
+/// `bridged` is one that serves modern clients.
 pub(super) fn initialize(
     connection: &Arc<Connection>,
     client: Option<&Client>,
     revision: Revision,
+    bridged: bool,
 ) -> Result<Exchange, ConnectError> {
     let params = match client.and_then(|client| client.greeting.as_ref()) {
         Some(greeting) => with_version(greeting, revision),
-        None => our_greeting(revision),
+        None => our_greeting(revision, bridged),
     };
     let timeout = connection.spec.timeouts.connect;
     connection.ask(Method::Initialize, &params, timeout).map_err(|fault| ConnectError::Failed(fault.to_string()))
@@ -55,15 +57,19 @@ pub(super) fn complete(connection: &Arc<Connection>, outcome: Outcome) -> Result
     Ok(hello)
 }
 
-/// How we greet a server that several clients share: with what our faces can pass on.
-fn our_greeting(revision: Revision) -> String {
+/// How we greet a server that several clients share: with what our faces can
+/// pass on. Roots are a client's own, and a legacy server asks for them when it
+/// likes; only modern clients, who are asked during their own request, can have
+/// theirs passed on from a shared connection.
+fn our_greeting(revision: Revision, bridged: bool) -> String {
+    let roots = if bridged { "\"roots\":{}," } else { "" };
     let elicitation = match revision {
         Revision::V2025_11_25 => "\"elicitation\":{\"form\":{},\"url\":{}},",
         Revision::V2025_06_18 => "\"elicitation\":{},",
         _ => "",
     };
     format!(
-        "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{{elicitation}\"sampling\":{{}}}},\
+        "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{{elicitation}{roots}\"sampling\":{{}}}},\
          \"clientInfo\":{{\"name\":\"switchboard\",\"version\":\"{}\"}}}}",
         env!("CARGO_PKG_VERSION")
     )

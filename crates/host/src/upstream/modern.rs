@@ -9,7 +9,7 @@ use crate::{
 };
 use std::sync::Arc;
 use switchboard_transport::{Link, Undelivered};
-use switchboard_wire::{Kind, Message, Method, Revision, code, json, meta};
+use switchboard_wire::{Era, Kind, Message, Method, Revision, code, json, meta};
 
 /// What `server/discover` showed.
 pub(super) enum Found {
@@ -17,6 +17,8 @@ pub(super) enum Found {
     Modern,
     /// Anything else: a server of the handshake era.
     Legacy,
+    /// A modern server that refused the version it then named: it wants to be asked again.
+    Again,
 }
 
 /// Sends `server/discover`.
@@ -39,18 +41,12 @@ pub(super) fn judge(connection: &Connection, outcome: Outcome) -> Result<Found, 
     };
     if message.kind() == Kind::Error {
         return match message.error_code() {
-            Some(code::UNSUPPORTED_VERSION) => {
-                let text = format!("the server does not speak {}: {}", Revision::NEWEST, supported(&message));
-                Err(ConnectError::Failed(text))
-            }
+            Some(code::UNSUPPORTED_VERSION) => refused(&message),
             _ => Ok(Found::Legacy),
         };
     }
     let Ok(Some(versions)) = json::field(message.body(), "supportedVersions") else { return Ok(Found::Legacy) };
-    let versions = versions.of(message.body());
-    let known = json::elements(versions)
-        .any(|span| json::text(span.of(versions)).is_some_and(|text| text == Revision::NEWEST.as_str()));
-    if !known {
+    if !known(versions.of(message.body())).contains(&Revision::NEWEST) {
         return Ok(Found::Legacy);
     }
     let hello = Hello { revision: Revision::NEWEST, result: message.body_bytes() };
@@ -70,7 +66,24 @@ pub(super) fn own_meta() -> String {
     )
 }
 
-fn supported(error: &Message) -> String {
+/// What to do with a server that refused our version: the versions it names decide.
+fn refused(error: &Message) -> Result<Found, ConnectError> {
     let data = json::field(error.body(), "data").ok().flatten().map(|span| span.of(error.body()));
-    data.map_or_else(|| "it does not say what it speaks".into(), |data| String::from_utf8_lossy(data).into_owned())
+    let versions = data.and_then(|data| Some(known(json::field(data, "supported").ok()??.of(data)))).unwrap_or_default();
+    if versions.contains(&Revision::NEWEST) {
+        return Ok(Found::Again);
+    }
+    if versions.iter().any(|revision| revision.era() == Era::Legacy) {
+        return Ok(Found::Legacy);
+    }
+    let says = data.map_or("it does not say what it speaks".into(), String::from_utf8_lossy);
+    Err(ConnectError::Failed(format!("the server does not speak {}: {says}", Revision::NEWEST)))
 }
+
+/// Those of the versions in a list that we know.
+fn known(list: &[u8]) -> Vec<Revision> {
+    json::elements(list).filter_map(|span| Revision::parse(&json::text(span.of(list))?)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,11 @@
 //! is answered when nobody can be.
 
 use super::{connection::Connection, notices::Attribution};
-use crate::{client::Client, exchange::Input, limits};
+use crate::{
+    client::Client,
+    exchange::{Answer, Input},
+    limits,
+};
 use switchboard_wire::{Era, ErrorObject, Message, Method, code};
 use tokio_util::sync::CancellationToken;
 
@@ -62,6 +66,9 @@ impl Connection {
             (Some(_), None) => true,
         };
         if !able {
+            if let (Some(client), Some(capability)) = (client.filter(|client| client.era() == Era::Modern), capability) {
+                self.undeclared.lock().entry(client.id).or_default().push(capability);
+            }
             self.refuse(&message, &unsupported(&message));
             return None;
         }
@@ -76,7 +83,16 @@ impl Connection {
         questions.insert(id, withdrawn.clone());
         drop(questions);
         let connection = self.me.upgrade()?;
-        Some(Input::new(message, connection, withdrawn))
+        let reply = move |question: &Message, answer: Answer| {
+            let id = question.id();
+            let payload = match (answer, &id) {
+                (Answer::Response(response), Some(id)) => response.edited(&response.with_id(id)),
+                (Answer::Response(_), None) => return,
+                (Answer::Refused(error), id) => error.response(id.as_ref()),
+            };
+            connection.answer_peer(question, payload);
+        };
+        Some(Input::new(message, self.spec.name.clone(), withdrawn, reply))
     }
 
     fn refuse(&self, message: &Message, error: &ErrorObject) {

@@ -9,11 +9,11 @@ use super::{
     spec::{Isolation, ServerSpec, Target},
 };
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, Item, List},
     client::{Client, ClientId},
     error::CallError,
-    exchange::Event,
     limits,
+    permission::{What, permitted},
 };
 use parking_lot::Mutex;
 use std::{
@@ -66,6 +66,9 @@ struct Key {
     era: Era,
     /// Over HTTP there is one legacy session per revision; a process has the newest it offers.
     revision: Option<Revision>,
+    /// Whether it serves clients of the other era. They are greeted differently,
+    /// since each of their requests says for itself what they can do.
+    bridged: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -103,10 +106,49 @@ impl Server {
         &self.catalogs[usize::from(era == Era::Modern)]
     }
 
-    /// The connection this client uses, made if there is none. Waits for it at
-    /// most as long as a start may take.
+    /// What is known of one of its lists, as far as `client` may see it. Tools
+    /// whose header annotations break the rules do not exist over modern HTTP.
+    pub fn visible(&self, client: &Client, list: List) -> Vec<Item> {
+        let listing = self.catalog(client.era()).known(list);
+        let mirrors = client.era() == Era::Modern && matches!(self.spec.target, Target::Http { .. });
+        let items = listing.iter().flat_map(|listing| &listing.items);
+        let seen = items.filter(|item| {
+            let what = match list {
+                List::Tools => What::Tool(&item.key),
+                List::Prompts => What::Prompt(&item.key),
+                List::Resources | List::Templates => What::Resource(&item.key),
+            };
+            permitted(&client.principal, &self.spec, what) && !(mirrors && item.mirrored.is_err())
+        });
+        seen.cloned().collect()
+    }
+
+    /// The connection this client uses, made if there is none: in its own era
+    /// if the server has it, else in the other. Waits for it at most as long as
+    /// a start may take.
     pub async fn connection(&self, client: &Arc<Client>) -> Result<Arc<Connection>, CallError> {
-        let key = self.key(client);
+        let own = client.era();
+        match self.connection_in(client, self.era_for(own)).await {
+            Err(CallError::EraMismatch { server_era, .. }) if server_era != own => {
+                self.connection_in(client, server_era).await
+            }
+            result => result,
+        }
+    }
+
+    /// The era in which a client of this era is served, as far as that is known.
+    pub fn era_for(&self, client: Era) -> Era {
+        let eras = *self.eras.lock();
+        match (client, self.spec.era) {
+            (_, Some(held)) => held,
+            (Era::Legacy, None) if eras.legacy == Some(false) => Era::Modern,
+            (Era::Modern, None) if eras.modern == Some(false) => Era::Legacy,
+            _ => client,
+        }
+    }
+
+    async fn connection_in(&self, client: &Arc<Client>, era: Era) -> Result<Arc<Connection>, CallError> {
+        let key = self.key(client, era);
         let slot = self.slots.lock().entry(key.clone()).or_default().clone();
         loop {
             match slot.content() {
@@ -117,12 +159,7 @@ impl Server {
                 Content::Failed { error, .. } if !slot.claim(false) => {
                     return Err(error.to_call_error(&self.spec.name, client.era()));
                 }
-                Content::Failed { error, attempts, .. } => {
-                    self.spawn_connect(&key, &slot, client, None, attempts);
-                    if matches!(error, ConnectError::WrongEra(_)) {
-                        return Err(error.to_call_error(&self.spec.name, client.era()));
-                    }
-                }
+                Content::Failed { attempts, .. } => self.spawn_connect(&key, &slot, client, None, attempts),
                 content => {
                     if slot.claim(false) {
                         let old = if let Content::Ready(old) = content { Some(old) } else { None };
@@ -138,7 +175,7 @@ impl Server {
 
     /// The connection this client uses, if there is one now.
     pub fn current(&self, client: &Client) -> Option<Arc<Connection>> {
-        match self.slots.lock().get(&self.key(client))?.content() {
+        match self.slots.lock().get(&self.key(client, self.era_for(client.era())))?.content() {
             Content::Ready(connection) if connection.closed().is_none() => Some(connection),
             _ => None,
         }
@@ -167,12 +204,11 @@ impl Server {
         }
     }
 
-    fn key(&self, client: &Client) -> Key {
+    fn key(&self, client: &Client, era: Era) -> Key {
         let own = client.exclusive || (self.spec.isolation == Isolation::Session && client.era() == Era::Legacy);
         let owner = if own { Owner::Client(client.id) } else { Owner::Principal(client.principal.clone()) };
-        let era = client.era();
         let per_revision = matches!(self.spec.target, Target::Http { .. }) && era == Era::Legacy;
-        Key { owner, era, revision: per_revision.then_some(client.revision) }
+        Key { owner, era, revision: per_revision.then(|| legacy_revision(client)), bridged: era != client.era() }
     }
 
     /// Makes the connection in a task of its own, so that a caller who gives up does not take it along.
@@ -263,13 +299,13 @@ impl Server {
 
     async fn connect_legacy(&self, key: &Key, client: &Arc<Client>) -> Result<Arc<Connection>, ConnectError> {
         let revision = match (&self.spec.target, client.exclusive) {
-            (Target::Http { .. }, _) | (_, true) => key.revision.unwrap_or(client.revision),
+            (Target::Http { .. }, _) | (_, true) => key.revision.unwrap_or_else(|| legacy_revision(client)),
             _ => Revision::NEWEST_LEGACY,
         };
         let connection = self.open(key)?;
         let greeted = async {
             let exclusive = client.exclusive.then_some(client.as_ref());
-            let outcome = legacy::initialize(&connection, exclusive, revision)?.outcome().await;
+            let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?.outcome().await;
             legacy::complete(&connection, outcome)
         };
         match greeted.await {
@@ -288,28 +324,19 @@ impl Server {
 
     async fn connect_modern(&self, key: &Key) -> Result<Arc<Connection>, ConnectError> {
         let connection = self.open(key)?;
-        let found = async {
-            let mut probe = modern::discover(&connection)?;
-            let first = async {
-                loop {
-                    match probe.next().await {
-                        Event::Outcome(outcome) => return outcome,
-                        Event::Input(input) => input.refuse_unsupported(),
-                        Event::Notice(_) => {}
-                    }
-                }
-            };
-            match timeout(limits::PROBE_SILENCE, first).await {
-                Ok(outcome) => modern::judge(&connection, outcome),
-                // Silence: a server of the handshake era that ignores what it does not know.
-                Err(_) => Ok(Found::Legacy),
-            }
-        };
-        match found.await {
+        let mut found = probe(&connection).await;
+        if matches!(found, Ok(Found::Again)) {
+            found = probe(&connection).await;
+        }
+        match found {
             Ok(Found::Modern) => Ok(connection),
             Ok(Found::Legacy) => {
                 connection.close().await;
                 Err(ConnectError::WrongEra(Era::Legacy))
+            }
+            Ok(Found::Again) => {
+                let text = format!("the server refuses version {} and names it as supported", Revision::NEWEST);
+                Err(self.give_up(&connection, ConnectError::Failed(text)).await)
             }
             Err(error) => Err(self.give_up(&connection, error).await),
         }
@@ -317,7 +344,7 @@ impl Server {
 
     /// Whether a server that refused `initialize` answers `server/discover`.
     async fn is_modern(&self, key: &Key) -> bool {
-        let key = Key { era: Era::Modern, revision: None, ..key.clone() };
+        let key = Key { era: Era::Modern, revision: None, bridged: false, ..key.clone() };
         match self.connect_modern(&key).await {
             Ok(connection) => {
                 self.eras.lock().modern = Some(true);
@@ -357,4 +384,18 @@ impl Server {
             other => other,
         }
     }
+}
+
+/// Asks `server/discover` once and judges the answer.
+async fn probe(connection: &Arc<Connection>) -> Result<Found, ConnectError> {
+    match timeout(limits::PROBE_SILENCE, modern::discover(connection)?.outcome()).await {
+        Ok(outcome) => modern::judge(connection, outcome),
+        // Silence: a server of the handshake era that ignores what it does not know.
+        Err(_) => Ok(Found::Legacy),
+    }
+}
+
+/// The revision in which a client of either era is represented to a legacy server.
+fn legacy_revision(client: &Client) -> Revision {
+    if client.era() == Era::Legacy { client.revision } else { Revision::NEWEST_LEGACY }
 }

@@ -167,8 +167,34 @@ impl Connection {
         }
     }
 
+    /// What a server lets us watch: a modern one said so when it acknowledged,
+    /// a legacy one in its capabilities.
+    pub fn acknowledged(&self) -> Bytes {
+        if self.revision().era() == Era::Modern {
+            return self.subscriptions.honoured();
+        }
+        let capabilities = self.hello().map(|hello| hello.capabilities()).unwrap_or_default();
+        let changes = |name: &'static str, what: &'static str| {
+            let value = json::field(&capabilities, name).ok().flatten().map(|span| span.of(&capabilities));
+            let flag = value.and_then(|value| Some(json::field(value, what).ok()??.of(value)));
+            flag == Some(b"true")
+        };
+        let uris: Vec<String> = self.subscriptions.uris().iter().map(|uri| json::quote(uri)).collect();
+        Bytes::from(format!(
+            "{{\"toolsListChanged\":{},\"promptsListChanged\":{},\"resourcesListChanged\":{},\
+             \"resourceSubscriptions\":[{}]}}",
+            changes("tools", "listChanged"),
+            changes("prompts", "listChanged"),
+            changes("resources", "listChanged"),
+            uris.join(",")
+        ))
+    }
+
     /// Starts the listen stream of a modern server if it is not there, and waits a moment for its acknowledgement.
     pub async fn listen_again(self: &Arc<Self>) {
+        if self.revision().era() == Era::Legacy {
+            return;
+        }
         let acknowledged = self.subscriptions.acknowledged.notified();
         let start = !std::mem::replace(&mut self.subscriptions.state.lock().listening, true);
         if start {

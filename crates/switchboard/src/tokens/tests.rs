@@ -23,14 +23,23 @@ fn a_token_is_made_once_and_private() {
 fn many_at_once_agree() {
     let home = tempfile::tempdir().unwrap();
     let dirs = dirs(home.path());
-    let threads: Vec<_> = (0..16).map(|_| {
-        let dirs = dirs.clone();
-        thread::spawn(move || client(&dirs).unwrap().secret)
-    }).collect();
-    let mut tokens: Vec<String> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let threads: Vec<_> = (0..16)
+        .map(|_| {
+            let dirs = dirs.clone();
+            thread::spawn(move || client(&dirs).unwrap().secret)
+        })
+        .collect();
+    let mut tokens: Vec<String> = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
     tokens.dedup();
     assert_eq!(tokens.len(), 1);
-    assert_eq!(fs::read_dir(dirs.data.join("tokens")).unwrap().count(), 1, "nothing is left behind");
+    assert_eq!(
+        fs::read_dir(dirs.data.join("tokens")).unwrap().count(),
+        1,
+        "nothing is left behind"
+    );
 }
 
 #[test]
@@ -45,10 +54,16 @@ fn exposed_empty_and_short_files_are_refused() {
     assert!(matches!(from_file(&path), Err(TokenError::Exposed(_))));
     write("0123456789abcdef\n", 0o600);
     let token = from_file(&path).unwrap();
-    assert_eq!((token.name.as_str(), token.secret.as_str()), ("team", "0123456789abcdef"));
+    assert_eq!(
+        (token.name.as_str(), token.secret.as_str()),
+        ("team", "0123456789abcdef")
+    );
     for bad in ["", "short", "two words but long enough"] {
         write(bad, 0o600);
-        assert!(matches!(from_file(&path), Err(TokenError::Unusable(_))), "{bad:?}");
+        assert!(
+            matches!(from_file(&path), Err(TokenError::Unusable(_))),
+            "{bad:?}"
+        );
     }
     assert!(from_file(&home.path().join("none")).is_err());
 }

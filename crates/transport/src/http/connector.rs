@@ -96,9 +96,13 @@ impl Connector {
     }
 }
 
-/// The TLS settings, the same for all links: reading the system's roots takes
-/// milliseconds and memory, so nobody pays before the first https connection.
-async fn tls_config() -> io::Result<Arc<rustls::ClientConfig>> {
+/// The TLS settings, the same for all links and for signing in: reading the
+/// system's roots takes milliseconds and memory, so nobody pays before the first
+/// https connection.
+///
+/// # Errors
+/// When the system's root certificates cannot be read.
+pub async fn tls_config() -> io::Result<Arc<rustls::ClientConfig>> {
     static CONFIG: OnceLock<Arc<rustls::ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
         return Ok(config.clone());

@@ -2,7 +2,8 @@
 //! within the origin.
 
 use super::{
-    answer::Answer, body::PayloadBody, headers::is_ours, link::Shared, pool::SendFault, redirect,
+    Asking, Authorize, Refusal, answer::Answer, body::PayloadBody, headers::is_ours, link::Shared,
+    pool::SendFault, redirect,
 };
 use crate::link::Undelivered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
@@ -11,6 +12,9 @@ use switchboard_wire::Payload;
 
 /// How long the rest of an answer that nobody needs may take.
 pub(super) const LEFTOVERS: Duration = Duration::from_millis(250);
+/// How often one request may be refused and tried again. Who authorizes decides;
+/// this only bounds a mistake of theirs. A nonce, a refresh and three step-ups fit.
+const REFUSALS: u32 = 6;
 
 /// What to send.
 pub(super) struct Wanted<'a> {
@@ -44,10 +48,10 @@ impl Wanted<'_> {
 pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer, Undelivered> {
     let mut path = shared.path();
     let mut redirects = 0;
-    let mut challenged = false;
+    let mut refusals = 0;
     loop {
         let credentials = match &shared.authorize {
-            Some(authorize) => Some(authorize.headers().await.map_err(Undelivered::NotSent)?),
+            Some(authorize) => Some(credentials(shared, &**authorize, &wanted, &path).await?),
             None => None,
         };
         let answer = match shared
@@ -59,6 +63,9 @@ pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer,
             Err(SendFault::Stale) => continue,
             Err(SendFault::Undelivered(why)) => return Err(why),
         };
+        if let Some(authorize) = &shared.authorize {
+            authorize.answered(&answer.headers);
+        }
         match answer.status.as_u16() {
             status @ (307 | 308) => {
                 redirects += 1;
@@ -73,20 +80,43 @@ pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer,
                 }
                 answer.discard(&shared.pool, LEFTOVERS).await;
             }
-            status @ (401 | 403) if !challenged => {
-                let Some(authorize) = &shared.authorize else {
+            status @ (401 | 403) if refusals < REFUSALS => {
+                let (Some(authorize), Some(credentials)) = (&shared.authorize, &credentials) else {
                     return Ok(answer);
                 };
-                if !authorize
-                    .challenged(status, answer.text(header::WWW_AUTHENTICATE))
-                    .await
-                {
+                refusals += 1;
+                let refusal = Refusal {
+                    status,
+                    headers: &answer.headers,
+                    credentials,
+                    times: refusals,
+                };
+                if !authorize.challenged(&refusal).await {
                     return Ok(answer);
                 }
-                challenged = true;
                 answer.discard(&shared.pool, LEFTOVERS).await;
             }
             _ => return Ok(answer),
         }
     }
+}
+
+/// What proves to the server who asks.
+async fn credentials(
+    shared: &Shared,
+    authorize: &dyn Authorize,
+    wanted: &Wanted<'_>,
+    path: &Uri,
+) -> Result<HeaderMap, Undelivered> {
+    let mut parts = shared.url.clone().into_parts();
+    parts.path_and_query = path.path_and_query().cloned();
+    let url = Uri::from_parts(parts).map_err(|fault| Undelivered::NotSent(fault.to_string()))?;
+    let asking = Asking {
+        method: &wanted.method,
+        url: &url,
+    };
+    authorize
+        .headers(&asking)
+        .await
+        .map_err(Undelivered::NotSent)
 }

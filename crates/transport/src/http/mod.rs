@@ -28,9 +28,10 @@ mod redirect;
 pub mod sse;
 mod stream;
 
+pub use connector::tls_config;
 pub use link::HttpLink;
 
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Method, Uri};
 use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 /// A future behind a pointer, for traits that are used as objects.
@@ -70,11 +71,38 @@ impl fmt::Debug for HttpTarget {
 /// Who adds credentials to requests.
 pub trait Authorize: Send + Sync {
     /// The headers to add to the next request, or why there are none to be had.
-    fn headers<'a>(&'a self) -> BoxFuture<'a, Result<HeaderMap, String>>;
+    fn headers<'a>(&'a self, request: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>>;
 
-    /// The server refused with 401 or 403 and this `WWW-Authenticate`. Says
-    /// whether trying once more makes sense.
-    fn challenged<'a>(&'a self, status: u16, challenge: Option<&'a str>) -> BoxFuture<'a, bool>;
+    /// The server refused with 401 or 403. Says whether trying once more makes
+    /// sense.
+    fn challenged<'a>(&'a self, refusal: &'a Refusal<'a>) -> BoxFuture<'a, bool>;
+
+    /// The head of every answer, refusals included: a server may hand out a
+    /// nonce for the next proof with any of them. Must not block.
+    fn answered(&self, _headers: &HeaderMap) {}
+}
+
+/// A request for which credentials are wanted: what a proof of possession must name.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The request's method.
+    pub method: &'a Method,
+    /// The whole address, after redirects.
+    pub url: &'a Uri,
+}
+
+/// A 401 or 403, and what was refused.
+#[derive(Clone, Copy)]
+pub struct Refusal<'a> {
+    /// 401 or 403.
+    pub status: u16,
+    /// The head of the answer; `WWW-Authenticate` may be there several times.
+    pub headers: &'a HeaderMap,
+    /// What [`Authorize::headers`] gave for the refused request, so that a token
+    /// that was replaced in the meantime is told from one that is no good.
+    pub credentials: &'a HeaderMap,
+    /// How often this request was refused, this time included.
+    pub times: u32,
 }
 
 /// The limits of a link.

@@ -30,6 +30,7 @@ use other as system;
 #[derive(Debug)]
 pub struct Kept {
     keeper: Option<u32>,
+    ignores_hangup: bool,
 }
 
 /// Why the program cannot run under a keeper.
@@ -55,6 +56,12 @@ pub enum KeeperError {
 /// the same program again as the worker and exits as that does; in the worker
 /// it returns.
 ///
+/// In the worker SIGHUP no longer ends the program by itself: the program must
+/// handle it, as it must SIGINT and SIGTERM if it is to stop its servers
+/// gently. A signal to the whole group (`kill -TERM -PGID`, systemd) reaches
+/// the worker twice, the second time through the keeper: a second one within
+/// half a second is the same one.
+///
 /// On an error other than [`KeeperError::KeeperGone`] the program can go on
 /// without a keeper, and then cannot promise to leave nothing behind.
 pub fn enter() -> Result<Kept, KeeperError> {
@@ -65,6 +72,12 @@ impl Kept {
     /// The keeper's process number; `None` where there is no keeper.
     pub fn keeper_pid(&self) -> Option<u32> {
         self.keeper
+    }
+
+    /// The program was told to ignore SIGHUP (`nohup`), and should not catch it
+    /// then.
+    pub fn ignores_hangup(&self) -> bool {
+        self.ignores_hangup
     }
 
     /// For the end of the program, after its servers were stopped: kills all

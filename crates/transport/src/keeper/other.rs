@@ -3,5 +3,8 @@
 use super::{KeeperError, Kept};
 
 pub(super) fn enter() -> Result<Kept, KeeperError> {
-    Ok(Kept { keeper: None })
+    Ok(Kept {
+        keeper: None,
+        ignores_hangup: false,
+    })
 }

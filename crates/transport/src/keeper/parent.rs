@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, exit};
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, kill_process,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getsid, kill_process,
     set_child_subreaper, setrlimit, waitid,
 };
 use signal_hook::consts::{
@@ -32,7 +32,7 @@ const PASSED_ON: [i32; 8] = [
 
 /// Keeps, until the worker has ended and nothing is left of it.
 pub(super) fn run() -> Result<Infallible, KeeperError> {
-    let ignored = ignored_signals();
+    let ignored = linux::ignored_signals();
     let caught = PASSED_ON
         .into_iter()
         .filter(|signal| !ignored.contains(*signal));
@@ -79,9 +79,11 @@ fn start_worker() -> Result<Pid, KeeperError> {
 }
 
 /// A signal that the terminal sent went to the whole foreground group, so to
-/// the worker too.
+/// the worker too. Only that it is gone, it tells the leader of the session
+/// alone.
 fn reached_worker_already(origin: &Origin) -> bool {
-    origin.cause == Cause::Kernel
+    let leads_session = getsid(None).is_ok_and(|session| session == getpid());
+    origin.cause == Cause::Kernel && !(origin.signal == SIGHUP && leads_session)
 }
 
 fn pass_on(worker: Pid, number: i32) {
@@ -146,22 +148,4 @@ fn children_before_us() -> HashSet<ProcessId> {
     Table::read()
         .map(|table| table.children_of(me).map(|child| child.id).collect())
         .unwrap_or_default()
-}
-
-/// Signals that we were told to ignore, by `nohup` for one.
-struct SignalSet(u64);
-
-impl SignalSet {
-    fn contains(&self, number: i32) -> bool {
-        (1..=64).contains(&number) && self.0 & (1 << (number - 1)) != 0
-    }
-}
-
-fn ignored_signals() -> SignalSet {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    SignalSet(mask.unwrap_or_default())
 }

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,9 +15,9 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open, set_child_subreaper,
     set_parent_process_death_signal,
 };
-use signal_hook::consts::SIGCHLD;
+use signal_hook::consts::{SIGCHLD, SIGHUP};
 
-use super::{KeeperError, Kept, refused};
+use super::{KeeperError, Kept, linux, refused};
 use crate::process::descendants::{self, Undertaker};
 
 /// How long after the first news of dead children they are looked for.
@@ -38,6 +40,11 @@ pub(super) fn begin(keeper: i32) -> Result<Kept, KeeperError> {
     let _ = set_parent_process_death_signal(Some(Signal::CONT));
     take_own_name();
 
+    let ignores_hangup = linux::ignored_signals().contains(SIGHUP);
+    if !ignores_hangup {
+        outlive_hangup()?;
+    }
+
     let (child_ended, notify) = UnixStream::pair().map_err(refused("make a pipe"))?;
     child_ended
         .set_nonblocking(true)
@@ -56,6 +63,7 @@ pub(super) fn begin(keeper: i32) -> Result<Kept, KeeperError> {
         .map_err(refused("start a thread"))?;
     Ok(Kept {
         keeper: Some(keeper.unsigned_abs()),
+        ignores_hangup,
     })
 }
 
@@ -127,6 +135,16 @@ fn end_with_keeper(spare: Vec<File>) -> ! {
     // Not `exit`, which would wait for locks that other threads may hold.
     let _ = kill_process(getpid(), Signal::KILL);
     std::process::abort()
+}
+
+/// When a keeper that leads its session is killed, the kernel sends SIGHUP to
+/// the terminal's foreground group: to us. It would end us in the very moment
+/// in which we are needed. A handler that does nothing prevents that, is not
+/// inherited by servers, and leaves the program free to add its own.
+fn outlive_hangup() -> Result<(), KeeperError> {
+    let hung_up = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGHUP, hung_up).map_err(refused("catch signals"))?;
+    Ok(())
 }
 
 fn spare_descriptors() -> Vec<File> {

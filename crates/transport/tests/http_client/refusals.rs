@@ -14,7 +14,7 @@ use std::{
 };
 use switchboard_transport::{
     Undelivered,
-    http::{Authorize, BoxFuture, HttpOptions, HttpTarget},
+    http::{Asking, Authorize, BoxFuture, HttpOptions, HttpTarget, Refusal},
 };
 use switchboard_wire::{Method, Revision};
 
@@ -140,7 +140,7 @@ struct Tokens {
 }
 
 impl Authorize for Tokens {
-    fn headers<'a>(&'a self) -> BoxFuture<'a, Result<HeaderMap, String>> {
+    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
         Box::pin(async {
             let mut headers = HeaderMap::new();
             let token = format!("Bearer t{}", self.challenges.load(Ordering::Relaxed));
@@ -150,11 +150,15 @@ impl Authorize for Tokens {
         })
     }
 
-    fn challenged<'a>(&'a self, status: u16, challenge: Option<&'a str>) -> BoxFuture<'a, bool> {
+    fn challenged<'a>(&'a self, refusal: &'a Refusal<'a>) -> BoxFuture<'a, bool> {
         Box::pin(async move {
-            assert_eq!((status, challenge), (401, Some("Bearer")));
+            assert_eq!(refusal.status, 401);
+            assert_eq!(refusal.headers[header::WWW_AUTHENTICATE], "Bearer");
+            let sent = format!("Bearer t{}", self.challenges.load(Ordering::Relaxed));
+            assert_eq!(refusal.credentials[header::AUTHORIZATION], sent.as_str());
+            let first = refusal.times == 1;
             self.challenges.fetch_add(1, Ordering::Relaxed);
-            true
+            first
         })
     }
 }
@@ -203,11 +207,11 @@ async fn a_challenge_is_answered_once_with_new_credentials() {
 struct NoTokens;
 
 impl Authorize for NoTokens {
-    fn headers<'a>(&'a self) -> BoxFuture<'a, Result<HeaderMap, String>> {
+    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
         Box::pin(async { Err("not signed in".into()) })
     }
 
-    fn challenged<'a>(&'a self, _: u16, _: Option<&'a str>) -> BoxFuture<'a, bool> {
+    fn challenged<'a>(&'a self, _: &'a Refusal<'a>) -> BoxFuture<'a, bool> {
         Box::pin(async { false })
     }
 }

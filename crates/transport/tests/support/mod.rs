@@ -4,9 +4,10 @@
 // Each test file uses its part; and these are tests, as far as clippy can't tell.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use switchboard_transport::process::{ServerCommand, ServerProcess};
@@ -104,7 +105,7 @@ pub struct KeptProgram {
     pub child: Child,
     pub keeper: i32,
     pub worker: i32,
-    input: ChildStdin,
+    input: Box<dyn Write>,
     output: BufReader<ChildStdout>,
 }
 
@@ -114,12 +115,28 @@ impl KeptProgram {
     }
 
     pub fn start_with(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
+        Self::greet(child, Box::new(input))
+    }
+
+    /// On a terminal of its own, whose other side is then its input.
+    pub fn start_on_terminal() -> Self {
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+        let theirs = File::options().read(true).write(true).open(name).unwrap();
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(example("kept"));
+        command.stdin(theirs).stdout(Stdio::piped());
+        let child = command.spawn().unwrap();
+        Self::greet(child, Box::new(File::from(ours)))
+    }
+
+    fn greet(mut child: Child, input: Box<dyn Write>) -> Self {
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut program = Self {
             child,
@@ -133,6 +150,16 @@ impl KeptProgram {
         assert_eq!(program.keeper, program.child.id().cast_signed());
         assert_ne!(program.keeper, program.worker);
         program
+    }
+
+    /// Types at the program's terminal.
+    pub fn press(&mut self, key: u8) {
+        self.input.write_all(&[key]).unwrap();
+    }
+
+    /// Closes the program's input; a terminal is gone then.
+    pub fn hang_up(&mut self) {
+        self.input = Box::new(std::io::sink());
     }
 
     pub fn line(&mut self) -> String {

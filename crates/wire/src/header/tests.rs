@@ -329,17 +329,49 @@ fn a_deep_schema_without_annotations_is_not_looked_into() {
 }
 
 #[test]
-fn many_annotations_take_no_long_time() {
-    let list: Vec<String> = (0..40_000)
-        .map(|i| format!(r#""p{i}":{{"type":"string","x-mcp-header":"H{i}"}}"#))
-        .collect();
-    let schema = format!(r#"{{"properties":{{{}}}}}"#, list.join(","));
-    let start = std::time::Instant::now();
-    assert_eq!(
-        mirrored_params(schema.as_bytes()).unwrap().len(),
-        list.len()
-    );
-    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+fn a_tool_may_have_64_annotations_and_no_more() {
+    let annotated = |count: usize| {
+        let list: Vec<String> = (0..count)
+            .map(|i| format!(r#""p{i}":{{"type":"string","x-mcp-header":"H{i}"}}"#))
+            .collect();
+        params(&format!(r#"{{"properties":{{{}}}}}"#, list.join(",")))
+    };
+    assert_eq!(annotated(MIRRORED_PARAMS).unwrap().len(), 64);
+    assert!(annotated(MIRRORED_PARAMS + 1).is_err());
+}
+
+/// Looking into each level anew would take a hundred times as long.
+#[test]
+fn a_large_schema_is_read_once_however_deep_it_is() {
+    let large = "1,".repeat(512 * 1024);
+    for (open, close) in [
+        ("{\"items\":", "}"),
+        ("{\"anyOf\":[", "]}"),
+        ("{\"properties\":{\"a\":", "}}"),
+    ] {
+        let schema = format!(
+            "{}{{\"enum\":[{large}1],\"\\u0061\":1}}{}",
+            open.repeat(60),
+            close.repeat(60)
+        );
+        let start = std::time::Instant::now();
+        assert_eq!(mirrored_params(schema.as_bytes()), Ok(vec![]));
+        assert!(
+            start.elapsed().as_secs() < 5,
+            "{open}: {:?}",
+            start.elapsed()
+        );
+    }
+}
+
+#[test]
+fn a_text_that_is_no_json_ends_the_search() {
+    let schema = r#"{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"anyOf":[{},1]}},"$defs":{"c":true}}"#;
+    for end in 0..schema.len() {
+        for rest in ["", "]", "}", ",", ":", "[", "x", "]]", ",,", "[[", "{\"\"}"] {
+            let _ = mirrored_params(format!("{}{rest}", &schema[..end]).as_bytes());
+        }
+    }
 }
 
 proptest! {

@@ -163,7 +163,7 @@ pub(crate) fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
 }
 
 /// A request from us to the client (legacy only).
-pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
+pub(crate) fn request(id: &str, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 

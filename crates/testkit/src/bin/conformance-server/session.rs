@@ -39,7 +39,8 @@ pub(crate) struct Session {
     push: Outlet,
     log_level: Mutex<LogLevel>,
     subscriptions: Mutex<HashSet<String>>,
-    open_asks: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
+    /// By id: the question's key, or the key with a number where that is in use.
+    open_asks: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
     next_number: AtomicU64,
     streams: Mutex<VecDeque<Arc<EventStream>>>,
     /// Whether the client has been sent to an address by an error (-32042).
@@ -104,17 +105,25 @@ impl Session {
 
     /// Asks the client on the stream of the request that needs the answer.
     pub(crate) async fn ask(&self, outlet: &Outlet, ask: &Ask) -> Answer {
-        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
-        lock(&self.open_asks).insert(number, answer);
+        let id = {
+            let mut open = lock(&self.open_asks);
+            let mut id = ask.key.clone();
+            if open.contains_key(&id) {
+                let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+                id = format!("{id}-{number}");
+            }
+            open.insert(id.clone(), answer);
+            id
+        };
         let mut open = OpenAsk {
             session: self,
             outlet,
-            number,
+            id: id.clone(),
             answered: false,
         };
         outlet
-            .send(request(number, ask.method, ask.params.clone()))
+            .send(request(&id, ask.method, ask.params.clone()))
             .await;
         match timeout(ANSWER_TIMEOUT, answered).await {
             Ok(Ok(answer)) => {
@@ -128,8 +137,8 @@ impl Session {
     /// Takes in a client's answer; one to no open question is ignored.
     pub(crate) fn answer(&self, id: &Value, outcome: Answer) {
         let asked = id
-            .as_u64()
-            .and_then(|number| lock(&self.open_asks).remove(&number));
+            .as_str()
+            .and_then(|id| lock(&self.open_asks).remove(id));
         if let Some(asked) = asked {
             let _ = asked.send(outcome);
         }
@@ -187,7 +196,7 @@ impl Session {
 struct OpenAsk<'a> {
     session: &'a Session,
     outlet: &'a Outlet,
-    number: u64,
+    id: String,
     answered: bool,
 }
 
@@ -196,8 +205,8 @@ impl Drop for OpenAsk<'_> {
         if self.answered {
             return;
         }
-        lock(&self.session.open_asks).remove(&self.number);
-        let params = json!({ "requestId": self.number, "reason": "No longer needed" });
+        lock(&self.session.open_asks).remove(&self.id);
+        let params = json!({ "requestId": self.id, "reason": "No longer needed" });
         self.outlet
             .try_send(notification("notifications/cancelled", params));
     }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::text;
 use crate::exchange::{Exchange, Stop};
 use crate::resources::PIXEL_PNG;
-use crate::rpc::RpcError;
 
 /// Eight samples of silence.
 const SILENCE_WAV: &str =
@@ -64,16 +63,6 @@ pub(super) fn call(
         "test_error_handling" => {
             let message = "This tool intentionally returns an error for testing";
             return Err(Stop::Failed(message.to_owned()));
-        }
-        "test_missing_capability" => {
-            if !exchange.capabilities()["sampling"].is_object() {
-                let required = json!({ "sampling": {} });
-                return Err(match exchange.session() {
-                    None => RpcError::missing_capability(required).into(),
-                    Some(_) => Stop::Failed("The client does not support sampling".to_owned()),
-                });
-            }
-            text("The client declares sampling.")
         }
         "json_schema_2020_12_tool" | "test_header_params" => {
             text(format!("Called with {arguments}"))

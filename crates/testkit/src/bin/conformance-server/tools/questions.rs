@@ -29,6 +29,16 @@ pub(super) async fn call(
                 plain(&answer["content"]["text"])
             ))
         }
+        "test_missing_capability" => {
+            // The legacy era has no error for it: there the question itself fails.
+            if exchange.session().is_some() {
+                let ask = Ask::sampling("capability", "Are you there?", 10);
+                one(exchange, ask, State::None).await?;
+            } else if !exchange.capabilities()["sampling"].is_object() {
+                return Err(RpcError::missing_capability(json!({ "sampling": {} })).into());
+            }
+            text("The client supports sampling.")
+        }
         "test_elicitation" => elicitation(exchange, argument(arguments, "message")?).await?,
         "test_elicitation_sep1034_defaults" => {
             elicited(exchange, "Please review the defaults", default_values()).await?

@@ -1,6 +1,8 @@
 //! `system`: how this machine and the gateway are doing.
 
-use crate::memory::resident_bytes;
+mod resident;
+
+use self::resident::resident_bytes;
 use chrono::{Local, SecondsFormat, Utc};
 use rmcp::{
     Json, ServerHandler,
@@ -28,7 +30,9 @@ pub struct System {
 
 impl fmt::Debug for System {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("System").field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("System")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -100,12 +104,19 @@ pub struct Time {
 impl System {
     /// A server that reports this version.
     pub fn new(version: impl Into<Arc<str>>) -> Self {
-        Self { version: version.into(), started: Instant::now(), servers: None }
+        Self {
+            version: version.into(),
+            started: Instant::now(),
+            servers: None,
+        }
     }
 
     /// The same server, which can also say how others are.
     #[must_use]
-    pub fn reporting(mut self, servers: impl Fn() -> Vec<ServerReport> + Send + Sync + 'static) -> Self {
+    pub fn reporting(
+        mut self,
+        servers: impl Fn() -> Vec<ServerReport> + Send + Sync + 'static,
+    ) -> Self {
         self.servers = Some(Arc::new(servers));
         self
     }
@@ -117,11 +128,19 @@ impl System {
         title = "Health",
         description = "Tells whether Switchboard is well: its version, how long it has been running, the memory it \
                        uses, and the state of every server behind it.",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn health(&self) -> Json<Health> {
         let servers = self.servers.as_ref().map(|report| report());
-        let failed = servers.iter().flatten().any(|server| server.state == "failed");
+        let failed = servers
+            .iter()
+            .flatten()
+            .any(|server| server.state == "failed");
         Json(Health {
             status: if failed { "degraded" } else { "ok" }.to_owned(),
             version: self.version.to_string(),
@@ -135,7 +154,12 @@ impl System {
         title = "System information",
         description = "Tells about the machine: operating system, architecture, host name, processors, the working \
                        directory and the process.",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn info(&self) -> Json<Info> {
         let directory = std::env::current_dir().unwrap_or_default();
@@ -153,10 +177,17 @@ impl System {
     #[tool(
         title = "Current time",
         description = "Tells the current date and time, in UTC and in the machine's own time zone.",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn time(&self) -> Json<Time> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let local = Local::now();
         Json(Time {
             utc: Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true),
@@ -170,10 +201,13 @@ impl System {
 #[tool_handler]
 impl ServerHandler for System {
     fn get_info(&self) -> ServerConfig {
-        let about = Implementation::new("switchboard-system", self.version.as_ref()).with_title("Switchboard system");
+        let about = Implementation::new("switchboard-system", self.version.as_ref())
+            .with_title("Switchboard system");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(about)
-            .with_instructions("Tells how this machine and the gateway are doing. Nothing here changes anything.")
+            .with_instructions(
+                "Tells how this machine and the gateway are doing. Nothing here changes anything.",
+            )
     }
 }
 

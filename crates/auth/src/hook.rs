@@ -1,0 +1,255 @@
+//! The HTTP client under rmcp's OAuth engine. Everything the engine sends goes
+//! through here, so this is where its traps are disarmed: addresses are judged,
+//! redirects stop, answers are capped and put right where the engine is stricter
+//! than servers are, DPoP proofs are added, and what the engine keeps to itself
+//! (the resource, why a request failed) is noted.
+
+mod amend;
+
+use crate::{
+    address::Guard,
+    dpop::Dpop,
+    fault::shown,
+    net::{self, Inbound, NetFault, NetLimits, Outbound},
+    secret::Secret,
+};
+use http::{HeaderValue, Method, StatusCode, header};
+use oauth2::{HttpRequest, HttpResponse};
+use parking_lot::Mutex;
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
+use serde_json::Value;
+use std::{sync::Arc, time::Duration};
+use url::Url;
+
+pub(crate) use amend::NO_AUTHORIZATION_ENDPOINT;
+
+/// What is said about the `resource` of token requests.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum ResourceParam {
+    /// As the engine has it.
+    #[default]
+    Engine,
+    /// This one: the engine forgets it over a restart.
+    Is(String),
+    /// None, for an identity provider that knows no resources.
+    Absent,
+}
+
+/// How the last exchange went, beyond what the engine reports.
+#[derive(Clone, Debug)]
+pub(crate) enum Last {
+    /// An answer came.
+    Answered {
+        status: StatusCode,
+        retry_after: Option<Duration>,
+    },
+    /// None came.
+    Failed(NetFault),
+}
+
+/// The hook, for one server.
+pub(crate) struct Hook {
+    base: Url,
+    guard: Guard,
+    limits: NetLimits,
+    resource: Mutex<ResourceParam>,
+    dpop: Mutex<Option<Arc<Dpop>>>,
+    last: Mutex<Option<Last>>,
+    /// The protected-resource document that was seen last.
+    document: Mutex<Option<Value>>,
+    /// What was sent in confidence, and must not come back in an error.
+    confided: Mutex<Vec<Secret>>,
+}
+
+impl Hook {
+    pub(crate) fn new(base: Url, guard: Guard, limits: NetLimits) -> Arc<Self> {
+        Arc::new(Self {
+            base,
+            guard,
+            limits,
+            resource: Mutex::default(),
+            dpop: Mutex::default(),
+            last: Mutex::default(),
+            document: Mutex::default(),
+            confided: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn set_resource(&self, resource: ResourceParam) {
+        *self.resource.lock() = resource;
+    }
+
+    pub(crate) fn set_dpop(&self, dpop: Option<Arc<Dpop>>) {
+        *self.dpop.lock() = dpop;
+    }
+
+    pub(crate) fn last(&self) -> Option<Last> {
+        self.last.lock().clone()
+    }
+
+    /// The protected-resource document of the discovery that just ran.
+    pub(crate) fn document(&self) -> Option<Value> {
+        self.document.lock().clone()
+    }
+
+    /// Whether an address may be used at all.
+    pub(crate) fn check(&self, url: &Url) -> Result<(), String> {
+        self.guard.check(url)
+    }
+
+    /// Remembers a secret, so that an error that repeats it does not show it.
+    pub(crate) fn confide(&self, secret: &Secret) {
+        if !secret.is_empty() {
+            self.confided.lock().push(secret.clone());
+        }
+    }
+
+    /// A text of a server or of the engine, fit to be shown.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in self.confided.lock().iter() {
+            text = text.replace(secret.expose(), "[secret]");
+        }
+        shown(&text)
+    }
+
+    /// What to say when the engine failed: the network's fault if there was one,
+    /// since the engine hides it.
+    pub(crate) fn explain(&self, engine: &dyn std::fmt::Display) -> String {
+        match self.last() {
+            Some(Last::Failed(fault)) => self.scrub(&fault.to_string()),
+            Some(Last::Answered { status, .. }) if !status.is_success() => {
+                self.scrub(&format!("HTTP {}: {engine}", status.as_u16()))
+            }
+            _ => self.scrub(&engine.to_string()),
+        }
+    }
+
+    /// Sends a request of ours.
+    pub(crate) async fn send(&self, out: Outbound) -> Result<Inbound, NetFault> {
+        let sent = net::send(&self.guard, &self.limits, out).await;
+        *self.last.lock() = Some(match &sent {
+            Ok(answer) => Last::Answered {
+                status: answer.status,
+                retry_after: retry_after(answer),
+            },
+            Err(fault) => Last::Failed(fault.clone()),
+        });
+        sent
+    }
+
+    /// Fetches a JSON document of a server. `None` where there is none.
+    pub(crate) async fn document_at(&self, url: Url) -> Result<Option<Value>, NetFault> {
+        let answer = self.send(Outbound::get(url)).await?;
+        if answer.status != StatusCode::OK {
+            return Ok(None);
+        }
+        Ok(serde_json::from_slice(&answer.body).ok())
+    }
+
+    /// Sends a form to a token endpoint, with proof of possession where there is a
+    /// key; a wish for a nonce is granted once.
+    pub(crate) async fn token_request(&self, out: Outbound) -> Result<Inbound, NetFault> {
+        let dpop = self.dpop.lock().clone();
+        let Some(dpop) = dpop else {
+            return self.send(out).await;
+        };
+        let answer = self.send(with_proof(&dpop, out.clone())?).await?;
+        let renewed = dpop.note_nonce(&out.url, &answer.headers);
+        if renewed && answer.status.is_client_error() && wants_nonce(&answer) {
+            return self.send(with_proof(&dpop, out)?).await;
+        }
+        Ok(answer)
+    }
+
+    async fn engine_request(&self, request: HttpRequest) -> Result<HttpResponse, NetFault> {
+        let (head, body) = request.into_parts();
+        let url = Url::parse(&head.uri.to_string())
+            .map_err(|_| NetFault::Refused("an address that cannot be read".into()))?;
+        if head.method == Method::GET && url == self.base {
+            // The MCP endpoint may answer a GET with a stream that never ends; all
+            // that its challenge says is known already.
+            return Ok(empty(StatusCode::METHOD_NOT_ALLOWED));
+        }
+        let form = amend::is_form(&head.headers);
+        let mut out = Outbound {
+            method: head.method.clone(),
+            url: url.clone(),
+            headers: head.headers,
+            body: body.into(),
+        };
+        if form && head.method == Method::POST {
+            let resource = self.resource.lock().clone();
+            let grant = amend::form(&mut out, &resource);
+            let mut answer = self.token_request(out).await?;
+            amend::token_answer(&mut answer, grant.as_deref());
+            return Ok(response(answer));
+        }
+        let registers = head.method == Method::POST;
+        let mut answer = self.send(out).await?;
+        if answer.status.is_redirection() && registers {
+            return Err(NetFault::Refused(
+                "a redirect of a registration is not followed".into(),
+            ));
+        }
+        if answer.status == StatusCode::OK && url.path().contains("/.well-known/") {
+            if let Some(document) = amend::metadata_answer(&mut answer) {
+                *self.document.lock() = Some(document);
+            }
+        }
+        Ok(response(answer))
+    }
+}
+
+impl OAuthHttpClient for Hook {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            self.engine_request(request.request).await.map_err(|fault| {
+                *self.last.lock() = Some(Last::Failed(fault.clone()));
+                fault.into()
+            })
+        })
+    }
+}
+
+/// The hook for the engine, which wants an `Arc<dyn …>`.
+pub(crate) fn client(hook: &Arc<Hook>) -> Arc<dyn OAuthHttpClient> {
+    hook.clone()
+}
+
+fn with_proof(dpop: &Dpop, mut out: Outbound) -> Result<Outbound, NetFault> {
+    let proof = dpop
+        .proof(&out.method, &out.url, None)
+        .map_err(NetFault::Refused)?;
+    let mut value = HeaderValue::try_from(proof)
+        .map_err(|_| NetFault::Refused("a proof that is no header".into()))?;
+    value.set_sensitive(true);
+    out.headers.insert("dpop", value);
+    Ok(out)
+}
+
+fn wants_nonce(answer: &Inbound) -> bool {
+    serde_json::from_slice::<Value>(&answer.body)
+        .is_ok_and(|body| body["error"] == "use_dpop_nonce")
+}
+
+fn retry_after(answer: &Inbound) -> Option<Duration> {
+    let seconds = answer.headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    seconds.trim().parse().ok().map(Duration::from_secs)
+}
+
+fn response(answer: Inbound) -> HttpResponse {
+    let mut response = HttpResponse::new(answer.body.to_vec());
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = answer.headers;
+    response
+}
+
+fn empty(status: StatusCode) -> HttpResponse {
+    let mut response = HttpResponse::new(Vec::new());
+    *response.status_mut() = status;
+    response
+}
+
+#[cfg(test)]
+mod tests;

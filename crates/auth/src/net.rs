@@ -1,0 +1,252 @@
+//! One HTTP request to an address that a server supplied, with every guard: the
+//! connection is made to an address that was judged, no redirect is followed, the
+//! body is capped, everything has a time limit. No pool: signing in is rare, and
+//! a connection that was judged for one server is not lent to another.
+
+use crate::address::{Guard, origin};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use url::Url;
+
+/// How long and how large.
+#[derive(Clone, Copy, Debug)]
+pub struct NetLimits {
+    /// For a connection, with TLS.
+    pub connect: Duration,
+    /// For a whole exchange.
+    pub total: Duration,
+    /// For the answer's body; as many bytes as this are too many.
+    pub body: usize,
+}
+
+impl Default for NetLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            total: Duration::from_secs(30),
+            body: 1024 * 1024,
+        }
+    }
+}
+
+/// What to send.
+#[derive(Clone)]
+pub(crate) struct Outbound {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Outbound {
+    pub(crate) fn get(url: Url) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// A form POST.
+    pub(crate) fn form(url: Url, pairs: &[(&str, &str)]) -> Self {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.extend_pairs(pairs);
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/x-www-form-urlencoded"),
+        );
+        Self {
+            method: Method::POST,
+            url,
+            headers,
+            body: form.finish().into(),
+        }
+    }
+}
+
+/// What came back.
+pub(crate) struct Inbound {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Why nothing came back.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum NetFault {
+    /// A guard said no; nothing was sent.
+    #[error("{0}")]
+    Refused(String),
+    /// No connection, so nothing was sent.
+    #[error("{0}")]
+    NoConnection(String),
+    /// It may have arrived and taken effect.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// Sends one request and reads the whole answer.
+pub(crate) async fn send(
+    guard: &Guard,
+    limits: &NetLimits,
+    out: Outbound,
+) -> Result<Inbound, NetFault> {
+    let place = origin(&out.url);
+    let stream = match timeout(limits.connect, dial(guard, &out.url)).await {
+        Ok(stream) => stream?,
+        Err(_) => {
+            return Err(NetFault::NoConnection(format!(
+                "{place}: no connection within {:?}",
+                limits.connect
+            )));
+        }
+    };
+    match timeout(limits.total, exchange(stream, limits.body, out)).await {
+        Ok(Ok(inbound)) => Ok(inbound),
+        Ok(Err(why)) => Err(NetFault::Broken(format!("{place}: {why}"))),
+        Err(_) => Err(NetFault::Broken(format!(
+            "{place}: no answer within {:?}",
+            limits.total
+        ))),
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+async fn dial(guard: &Guard, url: &Url) -> Result<Box<dyn Stream>, NetFault> {
+    let place = origin(url);
+    let addresses = guard.resolve(url).await.map_err(NetFault::Refused)?;
+    let mut last = format!("{place}: no address");
+    let mut connected = None;
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(tcp) => {
+                connected = Some(tcp);
+                break;
+            }
+            Err(fault) => last = format!("{place}: {fault}"),
+        }
+    }
+    let tcp = connected.ok_or(NetFault::NoConnection(last))?;
+    // The judgement that counts is the one on the connection that exists.
+    let peer = tcp
+        .peer_addr()
+        .map_err(|fault| NetFault::NoConnection(format!("{place}: {fault}")))?;
+    guard.allows(peer.ip(), url).map_err(NetFault::Refused)?;
+    let _ = tcp.set_nodelay(true);
+    if url.scheme() == "http" {
+        return Ok(Box::new(tcp));
+    }
+    let broken = |fault: std::io::Error| NetFault::NoConnection(format!("{place}: {fault}"));
+    let config = switchboard_transport::http::tls_config()
+        .await
+        .map_err(broken)?;
+    let name = match url.host() {
+        Some(url::Host::Ipv4(v4)) => rustls::pki_types::ServerName::from(std::net::IpAddr::V4(v4)),
+        Some(url::Host::Ipv6(v6)) => rustls::pki_types::ServerName::from(std::net::IpAddr::V6(v6)),
+        _ => rustls::pki_types::ServerName::try_from(
+            url.host_str().unwrap_or_default().trim_end_matches('.').to_owned(),
+        )
+        .map_err(|_| NetFault::NoConnection(format!("{place} is not a host's name")))?,
+    };
+    let tls = tokio_rustls::TlsConnector::from(Arc::clone(&config))
+        .connect(name, tcp)
+        .await
+        .map_err(broken)?;
+    Ok(Box::new(tls))
+}
+
+async fn exchange(stream: Box<dyn Stream>, cap: usize, out: Outbound) -> Result<Inbound, String> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|fault| fault.to_string())?;
+    let driver = tokio::spawn(connection);
+    let answered = converse(&mut sender, cap, out).await;
+    // Whatever else the peer has to say is of no interest.
+    driver.abort();
+    answered
+}
+
+async fn converse(
+    sender: &mut http1::SendRequest<Full<Bytes>>,
+    cap: usize,
+    out: Outbound,
+) -> Result<Inbound, String> {
+    let request = request(out)?;
+    let response = sender
+        .send_request(request)
+        .await
+        .map_err(|fault| chain(&fault))?;
+    let (head, mut body) = response.into_parts();
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|fault| chain(&fault))?;
+        if let Ok(data) = frame.into_data() {
+            if whole.len() + data.len() >= cap {
+                return Err(format!("the answer has {cap} bytes or more"));
+            }
+            whole.extend_from_slice(&data);
+        }
+    }
+    Ok(Inbound {
+        status: head.status,
+        headers: head.headers,
+        body: whole.freeze(),
+    })
+}
+
+fn request(out: Outbound) -> Result<Request<Full<Bytes>>, String> {
+    let path = match out.url.query() {
+        Some(query) => format!("{}?{query}", out.url.path()),
+        None => out.url.path().to_owned(),
+    };
+    let host = match (out.url.host_str(), out.url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (Some(host), None) => host.to_owned(),
+        (None, _) => String::new(),
+    };
+    let mut request = Request::new(Full::new(out.body));
+    *request.method_mut() = out.method;
+    *request.uri_mut() = path.parse().map_err(|_| "an address that cannot be sent")?;
+    let headers = request.headers_mut();
+    *headers = out.headers;
+    headers.insert(
+        header::HOST,
+        HeaderValue::try_from(host).map_err(|_| "a host that cannot be sent")?,
+    );
+    headers
+        .entry(header::ACCEPT)
+        .or_insert(HeaderValue::from_static("application/json"));
+    headers
+        .entry(header::USER_AGENT)
+        .or_insert(HeaderValue::from_static(concat!(
+            "switchboard/",
+            env!("CARGO_PKG_VERSION")
+        )));
+    Ok(request)
+}
+
+fn chain(fault: &dyn std::error::Error) -> String {
+    let mut text = fault.to_string();
+    let mut cause = fault.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = next.source();
+    }
+    text
+}

@@ -1,0 +1,316 @@
+//! The directories that the file tools may use, and where in them a path lies.
+//!
+//! A path is first resolved as the system would (links followed), then compared
+//! with the roots component by component, and what is left of it is opened
+//! relative to the root's own descriptor with no link allowed. So `/allowed_evil`
+//! is not in `/allowed`, and a link that appears after the check leads nowhere.
+
+use super::{beneath, path};
+use crate::{answer::Failure, serve::BuiltinError};
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{self, AtFlags, Mode, OFlags, Stat},
+    io::Errno,
+};
+use std::{
+    ffi::{OsStr, OsString},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// What happens to a link at the very end of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// It is followed, if it stays within the roots.
+    Followed,
+    /// It is meant itself.
+    Kept,
+}
+
+/// The directories, in the order they were given.
+#[derive(Debug)]
+pub(crate) struct Roots(Vec<Root>);
+
+#[derive(Debug)]
+struct Root {
+    directory: OwnedFd,
+    path: PathBuf,
+}
+
+/// A place within a root.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    roots: Arc<Roots>,
+    root: usize,
+    /// Below the root; only normal components, none where it is the root.
+    inner: PathBuf,
+}
+
+impl Roots {
+    /// Opens the directories; each must exist.
+    pub(crate) fn open(directories: &[PathBuf]) -> Result<Self, BuiltinError> {
+        if directories.is_empty() {
+            return Err(BuiltinError("no root directory was given".to_owned()));
+        }
+        let opened = directories.iter().map(|directory| {
+            let wrong = |fault: io::Error| {
+                BuiltinError(format!("the root {} cannot be used: {fault}", directory.display()))
+            };
+            let path = directory.canonicalize().map_err(wrong)?;
+            let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let directory =
+                fs::open(&path, flags, Mode::empty()).map_err(|errno| wrong(errno.into()))?;
+            Ok(Root { directory, path })
+        });
+        opened.collect::<Result<Vec<_>, _>>().map(Self)
+    }
+
+    /// Their paths.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|root| root.path.as_path())
+    }
+
+    /// The roots as places.
+    pub(crate) fn places(self: &Arc<Self>) -> Vec<Place> {
+        let place = |root| Place {
+            roots: Arc::clone(self),
+            root,
+            inner: PathBuf::new(),
+        };
+        (0..self.0.len()).map(place).collect()
+    }
+
+    /// Where an argument points. A relative path begins at the first root.
+    pub(crate) fn locate(self: &Arc<Self>, argument: &str, last: Last) -> Result<Place, Failure> {
+        let asked = path::parse(argument)?;
+        let whole = self.0[0].path.join(&asked);
+        let resolved = match (last, whole.parent(), whole.file_name()) {
+            (Last::Kept, Some(parent), Some(name)) => resolve(parent).map(|real| real.join(name)),
+            _ => resolve(&whole),
+        };
+        let outside = || {
+            Failure::new(format!("{} is outside the allowed directories", path::shown(&asked)))
+                .hint(format!("allowed: {}", self.listed()))
+        };
+        match resolved {
+            Ok(real) => self.place(&real).ok_or_else(outside),
+            // What lies outside is not told apart: whether it exists is not
+            // for us to say.
+            Err(fault) if self.place(&whole).is_some() => {
+                Err(explain(&path::shown(&whole), &fault))
+            }
+            Err(_) => Err(outside()),
+        }
+    }
+
+    /// The place of a path without links, if it is in a root.
+    fn place(self: &Arc<Self>, real: &Path) -> Option<Place> {
+        let found = self.0.iter().enumerate().filter_map(|(index, root)| {
+            let inner = real.strip_prefix(&root.path).ok()?;
+            let is_normal = |part| matches!(part, std::path::Component::Normal(_));
+            inner.components().all(is_normal).then_some((index, inner))
+        });
+        // The innermost root, where one lies in another.
+        let (root, inner) = found.min_by_key(|(_, inner)| inner.as_os_str().len())?;
+        Some(Place {
+            roots: Arc::clone(self),
+            root,
+            inner: inner.to_path_buf(),
+        })
+    }
+
+    pub(crate) fn listed(&self) -> String {
+        let paths: Vec<String> = self.paths().map(path::shown).collect();
+        paths.join(", ")
+    }
+}
+
+/// The path with all links followed. What does not exist yet stays as written,
+/// as long as it only goes down.
+fn resolve(whole: &Path) -> io::Result<PathBuf> {
+    let mut here = whole.to_path_buf();
+    let mut missing: Vec<OsString> = Vec::new();
+    loop {
+        match here.canonicalize() {
+            Ok(mut real) => {
+                real.extend(missing.iter().rev());
+                return Ok(real);
+            }
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
+                let Some(name) = here.file_name() else {
+                    return Err(fault);
+                };
+                missing.push(name.to_owned());
+                here.pop();
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+}
+
+impl Place {
+    /// The whole path.
+    pub(crate) fn path(&self) -> PathBuf {
+        if self.is_root() {
+            return self.root().path.clone();
+        }
+        self.root().path.join(&self.inner)
+    }
+
+    /// The path for an answer.
+    pub(crate) fn shown(&self) -> String {
+        path::shown(&self.path())
+    }
+
+    /// The `file:///` address.
+    pub(crate) fn address(&self) -> String {
+        path::address(&self.path())
+    }
+
+    /// Its last name; that of the directory where it is a root.
+    pub(crate) fn name(&self) -> OsString {
+        self.path().file_name().unwrap_or(OsStr::new("/")).to_owned()
+    }
+
+    pub(crate) fn is_root(&self) -> bool {
+        self.inner.as_os_str().is_empty()
+    }
+
+    /// A place below this one; `below` must have only normal components.
+    pub(crate) fn join(&self, below: impl AsRef<Path>) -> Self {
+        Self {
+            inner: self.inner.join(below),
+            ..self.clone()
+        }
+    }
+
+    /// Whether the other place is this one, or below it.
+    pub(crate) fn holds(&self, other: &Self) -> bool {
+        other.path().starts_with(self.path())
+    }
+
+    /// Opens it. A link at its end is an error.
+    pub(crate) fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Failure> {
+        self.open_raw(flags, mode).map_err(|errno| self.fault(errno))
+    }
+
+    pub(crate) fn open_raw(&self, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+        beneath::open(self.root().directory.as_fd(), &self.inner, flags, mode)
+    }
+
+    /// Opens a directory to look through it.
+    pub(crate) fn open_directory(&self) -> Result<OwnedFd, Failure> {
+        self.open(OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty())
+    }
+
+    /// Opens the directory that holds it. Not for a root.
+    pub(crate) fn open_parent(&self) -> Result<(OwnedFd, OsString), Failure> {
+        let (Some(parent), Some(name)) = (self.inner.parent(), self.inner.file_name()) else {
+            return Err(Failure::new(format!("{} is an allowed directory itself", self.shown()))
+                .hint("only what is inside it can be changed"));
+        };
+        let above = Self {
+            inner: parent.to_path_buf(),
+            ..self.clone()
+        };
+        Ok((above.open_directory()?, name.to_owned()))
+    }
+
+    /// The same, and makes the directories that are missing on the way.
+    pub(crate) fn make_parent(&self) -> Result<(OwnedFd, OsString), Failure> {
+        let parent = self.inner.parent().unwrap_or(Path::new("")).to_path_buf();
+        let mut made = PathBuf::new();
+        for component in &parent {
+            let above = Self {
+                inner: made.clone(),
+                ..self.clone()
+            };
+            made.push(component);
+            let below = Self {
+                inner: made.clone(),
+                ..self.clone()
+            };
+            match below.open_raw(OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()) {
+                Err(Errno::NOENT) => {}
+                _ => continue,
+            }
+            let held = above.open_directory()?;
+            match fs::mkdirat(&held, component, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(below.fault(errno)),
+            }
+        }
+        self.open_parent()
+    }
+
+    /// What is there; a link at its end is not followed.
+    pub(crate) fn stat(&self) -> Result<Stat, Failure> {
+        self.try_stat()?.ok_or_else(|| self.fault(Errno::NOENT))
+    }
+
+    /// The same; `None` where nothing is there.
+    pub(crate) fn try_stat(&self) -> Result<Option<Stat>, Failure> {
+        let stat = if self.is_root() {
+            fs::fstat(&self.root().directory)
+        } else {
+            match self.open_parent_raw() {
+                Ok((parent, name)) => stat_in(parent.as_fd(), &name),
+                Err(errno) => Err(errno),
+            }
+        };
+        match stat {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.fault(errno)),
+        }
+    }
+
+    fn open_parent_raw(&self) -> rustix::io::Result<(OwnedFd, OsString)> {
+        let parent = self.inner.parent().unwrap_or(Path::new(""));
+        let name = self.inner.file_name().unwrap_or_default().to_owned();
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY;
+        let directory = self.root().directory.as_fd();
+        Ok((beneath::open(directory, parent, flags, Mode::empty())?, name))
+    }
+
+    pub(crate) fn fault(&self, errno: Errno) -> Failure {
+        explain(&self.shown(), &errno.into())
+    }
+
+    fn root(&self) -> &Root {
+        &self.roots.0[self.root]
+    }
+}
+
+/// What the entry of a held directory is; links are not followed.
+pub(crate) fn stat_in(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
+    fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// What the system said, in words that help.
+pub(crate) fn explain(path: &str, fault: &io::Error) -> Failure {
+    let errno = Errno::from_io_error(fault);
+    let (what, hint) = match errno {
+        Some(Errno::NOENT) => ("does not exist", "list the directory to see what is there"),
+        Some(Errno::ACCESS | Errno::PERM) => ("may not be used (permission denied)", ""),
+        Some(Errno::LOOP) => (
+            "is a link that leads nowhere, or was replaced by a link meanwhile",
+            "look at it with info",
+        ),
+        Some(Errno::NOTDIR) => ("is not a directory, or has a file in its path", ""),
+        Some(Errno::ISDIR) => ("is a directory", "list shows what is in it"),
+        Some(Errno::EXIST) => ("exists already", ""),
+        Some(Errno::NOTEMPTY) => ("is a directory that is not empty", "set recursive to true"),
+        Some(Errno::NAMETOOLONG) => ("has a name that is too long", ""),
+        Some(Errno::NOSPC | Errno::DQUOT) => ("cannot be written, the disk is full", ""),
+        Some(Errno::ROFS) => ("lies on a file system that is read-only", ""),
+        Some(Errno::NXIO | Errno::NODEV) => ("is no ordinary file", ""),
+        _ => return Failure::new(format!("{path}: {fault}")),
+    };
+    let failure = Failure::new(format!("{path} {what}"));
+    match hint {
+        "" => failure,
+        hint => failure.hint(hint),
+    }
+}

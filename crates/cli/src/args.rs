@@ -1,0 +1,269 @@
+//! The command line: the one source of help, completions and man page.
+
+use crate::{commands, failure::Failure};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+};
+
+/// Connects any MCP client to any set of MCP servers.
+///
+/// `switchboard mcp <command>` is the same as `switchboard <command>`.
+#[derive(Debug, Parser)]
+#[command(name = "switchboard", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub global: Global,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
+                          3 configuration, 4 server not reachable, 5 not permitted, 6 sign-in needed, 7 timed out, \
+                          130 interrupted.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve all servers as one MCP server, on stdio or HTTP
+    Serve(With<commands::serve::Options>),
+    /// Start a gateway on this machine and show how to connect to it
+    Up(With<commands::up::Options>),
+    /// Show every configured server and whether it works
+    List(With<commands::list::Options>),
+    /// Show the tools of all servers
+    Tools(With<commands::tools::Options>),
+    /// Call a tool
+    Call(With<commands::call::Options>),
+    /// Run one built-in server on its own, on stdio
+    Builtin(With<commands::builtin::Options>),
+    /// Print completions for a shell
+    Completions(With<commands::generate::Options>),
+    /// Print the man page
+    Man(With<Nothing>),
+}
+
+impl Command {
+    /// Whether errors are to be JSON.
+    pub fn wants_json(&self) -> bool {
+        match self {
+            Self::List(with) => with.own.json,
+            Self::Tools(with) => with.own.json,
+            Self::Call(with) => with.own.json,
+            _ => false,
+        }
+    }
+
+    /// How much is logged if nobody says: gateways tell what they do.
+    pub fn default_log(&self) -> Level {
+        match self {
+            Self::Serve(_) | Self::Up(_) => Level::Info,
+            _ => Level::Warn,
+        }
+    }
+
+    fn take_global(&mut self) -> Global {
+        std::mem::take(match self {
+            Self::Serve(with) => &mut with.global,
+            Self::Up(with) => &mut with.global,
+            Self::List(with) => &mut with.global,
+            Self::Tools(with) => &mut with.global,
+            Self::Call(with) => &mut with.global,
+            Self::Builtin(with) => &mut with.global,
+            Self::Completions(with) => &mut with.global,
+            Self::Man(with) => &mut with.global,
+        })
+    }
+}
+
+/// A command's own options, and the global ones, which may also follow it.
+#[derive(Debug, Args)]
+pub struct With<T: Args> {
+    #[command(flatten)]
+    pub own: T,
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// No options.
+#[derive(Debug, Args)]
+pub struct Nothing {}
+
+/// Options of every command, accepted before and after it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Servers to use: a file with "mcpServers", or JSON; repeatable, later ones win
+    #[arg(long, value_name = "FILE|JSON")]
+    pub mcp_config: Vec<String>,
+    /// Use only the servers given with --mcp-config
+    #[arg(long)]
+    pub strict_mcp_config: bool,
+    /// Do not use a running gateway: start servers for this command alone
+    #[arg(long)]
+    pub direct: bool,
+    /// How much to log on stderr
+    #[arg(long, value_name = "LEVEL")]
+    pub log: Option<Level>,
+    /// No colours and symbols (also: NO_COLOR)
+    #[arg(long)]
+    pub no_color: bool,
+    /// As if started in this directory
+    #[arg(short = 'C', value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}
+
+impl Global {
+    /// What was said before the command and after it, together.
+    fn and(mut self, later: Self) -> Self {
+        self.mcp_config.extend(later.mcp_config);
+        Self {
+            mcp_config: self.mcp_config,
+            strict_mcp_config: self.strict_mcp_config || later.strict_mcp_config,
+            direct: self.direct || later.direct,
+            log: later.log.or(self.log),
+            no_color: self.no_color || later.no_color,
+            directory: later.directory.or(self.directory),
+        }
+    }
+}
+
+/// How much to log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// What failed.
+    Error,
+    /// What is odd, too.
+    Warn,
+    /// What happens.
+    Info,
+    /// Why.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl Cli {
+    /// Whether a server may be started: then a keeper must be there first.
+    pub fn starts_servers(&self) -> bool {
+        match self.command {
+            Command::Serve(_) | Command::Up(_) => true,
+            // Servers are started from --mcp-config only; without it these
+            // commands answer at once, in one process.
+            Command::List(_) | Command::Tools(_) | Command::Call(_) => {
+                !self.global.mcp_config.is_empty()
+            }
+            Command::Builtin(_) | Command::Completions(_) | Command::Man(_) => false,
+        }
+    }
+}
+
+/// Reads the arguments; help, version and usage errors end here.
+pub fn parse() -> Cli {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    drop_mcp(&mut args);
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let color = if has("--no-color") {
+        ColorChoice::Never
+    } else {
+        ColorChoice::Auto
+    };
+    let parsed = Cli::command().color(color).try_get_matches_from(&args);
+    match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(mut cli) => {
+            let later = cli.command.take_global();
+            cli.global = std::mem::take(&mut cli.global).and(later);
+            cli
+        }
+        Err(error) if error.use_stderr() && has("--json") => {
+            let text = error.render().to_string();
+            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+            let first = lines
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned();
+            let failure = Failure::usage(first).hint("see switchboard --help");
+            failure.show(true);
+            crate::life::end(failure.code)
+        }
+        Err(error) => error.exit(),
+    }
+}
+
+/// `switchboard mcp list` is `switchboard list`, for the habit of other clients.
+fn drop_mcp(args: &mut Vec<OsString>) {
+    let takes_value = |arg: &OsStr| arg == "--mcp-config" || arg == "--log" || arg == "-C";
+    let mut at = 1;
+    while let Some(arg) = args.get(at) {
+        if takes_value(arg) {
+            at += 2;
+        } else if arg.as_encoded_bytes().starts_with(b"-") {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    if args.get(at).is_some_and(|arg| arg == "mcp") {
+        args.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn mcp_is_dropped_where_the_command_stands() {
+        for (before, after) in [
+            (
+                &["switchboard", "mcp", "list"][..],
+                &["switchboard", "list"][..],
+            ),
+            (
+                &["switchboard", "--log", "info", "mcp", "list"],
+                &["switchboard", "--log", "info", "list"],
+            ),
+            (
+                &["switchboard", "call", "mcp"],
+                &["switchboard", "call", "mcp"],
+            ),
+            (
+                &["switchboard", "--mcp-config", "mcp", "list"],
+                &["switchboard", "--mcp-config", "mcp", "list"],
+            ),
+        ] {
+            let mut args: Vec<OsString> = before.iter().map(OsString::from).collect();
+            drop_mcp(&mut args);
+            assert_eq!(args, after);
+        }
+    }
+
+    #[test]
+    fn global_options_stand_on_both_sides() {
+        let args = [
+            "switchboard",
+            "--mcp-config",
+            "a",
+            "--direct",
+            "list",
+            "--mcp-config",
+            "b",
+            "--log",
+            "info",
+        ];
+        let mut cli = Cli::parse_from(args);
+        let later = cli.command.take_global();
+        let global = cli.global.and(later);
+        assert_eq!(global.mcp_config, ["a", "b"]);
+        assert!(global.direct);
+        assert_eq!(global.log, Some(Level::Info));
+    }
+}

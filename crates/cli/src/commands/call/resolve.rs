@@ -1,0 +1,202 @@
+//! From a name as typed to a tool: canonical, short or bare.
+
+use crate::{
+    commands::tools::{one, unreachable},
+    failure::Failure,
+    near::{did_you_mean, near},
+};
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use std::{sync::Arc, time::Duration};
+use switchboard::{
+    Caller, Met, Pools, Roster, Settings,
+    host::{Server, Target, catalog::Item},
+};
+use tokio::time::{Instant, sleep_until};
+
+/// How long other servers are waited for once one has the tool: they could
+/// have one of the same name.
+const OTHERS: Duration = Duration::from_secs(3);
+
+/// A tool and the server that has it.
+#[derive(Debug)]
+pub struct Found {
+    pub met: Met,
+    pub item: Item,
+    canonical: String,
+}
+
+/// Finds the tool. A name that says its server asks only that one.
+pub async fn find(
+    roster: &Roster,
+    settings: &Settings,
+    caller: &Caller,
+    name: &str,
+) -> Result<Found, Failure> {
+    let named = named_servers(roster, name);
+    let servers = if named.is_empty() {
+        if let Some(failure) = unusable_server(roster, name) {
+            return Err(failure);
+        }
+        roster.host.servers().to_vec()
+    } else {
+        named
+    };
+    let (all, failures) = fetch(roster, settings, caller, &servers, name).await;
+    let mut exact: Vec<&Found> = all.iter().filter(|found| found.is_called(name)).collect();
+    if exact.len() > 1 && exact.iter().any(|found| found.canonical == name) {
+        exact.retain(|found| found.canonical == name);
+    }
+    match exact.as_slice() {
+        [only] => Ok(Found {
+            met: only.met.clone(),
+            item: only.item.clone(),
+            canonical: only.canonical.clone(),
+        }),
+        [] => {
+            if let ([_], Some(failure)) = (servers.as_slice(), failures.first()) {
+                return Err(failure.clone());
+            }
+            for failure in &failures {
+                failure.show(false);
+            }
+            let names: Vec<&str> = all.iter().map(|found| found.canonical.as_str()).collect();
+            Err(unknown(roster, name, &names))
+        }
+        several => {
+            let names: Vec<&str> = several
+                .iter()
+                .map(|found| found.canonical.as_str())
+                .collect();
+            let text = format!("several servers have a tool {name:?}");
+            Err(Failure::usage(text).hint(format!("say which: {}", names.join(", "))))
+        }
+    }
+}
+
+/// The failure that an unknown name is.
+pub fn unknown(roster: &Roster, name: &str, names: &[&str]) -> Failure {
+    if let Some(failure) = unusable_server(roster, name) {
+        return failure;
+    }
+    let hint = did_you_mean(&near(name, names.iter().copied()));
+    Failure::usage(format!("there is no tool {name:?}")).hint(hint.unwrap_or_else(|| {
+        if roster.members.is_empty() {
+            "no servers are configured; name some with --mcp-config FILE".to_owned()
+        } else {
+            "see switchboard tools".to_owned()
+        }
+    }))
+}
+
+/// The servers whose prefix the name begins with. `a__b` can be a server, or a
+/// tool of the server `a`, so there can be two.
+fn named_servers(roster: &Roster, name: &str) -> Vec<Arc<Server>> {
+    let rest = name.strip_prefix("mcp__").unwrap_or(name);
+    let begins = |server: &&Arc<Server>| {
+        roster
+            .host
+            .namer()
+            .prefix(server.name())
+            .is_some_and(|prefix| {
+                rest.strip_prefix(prefix)
+                    .is_some_and(|tail| tail.starts_with("__"))
+            })
+    };
+    roster
+        .host
+        .servers()
+        .iter()
+        .filter(begins)
+        .cloned()
+        .collect()
+}
+
+/// Why the server that the name begins with cannot be used, if that is so.
+fn unusable_server(roster: &Roster, name: &str) -> Option<Failure> {
+    let rest = name.strip_prefix("mcp__").unwrap_or(name);
+    let (server, _) = rest.split_once("__")?;
+    let member = roster.members.iter().find(|member| {
+        member.entry.name == server
+            || switchboard::wire::name::normalize(&member.entry.name) == server
+    })?;
+    one(roster, &member.entry.name).err()
+}
+
+impl Found {
+    /// Whether this is what the user calls it: canonical, short or bare, and
+    /// with either spelling of `-` and `_`.
+    fn is_called(&self, name: &str) -> bool {
+        let same = |other: &str| spelling(other) == spelling(name);
+        let short = self
+            .canonical
+            .strip_prefix("mcp__")
+            .unwrap_or(&self.canonical);
+        let plain = format!("{}__{}", self.met.server.name(), self.item.key);
+        same(&self.canonical) || same(short) || same(&plain) || same(&self.item.key)
+    }
+}
+
+fn spelling(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// The tools of these servers. Once one has the tool the others get little time.
+async fn fetch(
+    roster: &Roster,
+    settings: &Settings,
+    caller: &Caller,
+    servers: &[Arc<Server>],
+    name: &str,
+) -> (Vec<Found>, Vec<Failure>) {
+    let pools = Pools::new(settings);
+    let mut asked: FuturesUnordered<_> = servers
+        .iter()
+        .map(|server| ask(caller, &pools, server))
+        .collect();
+    let (mut all, mut failures) = (Vec::new(), Vec::new());
+    let mut until = None;
+    loop {
+        let answer = tokio::select! {
+            answer = asked.next() => answer,
+            () = async { sleep_until(until.unwrap_or_else(Instant::now)).await }, if until.is_some() => None,
+        };
+        match answer {
+            None => break,
+            Some(Err(failure)) => failures.push(failure),
+            Some(Ok((met, items))) => {
+                let pairs: Vec<(&str, &str)> = items
+                    .iter()
+                    .map(|item| (met.server.name().as_ref(), item.key.as_str()))
+                    .collect();
+                let names = roster.host.namer().assign(&pairs);
+                let found = items.iter().zip(names);
+                all.extend(found.map(|(item, canonical)| Found {
+                    met: met.clone(),
+                    item: item.clone(),
+                    canonical,
+                }));
+                if until.is_none() && all.iter().any(|found: &Found| found.is_called(name)) {
+                    until = Some(Instant::now() + OTHERS);
+                }
+            }
+        }
+    }
+    (all, failures)
+}
+
+async fn ask(
+    caller: &Caller,
+    pools: &Pools,
+    server: &Arc<Server>,
+) -> Result<(Met, Vec<Item>), Failure> {
+    let remote = matches!(server.spec.target, Target::Http { .. });
+    let met = pools
+        .run(remote, caller.meet(server))
+        .await
+        .map_err(|fault| unreachable(server, &fault))?;
+    let items = caller
+        .tools(&met)
+        .await
+        .map_err(|fault| unreachable(server, &fault))?;
+    Ok((met, items))
+}

@@ -1,0 +1,216 @@
+//! One line of `list`, for people and for scripts.
+
+use crate::{
+    failure::Failure,
+    show::{
+        out, safe,
+        term::{self, Paint},
+    },
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use switchboard::{
+    Member,
+    config::Entry,
+    host::Hello,
+    wire::{json, meta},
+};
+
+/// A server as `list` shows it. The names and their order are what scripts rely on.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    pub name: String,
+    pub scope: &'static str,
+    pub file: Option<String>,
+    pub transport: &'static str,
+    pub target: String,
+    pub state: State,
+    pub reason: Option<String>,
+    pub shadowed_by: Option<String>,
+    pub version: Option<String>,
+    pub era: Option<String>,
+    pub server_info: Option<Box<RawValue>>,
+    pub tools: Option<usize>,
+    pub resources: Option<usize>,
+    pub prompts: Option<usize>,
+    pub ms: Option<u64>,
+}
+
+/// How a server is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Connected,
+    Failed,
+    NeedsAuth,
+    PendingApproval,
+    Disabled,
+    Shadowed,
+    NotConnected,
+}
+
+impl State {
+    /// Whether `--check` complains.
+    pub fn is_trouble(self) -> bool {
+        matches!(self, Self::Failed | Self::NeedsAuth | Self::PendingApproval)
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::Failed => "failed",
+            Self::NeedsAuth => "needs sign-in",
+            Self::PendingApproval => "pending approval",
+            Self::Disabled => "disabled",
+            Self::Shadowed => "shadowed",
+            Self::NotConnected => "not connected",
+        }
+    }
+
+    fn symbol(self, paint: Paint) -> String {
+        match self {
+            Self::Connected => paint.green("✔"),
+            Self::Failed => paint.red("✘"),
+            Self::NeedsAuth => paint.yellow("!"),
+            Self::PendingApproval => paint.yellow("⏸"),
+            Self::Disabled | Self::Shadowed | Self::NotConnected => paint.dim("·"),
+        }
+    }
+}
+
+impl Row {
+    /// A server that nobody has asked yet.
+    pub fn new(entry: &Entry) -> Self {
+        Self {
+            name: entry.name.clone(),
+            scope: entry.scope.as_str(),
+            file: entry.source.file().map(|file| file.display().to_string()),
+            transport: entry.transport.as_str(),
+            target: entry.target(),
+            state: State::NotConnected,
+            reason: None,
+            shadowed_by: None,
+            version: None,
+            era: None,
+            server_info: None,
+            tools: None,
+            resources: None,
+            prompts: None,
+            ms: None,
+        }
+    }
+
+    /// The same server in this state.
+    pub fn with(mut self, state: State, reason: impl Into<String>) -> Self {
+        self.state = state;
+        self.reason = Some(reason.into());
+        self
+    }
+}
+
+/// What the server calls itself, as it wrote it. Modern servers say it in `_meta`.
+pub fn server_info(hello: &Hello) -> Option<Box<RawValue>> {
+    let result = &hello.result;
+    let found = |source: &[u8], key: &'static str| {
+        json::field(source, key)
+            .ok()
+            .flatten()
+            .map(|span| span.of(source).to_vec())
+    };
+    let text = found(result, "serverInfo")
+        .or_else(|| found(&found(result, "_meta")?, meta::SERVER_INFO))?;
+    RawValue::from_string(String::from_utf8(text).ok()?).ok()
+}
+
+/// Columns that fit all rows, known before any server is.
+#[derive(Debug)]
+pub struct Layout {
+    name: usize,
+    target: usize,
+    paint: Paint,
+}
+
+impl Layout {
+    /// Measures.
+    pub fn of(members: &[Member]) -> Self {
+        let paint = term::stdout();
+        let widest = |texts: &mut dyn Iterator<Item = String>| {
+            texts.map(|text| text.chars().count()).max().unwrap_or(0)
+        };
+        let name = widest(&mut members.iter().map(|member| safe::line(&member.entry.name)));
+        let target = widest(
+            &mut members
+                .iter()
+                .map(|member| safe::line(&member.entry.target())),
+        );
+        let room = if paint.terminal {
+            term::width().saturating_sub(name + 40).max(20)
+        } else {
+            usize::MAX
+        };
+        Self {
+            name,
+            target: target.min(room),
+            paint,
+        }
+    }
+
+    /// Prints a row, with its reason below where that is long.
+    pub fn print(&self, row: &Row) -> Result<(), Failure> {
+        let symbol = if self.paint.symbols() {
+            format!("{} ", row.state.symbol(self.paint))
+        } else {
+            String::new()
+        };
+        let name = format!("{:<width$}", safe::line(&row.name), width = self.name);
+        let target = format!(
+            "{:<width$}",
+            safe::cut(&safe::line(&row.target), self.target),
+            width = self.target
+        );
+        let mut text = format!(
+            "{symbol}{}  {}  {}",
+            self.paint.bold(&name),
+            self.paint.dim(&target),
+            row.state.words()
+        );
+        match row.state {
+            State::Connected => text.push_str(&self.paint.dim(&format!("  {}", counts(row)))),
+            State::Shadowed => {
+                let by = row.shadowed_by.as_deref().unwrap_or_default();
+                text.push_str(&format!(" by {}", safe::line(by)));
+            }
+            _ => {}
+        }
+        if let Some(reason) = &row.reason {
+            let mut lines = reason.lines();
+            text.push_str(&format!(
+                ": {}",
+                safe::line(lines.next().unwrap_or_default())
+            ));
+            for line in lines {
+                text.push_str(&format!("\n    {}", safe::line(line)));
+            }
+        }
+        out::line(&text)
+    }
+}
+
+fn counts(row: &Row) -> String {
+    let count = |n: Option<usize>, one: &str| match n {
+        None => Some(format!("? {one}s")),
+        Some(0) => None,
+        Some(1) => Some(format!("1 {one}")),
+        Some(n) => Some(format!("{n} {one}s")),
+    };
+    let parts = [
+        count(row.tools, "tool"),
+        count(row.resources, "resource"),
+        count(row.prompts, "prompt"),
+    ];
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    parts.extend(row.version.clone());
+    parts.extend(row.ms.map(|ms| format!("{ms} ms")));
+    parts.join(", ")
+}

@@ -1,0 +1,233 @@
+//! `serve`: the gateway, on stdio or on HTTP.
+
+use crate::{
+    context::{Context, warn},
+    failure::{Code, Failure},
+    life,
+    near::{did_you_mean, near},
+};
+use clap::{Args, ValueEnum};
+use std::{
+    io::Write,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+use switchboard::{
+    Dirs, Roster, Status, VERSION,
+    config::{Loaded, Standing},
+    gateway::{Door, Gateway, GatewayOptions, faces},
+    tokens,
+    wire::name::Style,
+};
+use tokio::net::TcpListener;
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Serve HTTP on this address instead of stdio, such as 127.0.0.1:3700; port 0 picks a free one
+    #[arg(long, value_name = "ADDR")]
+    pub http: Option<SocketAddr>,
+    /// How tools are named: server__tool, mcp__server__tool, or bare where that is unambiguous
+    #[arg(long, value_name = "STYLE", default_value = "short")]
+    pub names: Names,
+    /// Only these servers
+    #[arg(long, value_name = "SERVER", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// A file with a client token to accept, instead of the one made at first run; repeatable
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub token_file: Vec<PathBuf>,
+    /// Let everybody in who can reach the address
+    #[arg(long, requires = "http", conflicts_with = "token_file")]
+    pub no_auth: bool,
+    /// Allow an address that other machines can reach
+    #[arg(long, requires = "http", conflicts_with = "no_auth")]
+    pub allow_remote: bool,
+    /// A host name, besides localhost, under which clients reach us; repeatable
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub host: Vec<String>,
+}
+
+/// How tools are named outward.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Names {
+    /// server__tool
+    Short,
+    /// mcp__server__tool
+    Full,
+    /// tool, where only one server has it
+    Bare,
+}
+
+impl Names {
+    fn style(self) -> Style {
+        match self {
+            Self::Short => Style::Short,
+            Self::Full => Style::Full,
+            Self::Bare => Style::Bare,
+        }
+    }
+}
+
+/// Serves until stdin ends or a signal comes.
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let loaded = only(context.load_all()?, &options.only)?;
+    let (roster, _) = context.roster(loaded, options.names.style());
+    usable(&roster)?;
+    let single = match options.http {
+        None => single(&roster),
+        Some(_) => None,
+    };
+    let door = options
+        .http
+        .map(|address| door(options, address))
+        .transpose()?;
+    life::long(async |stop| {
+        let gateway = Gateway::new(
+            roster.host.clone(),
+            GatewayOptions {
+                version: VERSION.to_owned(),
+                single,
+            },
+        );
+        let served = match (options.http, door) {
+            (Some(address), Some(door)) => {
+                let listener = bind(address).await?;
+                faces::http::serve(gateway, listener, door, stop).await
+            }
+            _ => faces::stdio::serve(gateway, stop).await,
+        };
+        roster.host.close().await;
+        match served {
+            Ok(()) => Ok(Code::Done),
+            Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
+        }
+    })?
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let failed = |error: std::io::Error| {
+        let hint = "choose another port, or port 0 for a free one";
+        Failure::new(Code::Usage, format!("cannot listen on {address}: {error}")).hint(hint)
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    announce(listener.local_addr().map_err(failed)?);
+    Ok(listener)
+}
+
+/// Says where we are, in the words that scripts wait for.
+pub fn announce(address: SocketAddr) {
+    let _ = writeln!(std::io::stderr().lock(), "listening on http://{address}");
+}
+
+/// Leaves only the named servers.
+fn only(mut loaded: Loaded, names: &[String]) -> Result<Loaded, Failure> {
+    if names.is_empty() {
+        return Ok(loaded);
+    }
+    for name in names {
+        if loaded.find(name).is_none() {
+            let all = loaded
+                .servers
+                .iter()
+                .map(|server| server.entry.name.as_str());
+            let hint =
+                did_you_mean(&near(name, all)).unwrap_or_else(|| "see switchboard list".to_owned());
+            return Err(Failure::usage(format!("--only: there is no server {name:?}")).hint(hint));
+        }
+    }
+    loaded
+        .servers
+        .retain(|server| names.contains(&server.entry.name));
+    Ok(loaded)
+}
+
+/// Tells about servers that cannot be used, and fails if that leaves none.
+pub fn usable(roster: &Roster) -> Result<(), Failure> {
+    let mut faults = Vec::new();
+    for member in &roster.members {
+        match &member.status {
+            Status::Faulty(found) => faults.extend(found.iter().map(ToString::to_string)),
+            Status::Unused(Standing::PendingApproval) => {
+                tracing::info!(
+                    server = member.entry.name,
+                    file = member.entry.place(),
+                    "waits for approval, not started"
+                );
+            }
+            Status::Unused(Standing::Itself) => {
+                tracing::info!(
+                    server = member.entry.name,
+                    "starts Switchboard itself, left out"
+                );
+            }
+            Status::Unused(_) | Status::Server(_) => {}
+        }
+    }
+    if roster.host.servers().is_empty() {
+        if !faults.is_empty() {
+            return Err(Failure::new(Code::Configuration, faults.join("\n")));
+        }
+        warn("no servers are configured; name some with --mcp-config FILE");
+    }
+    for fault in faults {
+        warn(&fault);
+    }
+    Ok(())
+}
+
+/// The only server, which is then served under its own names. A second one
+/// that is configured and broken counts: names must not depend on who is well.
+fn single(roster: &Roster) -> Option<Arc<str>> {
+    let mut counting = roster.counting();
+    match (
+        counting.next().map(|member| &member.status),
+        counting.next(),
+    ) {
+        (Some(Status::Server(server)), None) => Some(server.name().clone()),
+        _ => None,
+    }
+}
+
+/// Who may come in over HTTP.
+fn door(options: &Options, address: SocketAddr) -> Result<Door, Failure> {
+    if !address.ip().is_loopback() && !options.allow_remote {
+        let text = format!("{address} can be reached from other machines");
+        let hint = "use 127.0.0.1, or say --allow-remote (a token is then always needed)";
+        return Err(Failure::usage(text).hint(hint));
+    }
+    let mut hosts = options.host.clone();
+    if !address.ip().is_loopback() && !address.ip().is_unspecified() {
+        hosts.push(host_name(address.ip()));
+    }
+    if options.no_auth {
+        warn("--no-auth: every program and every user of this machine can use these servers");
+        return Ok(Door {
+            tokens: Vec::new(),
+            open: true,
+            hosts,
+        });
+    }
+    let unusable = |error: tokens::TokenError| Failure::new(Code::Configuration, error.to_string());
+    let tokens = if options.token_file.is_empty() {
+        let dirs = Dirs::from_env()
+            .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+        vec![tokens::client(&dirs).map_err(unusable)?]
+    } else {
+        options
+            .token_file
+            .iter()
+            .map(|file| tokens::from_file(file))
+            .collect::<Result<_, _>>()
+            .map_err(unusable)?
+    };
+    Ok(Door {
+        tokens,
+        open: false,
+        hosts,
+    })
+}
+
+fn host_name(address: IpAddr) -> String {
+    address.to_string()
+}

@@ -1,0 +1,280 @@
+//! `tools`: what the servers offer, under canonical names.
+
+use crate::{
+    context::{Context, warn},
+    failure::{Code, Failure},
+    life,
+    near::{did_you_mean, near},
+    show::{
+        out, safe,
+        term::{self, Paint},
+    },
+};
+use clap::Args;
+use futures_util::future::join_all;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+use switchboard::{
+    Caller, Pools, Roster, Settings, Status, caller,
+    config::Standing,
+    host::{CallError, Server, catalog::Item},
+    wire::{json, name::Style},
+};
+
+/// Options of `tools`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Only this server's tools
+    #[arg(long, value_name = "SERVER")]
+    pub server: Option<String>,
+    /// Only tools whose name, title or description has all these words
+    #[arg(long, value_name = "TEXT")]
+    pub search: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A tool as `tools --json` shows it. What the server wrote stays as it wrote it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tool {
+    name: String,
+    server: String,
+    tool: String,
+    title: Option<Box<RawValue>>,
+    description: Option<Box<RawValue>>,
+    input_schema: Option<Box<RawValue>>,
+    annotations: Option<Box<RawValue>>,
+    deferred: bool,
+    /// An estimate: four bytes of definition are about one token.
+    tokens: usize,
+}
+
+/// Lists tools.
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let (roster, settings) = context.roster(context.load_all()?, Style::Full);
+    let servers = chosen(&roster, options.server.as_deref())?;
+    let faulty = roster
+        .counting()
+        .filter(|member| options.server.is_none() && matches!(member.status, Status::Faulty(_)));
+    for member in faulty {
+        warn(&format!(
+            "server {:?} cannot be used; see switchboard list",
+            member.entry.name
+        ));
+    }
+    let mut tools = Vec::new();
+    let mut failed = 0;
+    if !servers.is_empty() {
+        let found = life::short(async |stop| {
+            let found = tokio::select! {
+                found = fetch_all(&roster, &settings, &servers) => Ok(found),
+                () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
+            };
+            roster.host.close().await;
+            found
+        })??;
+        for (server, items) in servers.iter().zip(found) {
+            match items {
+                Ok(items) => tools.extend(
+                    items
+                        .into_iter()
+                        .map(|item| (server.name().to_string(), item)),
+                ),
+                Err(failure) if options.server.is_some() => return Err(failure),
+                Err(failure) => {
+                    failure.show(false);
+                    failed += 1;
+                }
+            }
+        }
+    }
+    let tools = named(&roster, tools);
+    let tools: Vec<Tool> = tools
+        .into_iter()
+        .filter(|tool| matches(tool, options.search.as_deref()))
+        .collect();
+    if options.json {
+        out::json_list(&tools)?
+    } else {
+        print(&tools)?
+    }
+    Ok(if failed > 0 && failed == servers.len() {
+        Code::Unreachable
+    } else {
+        Code::Done
+    })
+}
+
+/// The servers that are asked.
+fn chosen(roster: &Roster, only: Option<&str>) -> Result<Vec<Arc<Server>>, Failure> {
+    let Some(name) = only else {
+        return Ok(roster.host.servers().to_vec());
+    };
+    one(roster, name).map(|server| vec![server])
+}
+
+/// The server of this name, or why it cannot be used.
+pub fn one(roster: &Roster, name: &str) -> Result<Arc<Server>, Failure> {
+    if let Some(server) = roster.host.server(name) {
+        return Ok(server);
+    }
+    let Some(member) = roster.find(name) else {
+        let names = roster
+            .members
+            .iter()
+            .map(|member| member.entry.name.as_str());
+        let failure = Failure::usage(format!("there is no server {name:?}"));
+        let hint =
+            did_you_mean(&near(name, names)).unwrap_or_else(|| "see switchboard list".to_owned());
+        return Err(failure.hint(hint));
+    };
+    Err(match &member.status {
+        Status::Server(server) => return Ok(server.clone()),
+        Status::Faulty(faults) => {
+            let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            Failure::new(Code::Configuration, texts.join("\n"))
+        }
+        Status::Unused(Standing::PendingApproval) => {
+            let text = format!(
+                "server {name:?} comes from {} and is not approved",
+                member.entry.place()
+            );
+            Failure::new(Code::NotPermitted, text).hint("to use it now: --mcp-config .mcp.json")
+        }
+        Status::Unused(_) => {
+            Failure::new(Code::NotPermitted, format!("server {name:?} is disabled"))
+                .hint(format!("see {}", member.entry.place()))
+        }
+    })
+}
+
+async fn fetch_all(
+    roster: &Roster,
+    settings: &Settings,
+    servers: &[Arc<Server>],
+) -> Vec<Result<Vec<Item>, Failure>> {
+    let (caller, pools) = (Caller::new(roster.host.clone()), Pools::new(settings));
+    let each = servers.iter().map(async |server| {
+        let remote = matches!(server.spec.target, switchboard::host::Target::Http { .. });
+        let met = pools
+            .run(remote, caller.meet(server))
+            .await
+            .map_err(|fault| unreachable(server, &fault))?;
+        caller
+            .tools(&met)
+            .await
+            .map_err(|fault| unreachable(server, &fault))
+    });
+    join_all(each).await
+}
+
+/// The failure that a server is when it cannot be used.
+pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
+    if caller::needs_auth(server) {
+        let text = format!("server {:?} wants a sign-in", server.name());
+        return Failure::new(Code::NeedsAuth, text)
+            .hint("give its token in the entry's \"headers\"");
+    }
+    let code = match fault {
+        CallError::TimedOut(_) => Code::TimedOut,
+        CallError::Refused(_) => Code::Answered,
+        CallError::Cancelled => Code::Interrupted,
+        _ => Code::Unreachable,
+    };
+    Failure::new(code, fault.to_string())
+}
+
+/// Gives the tools their canonical names.
+fn named(roster: &Roster, tools: Vec<(String, Item)>) -> Vec<Tool> {
+    let pairs: Vec<(&str, &str)> = tools
+        .iter()
+        .map(|(server, item)| (server.as_str(), item.key.as_str()))
+        .collect();
+    let names = roster.host.namer().assign(&pairs);
+    let raw = |item: &Item, key: &'static str| {
+        let span = json::field(&item.raw, key).ok().flatten()?;
+        RawValue::from_string(String::from_utf8(span.of(&item.raw).to_vec()).ok()?).ok()
+    };
+    tools
+        .iter()
+        .zip(names)
+        .map(|((server, item), name)| Tool {
+            name,
+            server: server.clone(),
+            tool: item.key.clone(),
+            title: raw(item, "title"),
+            description: raw(item, "description"),
+            input_schema: raw(item, "inputSchema"),
+            annotations: raw(item, "annotations"),
+            deferred: false,
+            tokens: item.raw.len().div_ceil(4),
+        })
+        .collect()
+}
+
+fn matches(tool: &Tool, search: Option<&str>) -> bool {
+    let Some(search) = search else { return true };
+    let text = |raw: &Option<Box<RawValue>>| raw.as_ref().map(|raw| plain(raw)).unwrap_or_default();
+    let all = format!(
+        "{} {} {} {}",
+        tool.name,
+        tool.tool,
+        text(&tool.title),
+        text(&tool.description)
+    )
+    .to_lowercase();
+    search
+        .to_lowercase()
+        .split_whitespace()
+        .all(|word| all.contains(word))
+}
+
+fn plain(raw: &RawValue) -> String {
+    json::text(raw.get().as_bytes())
+        .map(String::from)
+        .unwrap_or_default()
+}
+
+/// One line a tool, with a heading for each server.
+fn print(tools: &[Tool]) -> Result<(), Failure> {
+    let paint = term::stdout();
+    let widest = tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
+    let room = if paint.terminal {
+        term::width().saturating_sub(widest + 4).max(20)
+    } else {
+        usize::MAX
+    };
+    let mut last = None;
+    for tool in tools {
+        if last != Some(&tool.server) {
+            heading(tools, &tool.server, paint)?;
+            last = Some(&tool.server);
+        }
+        let text = tool
+            .description
+            .as_ref()
+            .or(tool.title.as_ref())
+            .map(|raw| plain(raw))
+            .unwrap_or_default();
+        let text = safe::cut(
+            &safe::line(text.trim().lines().next().unwrap_or_default()),
+            room,
+        );
+        out::line(format!("  {:<widest$}  {}", tool.name, paint.dim(&text)).trim_end())?;
+    }
+    Ok(())
+}
+
+fn heading(tools: &[Tool], server: &str, paint: Paint) -> Result<(), Failure> {
+    let of_server = || tools.iter().filter(|tool| tool.server == server);
+    let tokens: usize = of_server().map(|tool| tool.tokens).sum();
+    let about = format!("{} tools, about {tokens} tokens", of_server().count());
+    out::line(&format!(
+        "{}  {}",
+        paint.bold(&safe::line(server)),
+        paint.dim(&about)
+    ))
+}

@@ -1,0 +1,104 @@
+//! How a command ends when it does not end well.
+
+use crate::show::{safe, term};
+use serde_json::json;
+use std::io::Write;
+
+/// Exit codes: part of what scripts rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Done.
+    Done = 0,
+    /// The tool or server answered with an error.
+    Answered = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// The configuration is wrong.
+    Configuration = 3,
+    /// A server cannot be reached.
+    Unreachable = 4,
+    /// It is not allowed.
+    NotPermitted = 5,
+    /// The server wants a sign-in.
+    NeedsAuth = 6,
+    /// It took too long.
+    TimedOut = 7,
+    /// The user gave up.
+    Interrupted = 130,
+}
+
+impl Code {
+    /// The word for it in JSON.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Answered => "error",
+            Self::Usage => "usage",
+            Self::Configuration => "configuration",
+            Self::Unreachable => "unreachable",
+            Self::NotPermitted => "not-permitted",
+            Self::NeedsAuth => "needs-auth",
+            Self::TimedOut => "timed-out",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What went wrong, and what to do about it.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// How the program ends.
+    pub code: Code,
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure with this code.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The command line is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Code::Usage, message)
+    }
+
+    /// The same, saying what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Tells the user, on stderr.
+    pub fn show(&self, json: bool) {
+        if self.code == Code::Interrupted && !json {
+            return;
+        }
+        let mut err = std::io::stderr().lock();
+        // If nobody listens there is nobody to tell.
+        let _ = if json {
+            let (message, hint) = (&self.message, &self.hint);
+            let error = json!({ "error": { "code": self.code.as_str(), "message": message, "hint": hint } });
+            writeln!(err, "{error}")
+        } else {
+            let paint = term::stderr();
+            let hint = self
+                .hint
+                .as_ref()
+                .map(|hint| format!("\n{} {}", paint.bold("hint:"), safe::lines(hint)));
+            let message = safe::lines(&self.message);
+            writeln!(
+                err,
+                "{} {message}{}",
+                paint.red("error:"),
+                hint.unwrap_or_default()
+            )
+        };
+    }
+}

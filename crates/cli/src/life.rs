@@ -1,0 +1,93 @@
+//! The program's life: under a keeper, in a runtime, until a signal or the end.
+
+use crate::failure::{Code, Failure};
+use std::{process::exit, sync::OnceLock, time::Duration};
+use switchboard::transport::keeper::{self, KeeperError, Kept};
+use tokio::{
+    runtime::{Builder, Runtime},
+    signal::unix::{SignalKind, signal},
+};
+use tokio_util::sync::CancellationToken;
+
+static KEPT: OnceLock<Kept> = OnceLock::new();
+
+/// Puts the program under a keeper, so that servers never outlive it.
+pub fn keep() {
+    match keeper::enter() {
+        Ok(kept) => {
+            let _ = KEPT.set(kept);
+        }
+        // Whoever started us has killed us already.
+        Err(KeeperError::KeeperGone) => exit(137),
+        // Logging is not there yet; it is worth a line all the same.
+        Err(fault) => {
+            let failure = Failure::new(Code::Done, format!("running without a keeper: {fault}"));
+            failure.show(false);
+        }
+    }
+}
+
+/// Ends the program and whatever it may still have started.
+pub fn end(code: Code) -> ! {
+    if let Some(kept) = KEPT.get() {
+        kept.kill_all();
+    }
+    exit(code as i32)
+}
+
+/// Runs a short command on one thread. The token is cancelled by a signal; a
+/// second signal ends the program at once.
+pub fn short<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
+    let mut builder = Builder::new_current_thread();
+    run(builder.enable_all().build(), work)
+}
+
+/// Runs a gateway, on a few threads.
+pub fn long<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
+    let threads = std::thread::available_parallelism()
+        .map_or(2, usize::from)
+        .clamp(2, 4);
+    let mut builder = Builder::new_multi_thread();
+    run(builder.worker_threads(threads).enable_all().build(), work)
+}
+
+fn run<T>(
+    runtime: std::io::Result<Runtime>,
+    work: impl AsyncFnOnce(CancellationToken) -> T,
+) -> Result<T, Failure> {
+    let refused = |error: std::io::Error| {
+        Failure::new(
+            Code::Answered,
+            format!("the system refused a runtime: {error}"),
+        )
+    };
+    let runtime = runtime.map_err(refused)?;
+    let result = runtime.block_on(async {
+        let stop = CancellationToken::new();
+        watch_signals(stop.clone()).map_err(refused)?;
+        Ok(work(stop).await)
+    });
+    // A read of stdin cannot be taken back; it must not keep us.
+    runtime.shutdown_timeout(Duration::from_millis(1));
+    result
+}
+
+fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
+            }
+            if stop.is_cancelled() {
+                end(Code::Interrupted);
+            }
+            stop.cancel();
+        }
+    });
+    Ok(())
+}

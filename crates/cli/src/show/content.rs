@@ -1,0 +1,107 @@
+//! A tool's result as text for people.
+
+use serde_json::Value;
+
+/// The result's content, one block after the other.
+pub fn text(result: &Value, server: &str) -> String {
+    let blocks = result["content"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    if blocks.is_empty() {
+        // Older servers answer with `toolResult`, some with structure alone.
+        let other = ["structuredContent", "toolResult"]
+            .into_iter()
+            .find_map(|key| result.get(key));
+        return other.map(pretty).unwrap_or_default();
+    }
+    blocks
+        .iter()
+        .map(|block| block_text(block, server))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// One block in words; text stays what it is.
+pub fn block_text(block: &Value, server: &str) -> String {
+    let field = |key: &str| block[key].as_str().unwrap_or_default();
+    match field("type") {
+        "text" => field("text").to_owned(),
+        kind @ ("image" | "audio") => format!(
+            "[{kind} {}, {} bytes]",
+            field("mimeType"),
+            decoded(field("data"))
+        ),
+        "resource" => {
+            let resource = &block["resource"];
+            let uri = resource["uri"].as_str().unwrap_or_default();
+            let prefix = format!("[Resource from {server} at {uri}]");
+            match (resource["text"].as_str(), resource["blob"].as_str()) {
+                (Some(text), _) => format!("{prefix}\n{text}"),
+                (None, Some(blob)) => format!("{prefix} {} bytes", decoded(blob)),
+                (None, None) => prefix,
+            }
+        }
+        "resource_link" => {
+            let about = block["description"]
+                .as_str()
+                .map(|text| format!(" ({text})"))
+                .unwrap_or_default();
+            format!("[Resource link: {}] {}{about}", field("name"), field("uri"))
+        }
+        other => format!("[content of the unknown type {other:?}]"),
+    }
+}
+
+/// How many bytes base64 text stands for.
+fn decoded(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
+}
+
+/// A value for people: text as it is, anything else indented.
+pub fn pretty(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_kind_of_content_has_words() {
+        for (result, expected) in [
+            (
+                json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+                "a\nb",
+            ),
+            (
+                json!({"content": [{"type": "image", "mimeType": "image/png", "data": "AAAA"}]}),
+                "[image image/png, 3 bytes]",
+            ),
+            (
+                json!({"content": [{"type": "resource", "resource": {"uri": "x://1", "text": "t"}}]}),
+                "[Resource from s at x://1]\nt",
+            ),
+            (
+                json!({"content": [{"type": "resource_link", "name": "n", "uri": "x://1", "description": "d"}]}),
+                "[Resource link: n] x://1 (d)",
+            ),
+            (
+                json!({"content": [{"type": "hologram"}]}),
+                "[content of the unknown type \"hologram\"]",
+            ),
+            (
+                json!({"content": [], "structuredContent": {"a": 1}}),
+                "{\n  \"a\": 1\n}",
+            ),
+            (json!({"toolResult": "old"}), "old"),
+            (json!({}), ""),
+        ] {
+            assert_eq!(text(&result, "s"), expected);
+        }
+    }
+}

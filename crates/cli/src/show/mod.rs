@@ -1,0 +1,7 @@
+//! How things look to a person.
+
+pub mod anthropic;
+pub mod content;
+pub mod out;
+pub mod safe;
+pub mod term;

@@ -1,0 +1,94 @@
+//! State that we hand to a client and must get back unchanged: encrypted and
+//! bound to who got it for what. The key lives as long as this process, so a
+//! restart makes all of it void, which is what a restart does to the calls
+//! behind it as well.
+
+use aws_lc_rs::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    digest,
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::Value;
+use std::fmt;
+use switchboard_wire::{Message, json};
+
+/// A key of our own.
+pub(crate) struct Seal(LessSafeKey);
+
+/// What a sealed text is bound to.
+pub(crate) struct Binding(Vec<u8>);
+
+impl Binding {
+    /// This principal asking for this: the method, the name or URI, and the arguments by meaning, not by spelling.
+    pub(crate) fn of(principal: &str, server: &str, message: &Message) -> Self {
+        let body = message.body();
+        let mut bound = digest::Context::new(&digest::SHA256);
+        for part in [principal.as_bytes(), server.as_bytes(), message.method_name().as_bytes()] {
+            bound.update(&(part.len() as u64).to_le_bytes());
+            bound.update(part);
+        }
+        for key in ["name", "uri", "arguments"] {
+            let value = json::field(body, key).ok().flatten().map(|span| canonical(span.of(body)));
+            let value = value.unwrap_or_default();
+            bound.update(&(value.len() as u64).to_le_bytes());
+            bound.update(&value);
+        }
+        Self(bound.finish().as_ref().to_vec())
+    }
+}
+
+/// The same text for the same value: members sorted, no white space.
+fn canonical(raw: &[u8]) -> Vec<u8> {
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Object(members) => {
+                let mut members: Vec<(String, Value)> = members.into_iter().map(|(k, v)| (k, sorted(v))).collect();
+                members.sort_by(|a, b| a.0.cmp(&b.0));
+                Value::Object(members.into_iter().collect())
+            }
+            Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+            other => other,
+        }
+    }
+    // What has no such form (numbers beyond all range) is compared as it is written.
+    serde_json::from_slice(raw).map_or_else(|_| raw.to_vec(), |value| sorted(value).to_string().into_bytes())
+}
+
+impl Seal {
+    /// A new random key.
+    pub(crate) fn new() -> Self {
+        let mut key = [0u8; 32];
+        getrandom::fill(&mut key).expect("the operating system gives random bytes");
+        let key = UnboundKey::new(&AES_256_GCM, &key).expect("the key has the right length");
+        Self(LessSafeKey::new(key))
+    }
+
+    /// Closes `content`; only the same binding opens it.
+    pub(crate) fn close(&self, content: &[u8], binding: &Binding) -> String {
+        let mut nonce = [0u8; NONCE_LEN];
+        getrandom::fill(&mut nonce).expect("the operating system gives random bytes");
+        let mut sealed = content.to_vec();
+        let bound = Aad::from(&binding.0);
+        self.0
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut sealed)
+            .expect("a short text can be sealed");
+        let mut out = nonce.to_vec();
+        out.extend(sealed);
+        URL_SAFE_NO_PAD.encode(out)
+    }
+
+    /// Opens what [`close`](Self::close) closed; `None` if anything about it is not as it was.
+    pub(crate) fn open(&self, text: &str, binding: &Binding) -> Option<Vec<u8>> {
+        let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let content = self.0.open_in_place(nonce, Aad::from(&binding.0), sealed).ok()?;
+        Some(content.to_vec())
+    }
+}
+
+impl fmt::Debug for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Seal")
+    }
+}

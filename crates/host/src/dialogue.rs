@@ -1,0 +1,112 @@
+//! Host use: one server, spoken to by the program that embeds the host.
+
+use crate::{
+    call::{Admitted, Scope},
+    catalog::{Item, List},
+    client::Client,
+    error::CallError,
+    host::Host,
+    operator::{Operator, call_to_end},
+    upstream::{Connection, Server},
+};
+use bytes::Bytes;
+use std::{fmt, sync::Arc};
+use switchboard_wire::{Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, code, json, meta};
+
+/// One server as the embedding program speaks to it: under the server's own
+/// names, with an operator who answers what it asks.
+#[derive(Clone)]
+pub struct Dialogue {
+    host: Arc<Host>,
+    client: Arc<Client>,
+    server: Arc<Server>,
+    operator: Arc<dyn Operator>,
+}
+
+impl Dialogue {
+    /// Speaks to `server` as `client`. Nothing is started yet.
+    pub fn new(host: Arc<Host>, client: Arc<Client>, server: Arc<Server>, operator: Arc<dyn Operator>) -> Self {
+        Self { host, client, server, operator }
+    }
+
+    /// The same dialogue with another operator.
+    pub fn with_operator(&self, operator: Arc<dyn Operator>) -> Self {
+        Self { operator, ..self.clone() }
+    }
+
+    /// The server.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// The connection, made if there is none.
+    pub async fn connect(&self) -> Result<Arc<Connection>, CallError> {
+        self.server.connection(&self.client).await
+    }
+
+    /// One of the server's lists, whole, as far as it may be seen and used.
+    pub async fn list(&self, list: List) -> Result<Vec<Item>, CallError> {
+        let connection = self.connect().await?;
+        self.server.catalog(self.client.era()).get(list, &connection).await?;
+        Ok(self.server.visible(&self.client, list))
+    }
+
+    /// Calls a tool; `arguments` is the text of an object. Gives the text of the result.
+    pub async fn call_tool(&self, name: &str, arguments: &str) -> Result<Bytes, CallError> {
+        let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", json::quote(name));
+        self.request(Method::ToolsCall, &params).await
+    }
+
+    /// Makes a request; `params` is the text of an object. Gives the text of
+    /// the result; the server's own error is [`CallError::Refused`].
+    pub async fn request(&self, method: Method, params: &str) -> Result<Bytes, CallError> {
+        let message = self.message(method, params)?;
+        let params = Params::of(&message)?;
+        let scope = Scope::One(self.server.clone());
+        let admitted = Admitted { client: self.client.clone(), scope, message, params, headers: None };
+        let reply = call_to_end(&self.host, admitted, self.operator.as_ref()).await?;
+        match reply.message.kind() {
+            Kind::Error => Err(CallError::Refused(error(&reply.message))),
+            _ => Ok(reply.message.body_bytes()),
+        }
+    }
+
+    /// The request, with what a modern one must say about its sender.
+    fn message(&self, method: Method, params: &str) -> Result<Message, CallError> {
+        let bad = |fault: String| CallError::refused(code::INVALID_PARAMS, fault);
+        json::check(params.as_bytes()).map_err(|fault| bad(fault.to_string()))?;
+        let message = Message::request(&Id::number(1), method, params);
+        if self.client.era() == Era::Legacy {
+            return Ok(message);
+        }
+        let at = Params::of(&message)?;
+        let mut edits = Edits::new();
+        let capabilities = String::from_utf8_lossy(&self.client.capabilities);
+        let revision = json::quote(self.client.revision.as_str());
+        for (place, key, value) in [
+            (at.protocol_version, meta::PROTOCOL_VERSION, revision.as_str()),
+            (at.client_info, meta::CLIENT_INFO, &self.client.info()),
+            (at.client_capabilities, meta::CLIENT_CAPABILITIES, &capabilities),
+        ] {
+            at.set_meta(&message, &mut edits, place, key, value);
+        }
+        Message::parse(message.edited(&edits).into_bytes()).map_err(|fault| bad(fault.to_string()))
+    }
+}
+
+/// The error that a server answered with.
+fn error(message: &Message) -> ErrorObject {
+    let body = message.body();
+    let data = json::field(body, "data").ok().flatten();
+    ErrorObject {
+        code: message.error_code().unwrap_or(code::INTERNAL),
+        message: message.error_text().unwrap_or_default(),
+        data: data.and_then(|span| serde_json::from_slice(span.of(body)).ok()),
+    }
+}
+
+impl fmt::Debug for Dialogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialogue").field("server", self.server.name()).finish_non_exhaustive()
+    }
+}
