@@ -54,6 +54,8 @@ pub(crate) struct Hook {
     limits: NetLimits,
     resource: Mutex<ResourceParam>,
     dpop: Mutex<Option<Arc<Dpop>>>,
+    /// How a client that we register will prove itself, if not as a public one.
+    registration: Mutex<Option<&'static str>>,
     last: Mutex<Option<Last>>,
     /// The protected-resource document that was seen last.
     document: Mutex<Option<Value>>,
@@ -69,6 +71,7 @@ impl Hook {
             limits,
             resource: Mutex::default(),
             dpop: Mutex::default(),
+            registration: Mutex::default(),
             last: Mutex::default(),
             document: Mutex::default(),
             confided: Mutex::default(),
@@ -83,6 +86,10 @@ impl Hook {
         *self.dpop.lock() = dpop;
     }
 
+    pub(crate) fn set_registration(&self, method: Option<&'static str>) {
+        *self.registration.lock() = method;
+    }
+
     pub(crate) fn last(&self) -> Option<Last> {
         self.last.lock().clone()
     }
@@ -90,6 +97,10 @@ impl Hook {
     /// The protected-resource document of the discovery that just ran.
     pub(crate) fn document(&self) -> Option<Value> {
         self.document.lock().clone()
+    }
+
+    pub(crate) fn keep_document(&self, document: Value) {
+        *self.document.lock() = Some(document);
     }
 
     /// Whether an address may be used at all.
@@ -186,6 +197,9 @@ impl Hook {
             return Ok(response(answer));
         }
         let registers = head.method == Method::POST;
+        if let (true, Some(method)) = (registers, *self.registration.lock()) {
+            amend::registration(&mut out, method);
+        }
         let mut answer = self.send(out).await?;
         if answer.status.is_redirection() && registers {
             return Err(NetFault::Refused(

@@ -3,10 +3,15 @@
 //! Each is an MCP server like any other: it gets one end of a pipe, or the
 //! process's own stdin and stdout, and knows nothing of the gateway around it.
 
+mod answer;
+pub mod files;
+pub mod limits;
 mod serve;
 pub mod system;
+mod text;
 
-pub use serve::{BuiltinError, in_process, on_stdio};
+pub use files::Files;
+pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until};
 pub use system::{ServerReport, System};
 
 /// The built-in servers there are.

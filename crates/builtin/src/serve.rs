@@ -1,56 +1,127 @@
 //! Serving a built-in server: on one end of a pipe, or on stdin and stdout.
 
 use rmcp::{RoleServer, Service, ServiceExt};
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tokio_util::sync::CancellationToken;
 
-/// Why a built-in server ended early.
+/// Why a built-in server could not start, or ended early.
 #[derive(Debug)]
-pub struct BuiltinError(String);
+pub struct BuiltinError(pub(crate) String);
 
-impl std::fmt::Display for BuiltinError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for BuiltinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
 impl std::error::Error for BuiltinError {}
 
+/// One connection's view of a built-in server.
+pub trait Session: Service<RoleServer> + Send + 'static {
+    /// Cancelled as soon as the client is gone, before calls in flight have
+    /// ended: what must not outlive the connection watches it.
+    fn over(&self) -> CancellationToken {
+        CancellationToken::new()
+    }
+}
+
 /// Serves one end of a pipe in a task of its own: a panic in there ends that
 /// task and closes the pipe, and whoever holds the other end sees a server that
 /// went away, nothing worse.
-pub fn in_process<S>(server: S, pipe: DuplexStream)
-where
-    S: Service<RoleServer> + Send + 'static,
-{
+pub fn in_process<S: Session>(server: S, pipe: DuplexStream) {
     tokio::spawn(async move {
         let (read, write) = tokio::io::split(pipe);
-        if let Err(fault) = serve(server, read, write).await {
+        if let Err(fault) = serve(server, read, write, CancellationToken::new()).await {
             tracing::debug!(%fault, "a built-in server ended");
         }
     });
 }
 
 /// Serves our own stdin and stdout until stdin ends.
-pub async fn on_stdio<S>(server: S) -> Result<(), BuiltinError>
-where
-    S: Service<RoleServer> + Send + 'static,
-{
-    serve(server, tokio::io::stdin(), tokio::io::stdout()).await
+pub async fn on_stdio<S: Session>(server: S) -> Result<(), BuiltinError> {
+    on_stdio_until(server, CancellationToken::new()).await
 }
 
-async fn serve<S, R, W>(server: S, read: R, write: W) -> Result<(), BuiltinError>
+/// Serves our own stdin and stdout until stdin ends or `stop` is cancelled (by
+/// a signal): answers that are ready are still written, and whatever the
+/// server has started ends with it.
+pub async fn on_stdio_until<S: Session>(
+    server: S,
+    stop: CancellationToken,
+) -> Result<(), BuiltinError> {
+    serve(server, tokio::io::stdin(), tokio::io::stdout(), stop).await
+}
+
+async fn serve<S, R, W>(
+    server: S,
+    read: R,
+    write: W,
+    stop: CancellationToken,
+) -> Result<(), BuiltinError>
 where
-    S: Service<RoleServer> + Send + 'static,
+    S: Session,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let running = server
-        .serve((read, write))
-        .await
-        .map_err(|fault| BuiltinError(fault.to_string()))?;
-    running
-        .waiting()
-        .await
-        .map_err(|fault| BuiltinError(fault.to_string()))?;
-    Ok(())
+    let over = server.over();
+    let _ends = over.clone().drop_guard();
+    let read = Watched {
+        read,
+        over: over.clone(),
+    };
+    let work = async {
+        let running = server
+            .serve_with_ct((read, write), stop.clone())
+            .await
+            .map_err(|fault| BuiltinError(fault.to_string()))?;
+        running
+            .waiting()
+            .await
+            .map_err(|fault| BuiltinError(fault.to_string()))
+    };
+    tokio::pin!(work);
+    let result = tokio::select! {
+        result = &mut work => result,
+        () = stop.cancelled() => {
+            over.cancel();
+            work.await
+        }
+    };
+    match result {
+        // A client that never said hello, or was sent away, is no fault of ours.
+        Err(_) if stop.is_cancelled() => Ok(()),
+        result => result.map(drop),
+    }
+}
+
+/// A reader that says when it has ended.
+struct Watched<R> {
+    read: R,
+    over: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let had_room = buffer.remaining() > 0;
+        let result = Pin::new(&mut self.read).poll_read(context, buffer);
+        let ended = match &result {
+            Poll::Ready(Ok(())) => had_room && buffer.filled().len() == before,
+            Poll::Ready(Err(_)) => true,
+            Poll::Pending => false,
+        };
+        if ended {
+            self.over.cancel();
+        }
+        result
+    }
 }

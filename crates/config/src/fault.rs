@@ -42,7 +42,7 @@ impl fmt::Display for Source {
 pub struct Fault {
     /// The file or argument.
     pub source: Source,
-    /// The line, counted from 1.
+    /// The line, counted from 1; 0 where the whole file is meant.
     pub line: usize,
     /// The column in characters, counted from 1, where one character is to blame.
     pub column: Option<usize>,
@@ -75,7 +75,10 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:", self.source, self.line)?;
+        write!(f, "{}:", self.source)?;
+        if self.line > 0 {
+            write!(f, "{}:", self.line)?;
+        }
         if let Some(column) = self.column {
             write!(f, "{column}:")?;
         }

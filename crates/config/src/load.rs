@@ -184,7 +184,7 @@ fn unreadable(source: &Source, error: &std::io::Error) -> Fault {
     let problem = format!("cannot be read: {error}");
     Fault {
         source: source.clone(),
-        line: 1,
+        line: 0,
         column: None,
         server: None,
         field: None,

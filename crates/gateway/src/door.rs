@@ -66,6 +66,11 @@ impl Door {
         loopback || self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
     }
 
+    /// Whether more than one principal can come in.
+    pub fn has_several_principals(&self) -> bool {
+        self.tokens.len() + usize::from(self.open) > 1
+    }
+
     /// The principal behind a request, or `None` if it may not come in.
     pub fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         let shown = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));

@@ -11,7 +11,9 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
-use switchboard_wire::{Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, code, json, meta};
+use switchboard_wire::{
+    Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, code, json, meta,
+};
 
 /// One server as the embedding program speaks to it: under the server's own
 /// names, with an operator who answers what it asks.
@@ -25,13 +27,26 @@ pub struct Dialogue {
 
 impl Dialogue {
     /// Speaks to `server` as `client`. Nothing is started yet.
-    pub fn new(host: Arc<Host>, client: Arc<Client>, server: Arc<Server>, operator: Arc<dyn Operator>) -> Self {
-        Self { host, client, server, operator }
+    pub fn new(
+        host: Arc<Host>,
+        client: Arc<Client>,
+        server: Arc<Server>,
+        operator: Arc<dyn Operator>,
+    ) -> Self {
+        Self {
+            host,
+            client,
+            server,
+            operator,
+        }
     }
 
     /// The same dialogue with another operator.
     pub fn with_operator(&self, operator: Arc<dyn Operator>) -> Self {
-        Self { operator, ..self.clone() }
+        Self {
+            operator,
+            ..self.clone()
+        }
     }
 
     /// The server.
@@ -47,13 +62,19 @@ impl Dialogue {
     /// One of the server's lists, whole, as far as it may be seen and used.
     pub async fn list(&self, list: List) -> Result<Vec<Item>, CallError> {
         let connection = self.connect().await?;
-        self.server.catalog(self.client.era()).get(list, &connection).await?;
+        self.server
+            .catalog(self.client.era())
+            .get(list, &connection)
+            .await?;
         Ok(self.server.visible(&self.client, list))
     }
 
     /// Calls a tool; `arguments` is the text of an object. Gives the text of the result.
     pub async fn call_tool(&self, name: &str, arguments: &str) -> Result<Bytes, CallError> {
-        let params = format!("{{\"name\":{},\"arguments\":{arguments}}}", json::quote(name));
+        let params = format!(
+            "{{\"name\":{},\"arguments\":{arguments}}}",
+            json::quote(name)
+        );
         self.request(Method::ToolsCall, &params).await
     }
 
@@ -63,7 +84,13 @@ impl Dialogue {
         let message = self.message(method, params)?;
         let params = Params::of(&message)?;
         let scope = Scope::One(self.server.clone());
-        let admitted = Admitted { client: self.client.clone(), scope, message, params, headers: None };
+        let admitted = Admitted {
+            client: self.client.clone(),
+            scope,
+            message,
+            params,
+            headers: None,
+        };
         let reply = call_to_end(&self.host, admitted, self.operator.as_ref()).await?;
         match reply.message.kind() {
             Kind::Error => Err(CallError::Refused(error(&reply.message))),
@@ -84,9 +111,17 @@ impl Dialogue {
         let capabilities = String::from_utf8_lossy(&self.client.capabilities);
         let revision = json::quote(self.client.revision.as_str());
         for (place, key, value) in [
-            (at.protocol_version, meta::PROTOCOL_VERSION, revision.as_str()),
+            (
+                at.protocol_version,
+                meta::PROTOCOL_VERSION,
+                revision.as_str(),
+            ),
             (at.client_info, meta::CLIENT_INFO, &self.client.info()),
-            (at.client_capabilities, meta::CLIENT_CAPABILITIES, &capabilities),
+            (
+                at.client_capabilities,
+                meta::CLIENT_CAPABILITIES,
+                &capabilities,
+            ),
         ] {
             at.set_meta(&message, &mut edits, place, key, value);
         }
@@ -107,6 +142,8 @@ fn error(message: &Message) -> ErrorObject {
 
 impl fmt::Debug for Dialogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dialogue").field("server", self.server.name()).finish_non_exhaustive()
+        f.debug_struct("Dialogue")
+            .field("server", self.server.name())
+            .finish_non_exhaustive()
     }
 }

@@ -25,8 +25,12 @@ pub struct Host {
     servers: Vec<Arc<Server>>,
     namer: Namer,
     budget: Budget,
-    merged: Mutex<HashMap<(Era, List), (u64, Arc<Merged>)>>,
+    /// What each principal sees, with the state of the catalogs it was made from.
+    merged: Mutex<HashMap<View, (u64, Arc<Merged>)>>,
 }
+
+/// Whose view of which list.
+type View = (Arc<str>, Era, List);
 
 impl Host {
     /// A host for these servers. Nothing is started until somebody needs it.
@@ -66,7 +70,8 @@ impl Host {
     pub fn known(&self, client: &Client, list: List) -> Arc<Merged> {
         let era = client.era();
         let stamp = self.stamp(era);
-        if let Some((at, merged)) = self.merged.lock().get(&(era, list))
+        let view: View = (client.principal.clone(), era, list);
+        if let Some((at, merged)) = self.merged.lock().get(&view)
             && *at == stamp
         {
             return merged.clone();
@@ -75,7 +80,11 @@ impl Host {
             self.servers.iter().map(|server| (server.clone(), server.visible(client, list))).collect();
         let routes = matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
         let merged = Arc::new(Merged::new(list, &lists, &self.namer, routes.as_ref()));
-        self.merged.lock().insert((era, list), (stamp, merged.clone()));
+        let mut cache = self.merged.lock();
+        if cache.len() >= limits::MERGED_VIEWS {
+            cache.clear();
+        }
+        cache.insert(view, (stamp, merged.clone()));
         merged
     }
 

@@ -104,8 +104,13 @@ pub const SCHEMA_BYTES: usize = 1024 * 1024;
 pub const SCHEMA_NODES: usize = 10_000;
 /// Patterns of such a schema.
 pub const SCHEMA_PATTERNS: usize = 256;
-/// How many references may lead to the next before a value is looked at.
-pub const SCHEMA_CHAIN: usize = 256;
+/// Patterns for the names of one object's members; each is tried on each name.
+pub const SCHEMA_NAME_PATTERNS: usize = 32;
+/// How many subschemas may apply to one and the same value, each inside or referred to by the
+/// one before: each step costs stack, at every level of the value.
+pub const SCHEMA_CHAIN: usize = 128;
+/// Bytes of a value that is checked.
+pub const CHECKED_BYTES: usize = 4 * 1024 * 1024;
 /// Compiled schemas that are kept.
 pub const SCHEMAS_KEPT: usize = 512;
 /// Faults of one value that are told.
@@ -120,3 +125,5 @@ pub const QUERY_CHARS: usize = 1000;
 pub const ANSWERS_KEPT: usize = 10_000;
 /// Bytes of a tool's definition that are kept to show what changed.
 pub const PINNED_BYTES: usize = 64 * 1024;
+/// Merged lists that are kept made.
+pub const MERGED_VIEWS: usize = 256;

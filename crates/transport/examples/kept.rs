@@ -3,7 +3,8 @@
 //! It says `keeper PID` and `worker PID`, then reads lines on stdin and answers
 //! each with one line: `start SCRIPT` (run by `sh -c`), `stop N`, `drop N`,
 //! `zombies`, `interrupts` (how many came), `exit CODE`, `abort`. SIGTERM
-//! stops all servers and exits with code 7, SIGHUP with code 9. The end of stdin means nothing.
+//! stops all servers and exits with code 7, SIGHUP with code 9
+//! (with `--deaf` it does not catch that). The end of stdin means nothing.
 
 use std::io::Write as _;
 use std::process::exit;
@@ -11,7 +12,7 @@ use std::process::exit;
 use switchboard_transport::keeper::{self, KeeperError, Kept};
 use switchboard_transport::process::{ServerCommand, ServerProcess};
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 fn main() -> Result<(), KeeperError> {
     let kept = keeper::enter()?;
@@ -31,12 +32,17 @@ async fn run(kept: Kept) {
     let mut servers: Vec<Option<ServerProcess>> = Vec::new();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut input_open = true;
-    let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = (
+    let (Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
-        signal(SignalKind::hangup()),
     ) else {
         exit(2);
+    };
+    let is_deaf = kept.ignores_hangup() || std::env::args().any(|argument| argument == "--deaf");
+    let mut hangup = if is_deaf {
+        None
+    } else {
+        signal(SignalKind::hangup()).ok()
     };
     let mut interrupts = 0;
     say(format_args!(
@@ -47,7 +53,7 @@ async fn run(kept: Kept) {
     loop {
         tokio::select! {
             _ = terminate.recv() => end(&kept, servers, 7).await,
-            _ = hangup.recv(), if !kept.ignores_hangup() => end(&kept, servers, 9).await,
+            () = caught(&mut hangup) => end(&kept, servers, 9).await,
             _ = interrupt.recv() => interrupts += 1,
             line = lines.next_line(), if input_open => match line {
                 Ok(Some(line)) if line == "interrupts" => say(format_args!("{interrupts}")),
@@ -55,6 +61,14 @@ async fn run(kept: Kept) {
                 _ => input_open = false,
             },
         }
+    }
+}
+
+/// Waits for a signal, or for ever.
+async fn caught(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 

@@ -41,11 +41,7 @@ fn whoever_is_killed_takes_everything_along() {
         signal(victim, Signal::KILL);
         let took = wait_until(SECOND, "everything to die", || all_dead(&all));
         slowest = slowest.max(took);
-        assert_eq!(
-            program.child.wait().unwrap().signal(),
-            Some(9),
-            "round {round}"
-        );
+        assert_eq!(program.ended().signal(), Some(9), "round {round}");
     }
     println!("slowest of 20: {slowest:?}");
 }
@@ -68,7 +64,7 @@ fn sigterm_is_passed_on_and_the_status_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let (mut program, all) = with_clingers(directory.path());
     signal(program.keeper, Signal::TERM);
-    assert_eq!(program.child.wait().unwrap().code(), Some(7));
+    assert_eq!(program.ended().code(), Some(7));
     assert!(all_dead(&all));
 }
 
@@ -76,15 +72,15 @@ fn sigterm_is_passed_on_and_the_status_comes_back() {
 fn the_exit_is_the_workers() {
     let mut program = KeptProgram::start();
     program.tell("exit 42");
-    assert_eq!(program.child.wait().unwrap().code(), Some(42));
+    assert_eq!(program.ended().code(), Some(42));
 
     let mut program = KeptProgram::start();
     program.tell("abort");
-    assert_eq!(program.child.wait().unwrap().signal(), Some(6));
+    assert_eq!(program.ended().signal(), Some(6));
 
     let mut program = KeptProgram::start();
     signal(program.keeper, Signal::USR1);
-    assert_eq!(program.child.wait().unwrap().signal(), Some(10));
+    assert_eq!(program.ended().signal(), Some(10));
 }
 
 #[test]
@@ -138,7 +134,7 @@ fn a_program_below_a_worker_gets_a_keeper_of_its_own() {
     command.env("SWITCHBOARD_KEEPER", format!("{}:1", std::process::id()));
     let mut program = KeptProgram::start_with(command);
     program.tell("exit 0");
-    assert!(program.child.wait().unwrap().success());
+    assert!(program.ended().success());
 }
 
 #[test]
@@ -168,7 +164,7 @@ fn a_sent_signal_reaches_the_worker_once() {
 
 #[test]
 fn a_key_on_the_terminal_reaches_the_worker_once() {
-    let mut program = KeptProgram::start_on_terminal();
+    let mut program = KeptProgram::start_on_terminal(&[]);
     program.press(3);
     wait_until(SECOND, "the signal", || program.ask("interrupts") == "1");
     std::thread::sleep(Duration::from_millis(50));
@@ -177,10 +173,10 @@ fn a_key_on_the_terminal_reaches_the_worker_once() {
 
 #[test]
 fn a_terminal_that_goes_away_ends_the_program() {
-    let mut program = KeptProgram::start_on_terminal();
+    let mut program = KeptProgram::start_on_terminal(&[]);
     let server = program.server("exec sleep 600");
     program.hang_up();
-    assert_eq!(program.child.wait().unwrap().code(), Some(9));
+    assert_eq!(program.ended().code(), Some(9));
     assert!(!is_alive(server));
 }
 
@@ -188,7 +184,7 @@ fn a_terminal_that_goes_away_ends_the_program() {
 #[test]
 fn a_keeper_killed_on_a_terminal_takes_everything_along() {
     for _ in 0..5 {
-        let mut program = KeptProgram::start_on_terminal();
+        let mut program = KeptProgram::start_on_terminal(&["--deaf"]);
         let server = program.server("exec sleep 600");
         signal(program.keeper, Signal::KILL);
         wait_until(SECOND, "everything to die", || {
@@ -260,7 +256,7 @@ fn what_ran_before_us_is_not_ours_to_kill() {
         .parse()
         .unwrap();
     program.tell("exit 0");
-    assert!(program.child.wait().unwrap().success());
+    assert!(program.ended().success());
     assert!(is_alive(before));
     signal(before, Signal::KILL);
 }
@@ -287,5 +283,5 @@ fn the_keeper_is_small_holds_no_pipes_and_hides_its_trick() {
     );
     assert!(kilobytes("Private_Dirty:") < 1024);
     program.tell("exit 0");
-    assert!(program.child.wait().unwrap().success());
+    assert!(program.ended().success());
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 /// A row of the table.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Exception {
+    /// Whether it is about client and server of different eras.
+    pub across: bool,
     /// The revision.
     pub version: String,
     /// The scenario.
@@ -17,8 +19,11 @@ pub struct Exception {
 
 impl Exception {
     /// Whether this is about that check.
-    pub fn covers(&self, version: &str, scenario: &str, check: &str) -> bool {
-        self.version == version && self.scenario == scenario && self.check == check
+    pub fn covers(&self, across: bool, version: &str, scenario: &str, check: &str) -> bool {
+        self.across == across
+            && self.version == version
+            && self.scenario == scenario
+            && self.check == check
     }
 }
 
@@ -42,24 +47,31 @@ fn parse(text: &str) -> Result<Vec<Exception>> {
             .split('|')
             .map(|cell| cell.trim().trim_matches('`'))
             .collect();
-        let [version, scenario, check, reason] = cells[..] else {
-            bail!("line {}: four cells are needed", number + 1);
+        let [eras, version, scenario, check, reason] = cells[..] else {
+            bail!("line {}: five cells are needed", number + 1);
         };
         if !in_table {
             ensure!(
-                [version, scenario, check, reason] == ["version", "scenario", "check", "reason"],
-                "line {}: the columns are version, scenario, check, reason",
+                [eras, version, scenario, check, reason]
+                    == ["eras", "version", "scenario", "check", "reason"],
+                "line {}: the columns are eras, version, scenario, check, reason",
                 number + 1
             );
             in_table = true;
-        } else if !version.starts_with([':', '-']) {
+        } else if !eras.starts_with([':', '-']) {
             ensure!(
                 super::VERSIONS.contains(&version),
                 "line {}: {version} is not a revision that is tested",
                 number + 1
             );
             ensure!(!reason.is_empty(), "line {}: no reason", number + 1);
+            ensure!(
+                ["same", "across"].contains(&eras),
+                "line {}: eras are same or across",
+                number + 1
+            );
             found.push(Exception {
+                across: eras == "across",
                 version: version.into(),
                 scenario: scenario.into(),
                 check: check.into(),
@@ -73,12 +85,12 @@ fn parse(text: &str) -> Result<Vec<Exception>> {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "# Title\n\n| version | scenario | check | reason |\n|---|---|---|---|\n";
+    const HEAD: &str = "# Title\n\n| eras | version | scenario | check | reason |\n|---|---|---|---|---|\n";
 
     #[test]
     fn rows_are_read() -> Result<()> {
-        let rows = parse(&format!("{HEAD}| 2025-11-25 | `s` | `c` | because |\n"))?;
-        assert!(rows.len() == 1 && rows[0].covers("2025-11-25", "s", "c"));
+        let rows = parse(&format!("{HEAD}| same | 2025-11-25 | `s` | `c` | because |\n"))?;
+        assert!(rows.len() == 1 && rows[0].covers(false, "2025-11-25", "s", "c"));
         Ok(())
     }
 
@@ -91,9 +103,10 @@ mod tests {
     #[test]
     fn faults_are_named() {
         for row in [
-            "| 2025-11-25 | s | c | |",
-            "| 2025-11-25 | s | c |",
-            "| 1999-01-01 | s | c | because |",
+            "| same | 2025-11-25 | s | c | |",
+            "| same | 2025-11-25 | s | c |",
+            "| same | 1999-01-01 | s | c | because |",
+            "| both | 2025-11-25 | s | c | because |",
         ] {
             let error = parse(&format!("{HEAD}{row}\n")).err();
             assert!(error.is_some_and(|e| e.to_string().starts_with("line 5:")));

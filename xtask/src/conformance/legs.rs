@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// Client scenarios at once; each is a Node.js process and a client.
 const CLIENTS_AT_ONCE: usize = 2;
+/// The first revision of the modern era.
+const MODERN: &str = "2026-07-28";
 /// The fixture's name in the gateway's configuration.
 const ENTRY: &str = "fixture";
 
@@ -27,17 +29,36 @@ pub enum Leg {
     GatewayStdio,
     /// The gateway, the fixture behind it over HTTP.
     GatewayHttp,
+    /// The gateway, the fixture behind it over stdio and held to the other era.
+    AcrossStdio,
+    /// The same over HTTP.
+    AcrossHttp,
     /// The client.
     Client,
 }
 
 impl Leg {
+    /// Whether it goes through the gateway.
+    pub const THROUGH: [Self; 4] = [
+        Self::GatewayStdio,
+        Self::GatewayHttp,
+        Self::AcrossStdio,
+        Self::AcrossHttp,
+    ];
+
+    /// Whether client and server speak different eras.
+    pub fn is_across(self) -> bool {
+        matches!(self, Self::AcrossStdio | Self::AcrossHttp)
+    }
+
     /// Its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "server",
             Self::GatewayStdio => "gateway-stdio",
             Self::GatewayHttp => "gateway-http",
+            Self::AcrossStdio => "across-stdio",
+            Self::AcrossHttp => "across-http",
             Self::Client => "client",
         }
     }
@@ -48,31 +69,56 @@ impl Leg {
         std::fs::create_dir_all(&logs)?;
         match self {
             Self::Direct => {
-                let mut fixture = fixture(&logs)?;
+                let mut fixture = fixture("both", &logs)?;
                 let url = fixture.url.clone();
-                let runs = self.server(options, suite, &url, &logs)?;
+                let runs = self.server(options.versions(), suite, &url, &logs)?;
                 alive(&mut fixture)?;
                 Ok(runs)
             }
-            Self::GatewayStdio => {
-                let program = paths::program("debug", "conformance-server")?;
-                let entry = json!({"type": "stdio", "command": program, "args": ["--stdio"]});
-                self.gateway(options, suite, &entry, &logs)
+            Self::GatewayStdio | Self::GatewayHttp => {
+                let versions: Vec<_> = options.versions().collect();
+                self.behind("both", &versions, suite, &logs)
             }
-            Self::GatewayHttp => {
-                let mut fixture = fixture(&logs)?;
-                let entry = json!({"type": "http", "url": fixture.url});
-                let runs = self.gateway(options, suite, &entry, &logs)?;
-                alive(&mut fixture)?;
+            Self::AcrossStdio | Self::AcrossHttp => {
+                let (legacy, modern): (Vec<_>, Vec<_>) =
+                    options.versions().partition(|version| *version < MODERN);
+                let mut runs = self.behind("modern", &legacy, suite, &logs)?;
+                runs.extend(self.behind("legacy", &modern, suite, &logs)?);
                 Ok(runs)
             }
             Self::Client => client(options, suite, &logs),
         }
     }
 
+    /// The fixture, held to `era`, behind the gateway.
+    fn behind(
+        self,
+        era: &str,
+        versions: &[&'static str],
+        suite: &Suite,
+        logs: &Path,
+    ) -> Result<Vec<Run>> {
+        if versions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let logs = logs.join(format!("fixture-{era}"));
+        std::fs::create_dir_all(&logs)?;
+        if matches!(self, Self::GatewayStdio | Self::AcrossStdio) {
+            let program = paths::program("debug", "conformance-server")?;
+            let args = ["--stdio", "--era", era];
+            let entry = json!({"type": "stdio", "command": program, "args": args});
+            return self.gateway(versions, suite, &entry, &logs);
+        }
+        let mut fixture = fixture(era, &logs)?;
+        let entry = json!({"type": "http", "url": fixture.url});
+        let runs = self.gateway(versions, suite, &entry, &logs)?;
+        alive(&mut fixture)?;
+        Ok(runs)
+    }
+
     fn gateway(
         self,
-        options: &Options,
+        versions: &[&'static str],
         suite: &Suite,
         entry: &serde_json::Value,
         logs: &Path,
@@ -86,14 +132,20 @@ impl Leg {
         let mut gateway = Server::start(&mut command, logs.join("gateway.log"), START_LIMIT)
             .context("the gateway")?;
         let url = format!("{}/mcp/{ENTRY}", gateway.url);
-        let runs = self.server(options, suite, &url, logs)?;
+        let runs = self.server(versions.iter().copied(), suite, &url, logs)?;
         alive(&mut gateway)?;
         Ok(runs)
     }
 
-    fn server(self, options: &Options, suite: &Suite, url: &str, logs: &Path) -> Result<Vec<Run>> {
+    fn server(
+        self,
+        versions: impl Iterator<Item = &'static str>,
+        suite: &Suite,
+        url: &str,
+        logs: &Path,
+    ) -> Result<Vec<Run>> {
         let mut runs = Vec::new();
-        for version in options.versions() {
+        for version in versions {
             let started = Instant::now();
             let scenarios = suite.server(url, version, &logs.join(version))?;
             let run = Run {
@@ -110,9 +162,9 @@ impl Leg {
     }
 }
 
-fn fixture(logs: &Path) -> Result<Server> {
+fn fixture(era: &str, logs: &Path) -> Result<Server> {
     let mut command = Command::new(paths::program("debug", "conformance-server")?);
-    command.args(["--http", "0"]);
+    command.args(["--http", "0", "--era", era]);
     Server::start(&mut command, logs.join("fixture.log"), START_LIMIT).context("the fixture")
 }
 

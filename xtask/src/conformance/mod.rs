@@ -58,6 +58,8 @@ enum What {
     Server,
     /// The same server behind the gateway, compared with the direct run
     Gateway,
+    /// The same, with the server held to the era that the suite does not speak
+    Across,
     /// All of these
     All,
 }
@@ -88,12 +90,8 @@ impl Options {
             What::Client => vec![Leg::Client],
             What::Server => vec![Leg::Direct],
             What::Gateway => vec![Leg::Direct, Leg::GatewayStdio, Leg::GatewayHttp],
-            What::All => vec![
-                Leg::Direct,
-                Leg::GatewayStdio,
-                Leg::GatewayHttp,
-                Leg::Client,
-            ],
+            What::Across => vec![Leg::Direct, Leg::AcrossStdio, Leg::AcrossHttp],
+            What::All => [&[Leg::Direct], &Leg::THROUGH[..], &[Leg::Client]].concat(),
         }
     }
 }
@@ -150,7 +148,7 @@ fn build(what: What) -> Result<()> {
     if matches!(what, What::Client | What::All) {
         command.args(["--bin", "conformance-client"]);
     }
-    if matches!(what, What::Gateway | What::All) {
+    if matches!(what, What::Gateway | What::Across | What::All) {
         command.args(["--package", "switchboard-cli", "--bin", "switchboard"]);
     }
     ensure!(

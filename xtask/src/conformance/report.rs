@@ -47,10 +47,15 @@ impl<'a> Report<'a> {
             for scenario in &run.scenarios {
                 let place = format!("{} {} {}", run.leg, run.version, scenario.name);
                 let covering = |check: &str| {
-                    let about = |e: &Exception| e.covers(run.version, &scenario.name, check);
+                    let across = is_across(run);
+                    let about = |e: &Exception| e.covers(across, run.version, &scenario.name, check);
                     exceptions.iter().position(about)
                 };
-                for check in lost(direct, scenario) {
+                let missing = lost(direct, scenario);
+                // Where exceptions cover all that the scenario checks, that it checked nothing is covered too.
+                let all_excused =
+                    !missing.is_empty() && missing.iter().all(|check| covering(check).is_some());
+                for check in missing {
                     if let Some(at) = covering(&check) {
                         needed[at] = true;
                         report.excepted.push(format!("{place}: {check}"));
@@ -59,8 +64,11 @@ impl<'a> Report<'a> {
                     }
                 }
                 let excused = |reason: &&Reason| {
-                    let check = reason.check.as_deref();
-                    direct.is_some() && check.and_then(covering).is_some()
+                    direct.is_some()
+                        && match reason.check.as_deref() {
+                            Some(check) => covering(check).is_some(),
+                            None => all_excused,
+                        }
                 };
                 let reasons: Vec<&str> = scenario
                     .reasons
@@ -78,14 +86,17 @@ impl<'a> Report<'a> {
             .iter()
             .zip(needed)
             .filter(|(exception, needed)| !needed && was_tested(runs, exception))
-            .map(|(e, _)| format!("{} {} {}", e.version, e.scenario, e.check))
+            .map(|(e, _)| {
+                let eras = if e.across { "across" } else { "same" };
+                format!("{eras} {} {} {}", e.version, e.scenario, e.check)
+            })
             .collect();
         report
     }
 
     /// The direct run that a gateway's run is compared with.
     fn direct_of(&self, run: &Run) -> Option<&'a Run> {
-        if ![Leg::GatewayStdio.name(), Leg::GatewayHttp.name()].contains(&run.leg) {
+        if !Leg::THROUGH.iter().any(|leg| leg.name() == run.leg) {
             return None;
         }
         self.runs
@@ -180,6 +191,12 @@ impl<'a> Report<'a> {
     }
 }
 
+fn is_across(run: &Run) -> bool {
+    Leg::THROUGH
+        .iter()
+        .any(|leg| leg.is_across() && leg.name() == run.leg)
+}
+
 /// Ids of checks that succeed in the direct run and do not, or less often,
 /// here.
 fn lost(direct: Option<&Run>, scenario: &Scenario) -> Vec<String> {
@@ -224,7 +241,9 @@ fn kept(direct: &Run, run: &Run) -> String {
 /// Whether both gateways ran the scenario of an exception, so that its not
 /// being needed means something.
 fn was_tested(runs: &[Run], exception: &Exception) -> bool {
-    [Leg::GatewayStdio, Leg::GatewayHttp].iter().all(|leg| {
+    let legs = Leg::THROUGH.into_iter();
+    let mut legs = legs.filter(|leg| leg.is_across() == exception.across);
+    legs.all(|leg| {
         runs.iter()
             .filter(|run| run.leg == leg.name() && run.version == exception.version)
             .any(|run| {

@@ -44,6 +44,16 @@ pub(super) fn form(out: &mut Outbound, resource: &ResourceParam) -> Option<Strin
     grant
 }
 
+/// The engine registers public clients only; some servers know none.
+pub(super) fn registration(out: &mut Outbound, method: &str) {
+    if let Ok(Value::Object(mut body)) = serde_json::from_slice(&out.body) {
+        body.insert("token_endpoint_auth_method".into(), json!(method));
+        if let Ok(bytes) = serde_json::to_vec(&body) {
+            out.body = bytes.into();
+        }
+    }
+}
+
 /// Puts a token answer right where servers are loose and the engine is not: with
 /// rotating refresh tokens an answer that is thrown away is a lost sign-in.
 pub(super) fn token_answer(answer: &mut Inbound, grant: Option<&str>) {

@@ -277,9 +277,10 @@ fn replace(
         Err(Errno::NOENT) => None,
         Err(errno) => return Err(fault(errno)),
     };
-    let beside = beside(name)?;
+    // A new file is made under its own name, which must then be free.
+    let target = if only_new { name.to_owned() } else { beside(name)? };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = fs::openat(parent, &beside, flags, Mode::from_raw_mode(0o666)).map_err(fault)?;
+    let file = fs::openat(parent, &target, flags, Mode::from_raw_mode(0o666)).map_err(fault)?;
     let written = (|| {
         if let Some(mode) = before {
             fs::fchmod(&file, mode)?;
@@ -287,23 +288,16 @@ fn replace(
         let mut file = File::from(file);
         file.write_all(content)?;
         file.sync_data()?;
-        match only_new {
-            true => move_new(parent, &beside, name)?,
-            false => fs::renameat(parent, &beside, parent, name)?,
+        if !only_new {
+            fs::renameat(parent, &target, parent, name)?;
         }
         Ok(())
     })();
     written.map_err(|why: std::io::Error| {
-        let _ = fs::unlinkat(parent, &beside, AtFlags::empty());
+        let _ = fs::unlinkat(parent, &target, AtFlags::empty());
         super::roots::explain(&place.shown(), &why)
     })?;
     Ok(before.is_none())
-}
-
-/// Gives a file its name unless that is taken: a hard link never replaces.
-fn move_new(parent: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> rustix::io::Result<()> {
-    fs::linkat(parent, from, parent, to, AtFlags::empty())?;
-    fs::unlinkat(parent, from, AtFlags::empty())
 }
 
 fn beside(name: &OsStr) -> Result<OsString, Failure> {

@@ -216,3 +216,5 @@ fn hostname() -> Option<String> {
     let name = name.trim();
     (!name.is_empty()).then(|| name.to_owned())
 }
+
+impl crate::Session for System {}

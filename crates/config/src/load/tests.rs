@@ -85,7 +85,7 @@ fn unreadable_files_are_named_and_hide_nothing() {
     assert_eq!(
         faults[0],
         format!(
-            "{}:1: cannot be read: No such file or directory (os error 2); give the path of a file, or JSON that begins with {{",
+            "{}: cannot be read: No such file or directory (os error 2); give the path of a file, or JSON that begins with {{",
             at("none.json")
         )
     );

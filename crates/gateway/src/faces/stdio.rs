@@ -181,7 +181,14 @@ impl Face {
             in_flight.insert(id.token().clone(), given_up);
         }
         let request =
-            Request { scope: self.scope.clone(), principal: PRINCIPAL.into(), message, params, headers: None };
+            Request {
+            scope: self.scope.clone(),
+            principal: PRINCIPAL.into(),
+            message,
+            params,
+            headers: None,
+            shared_credential: false,
+        };
         let face = self.clone();
         self.tasks.spawn(async move {
             face.run(request, cancel).await;

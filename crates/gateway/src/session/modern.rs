@@ -5,6 +5,7 @@ use super::{
     hello, lists,
     parked::{self, Waiting},
     rewrite,
+    seal::Binding,
     watch::Listen,
 };
 use crate::{gateway::Gateway, limits};
@@ -12,9 +13,12 @@ use bytes::Bytes;
 use serde_json::json;
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, Event, Exchange, Input, NoSink, Outcome, Scope, catalog::List, client::LOG_LEVELS,
+    Admitted, CallError, Client, Event, Exchange, Input, NoSink, Outcome, Reply, Scope,
+    bridge::rounds::asks_for_input,
+    catalog::List,
+    client::LOG_LEVELS,
 };
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text};
+use switchboard_wire::{Edits, ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text};
 use tokio::time::timeout;
 
 /// A request that has been read and found to be modern.
@@ -30,6 +34,9 @@ pub struct Request {
     pub params: Params,
     /// `Mcp-Param-*` headers, where the face has headers.
     pub headers: Option<Vec<(String, String)>>,
+    /// Whether several principals use one credential upstream, so that a server
+    /// could not tell whose state it gets back.
+    pub shared_credential: bool,
 }
 
 /// What a request leads to.
@@ -122,6 +129,7 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
     if let Some(resumed) = resume(gateway, &request, id).await? {
         return Ok(resumed);
     }
+    let request = unwrap_state(gateway, request)?;
     let capabilities = Params::bytes(&request.message, request.params.client_capabilities);
     let capabilities = capabilities.unwrap_or(Bytes::from_static(b"{}"));
     let client = Client::new(request.principal.clone(), Revision::NEWEST, capabilities, Arc::new(NoSink));
@@ -197,6 +205,20 @@ async fn resume(gateway: &Arc<Gateway>, request: &Request, id: &Id) -> Result<Op
     }
 }
 
+/// Gives a server back the state that we had wrapped for this principal.
+fn unwrap_state(gateway: &Gateway, mut request: Request) -> Result<Request, CallError> {
+    let Some(span) = request.params.request_state.filter(|_| request.shared_credential) else { return Ok(request) };
+    let state = Params::text(&request.message, Some(span), "requestState")?.unwrap_or_default();
+    let bound = Binding::of(&request.principal, &address(&request.scope), &request.message);
+    let token = gateway.lot().unwrap(&state, &bound)?;
+    let mut edits = Edits::new();
+    edits.replace(span, token);
+    let bytes = request.message.edited(&edits).into_bytes();
+    request.message = Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?;
+    request.params = Params::of(&request.message)?;
+    Ok(request)
+}
+
 /// Whether the client says that it opened the page of this key.
 fn visited(responses: &[u8], key: &str) -> bool {
     let member = text::members(responses)
@@ -257,6 +279,9 @@ impl Relayed {
         {
             return answer;
         }
+        if self.request.shared_credential && asks_for_input(&reply.message) {
+            self.wrap_state(&mut reply);
+        }
         let method = self.request.message.method();
         if matches!(self.request.scope, Scope::All) {
             rewrite::uris(&self.gateway, &self.client, exchange.connection().server_name(), method, &mut reply);
@@ -265,6 +290,18 @@ impl Relayed {
         }
         let code = (reply.message.kind() == Kind::Error).then(|| reply.message.error_code()).flatten();
         Answer { payload: reply.payload(&self.id), code }
+    }
+
+    /// Binds a server's state to the principal that it was given to.
+    fn wrap_state(&self, reply: &mut Reply) {
+        let Some(body) = reply.message.body_span() else { return };
+        let raw = reply.message.raw().clone();
+        if let Ok(Some(span)) = text::field(body.of(&raw), "requestState") {
+            let span = span.shifted(body.start);
+            let bound = Binding::of(&self.request.principal, &address(&self.request.scope), &self.request.message);
+            let wrapped = self.gateway.lot().wrap(span.of(&raw), &bound);
+            reply.edits.replace(span, text::quote(&wrapped));
+        }
     }
 
     /// The server asks something. Questions that come together are asked together.

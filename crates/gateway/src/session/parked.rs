@@ -18,6 +18,9 @@ use switchboard_wire::{ErrorObject, Id, Message, Params, code, json};
 /// What our tickets begin with, so that a server's own state is not taken for one.
 const PREFIX: &str = "switchboard:";
 
+/// What a server's own state begins with when we have bound it to a principal.
+const WRAPPED: &str = "switchboard-wrapped:";
+
 /// Calls that wait for their client to come back.
 #[derive(Debug)]
 pub(crate) struct Lot {
@@ -88,12 +91,29 @@ impl Lot {
         let parked = ticket.and_then(|ticket| self.parked.lock().remove(&ticket));
         match parked {
             Some(parked) => Ok(Some(parked.what)),
-            None => Err(ErrorObject::new(
-                code::INVALID_PARAMS,
-                "this requestState is not valid: used already, expired, or made for another request; ask again without it",
-            )),
+            None => Err(not_valid()),
         }
     }
+}
+
+impl Lot {
+    /// Binds a server's own state to whom it was given to. The token is kept as the server wrote it.
+    pub(super) fn wrap(&self, token: &[u8], binding: &Binding) -> String {
+        format!("{WRAPPED}{}", self.seal.close(token, binding))
+    }
+
+    /// The server's own state, exactly.
+    pub(super) fn unwrap(&self, state: &str, binding: &Binding) -> Result<Vec<u8>, ErrorObject> {
+        let sealed = state.strip_prefix(WRAPPED);
+        sealed.and_then(|sealed| self.seal.open(sealed, binding)).ok_or_else(not_valid)
+    }
+}
+
+fn not_valid() -> ErrorObject {
+    ErrorObject::new(
+        code::INVALID_PARAMS,
+        "this requestState is not valid: used already, expired, or made for another request; ask again without it",
+    )
 }
 
 /// The result that asks a modern client for input.

@@ -1,8 +1,9 @@
 //! Schemas that model APIs refuse, made acceptable.
 //!
-//! Only loosened, never tightened: whatever the server's schema accepts, the
-//! model's must too, since the server's own is what arguments are checked
-//! against in the end. Wherever something is lost, the text says what it was.
+//! They are loosened: the server's own schema is what arguments are checked
+//! against in the end, so a model may be told less, but must not be kept from
+//! what the server accepts. (One exception: an argument that only some branches
+//! of a choice describe keeps their description.) What is lost is said in words.
 
 use super::{
     rename::{Renames, rename},
@@ -99,20 +100,29 @@ fn flatten(mut root: Map<String, Value>, whole: &Value, changes: &mut Vec<String
     root
 }
 
-/// A branch of a combinator as one object. `None` for one that no object could match, or that says nothing.
+/// A branch of a combinator as one object. `None` for one that no object could
+/// match; an empty one for a branch that says nothing we can merge.
 fn branch_of(branch: Value, whole: &Value, changes: &mut Vec<String>, steps: usize) -> Option<Map<String, Value>> {
-    let Value::Object(branch) = branch else { return None };
-    if branch.get("type").is_some_and(|kind| kind.is_string() && kind != "object") {
-        return None;
+    let branch = match branch {
+        Value::Object(branch) => branch,
+        Value::Bool(false) => return None,
+        _ => return Some(Map::new()),
+    };
+    let impossible = match branch.get("type") {
+        Some(Value::String(kind)) => kind != "object",
+        Some(Value::Array(kinds)) => !kinds.iter().any(|kind| kind == "object"),
+        _ => false,
+    };
+    match steps {
+        _ if impossible => None,
+        0 => Some(Map::new()),
+        _ => Some(flatten(branch, whole, changes, steps - 1)),
     }
-    if steps == 0 {
-        return None;
-    }
-    Some(flatten(branch, whole, changes, steps - 1))
 }
 
 /// `root` and `other` at once: properties and requirements of both.
 fn both(root: &mut Map<String, Value>, other: Map<String, Value>) {
+    let alone = !root.contains_key("properties");
     for (key, value) in other {
         match (key.as_str(), root.get_mut(&key)) {
             ("properties" | "$defs" | "definitions", Some(Value::Object(ours))) => {
@@ -136,7 +146,7 @@ fn both(root: &mut Map<String, Value>, other: Map<String, Value>) {
                 }
             }
             // Each part looks only at its own properties; together they would refuse each other's.
-            ("additionalProperties" | "unevaluatedProperties", _) => {
+            ("additionalProperties" | "unevaluatedProperties", _) if !alone => {
                 root.remove(&key);
             }
             (_, None) => {
@@ -145,8 +155,9 @@ fn both(root: &mut Map<String, Value>, other: Map<String, Value>) {
             (_, Some(_)) => {}
         }
     }
-    if root.contains_key("properties") {
+    if !alone {
         root.remove("additionalProperties");
+        root.remove("unevaluatedProperties");
     }
 }
 
@@ -226,7 +237,7 @@ pub(super) fn resolve<'a>(whole: &'a Value, reference: &Value) -> Option<&'a Map
 }
 
 /// A pointer in a URI fragment may be percent-encoded.
-fn percent_decoded(pointer: &str) -> Option<String> {
+pub(crate) fn percent_decoded(pointer: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {

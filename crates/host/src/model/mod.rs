@@ -10,6 +10,7 @@ mod annotations;
 mod rename;
 mod sound;
 
+pub(crate) use acceptable::percent_decoded;
 pub use acceptable::{Acceptable, acceptable_schema};
 pub use annotations::Annotations;
 pub use rename::Renames;

@@ -15,13 +15,18 @@ impl<'a> Form<'a> {
         if params.get("mode").is_some_and(|mode| mode != "form") {
             return None;
         }
-        let fields = params.get("requestedSchema")?.get("properties")?.as_object()?;
+        let fields = params
+            .get("requestedSchema")?
+            .get("properties")?
+            .as_object()?;
         Some(Self { fields })
     }
 
     /// Its fields, each with its schema, in the server's order.
     pub fn fields(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
-        self.fields.iter().map(|(name, schema)| (name.as_str(), schema))
+        self.fields
+            .iter()
+            .map(|(name, schema)| (name.as_str(), schema))
     }
 
     /// What the form holds at first: every default that the schema gives.
@@ -32,7 +37,10 @@ impl<'a> Form<'a> {
     /// `content` with the defaults of the fields that it leaves out.
     pub fn filled(self, mut content: Map<String, Value>) -> Map<String, Value> {
         for (name, schema) in self.fields {
-            if let Some(default) = schema.get("default").filter(|_| !content.contains_key(name)) {
+            if let Some(default) = schema
+                .get("default")
+                .filter(|_| !content.contains_key(name))
+            {
                 content.insert(name.clone(), default.clone());
             }
         }

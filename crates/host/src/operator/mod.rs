@@ -70,8 +70,18 @@ pub struct Question {
 
 /// Takes a request to its end: questions go to the operator, and a modern
 /// server that needs input gets it in a retry, at most [`limits::INPUT_ROUNDS`] times.
-pub async fn call_to_end(host: &Host, admitted: Admitted, operator: &dyn Operator) -> Result<Reply, CallError> {
-    let Admitted { client, scope, message, params, headers } = admitted;
+pub async fn call_to_end(
+    host: &Host,
+    admitted: Admitted,
+    operator: &dyn Operator,
+) -> Result<Reply, CallError> {
+    let Admitted {
+        client,
+        scope,
+        message,
+        params,
+        headers,
+    } = admitted;
     let again = |message, params| Admitted {
         client: client.clone(),
         scope: scope.clone(),
@@ -87,7 +97,9 @@ pub async fn call_to_end(host: &Host, admitted: Admitted, operator: &dyn Operato
         if client.era() == Era::Legacy || !message.method().may_need_input() {
             return Ok(reply);
         }
-        let Some(needed) = Needed::of(&reply.message, &server)? else { return Ok(reply) };
+        let Some(needed) = Needed::of(&reply.message, &server)? else {
+            return Ok(reply);
+        };
         if needed.requests.is_empty() {
             // The server wants nothing but time.
             sleep(limits::INPUT_PAUSE * (1 << round.min(4))).await;
@@ -97,7 +109,10 @@ pub async fn call_to_end(host: &Host, admitted: Admitted, operator: &dyn Operato
         let params = Params::of(&retry)?;
         next = again(retry, params);
     }
-    let text = format!("the server still asks for input after {} rounds", limits::INPUT_ROUNDS);
+    let text = format!(
+        "the server still asks for input after {} rounds",
+        limits::INPUT_ROUNDS
+    );
     Err(CallError::refused(code::INTERNAL, text))
 }
 
@@ -124,8 +139,17 @@ async fn answer(input: Input, operator: &dyn Operator) {
     let (server, method) = (input.server().clone(), input.method());
     let params = serde_json::from_slice(input.message().body());
     let answer = async move {
-        let params = params.map_err(|fault| ErrorObject::new(code::INVALID_PARAMS, fault.to_string()))?;
-        ask(operator, &Question { server, method, params }).await
+        let params =
+            params.map_err(|fault| ErrorObject::new(code::INVALID_PARAMS, fault.to_string()))?;
+        ask(
+            operator,
+            &Question {
+                server,
+                method,
+                params,
+            },
+        )
+        .await
     };
     let answer = tokio::select! {
         answer = answer => answer,
@@ -140,13 +164,24 @@ async fn answer(input: Input, operator: &dyn Operator) {
 
 /// Answers what a modern server needs, side by side. Who fails to answer an
 /// elicitation has dismissed it; without roots or a sample the call cannot go on.
-async fn answers(needed: &Needed, client: &Client, operator: &dyn Operator) -> Result<Vec<Value>, CallError> {
+async fn answers(
+    needed: &Needed,
+    client: &Client,
+    operator: &dyn Operator,
+) -> Result<Vec<Value>, CallError> {
     let each = needed.requests.iter().map(|request| async {
         let question = &request.question;
-        let able = capability(question.method).is_some_and(|capability| client.declares(capability));
-        let answer = if able { ask(operator, question).await } else { refuse(question).await };
+        let able =
+            capability(question.method).is_some_and(|capability| client.declares(capability));
+        let answer = if able {
+            ask(operator, question).await
+        } else {
+            refuse(question).await
+        };
         match answer {
-            Err(_) if question.method == Method::ElicitationCreate => Ok(json!({ "action": "cancel" })),
+            Err(_) if question.method == Method::ElicitationCreate => {
+                Ok(json!({ "action": "cancel" }))
+            }
             answer => answer.map_err(CallError::Refused),
         }
     });
@@ -174,5 +209,8 @@ fn capability(method: Method) -> Option<&'static str> {
 
 fn refuse<'a>(question: &Question) -> BoxFuture<'a, Result<Value, ErrorObject>> {
     let text = format!("{} is not supported here", question.method.as_str());
-    Box::pin(std::future::ready(Err(ErrorObject::new(code::METHOD_NOT_FOUND, text))))
+    Box::pin(std::future::ready(Err(ErrorObject::new(
+        code::METHOD_NOT_FOUND,
+        text,
+    ))))
 }

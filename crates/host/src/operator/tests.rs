@@ -25,7 +25,10 @@ fn only_input_required_needs_input() {
         r#"{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call"}}}"#,
         r#"{"resultType":"input_required","inputRequests":{"a":7}}"#,
     ] {
-        assert!(Needed::of(&response(unreadable), &Arc::from("s")).is_err(), "{unreadable}");
+        assert!(
+            Needed::of(&response(unreadable), &Arc::from("s")).is_err(),
+            "{unreadable}"
+        );
     }
 }
 
@@ -52,12 +55,25 @@ fn a_retry_keeps_every_byte_but_the_answers() {
 
 #[test]
 fn what_the_server_did_not_send_is_not_sent_back() {
-    let first = Message::request(&Id::number(1), Method::ToolsCall, r#"{"name":"t","requestState":"old"}"#);
+    let first = Message::request(
+        &Id::number(1),
+        Method::ToolsCall,
+        r#"{"name":"t","requestState":"old"}"#,
+    );
     let asks = r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}"#;
-    let retry = needed(asks).expect("needs input").retry(&first, &[json!({"roots":[]})]).expect("a message");
-    assert_eq!(retry.body(), br#"{"name":"t","inputResponses":{"k":{"roots":[]}}}"#);
+    let retry = needed(asks)
+        .expect("needs input")
+        .retry(&first, &[json!({"roots":[]})])
+        .expect("a message");
+    assert_eq!(
+        retry.body(),
+        br#"{"name":"t","inputResponses":{"k":{"roots":[]}}}"#
+    );
     let waits = r#"{"resultType":"input_required","requestState":"s"}"#;
-    let retry = needed(waits).expect("needs time").retry(&first, &[]).expect("a message");
+    let retry = needed(waits)
+        .expect("needs time")
+        .retry(&first, &[])
+        .expect("a message");
     assert_eq!(retry.body(), br#"{"name":"t","requestState":"s"}"#);
 }
 
@@ -70,9 +86,20 @@ fn a_form_is_filled_with_its_defaults_only_where_something_is_missing() {
     }}});
     let form = Form::of(&params).expect("a form");
     assert_eq!(form.fields().count(), 3);
-    assert_eq!(Value::from(form.defaults()), json!({"name": "Ada", "age": 30}));
+    assert_eq!(
+        Value::from(form.defaults()),
+        json!({"name": "Ada", "age": 30})
+    );
     let content = json!({"name": "", "note": "x"});
     let filled = form.filled(content.as_object().cloned().unwrap_or_default());
-    assert_eq!(Value::from(filled), json!({"name": "", "note": "x", "age": 30}));
-    assert!(Form::of(&json!({"mode": "url", "url": "https://x", "requestedSchema": {"properties": {}}})).is_none());
+    assert_eq!(
+        Value::from(filled),
+        json!({"name": "", "note": "x", "age": 30})
+    );
+    assert!(
+        Form::of(
+            &json!({"mode": "url", "url": "https://x", "requestedSchema": {"properties": {}}})
+        )
+        .is_none()
+    );
 }

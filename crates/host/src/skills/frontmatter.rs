@@ -12,7 +12,9 @@ const BYTES: usize = 64 * 1024;
 
 /// The frontmatter at the beginning of `text`, or why there is none.
 pub(super) fn read(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { events: Parser::new_from_str(block(text)?) };
+    let mut reader = Reader {
+        events: Parser::new_from_str(block(text)?),
+    };
     loop {
         match reader.next()? {
             Event::DocumentStart(_) => break,
@@ -35,9 +37,13 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
 pub(super) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
         }
         (a, b) => a == b,
     }
@@ -47,7 +53,10 @@ pub(super) fn same(a: &Value, b: &Value) -> bool {
 fn block(text: &str) -> Result<&str, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.trim_end() == "---").ok_or("it does not begin with ---")?;
+    let first = lines
+        .next()
+        .filter(|line| line.trim_end() == "---")
+        .ok_or("it does not begin with ---")?;
     let mut end = first.len();
     for line in lines {
         if line.trim_end() == "---" {
@@ -129,13 +138,20 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
         return Value::from(number);
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
-        if let Some(Ok(number)) = text.strip_prefix(prefix).map(|digits| i64::from_str_radix(digits, radix)) {
+        if let Some(Ok(number)) = text
+            .strip_prefix(prefix)
+            .map(|digits| i64::from_str_radix(digits, radix))
+        {
             return Value::from(number);
         }
     }
     // Words such as `inf` and `nan`, which Rust would read, are text here.
     let numeric = digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-        && digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
-    let number = numeric.then(|| text.parse().ok().and_then(Number::from_f64)).flatten();
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
+    let number = numeric
+        .then(|| text.parse().ok().and_then(Number::from_f64))
+        .flatten();
     number.map_or_else(|| Value::from(text), Value::Number)
 }

@@ -70,7 +70,10 @@ pub async fn list(dialogue: &Dialogue) -> Result<Vec<Skill>, CallError> {
         #[serde(rename = "nextCursor")]
         next: Option<String>,
     }
-    let bad = |reason: String| CallError::Unreadable { server: dialogue.server().name().to_string(), reason };
+    let bad = |reason: String| CallError::Unreadable {
+        server: dialogue.server().name().to_string(),
+        reason,
+    };
     let mut skills = Vec::new();
     let mut cursors = HashSet::new();
     let mut params = "{}".to_owned();
@@ -79,23 +82,35 @@ pub async fn list(dialogue: &Dialogue) -> Result<Vec<Skill>, CallError> {
         let page: Page = serde_json::from_slice(&text).map_err(|fault| bad(fault.to_string()))?;
         skills.extend(page.skills);
         if skills.len() > limits::LIST_ITEMS {
-            return Err(bad(format!("it lists more than {} skills", limits::LIST_ITEMS)));
+            return Err(bad(format!(
+                "it lists more than {} skills",
+                limits::LIST_ITEMS
+            )));
         }
-        let Some(cursor) = page.next else { return Ok(skills) };
+        let Some(cursor) = page.next else {
+            return Ok(skills);
+        };
         params = format!("{{\"cursor\":{}}}", json::quote(&cursor));
         if !cursors.insert(cursor) {
             return Err(bad("its list of skills repeats a cursor".into()));
         }
     }
-    Err(bad(format!("its list of skills has more than {} pages", limits::LIST_PAGES)))
+    Err(bad(format!(
+        "its list of skills has more than {} pages",
+        limits::LIST_PAGES
+    )))
 }
 
 /// Loads a skill: the text of its `SKILL.md`, if it is the one that was listed.
 pub async fn load(dialogue: &Dialogue, skill: &Skill) -> Result<String, SkillError> {
     let bytes = read(dialogue, skill, &skill.uri).await?;
-    let mismatch = |why: String| SkillError::Mismatch { uri: skill.uri.clone(), why };
+    let mismatch = |why: String| SkillError::Mismatch {
+        uri: skill.uri.clone(),
+        why,
+    };
     let text = String::from_utf8(bytes.to_vec()).map_err(|_| mismatch("it is not UTF-8".into()))?;
-    let found = frontmatter::read(&text).map_err(|why| mismatch(format!("its frontmatter cannot be read: {why}")))?;
+    let found = frontmatter::read(&text)
+        .map_err(|why| mismatch(format!("its frontmatter cannot be read: {why}")))?;
     if !frontmatter::same(&found, &skill.frontmatter) {
         return Err(mismatch("its frontmatter differs".into()));
     }
@@ -108,7 +123,10 @@ pub async fn read(dialogue: &Dialogue, skill: &Skill, uri: &str) -> Result<Bytes
     let file = listed.ok_or_else(|| SkillError::NotListed(uri.to_owned()))?;
     let params = format!("{{\"uri\":{}}}", json::quote(uri));
     let result = dialogue.request(Method::ResourcesRead, &params).await?;
-    let mismatch = |why: String| SkillError::Mismatch { uri: uri.to_owned(), why };
+    let mismatch = |why: String| SkillError::Mismatch {
+        uri: uri.to_owned(),
+        why,
+    };
     let bytes = content(&result, uri).map_err(mismatch)?;
     verify(file, &bytes).map_err(mismatch)?;
     Ok(bytes)
@@ -127,12 +145,30 @@ fn content(result: &[u8], uri: &str) -> Result<Bytes, String> {
         blob: Option<String>,
     }
     let read: Read = serde_json::from_slice(result).map_err(|fault| fault.to_string())?;
-    let mut found = read.contents.into_iter().filter(|content| content.uri == uri);
+    let mut found = read
+        .contents
+        .into_iter()
+        .filter(|content| content.uri == uri);
     match (found.next(), found.next()) {
-        (Some(Content { text: Some(text), blob: None, .. }), None) => Ok(text.into()),
-        (Some(Content { text: None, blob: Some(blob), .. }), None) => {
-            STANDARD.decode(blob).map(Bytes::from).map_err(|_| "it is not base64".into())
-        }
+        (
+            Some(Content {
+                text: Some(text),
+                blob: None,
+                ..
+            }),
+            None,
+        ) => Ok(text.into()),
+        (
+            Some(Content {
+                text: None,
+                blob: Some(blob),
+                ..
+            }),
+            None,
+        ) => STANDARD
+            .decode(blob)
+            .map(Bytes::from)
+            .map_err(|_| "it is not base64".into()),
         _ => Err("the server did not send exactly this file".into()),
     }
 }
@@ -143,8 +179,14 @@ fn verify(file: &SkillFile, bytes: &[u8]) -> Result<(), String> {
     {
         return Err(format!("it has {} bytes, not {size}", bytes.len()));
     }
-    let expected = file.digest.strip_prefix("sha256:").ok_or("its digest is not of a kind that is known here")?;
-    let digest: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let expected = file
+        .digest
+        .strip_prefix("sha256:")
+        .ok_or("its digest is not of a kind that is known here")?;
+    let digest: String = Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     if !digest.eq_ignore_ascii_case(expected) {
         return Err("its digest differs".into());
     }

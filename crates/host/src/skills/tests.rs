@@ -1,4 +1,7 @@
-use super::{frontmatter::*, *};
+use super::{
+    frontmatter::{read, same},
+    *,
+};
 use serde_json::json;
 
 #[test]
@@ -37,7 +40,10 @@ fn frontmatter_that_json_cannot_say_or_that_could_explode_is_refused() {
 #[test]
 fn any_difference_counts_and_only_the_spelling_of_numbers_does_not() {
     let entry = json!({"name": "a", "n": 1, "list": [1, {"b": "c"}]});
-    assert!(same(&entry, &json!({"list": [1.0, {"b": "c"}], "n": 1, "name": "a"})));
+    assert!(same(
+        &entry,
+        &json!({"list": [1.0, {"b": "c"}], "n": 1, "name": "a"})
+    ));
     for other in [
         json!({"name": "a", "n": 1}),
         json!({"name": "a", "n": 1, "list": [1, {"b": "c"}], "more": null}),
@@ -50,13 +56,26 @@ fn any_difference_counts_and_only_the_spelling_of_numbers_does_not() {
 
 #[test]
 fn a_file_is_what_its_entry_says_or_not_used() {
-    let file = |digest: &str, size| SkillFile { uri: "skill://a".into(), digest: digest.into(), size };
+    let file = |digest: &str, size| SkillFile {
+        uri: "skill://a".into(),
+        digest: digest.into(),
+        size,
+    };
     let digest = "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     assert_eq!(verify(&file(digest, Some(5)), b"hello"), Ok(()));
-    assert_eq!(verify(&file(&digest.replace("cf24dba", "CF24DBA"), None), b"hello"), Ok(()));
+    assert_eq!(
+        verify(&file(&digest.replace("cf24dba", "CF24DBA"), None), b"hello"),
+        Ok(())
+    );
     assert!(verify(&file(digest, Some(6)), b"hello").is_err());
     assert!(verify(&file(digest, Some(5)), b"hellO").is_err());
-    assert!(verify(&file("md5:5d41402abc4b2a76b9719d911017c592", Some(5)), b"hello").is_err());
+    assert!(
+        verify(
+            &file("md5:5d41402abc4b2a76b9719d911017c592", Some(5)),
+            b"hello"
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -67,6 +86,7 @@ fn a_read_brings_exactly_the_file_that_was_asked_for() {
     assert_eq!(content(blob, "skill://a").as_deref(), Ok(&b"hi"[..]));
     assert!(content(text, "skill://b").is_err());
     assert!(content(br#"{"contents":[]}"#, "skill://a").is_err());
-    let twice = br#"{"contents":[{"uri":"skill://a","text":"hi"},{"uri":"skill://a","text":"ho"}]}"#;
+    let twice =
+        br#"{"contents":[{"uri":"skill://a","text":"hi"},{"uri":"skill://a","text":"ho"}]}"#;
     assert!(content(twice, "skill://a").is_err());
 }

@@ -26,6 +26,9 @@ use switchboard_wire::{Edits, Era, Id, Kind, Message, Method, Params, ParseError
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+/// Why a connection ended that we ended ourselves.
+pub(super) const CLOSED_BY_US: &str = "closed";
+
 /// What a server said about itself when we met.
 #[derive(Clone, Debug)]
 pub struct Hello {
@@ -399,10 +402,11 @@ impl Connection {
 
     /// Ends the connection and what is behind it.
     pub async fn close(&self) {
+        // First, so that what the link says of its end is not taken for an accident.
+        self.end(CLOSED_BY_US);
         if let Some(link) = self.link.get() {
             link.close().await;
         }
-        self.end("closed");
     }
 
     fn end(&self, why: &str) {

@@ -2,7 +2,7 @@
 //! use), what is known of its eras, and its catalog.
 
 use super::{
-    connection::Connection,
+    connection::{CLOSED_BY_US, Connection},
     legacy, link,
     modern::{self, Found},
     slot::{ConnectError, Content, Slot},
@@ -261,7 +261,7 @@ impl Server {
     /// When a connection ends while clients are attached to it, it is made again.
     async fn watch_over(&self, key: &Key, slot: &Arc<Slot>, connection: Arc<Connection>) {
         let why = connection.ended().await;
-        if why == "closed" {
+        if why == CLOSED_BY_US {
             return;
         }
         tracing::warn!(server = %self.spec.name, %why, "the connection ended");

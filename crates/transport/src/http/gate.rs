@@ -1,11 +1,13 @@
 //! Order where it matters: each message is a POST of its own, so a request can
 //! overtake the `notifications/initialized` that was sent before it, and servers
-//! that want that first refuse the request. Requests wait for it here.
+//! that want that first refuse the request. It can also overtake the GET of the
+//! server's stream, and what the server says there during the request is then
+//! lost. Requests wait for both here.
 
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -15,14 +17,14 @@ use tokio::{sync::Notify, time::timeout};
 /// How long requests wait at most.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Open, but for the moment that `notifications/initialized` takes.
+/// Open, but for the moment that `notifications/initialized` and the server's stream take.
 #[derive(Clone, Default)]
 pub(super) struct Gate(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    shut: AtomicBool,
-    opened: Notify,
+    holders: AtomicUsize,
+    changed: Notify,
 }
 
 /// Keeps the gate shut until it is dropped.
@@ -30,31 +32,44 @@ pub(super) struct Shut(Gate);
 
 impl Gate {
     pub(super) fn shut(&self) -> Shut {
-        self.0.shut.store(true, Ordering::Release);
+        self.0.holders.fetch_add(1, Ordering::AcqRel);
         Shut(self.clone())
     }
 
     pub(super) async fn pass(&self) {
-        if !self.0.shut.load(Ordering::Acquire) {
+        self.wait(0).await;
+    }
+
+    /// Waits until at most this many keep it shut.
+    async fn wait(&self, holders: usize) {
+        let few = || self.0.holders.load(Ordering::Acquire) <= holders;
+        if few() {
             return;
         }
         let _ = timeout(LIMIT, async {
             loop {
-                let opened = self.0.opened.notified();
-                if !self.0.shut.load(Ordering::Acquire) {
+                let changed = self.0.changed.notified();
+                if few() {
                     return;
                 }
-                opened.await;
+                changed.await;
             }
         })
         .await;
     }
 }
 
+impl Shut {
+    /// Waits until nobody else keeps it shut.
+    pub(super) async fn alone(&self) {
+        self.0.wait(1).await;
+    }
+}
+
 impl Drop for Shut {
     fn drop(&mut self) {
-        self.0.0.shut.store(false, Ordering::Release);
-        self.0.0.opened.notify_waiters();
+        self.0.0.holders.fetch_sub(1, Ordering::AcqRel);
+        self.0.0.changed.notify_waiters();
     }
 }
 

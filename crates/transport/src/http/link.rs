@@ -127,8 +127,9 @@ impl HttpLink {
     }
 
     /// Opens the stream for what the server says outside of any request, and
-    /// keeps it open. Does nothing where there is one, where the server said
-    /// that it has none, and in the modern era.
+    /// keeps it open. Requests sent after this wait a moment until it is. Does
+    /// nothing where there is one, where the server said that it has none, and
+    /// in the modern era.
     pub fn open_stream(&self) {
         let shared = self.shared();
         if shared.closed.load(Ordering::Relaxed) || shared.era() == Some(Era::Modern) {
@@ -136,7 +137,8 @@ impl HttpLink {
         }
         let mut stream = shared.stream.lock();
         if !stream.refused && stream.task.as_ref().is_none_or(AbortHandle::is_finished) {
-            stream.task = Some(tokio::spawn(stream::listen(shared.clone())).abort_handle());
+            let listening = stream::listen(shared.clone(), shared.gate.shut());
+            stream.task = Some(tokio::spawn(listening).abort_handle());
         }
     }
 

@@ -5,18 +5,23 @@ use super::{
     answer::{Answer, Content},
     backoff::Backoff,
     fetch::{LEFTOVERS, Wanted, fetch},
+    gate::Shut,
     headers::{LAST_EVENT, Spoken, without_body},
     link::Shared,
     pump::{Ended, Pump},
 };
 use crate::link::Undelivered;
 use http::{HeaderValue, Method};
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 use switchboard_wire::{Era, Payload};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// How often in a row a request's stream is resumed without anything coming.
 const RESUMED: u32 = 5;
+
+/// How long requests wait for the head of the server's stream. Some servers
+/// hold it back until they have something to say.
+const HELD_BACK: Duration = Duration::from_millis(500);
 
 /// What became of an attempt to open a stream.
 enum Opened {
@@ -90,14 +95,18 @@ fn lost(why: &str) -> Undelivered {
 }
 
 /// Keeps the stream open for what the server says outside of any request. Only
-/// one of these runs, so there is one dialer, however often it breaks.
-pub(super) async fn listen(shared: Arc<Shared>) {
+/// one of these runs, so there is one dialer, however often it breaks. `gate`
+/// keeps requests back until the first attempt is decided.
+pub(super) async fn listen(shared: Arc<Shared>, gate: Shut) {
     let shared = &*shared;
     let mut pump = Pump::new(shared, None);
     let mut backoff = Backoff::default();
+    gate.alone().await;
+    let mut gate = Some(gate);
     loop {
         let spoken = shared.spoken(None);
-        match open(shared, &spoken, pump.decoder.last_id().map(|id| &**id)).await {
+        let last = pump.decoder.last_id().map(|id| &**id);
+        match open_holding(shared, &spoken, last, gate.take()).await {
             Opened::Stream(mut stream) => {
                 match pump.read(&mut stream).await {
                     // Coming back to the same place would bring the same event.
@@ -124,6 +133,22 @@ pub(super) async fn listen(shared: Arc<Shared>) {
         }
         sleep(backoff.next(pump.decoder.retry())).await;
     }
+}
+
+/// Opens the stream; the gate is let go when that is decided or takes long.
+async fn open_holding(
+    shared: &Shared,
+    spoken: &Spoken,
+    last: Option<&str>,
+    gate: Option<Shut>,
+) -> Opened {
+    let mut opening = pin!(open(shared, spoken, last));
+    if let Some(_held) = gate
+        && let Ok(opened) = timeout(HELD_BACK, &mut opening).await
+    {
+        return opened;
+    }
+    opening.await
 }
 
 /// Asks for a stream, from after event `last` where there was one.

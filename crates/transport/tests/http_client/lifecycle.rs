@@ -2,7 +2,7 @@
 
 use super::{
     peer::{Heard, Peer, request},
-    server::{Script, Seen, Server, Step, accepted, answer, json, reply, write},
+    server::{Script, Seen, Server, Step, accepted, answer, events, json, reply, write},
 };
 use std::time::{Duration, Instant};
 use switchboard_transport::{Closed, SendError};
@@ -105,7 +105,7 @@ async fn closing_cuts_what_is_under_way() {
 async fn dropping_the_link_cuts_what_is_under_way() {
     let server = Server::start(|seen| {
         if seen.method == "GET" {
-            vec![super::server::events(), Step::Hang]
+            vec![events(), Step::Hang]
         } else {
             vec![Step::Hang]
         }
@@ -165,4 +165,48 @@ async fn requests_do_not_overtake_initialized() {
         begun.elapsed()
     );
     assert!(server.seen()[1].body.contains("notifications/initialized"));
+}
+
+#[tokio::test]
+async fn the_stream_comes_after_initialized_and_requests_after_the_stream() {
+    let server = Server::start(|seen| {
+        let mut script = vec![Step::Wait(Duration::from_millis(100))];
+        match seen.method.as_str() {
+            "GET" => script.extend([events(), Step::Hang]),
+            _ if seen.body.contains("notifications/initialized") => script.extend(accepted()),
+            _ => script.extend(with_session(seen)),
+        }
+        script
+    })
+    .await;
+    let mut peer = initialized(&server).await;
+    peer.tell("notifications/initialized");
+    peer.link.open_stream();
+    peer.ask(2, Method::ToolsList);
+    peer.message().await;
+    let seen = server.seen();
+    assert!(seen[1].body.contains("notifications/initialized"));
+    assert_eq!(seen[2].method, "GET");
+    assert!(seen[3].body.contains("tools/list"));
+}
+
+#[tokio::test]
+async fn a_server_that_holds_its_stream_back_delays_requests_a_moment_only() {
+    let server = Server::start(|seen| match seen.method.as_str() {
+        "GET" => vec![Step::Hang],
+        _ => with_session(seen),
+    })
+    .await;
+    let mut peer = initialized(&server).await;
+    peer.link.open_stream();
+    let begun = Instant::now();
+    peer.ask(2, Method::ToolsList);
+    peer.message().await;
+    let waited = begun.elapsed();
+    assert!(
+        waited >= Duration::from_millis(450) && waited < Duration::from_secs(2),
+        "{waited:?}"
+    );
+    peer.ping(3).await;
+    assert!(begun.elapsed() < waited + Duration::from_millis(200));
 }

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use switchboard_transport::process::{ServerCommand, ServerProcess};
@@ -122,7 +122,7 @@ impl KeptProgram {
     }
 
     /// On a terminal of its own, whose other side is then its input.
-    pub fn start_on_terminal() -> Self {
+    pub fn start_on_terminal(arguments: &[&str]) -> Self {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&ours).unwrap();
@@ -130,7 +130,7 @@ impl KeptProgram {
         let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
         let theirs = File::options().read(true).write(true).open(name).unwrap();
         let mut command = Command::new("setsid");
-        command.arg("--ctty").arg(example("kept"));
+        command.arg("--ctty").arg(example("kept")).args(arguments);
         command.stdin(theirs).stdout(Stdio::piped());
         let child = command.spawn().unwrap();
         Self::greet(child, Box::new(File::from(ours)))
@@ -150,6 +150,16 @@ impl KeptProgram {
         assert_eq!(program.keeper, program.child.id().cast_signed());
         assert_ne!(program.keeper, program.worker);
         program
+    }
+
+    /// How the program ended, which it must do soon.
+    pub fn ended(&mut self) -> ExitStatus {
+        let mut status = None;
+        wait_until(Duration::from_secs(5), "the program to end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
     }
 
     /// Types at the program's terminal.

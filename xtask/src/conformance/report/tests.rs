@@ -36,6 +36,7 @@ fn run(leg: Leg, good: &[&str], bad: &[&str]) -> Run {
 
 fn exception(check: &str) -> Exception {
     Exception {
+        across: false,
         version: VERSION.into(),
         scenario: "scenario".into(),
         check: check.into(),

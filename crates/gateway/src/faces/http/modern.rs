@@ -29,8 +29,10 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         return reply::error(StatusCode::BAD_REQUEST, &error, Some(&id));
     }
     let headers = Some(param_headers(&post.headers));
-    let request = Request { scope: post.scope, principal: post.principal, message, params, headers };
     let face = post.face;
+    let shared_credential = face.door.has_several_principals();
+    let request =
+        Request { scope: post.scope, principal: post.principal, message, params, headers, shared_credential };
     match modern::begin(&face.gateway, request).await {
         Begun::Answer(answer) => whole(answer, face.gateway.host().budget()).await,
         Begun::Exchange(mut relayed) => {

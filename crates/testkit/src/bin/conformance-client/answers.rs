@@ -19,15 +19,22 @@ impl Operator for Accept {
     }
 
     fn roots<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Result<Value, ErrorObject>> {
-        Box::pin(std::future::ready(Ok(json!({"roots": [{"uri": "file:///", "name": "root"}]}))))
+        Box::pin(std::future::ready(Ok(
+            json!({"roots": [{"uri": "file:///", "name": "root"}]}),
+        )))
     }
 }
 
 /// The result that accepts an elicitation; what is no form is not.
 pub fn accepted(params: &Value) -> Value {
-    let Some(form) = Form::of(params) else { return json!({"action": "decline"}) };
+    let Some(form) = Form::of(params) else {
+        return json!({"action": "decline"});
+    };
     let mut content = Map::new();
-    for (name, schema) in form.fields().filter(|(_, schema)| schema.get("default").is_none()) {
+    for (name, schema) in form
+        .fields()
+        .filter(|(_, schema)| schema.get("default").is_none())
+    {
         content.insert(name.into(), filler(schema));
     }
     json!({"action": "accept", "content": form.filled(content)})
@@ -35,7 +42,10 @@ pub fn accepted(params: &Value) -> Value {
 
 /// Something that a field of this schema can hold.
 pub fn filler(schema: &Value) -> Value {
-    if let Some(first) = schema["enum"].get(0).or(schema["oneOf"].get(0).map(|option| &option["const"])) {
+    if let Some(first) = schema["enum"]
+        .get(0)
+        .or(schema["oneOf"].get(0).map(|option| &option["const"]))
+    {
         return first.clone();
     }
     match schema["type"].as_str() {

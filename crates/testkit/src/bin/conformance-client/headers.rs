@@ -12,17 +12,21 @@ pub async fn standard(peer: &Peer) -> Result<()> {
         peer.call(&tool.key, "{}").await?;
     }
     for resource in peer.list(List::Resources).await? {
-        peer.request(Method::ResourcesRead, &json!({"uri": resource.key})).await?;
+        peer.request(Method::ResourcesRead, &json!({"uri": resource.key}))
+            .await?;
     }
     for prompt in peer.list(List::Prompts).await? {
-        peer.request(Method::PromptsGet, &json!({"name": prompt.key})).await?;
+        peer.request(Method::PromptsGet, &json!({"name": prompt.key}))
+            .await?;
     }
     Ok(())
 }
 
 /// The calls that the suite wants to see.
 pub async fn custom(peer: &Peer, context: &Value) -> Result<()> {
-    let calls = context["toolCalls"].as_array().context("the context holds no toolCalls")?;
+    let calls = context["toolCalls"]
+        .as_array()
+        .context("the context holds no toolCalls")?;
     for call in calls {
         let name = call["name"].as_str().context("a call without a name")?;
         peer.call(name, &call["arguments"].to_string()).await?;
@@ -35,7 +39,10 @@ pub async fn custom(peer: &Peer, context: &Value) -> Result<()> {
 pub async fn invalid_tools(peer: &Peer) -> Result<()> {
     let tools = peer.list(List::Tools).await?;
     let names: Vec<&str> = tools.iter().map(|tool| tool.key.as_str()).collect();
-    ensure!(names == ["valid_tool"], "these tools are offered: {names:?}");
+    ensure!(
+        names == ["valid_tool"],
+        "these tools are offered: {names:?}"
+    );
     for tool in &tools {
         peer.call(&tool.key, &arguments(tool)?.to_string()).await?;
     }
@@ -48,7 +55,10 @@ pub async fn invalid_tools(peer: &Peer) -> Result<()> {
 fn arguments(tool: &Item) -> Result<Value> {
     let tool: Value = serde_json::from_slice(&tool.raw)?;
     let properties = tool["inputSchema"]["properties"].as_object();
-    let filled: Map<String, Value> =
-        properties.into_iter().flatten().map(|(name, schema)| (name.clone(), filler(schema))).collect();
+    let filled: Map<String, Value> = properties
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| (name.clone(), filler(schema)))
+        .collect();
     Ok(filled.into())
 }

@@ -28,11 +28,18 @@ use switchboard_wire::Revision;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let url = env::args().skip(1).next_back().context("the address of a server is missing")?;
-    let url: http::Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
+    let url = env::args()
+        .skip(1)
+        .next_back()
+        .context("the address of a server is missing")?;
+    let url: http::Uri = url
+        .parse()
+        .with_context(|| format!("{url:?} is no address"))?;
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO").context("MCP_CONFORMANCE_SCENARIO")?;
-    let revision = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").context("MCP_CONFORMANCE_PROTOCOL_VERSION")?;
-    let revision = Revision::parse(&revision).with_context(|| format!("no revision {revision:?} is known"))?;
+    let revision =
+        env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").context("MCP_CONFORMANCE_PROTOCOL_VERSION")?;
+    let revision =
+        Revision::parse(&revision).with_context(|| format!("no revision {revision:?} is known"))?;
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "null".into());
     let context: Value = serde_json::from_str(&context).context("MCP_CONFORMANCE_CONTEXT")?;
     let peer = Peer::new(url, scenarios::revision(&scenario, revision));

@@ -24,15 +24,27 @@ pub struct Peer {
 
 impl Peer {
     pub fn new(url: http::Uri, revision: Revision) -> Self {
-        let target = Target::Http { url, headers: http::HeaderMap::new() };
-        let host = Host::new(vec![ServerSpec::new("suite", target)], Style::default(), Budget::new(BUDGET));
+        let target = Target::Http {
+            url,
+            headers: http::HeaderMap::new(),
+        };
+        let host = Host::new(
+            vec![ServerSpec::new("suite", target)],
+            Style::default(),
+            Budget::new(BUDGET),
+        );
         let capabilities = capabilities(revision);
         let greeting = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities,
             "clientInfo": {"name": "switchboard-conformance-client", "version": env!("CARGO_PKG_VERSION")},
         });
-        let client = Client::new("conformance".into(), revision, capabilities.to_string().into(), Arc::new(NoSink));
+        let client = Client::new(
+            "conformance".into(),
+            revision,
+            capabilities.to_string().into(),
+            Arc::new(NoSink),
+        );
         let client = Arc::new(client.exclusive(Some(greeting.to_string().into())));
         let server = host.servers()[0].clone();
         let dialogue = Dialogue::new(host.clone(), client, server, Arc::new(Accept));
@@ -49,13 +61,19 @@ impl Peer {
     }
 
     pub async fn list(&self, list: List) -> Result<Vec<Item>> {
-        self.dialogue.list(list).await.with_context(|| list.method().as_str())
+        self.dialogue
+            .list(list)
+            .await
+            .with_context(|| list.method().as_str())
     }
 
     /// The tool of this name, which must be listed.
     pub async fn tool(&self, name: &str) -> Result<Item> {
         let tools = self.list(List::Tools).await?;
-        tools.into_iter().find(|tool| tool.key == name).with_context(|| format!("{name} is not listed"))
+        tools
+            .into_iter()
+            .find(|tool| tool.key == name)
+            .with_context(|| format!("{name} is not listed"))
     }
 
     /// Calls a tool, which must work, and gives its result.
@@ -64,7 +82,12 @@ impl Peer {
     }
 
     /// The same with another operator.
-    pub async fn call_with(&self, operator: Arc<dyn Operator>, tool: &str, arguments: &str) -> Result<Value> {
+    pub async fn call_with(
+        &self,
+        operator: Arc<dyn Operator>,
+        tool: &str,
+        arguments: &str,
+    ) -> Result<Value> {
         call(&self.dialogue.with_operator(operator), tool, arguments).await
     }
 
@@ -81,7 +104,10 @@ impl Peer {
 
 /// Calls a tool, which must work.
 pub async fn call(dialogue: &Dialogue, tool: &str, arguments: &str) -> Result<Value> {
-    let result = dialogue.call_tool(tool, arguments).await.with_context(|| format!("calling {tool}"))?;
+    let result = dialogue
+        .call_tool(tool, arguments)
+        .await
+        .with_context(|| format!("calling {tool}"))?;
     let result: Value = serde_json::from_slice(&result)?;
     ensure!(result["isError"] != true, "{tool} failed: {result}");
     Ok(result)

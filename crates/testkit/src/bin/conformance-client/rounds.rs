@@ -17,17 +17,38 @@ use switchboard_wire::{ErrorObject, code};
 
 pub async fn run(peer: &Peer) -> Result<()> {
     peer.connect().await?;
-    let busy = Arc::new(Busy { dialogue: peer.dialogue().clone(), asked: AtomicUsize::new(0) });
-    expect(&peer.call_with(busy.clone(), "test_mrtr_echo_state", "{}").await?, "echo-state-ok")?;
-    expect(&peer.call_with(busy.clone(), "test_mrtr_no_state", "{}").await?, "no-state-ok")?;
-    expect(&peer.call_with(busy.clone(), "test_mrtr_no_result_type", "{}").await?, "no-result-type-test-ok")?;
+    let busy = Arc::new(Busy {
+        dialogue: peer.dialogue().clone(),
+        asked: AtomicUsize::new(0),
+    });
+    expect(
+        &peer
+            .call_with(busy.clone(), "test_mrtr_echo_state", "{}")
+            .await?,
+        "echo-state-ok",
+    )?;
+    expect(
+        &peer
+            .call_with(busy.clone(), "test_mrtr_no_state", "{}")
+            .await?,
+        "no-state-ok",
+    )?;
+    expect(
+        &peer
+            .call_with(busy.clone(), "test_mrtr_no_result_type", "{}")
+            .await?,
+        "no-result-type-test-ok",
+    )?;
     let asked = busy.asked.load(Ordering::Relaxed);
     ensure!(asked == 2, "two calls need input, but {asked} asked for it");
     Ok(())
 }
 
 fn expect(result: &Value, text: &str) -> Result<()> {
-    ensure!(result["content"][0]["text"] == text, "expected {text:?}: {result}");
+    ensure!(
+        result["content"][0]["text"] == text,
+        "expected {text:?}: {result}"
+    );
     Ok(())
 }
 

@@ -9,7 +9,11 @@ use switchboard_wire::{Method, Revision, json as text};
 /// The revision a scenario is spoken in. Extensions are on no revision's list;
 /// the skills one is written against the newest.
 pub fn revision(scenario: &str, asked: Revision) -> Revision {
-    if scenario.starts_with("sep-2640-") { Revision::NEWEST } else { asked }
+    if scenario.starts_with("sep-2640-") {
+        Revision::NEWEST
+    } else {
+        asked
+    }
 }
 
 /// Does what the scenario is about.
@@ -17,7 +21,9 @@ pub async fn run(scenario: &str, peer: &Peer, context: &Value) -> Result<()> {
     match scenario {
         "initialize" | "json-schema-ref-no-deref" => peer.list(List::Tools).await.map(drop),
         "tools_call" => tools_call(peer).await,
-        "elicitation-sep1034-client-defaults" => one_tool(peer, "test_client_elicitation_defaults").await,
+        "elicitation-sep1034-client-defaults" => {
+            one_tool(peer, "test_client_elicitation_defaults").await
+        }
         "sse-retry" => one_tool(peer, "test_reconnection").await,
         "json-schema-2020-12-preservation" => schema_preserved(peer).await,
         "request-metadata" => metadata(peer).await,
@@ -26,9 +32,9 @@ pub async fn run(scenario: &str, peer: &Peer, context: &Value) -> Result<()> {
         "http-custom-headers" => headers::custom(peer, context).await,
         "http-invalid-tool-headers" => headers::invalid_tools(peer).await,
         "sep-2640-client-no-prefetch" => skills::listed_only(peer).await,
-        "sep-2640-client-verify-digest" | "sep-2640-client-verify-size" | "sep-2640-client-verify-frontmatter" => {
-            skills::forged(peer).await
-        }
+        "sep-2640-client-verify-digest"
+        | "sep-2640-client-verify-size"
+        | "sep-2640-client-verify-frontmatter" => skills::forged(peer).await,
         other => bail!("no such scenario here: {other}"),
     }
 }
@@ -52,7 +58,9 @@ async fn schema_preserved(peer: &Peer) -> Result<()> {
     let tool = peer.tool("json_schema_2020_12_tool").await?;
     let schema = text::field(&tool.raw, "inputSchema")?.context("the tool has no schema")?;
     let schema = std::str::from_utf8(schema.of(&tool.raw))?;
-    peer.call("json_schema_echo", &format!("{{\"schema\":{schema}}}")).await.map(drop)
+    peer.call("json_schema_echo", &format!("{{\"schema\":{schema}}}"))
+        .await
+        .map(drop)
 }
 
 /// The server refuses the first request's version although it supports it; what

@@ -1,0 +1,279 @@
+//! A person signs in to a server: discovery, a client identity, the browser, and a
+//! record of it all.
+
+use crate::{
+    challenge::Challenge,
+    discovery::{Discovered, discover, strings},
+    dpop::Dpop,
+    engine::{Engine, quiet, tokens},
+    fault::Fault,
+    hook::ResourceParam,
+    net::NetLimits,
+    record::{Client, ClientKind, Record},
+    settings::{OauthSettings, Server, Visit},
+    walk::{Return, walk},
+};
+use rmcp::transport::auth::OAuthClientConfig;
+use serde_json::Value;
+use std::sync::Arc;
+use url::Url;
+
+/// All that a sign-in needs to know.
+pub(crate) struct Flow<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) settings: &'a OauthSettings,
+    pub(crate) limits: NetLimits,
+    /// What the server said when it refused, if it did.
+    pub(crate) challenge: Option<&'a Challenge>,
+    /// What is known from before.
+    pub(crate) known: Option<Record>,
+}
+
+impl Flow<'_> {
+    /// Runs the whole of it.
+    pub(crate) async fn run(self, visit: &Visit) -> Result<Record, Fault> {
+        let mut engine = Engine::new(&self.server.url, self.settings, self.limits).await?;
+        let found = discover(&mut engine, self.server, self.settings, self.challenge).await?;
+        found.check_for_person(&engine)?;
+        let known = settle_issuer(self.known, &found, self.settings)?;
+        let last_port = known
+            .client
+            .as_ref()
+            .and_then(|client| Url::parse(&client.redirect_uri).ok()?.port());
+        let back = Return::ready(visit, self.settings.callback_port, last_port).await?;
+        let scopes = scopes(self.settings, &found, &known, self.challenge);
+        let client = identify(
+            &mut engine,
+            &found,
+            &known,
+            self.settings,
+            back.redirect_uri(),
+            &scopes,
+        )
+        .await?;
+        let dpop = key(&found, &known)?;
+        engine.hook.set_dpop(dpop.clone());
+        engine.hook.set_resource(ResourceParam::Is(found.resource.clone()));
+        let page = page(&engine, &scopes, &found.resource).await?;
+        let patience = self.settings.patience;
+        let answer = walk(&engine, &found.metadata, page, back, visit, patience).await?;
+        let (received, granted) = tokens(&answer)?;
+        Ok(Record {
+            server: self.server.name.clone(),
+            url: self.server.url.to_string(),
+            metadata: found.metadata_value(),
+            issuer: Some(found.issuer),
+            resource: Some(found.resource),
+            client: Some(client),
+            tokens: Some(received),
+            // A server that names none has granted what was asked for.
+            scopes: granted.unwrap_or(scopes),
+            wanted: Vec::new(),
+            wants_dpop: dpop.is_some(),
+            dpop_key: dpop.map(|dpop| dpop.pkcs8().clone()),
+            id_token: None,
+            trouble: None,
+        })
+    }
+}
+
+/// What is known from before, as far as it is still the same issuer's. A secret
+/// that was written down for one issuer is not shown to another.
+pub(crate) fn settle_issuer(
+    known: Option<Record>,
+    found: &Discovered,
+    settings: &OauthSettings,
+) -> Result<Record, Fault> {
+    let mut known = known.unwrap_or_default();
+    let Some(before) = known.issuer.clone() else {
+        return Ok(known);
+    };
+    if before == found.issuer {
+        return Ok(known);
+    }
+    tracing::warn!(before, now = found.issuer, "the authorization server changed");
+    if settings.client_secret.is_some() && settings.issuer.is_none() {
+        return Err(Fault::Issuer {
+            expected: format!(
+                "{before}, which the configured client secret belongs to; to use it here, sign out first"
+            ),
+            received: crate::fault::shown(&found.issuer),
+        });
+    }
+    known.leave_issuer();
+    Ok(known)
+}
+
+/// What to ask for: what was asked for before and is still granted, what the
+/// server asks for now, or else what its document suggests.
+pub(crate) fn scopes(
+    settings: &OauthSettings,
+    found: &Discovered,
+    known: &Record,
+    challenge: Option<&Challenge>,
+) -> Vec<String> {
+    let asked = challenge.map(Challenge::scopes).unwrap_or_default();
+    let base = match &settings.scopes {
+        Some(pinned) => pinned.clone(),
+        None if asked.is_empty() => found.scopes.clone(),
+        None => asked.clone(),
+    };
+    let more = challenge.is_some_and(|c| c.param("error") == Some("insufficient_scope"));
+    let asked = if more { asked } else { Vec::new() };
+    let mut union: Vec<String> = Vec::new();
+    for scope in known.scopes.iter().chain(&base).chain(&known.wanted).chain(&asked) {
+        if !union.contains(scope) {
+            union.push(scope.clone());
+        }
+    }
+    let offline = "offline_access".to_owned();
+    let offers = |scopes: &Vec<String>| scopes.contains(&offline);
+    if !union.is_empty()
+        && found.metadata.scopes_supported.as_ref().is_some_and(offers)
+        && !union.contains(&offline)
+    {
+        union.push(offline);
+    }
+    union
+}
+
+/// Who we are at this authorization server: what the configuration says, a
+/// document of ours, what we registered before, or a new registration.
+async fn identify(
+    engine: &mut Engine,
+    found: &Discovered,
+    known: &Record,
+    settings: &OauthSettings,
+    redirect_uri: &Url,
+    scopes: &[String],
+) -> Result<Client, Fault> {
+    let client = |id: &str, secret: Option<_>, kind| Client {
+        id: id.to_owned(),
+        secret,
+        redirect_uri: redirect_uri.to_string(),
+        kind,
+    };
+    let takes_documents = found
+        .metadata
+        .additional_fields
+        .get("client_id_metadata_document_supported")
+        .is_some_and(|takes| *takes == Value::Bool(true));
+    let chosen = if let Some(id) = &settings.client_id {
+        client(id, settings.client_secret.clone(), ClientKind::Configured)
+    } else if let (Some(document), true) = (&settings.client_metadata_url, takes_documents) {
+        client(document.as_str(), None, ClientKind::Document)
+    } else if let Some(before) = reusable(known, redirect_uri) {
+        before
+    } else {
+        return register(engine, found, settings, redirect_uri, scopes).await;
+    };
+    configure(engine, &chosen)?;
+    Ok(chosen)
+}
+
+/// A registration of ours that fits: the same issuer (settled before) and exactly
+/// the address to come back to.
+fn reusable(known: &Record, redirect_uri: &Url) -> Option<Client> {
+    known
+        .client
+        .clone()
+        .filter(|client| client.kind == ClientKind::Registered)
+        .filter(|client| client.redirect_uri == redirect_uri.as_str())
+}
+
+async fn register(
+    engine: &mut Engine,
+    found: &Discovered,
+    settings: &OauthSettings,
+    redirect_uri: &Url,
+    scopes: &[String],
+) -> Result<Client, Fault> {
+    if found.metadata.registration_endpoint.is_none() {
+        return Err(Fault::Registration(
+            "the authorization server registers no clients by itself; register one there and configure its id (oauth.clientId)".into(),
+        ));
+    }
+    engine.hook.set_registration(registration_method(found));
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let work = engine
+        .manager
+        .register_client(&settings.client_name, redirect_uri.as_str(), &scopes);
+    let registered = match quiet(work).await {
+        Ok(registered) => registered,
+        Err(fault) => return Err(Fault::Registration(engine.hook.explain(&fault))),
+    };
+    let secret = registered.client_secret.map(crate::secret::Secret::new);
+    if let Some(secret) = &secret {
+        engine.hook.confide(secret);
+    }
+    Ok(Client {
+        id: registered.client_id,
+        secret,
+        redirect_uri: redirect_uri.to_string(),
+        kind: ClientKind::Registered,
+    })
+}
+
+/// A public client where that is possible; else the first method that both know.
+fn registration_method(found: &Discovered) -> Option<&'static str> {
+    let known = strings(
+        found
+            .metadata
+            .additional_fields
+            .get("token_endpoint_auth_methods_supported")?,
+    );
+    if known.is_empty() || known.iter().any(|method| method == "none") {
+        return None;
+    }
+    ["client_secret_basic", "client_secret_post"]
+        .into_iter()
+        .find(|ours| known.iter().any(|method| method == ours))
+}
+
+/// Tells the engine who we are.
+pub(crate) fn configure(engine: &mut Engine, client: &Client) -> Result<(), Fault> {
+    let mut config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
+    if let Some(secret) = &client.secret {
+        engine.hook.confide(secret);
+        config = config.with_client_secret(secret.expose());
+    }
+    let configured = engine.manager.configure_client(config);
+    configured.map_err(|fault| Fault::Discovery(engine.hook.explain(&fault)))
+}
+
+/// The key to bind tokens to: the one from before, or a new one.
+pub(crate) fn key(found: &Discovered, known: &Record) -> Result<Option<Arc<Dpop>>, Fault> {
+    if !found.dpop {
+        return Ok(None);
+    }
+    let key = match &known.dpop_key {
+        Some(before) => Dpop::restore(before),
+        None => Dpop::generate(),
+    };
+    key.map(|key| Some(Arc::new(key))).map_err(Fault::Settings)
+}
+
+/// The page to send the person to.
+async fn page(engine: &Engine, scopes: &[String], resource: &str) -> Result<Url, Fault> {
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let page = quiet(engine.manager.get_authorization_url(&scopes))
+        .await
+        .map_err(|fault| Fault::Discovery(engine.hook.scrub(&fault.to_string())))?;
+    let mut url = Url::parse(&page).map_err(|_| Fault::Refused("the page has no address".into()))?;
+    set_param(&mut url, "resource", Some(resource));
+    Ok(url)
+}
+
+/// Sets or removes a parameter of an address.
+pub(crate) fn set_param(url: &mut Url, name: &str, value: Option<&str>) {
+    let others: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(known, _)| known != name)
+        .map(|(known, value)| (known.into_owned(), value.into_owned()))
+        .collect();
+    let mut query = url.query_pairs_mut();
+    query.clear().extend_pairs(others);
+    if let Some(value) = value {
+        query.append_pair(name, value);
+    }
+}

@@ -1,0 +1,192 @@
+//! The operating system's keychain, which holds one key of ours. It may be locked,
+//! absent, or wait for a window that nobody sees: every question to it is asked on
+//! a thread of its own and answered within seconds, or given up.
+
+use parking_lot::Mutex;
+use std::{fmt, sync::Arc, time::Duration};
+use zeroize::Zeroizing;
+
+type Key = Zeroizing<[u8; 32]>;
+
+/// How long a keychain may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Something that keeps one secret of 32 bytes. Calls may block.
+pub trait KeyKeeper: Send + Sync {
+    /// The key, if there is one.
+    ///
+    /// # Errors
+    /// One sentence, when the keychain cannot be asked.
+    fn get(&self) -> Result<Option<Vec<u8>>, String>;
+
+    /// Keeps a key.
+    ///
+    /// # Errors
+    /// One sentence, when it cannot be kept.
+    fn set(&self, key: &[u8]) -> Result<(), String>;
+}
+
+/// The keychain, asked at most once.
+pub struct Keychain {
+    keeper: Arc<dyn KeyKeeper>,
+    patience: Duration,
+    known: Mutex<Option<Key>>,
+}
+
+impl Keychain {
+    /// The system's own.
+    pub fn system() -> Self {
+        Self::new(Arc::new(System))
+    }
+
+    /// Another one.
+    pub fn new(keeper: Arc<dyn KeyKeeper>) -> Self {
+        Self {
+            keeper,
+            patience: PATIENCE,
+            known: Mutex::new(None),
+        }
+    }
+
+    /// The same with another time limit.
+    pub fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    pub(crate) fn remembered(&self) -> Option<Key> {
+        self.known.lock().clone()
+    }
+
+    /// The key; a new one where there is none and `make` says so.
+    pub(crate) async fn key(&self, make: bool) -> Result<Option<Key>, String> {
+        if let Some(key) = self.remembered() {
+            return Ok(Some(key));
+        }
+        let keeper = self.keeper.clone();
+        let (answer, asked) = tokio::sync::oneshot::channel();
+        // Not the runtime's own pool: a runtime waits for its threads when it ends,
+        // and a keychain that hangs would keep the program from ending.
+        std::thread::Builder::new()
+            .name("keychain".into())
+            .spawn(move || {
+                let _ = answer.send(ask(&*keeper, make));
+            })
+            .map_err(|fault| fault.to_string())?;
+        let key = match tokio::time::timeout(self.patience, asked).await {
+            Ok(Ok(key)) => key?,
+            Ok(Err(_)) => return Err("it failed without saying why".into()),
+            Err(_) => return Err(format!("it did not answer within {:?}", self.patience)),
+        };
+        self.known.lock().clone_from(&key);
+        Ok(key)
+    }
+}
+
+impl fmt::Debug for Keychain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keychain").finish_non_exhaustive()
+    }
+}
+
+fn ask(keeper: &dyn KeyKeeper, make: bool) -> Result<Option<Key>, String> {
+    if let Some(kept) = keeper.get()? {
+        let kept = Zeroizing::new(kept);
+        let key = <[u8; 32]>::try_from(&kept[..])
+            .map_err(|_| "what it keeps for Switchboard is not a key")?;
+        return Ok(Some(Zeroizing::new(key)));
+    }
+    if !make {
+        return Ok(None);
+    }
+    let mut key = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut key[..]).map_err(|_| "there is no randomness for a key")?;
+    keeper.set(&key[..])?;
+    Ok(Some(key))
+}
+
+/// The system's keychain, through keyring-core.
+struct System;
+
+#[cfg(feature = "keychain")]
+mod system {
+    use super::{KeyKeeper, System};
+    use keyring_core::{CredentialStore, Entry, Error};
+    use std::sync::{Arc, OnceLock};
+
+    const SERVICE: &str = "switchboard";
+    const USER: &str = "vault key";
+
+    impl KeyKeeper for System {
+        fn get(&self) -> Result<Option<Vec<u8>>, String> {
+            match entry()?.get_secret() {
+                Ok(secret) => Ok(Some(secret)),
+                Err(Error::NoEntry) => Ok(None),
+                Err(fault) => Err(told(&fault)),
+            }
+        }
+
+        fn set(&self, key: &[u8]) -> Result<(), String> {
+            entry()?.set_secret(key).map_err(|fault| told(&fault))
+        }
+    }
+
+    fn entry() -> Result<Entry, String> {
+        static STORE: OnceLock<Arc<CredentialStore>> = OnceLock::new();
+        let store = match STORE.get() {
+            Some(store) => store.clone(),
+            None => {
+                let made = platform().map_err(|fault| told(&fault))?;
+                STORE.get_or_init(|| made).clone()
+            }
+        };
+        store
+            .build(SERVICE, USER, None)
+            .map_err(|fault| told(&fault))
+    }
+
+    #[cfg(all(unix, not(target_os = "macos")))]
+    fn platform() -> keyring_core::Result<Arc<CredentialStore>> {
+        let store: Arc<CredentialStore> = zbus_secret_service_keyring_store::Store::new()?;
+        Ok(store)
+    }
+
+    #[cfg(target_os = "macos")]
+    fn platform() -> keyring_core::Result<Arc<CredentialStore>> {
+        let store: Arc<CredentialStore> = apple_native_keyring_store::keychain::Store::new()?;
+        Ok(store)
+    }
+
+    #[cfg(windows)]
+    fn platform() -> keyring_core::Result<Arc<CredentialStore>> {
+        let store: Arc<CredentialStore> = windows_native_keyring_store::Store::new()?;
+        Ok(store)
+    }
+
+    fn told(fault: &Error) -> String {
+        match fault {
+            Error::NoStorageAccess(why) => format!("it is locked or absent ({why})"),
+            Error::PlatformFailure(why) => format!("it is not there or does not work ({why})"),
+            // The others' messages may hold what was stored.
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => {
+                "what it keeps for Switchboard is not a key".into()
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+#[cfg(not(feature = "keychain"))]
+impl KeyKeeper for System {
+    fn get(&self) -> Result<Option<Vec<u8>>, String> {
+        Err("this program was built without it".into())
+    }
+
+    fn set(&self, _: &[u8]) -> Result<(), String> {
+        Err("this program was built without it".into())
+    }
+}

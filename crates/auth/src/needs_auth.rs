@@ -1,0 +1,87 @@
+//! Which servers were found to need a sign-in, for 15 minutes, in Claude Code's
+//! format (`{"name":{"timestamp":ms}}`), so that every start does not ask again.
+
+use crate::clock;
+use serde_json::{Map, Value, json};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long a finding counts.
+pub const REMEMBERED: Duration = Duration::from_secs(15 * 60);
+
+/// The cache file.
+#[derive(Clone, Debug)]
+pub struct NeedsAuth {
+    path: PathBuf,
+}
+
+impl NeedsAuth {
+    /// The cache in `folder`.
+    pub fn open(folder: &Path) -> Self {
+        Self {
+            path: folder.join("mcp-needs-auth-cache.json"),
+        }
+    }
+
+    /// Whether the server was found to need a sign-in lately.
+    pub fn is_known(&self, server: &str) -> bool {
+        let now = clock::millis();
+        self.read()
+            .get(server)
+            .and_then(|entry| entry["timestamp"].as_u64())
+            // A time in the future is a clock that was wrong; it must not last.
+            .is_some_and(|at| at <= now && now - at < REMEMBERED.as_millis() as u64)
+    }
+
+    /// Remembers that the server needs a sign-in.
+    pub fn note(&self, server: &str) {
+        self.change(|entries| {
+            entries.insert(server.to_owned(), json!({"timestamp": clock::millis()}));
+        });
+    }
+
+    /// Forgets it: somebody signed in.
+    pub fn clear(&self, server: &str) {
+        if self.read().contains_key(server) {
+            self.change(|entries| {
+                entries.shift_remove(server);
+            });
+        }
+    }
+
+    fn read(&self) -> Map<String, Value> {
+        fs::read(&self.path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
+    }
+
+    /// A cache: what cannot be written is found out again, so faults are not told.
+    fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
+        let write = || -> std::io::Result<()> {
+            let folder = self.path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let lock = fs::File::create(self.path.with_extension("lock"))?;
+            lock.lock()?;
+            let mut entries = self.read();
+            let now = clock::millis();
+            entries.retain(|_, entry| {
+                let at = entry["timestamp"].as_u64().unwrap_or(0);
+                now.saturating_sub(at) < REMEMBERED.as_millis() as u64
+            });
+            change(&mut entries);
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer(&mut file, &entries)?;
+            file.flush()?;
+            file.persist(&self.path).map_err(|fault| fault.error)?;
+            Ok(())
+        };
+        if let Err(fault) = write() {
+            tracing::debug!(%fault, "the needs-auth cache was not written");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Where sign-ins are kept: one file each, readable by its owner alone.
+//!
+//! With the keychain, the file is sealed with a key that the operating system's
+//! keychain holds: some keychains take only a few hundred bytes, and asking them
+//! on every renewal is slow. Without, by explicit choice, it is in the clear.
+//! A file in the clear *is* that choice: as long as it exists, it is used.
+//!
+//! All changes happen under a lock that holds across processes.
+
+mod files;
+mod lock;
+mod seal;
+
+use crate::{keychain::Keychain, record::Record};
+use aws_lc_rs::digest;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+pub use lock::VaultLock;
+
+/// Where tokens are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TokenStore {
+    /// Sealed with a key in the operating system's keychain.
+    #[default]
+    Keychain,
+    /// In a file that only its owner can read.
+    File,
+}
+
+/// Why a sign-in cannot be kept or read.
+#[derive(Debug, thiserror::Error)]
+pub enum VaultFault {
+    /// The keychain does not help.
+    #[error(
+        "the system's keychain cannot be used: {0}. Tokens can be kept in a file that only you can read instead: sign in with --token-store file"
+    )]
+    Keychain(String),
+    /// A file does not help.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Another process holds the lock for too long.
+    #[error("another process has been renewing the sign-in for {0:?}")]
+    Busy(Duration),
+}
+
+/// One sign-in's place in the vault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VaultKey {
+    stem: String,
+}
+
+impl VaultKey {
+    /// The place of a server with this name and this configuration. A changed
+    /// configuration is another server, and sees none of the old one's tokens.
+    pub fn server(name: &str, config_hash: &str) -> Self {
+        Self::of("server", name, config_hash)
+    }
+
+    /// The place of an identity provider, shared by the servers that use it.
+    pub fn identity(issuer: &str, client_id: &str) -> Self {
+        Self::of("idp", issuer, client_id)
+    }
+
+    fn of(kind: &str, name: &str, hash: &str) -> Self {
+        let mut whole = digest::Context::new(&digest::SHA256);
+        for part in [kind, name, hash] {
+            whole.update(&(part.len() as u64).to_be_bytes());
+            whole.update(part.as_bytes());
+        }
+        let digest: String = whole.finish().as_ref()[..12]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let readable: String = name.chars().map(safe).take(40).collect();
+        Self {
+            stem: format!("{kind}-{readable}-{digest}"),
+        }
+    }
+}
+
+/// The vault of one user.
+#[derive(Clone, Debug)]
+pub struct Vault {
+    folder: Arc<Path>,
+    store: TokenStore,
+    keychain: Arc<Keychain>,
+}
+
+impl Vault {
+    /// The vault in `folder`, which is made when it is first needed.
+    pub fn open(folder: impl Into<PathBuf>, store: TokenStore) -> Self {
+        Self::with_keychain(folder, store, Keychain::system())
+    }
+
+    /// A vault that asks this keychain.
+    pub fn with_keychain(
+        folder: impl Into<PathBuf>,
+        store: TokenStore,
+        keychain: Keychain,
+    ) -> Self {
+        Self {
+            folder: folder.into().into(),
+            store,
+            keychain: Arc::new(keychain),
+        }
+    }
+
+    /// Where new sign-ins are kept.
+    pub fn store(&self) -> TokenStore {
+        self.store
+    }
+
+    /// Whether the chosen store can be used at all. Asked before anybody is sent
+    /// to a browser: a sign-in that cannot be kept is lost effort.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub async fn ready(&self) -> Result<(), VaultFault> {
+        files::make_folder(&self.folder)?;
+        if self.store == TokenStore::Keychain {
+            self.key(true).await?;
+        }
+        Ok(())
+    }
+
+    /// What is known about a sign-in.
+    ///
+    /// # Errors
+    /// When there is something and it cannot be read.
+    pub async fn load(&self, key: &VaultKey) -> Result<Option<Record>, VaultFault> {
+        let plain = self.plain(key);
+        if let Some(text) = files::read(plain.clone()).await? {
+            return parse(&plain, &text).map(Some);
+        }
+        let sealed = self.sealed(key);
+        let Some(bytes) = files::read(sealed.clone()).await? else {
+            return Ok(None);
+        };
+        let Some(secret) = self.key(false).await? else {
+            return Err(VaultFault::Keychain(
+                "it no longer has the key that the stored sign-ins are sealed with".into(),
+            ));
+        };
+        let text = seal::open(&secret, &key.stem, &bytes).map_err(|why| VaultFault::File {
+            path: sealed.clone(),
+            why,
+        })?;
+        parse(&sealed, &text).map(Some)
+    }
+
+    /// Keeps a sign-in, where it already is or else in the chosen store.
+    ///
+    /// # Errors
+    /// When it cannot be kept; what was there before is then still there.
+    pub async fn save(&self, key: &VaultKey, record: &Record) -> Result<(), VaultFault> {
+        let in_clear = self.store == TokenStore::File || files::exists(self.plain(key)).await;
+        self.write(key, record, in_clear).await
+    }
+
+    /// Keeps a new sign-in in the chosen store, and nowhere else.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub async fn replace(&self, key: &VaultKey, record: &Record) -> Result<(), VaultFault> {
+        let in_clear = self.store == TokenStore::File;
+        self.write(key, record, in_clear).await?;
+        let other = if in_clear {
+            self.sealed(key)
+        } else {
+            self.plain(key)
+        };
+        files::remove(other).await
+    }
+
+    /// Forgets a sign-in.
+    ///
+    /// # Errors
+    /// When a file cannot be removed.
+    pub async fn forget(&self, key: &VaultKey) -> Result<(), VaultFault> {
+        files::remove(self.plain(key)).await?;
+        files::remove(self.sealed(key)).await
+    }
+
+    /// Takes the lock of a sign-in: whoever has it is the only one, in any
+    /// process, who renews or changes it. Dropping it gives it back.
+    ///
+    /// # Errors
+    /// When somebody else holds it for longer than `limit`.
+    pub async fn lock(&self, key: &VaultKey, limit: Duration) -> Result<VaultLock, VaultFault> {
+        files::make_folder(&self.folder)?;
+        lock::take(self.folder.join(format!("{}.lock", key.stem)), limit).await
+    }
+
+    async fn write(
+        &self,
+        key: &VaultKey,
+        record: &Record,
+        in_clear: bool,
+    ) -> Result<(), VaultFault> {
+        files::make_folder(&self.folder)?;
+        let path = self.plain(key);
+        let text = zeroize::Zeroizing::new(serde_json::to_vec(record).map_err(|fault| {
+            VaultFault::File {
+                path: path.clone(),
+                why: fault.to_string(),
+            }
+        })?);
+        if in_clear {
+            return files::write(path, text).await;
+        }
+        let Some(secret) = self.key(true).await? else {
+            return Err(VaultFault::Keychain("it keeps no key".into()));
+        };
+        let path = self.sealed(key);
+        let sealed = seal::close(&secret, &key.stem, &text).map_err(|why| VaultFault::File {
+            path: path.clone(),
+            why,
+        })?;
+        files::write(path, sealed.into()).await
+    }
+
+    /// The key that files are sealed with. Made under a lock, so that two
+    /// processes at their first sign-in do not make two.
+    async fn key(&self, make: bool) -> Result<Option<seal::Key>, VaultFault> {
+        if let Some(key) = self.keychain.remembered() {
+            return Ok(Some(key));
+        }
+        let lock = self.folder.join("keychain.lock");
+        let held = match make {
+            true => Some(lock::take(lock, self.keychain.patience() * 2).await?),
+            false => None,
+        };
+        let key = self.keychain.key(make).await.map_err(VaultFault::Keychain);
+        drop(held);
+        key
+    }
+
+    fn plain(&self, key: &VaultKey) -> PathBuf {
+        self.folder.join(format!("{}.json", key.stem))
+    }
+
+    fn sealed(&self, key: &VaultKey) -> PathBuf {
+        self.folder.join(format!("{}.sealed", key.stem))
+    }
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<Record, VaultFault> {
+    // serde's messages may quote what they stumble over, so only the place is told.
+    serde_json::from_slice(text).map_err(|fault| VaultFault::File {
+        path: path.to_owned(),
+        why: format!(
+            "is not a stored sign-in (line {}, column {}); remove it and sign in again",
+            fault.line(),
+            fault.column()
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests;

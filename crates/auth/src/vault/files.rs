@@ -1,0 +1,107 @@
+//! The vault's files: 0600 in a folder of 0700, replaced as a whole or not at all.
+
+use super::VaultFault;
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+use zeroize::Zeroizing;
+
+/// No record comes near this.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+fn fault(path: &Path, why: impl ToString) -> VaultFault {
+    VaultFault::File {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    path: PathBuf,
+    work: impl FnOnce(&Path) -> Result<T, VaultFault> + Send + 'static,
+) -> Result<T, VaultFault> {
+    let shown = path.clone();
+    tokio::task::spawn_blocking(move || work(&path))
+        .await
+        .map_err(|gone| fault(&shown, gone))?
+}
+
+pub(super) fn make_folder(folder: &Path) -> Result<(), VaultFault> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|why| fault(folder, why))
+}
+
+pub(super) async fn exists(path: PathBuf) -> bool {
+    blocking(path, |path| Ok(path.exists())).await.unwrap_or(false)
+}
+
+pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, VaultFault> {
+    blocking(path, |path| {
+        let about = match fs::symlink_metadata(path) {
+            Ok(about) => about,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(why) => return Err(fault(path, why)),
+        };
+        if !about.is_file() || about.len() > LARGEST {
+            return Err(fault(path, "is not a file that Switchboard wrote"));
+        }
+        guarded(path, &about)?;
+        fs::read(path)
+            .map(|bytes| Some(Zeroizing::new(bytes)))
+            .map_err(|why| fault(path, why))
+    })
+    .await
+}
+
+/// A file that others can read has been read, or written, by others.
+#[cfg(unix)]
+fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultFault> {
+    use std::os::unix::fs::MetadataExt;
+    if about.mode() & 0o077 != 0 {
+        return Err(fault(
+            path,
+            "other users can get at this file; make it yours alone (chmod 600) or remove it and sign in again",
+        ));
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return Err(fault(path, "belongs to another user"));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn guarded(_: &Path, _: &fs::Metadata) -> Result<(), VaultFault> {
+    Ok(())
+}
+
+pub(super) async fn write(path: PathBuf, bytes: Zeroizing<Vec<u8>>) -> Result<(), VaultFault> {
+    blocking(path, move |path| {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let write = || -> io::Result<()> {
+            // Made with 0600, and renamed over the old one only when it is whole on disk.
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(&bytes)?;
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|fault| fault.error)?;
+            Ok(())
+        };
+        write().map_err(|why| fault(path, why))
+    })
+    .await
+}
+
+pub(super) async fn remove(path: PathBuf) -> Result<(), VaultFault> {
+    blocking(path, |path| match fs::remove_file(path) {
+        Err(why) if why.kind() != io::ErrorKind::NotFound => Err(fault(path, why)),
+        _ => Ok(()),
+    })
+    .await
+}

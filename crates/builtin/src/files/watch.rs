@@ -1,0 +1,132 @@
+//! Telling when a file has changed: looked at twice a second, by the same
+//! confined way as everything else, which works on every file system.
+
+use super::{resources::locate, roots::Roots};
+use crate::limits;
+use parking_lot::Mutex;
+use rmcp::{
+    ErrorData, Peer, RoleServer,
+    model::{ResourceUpdatedNotificationParam, SubscriptionFilter},
+    service::SubscriptionContext,
+};
+use std::{collections::HashMap, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// What a file looked like; `None` where there was none.
+type Stamp = Option<(u64, i64, i64, i64, i64)>;
+
+/// The files that one connection asked about, each with what it looked like.
+type Watched = Arc<Mutex<HashMap<String, Stamp>>>;
+
+/// The subscriptions of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    watched: Watched,
+}
+
+impl Watches {
+    /// Begins to watch a file; the first one starts the looking.
+    pub(super) fn add(
+        &self,
+        roots: Arc<Roots>,
+        uri: String,
+        peer: Peer<RoleServer>,
+        over: CancellationToken,
+    ) -> Result<(), ErrorData> {
+        if let Err(failure) = locate(&roots, &uri) {
+            return Err(ErrorData::resource_not_found(failure.to_string(), None));
+        }
+        let stamp = stamp(&roots, &uri);
+        let mut watched = self.watched.lock();
+        if watched.len() >= limits::SUBSCRIPTIONS && !watched.contains_key(&uri) {
+            return Err(ErrorData::invalid_params("too many subscriptions", None));
+        }
+        let is_first = watched.is_empty();
+        watched.insert(uri, stamp);
+        if is_first {
+            tokio::spawn(look_again(roots, Arc::clone(&self.watched), peer, over));
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, uri: &str) {
+        self.watched.lock().remove(uri);
+    }
+}
+
+/// Ends when nothing is watched any more, or the client has gone.
+async fn look_again(
+    roots: Arc<Roots>,
+    watched: Watched,
+    peer: Peer<RoleServer>,
+    over: CancellationToken,
+) {
+    while over.run_until_cancelled(tokio::time::sleep(limits::POLL)).await.is_some() {
+        let uris: Vec<String> = {
+            let watched = watched.lock();
+            if watched.is_empty() {
+                return;
+            }
+            watched.keys().cloned().collect()
+        };
+        for (uri, stamp) in stamps(&roots, uris).await {
+            let is_new = match watched.lock().get_mut(&uri) {
+                Some(before) => std::mem::replace(before, stamp) != stamp,
+                None => false,
+            };
+            let update = ResourceUpdatedNotificationParam::new(uri);
+            if is_new && peer.notify_resource_updated(update).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What of a modern client's subscriptions we can serve.
+pub(super) fn accepted(roots: &Arc<Roots>, requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let uris = requested.resource_subscriptions.iter().flatten();
+    let known = uris.filter(|uri| locate(roots, uri).is_ok()).take(limits::SUBSCRIPTIONS);
+    SubscriptionFilter::builder().resource_subscriptions(known).build()
+}
+
+/// Serves a modern client's subscription until it is cancelled.
+pub(super) async fn listen(
+    roots: Arc<Roots>,
+    context: SubscriptionContext,
+    over: &CancellationToken,
+) {
+    let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+    let mut before: HashMap<String, Stamp> = stamps(&roots, uris.clone()).await.into_iter().collect();
+    loop {
+        tokio::select! {
+            () = context.cancelled() => return,
+            () = over.cancelled() => return,
+            () = tokio::time::sleep(limits::POLL) => {}
+        }
+        for (uri, stamp) in stamps(&roots, uris.clone()).await {
+            let is_new = before.insert(uri.clone(), stamp) != Some(stamp);
+            if is_new && context.sink().notify_resource_updated(uri).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn stamps(roots: &Arc<Roots>, uris: Vec<String>) -> Vec<(String, Stamp)> {
+    let roots = Arc::clone(roots);
+    let look = move || {
+        let each = uris.into_iter().map(|uri| {
+            let stamp = stamp(&roots, &uri);
+            (uri, stamp)
+        });
+        each.collect()
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+}
+
+fn stamp(roots: &Arc<Roots>, uri: &str) -> Stamp {
+    let stat = locate(roots, uri).ok()?.try_stat().ok()??;
+    let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    let changed = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
+    Some((stat.st_ino, stat.st_size, stat.st_mtime, nanoseconds, changed))
+}

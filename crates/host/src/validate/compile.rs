@@ -1,0 +1,167 @@
+//! From the text of a schema to something that values can be checked with.
+
+use super::{Invalid, Verdict, chain, deadline, words};
+use crate::limits;
+use jsonschema::{PatternOptions, ValidationOptions, Validator};
+use serde_json::{Map, Value, json};
+use std::time::Instant;
+
+/// A schema that is ready to be used.
+#[derive(Debug)]
+pub(super) struct Compiled {
+    validator: Validator,
+    /// The schema, for the words of a fault.
+    schema: Value,
+}
+
+impl Compiled {
+    /// Compiles the text of a schema, or says why not.
+    pub(super) fn new(text: &[u8], deadline: Instant) -> Result<Self, String> {
+        let schema: Value = serde_json::from_slice(text).map_err(|fault| fault.to_string())?;
+        let mut guarded = schema.clone();
+        Guard::default().prepare(&mut guarded, &schema)?;
+        let validator = options(deadline).build(&guarded).map_err(|fault| fault.to_string())?;
+        Ok(Self { validator, schema })
+    }
+
+    /// Checks a value.
+    pub(super) fn check(&self, value: &Value) -> Verdict {
+        // Most values are valid, and this is many times faster than collecting faults.
+        if self.validator.is_valid(value) {
+            return Verdict::Valid;
+        }
+        let mut faults = self.validator.iter_errors(value);
+        let issues: Vec<_> =
+            faults.by_ref().take(limits::ISSUES_TOLD).map(|fault| words::issue(&fault, &self.schema)).collect();
+        Verdict::Invalid(Invalid { issues, more: faults.next().is_some() })
+    }
+}
+
+/// Nothing is fetched (the crate is built without a way to), and patterns run in linear time.
+fn options<'a>(deadline: Instant) -> ValidationOptions<'a> {
+    jsonschema::options()
+        .with_pattern_options(
+            PatternOptions::regex().size_limit(limits::PATTERN_BYTES).dfa_size_limit(limits::PATTERN_BYTES),
+        )
+        .should_validate_formats(false)
+        .with_keyword(deadline::KEYWORD, move |_, _, _| {
+            if Instant::now() > deadline {
+                return Err(jsonschema::ValidationError::custom("it took too long to prepare"));
+            }
+            Ok(Box::new(deadline::Clock))
+        })
+}
+
+/// Whether the linear engine can run a pattern. Look-around and back-references need another.
+fn is_linear(pattern: &str) -> bool {
+    let schema = json!({ "pattern": pattern });
+    let options = PatternOptions::regex().size_limit(limits::PATTERN_BYTES).dfa_size_limit(limits::PATTERN_BYTES);
+    jsonschema::options().with_pattern_options(options).build(&schema).is_ok()
+}
+
+/// Walks a schema before it is compiled: counts, and gives each subschema the clock.
+#[derive(Default)]
+struct Guard {
+    nodes: usize,
+    patterns: usize,
+}
+
+impl Guard {
+    fn prepare(&mut self, schema: &mut Value, original: &Value) -> Result<(), String> {
+        if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
+            return Err("it is neither an object nor a boolean".to_owned());
+        }
+        chain::check(original)?;
+        // A dialect that nobody knows is read as the newest.
+        if let Some(members) = schema.as_object_mut()
+            && let Some(dialect) = members.get("$schema")
+            && !dialect.as_str().is_some_and(is_known_dialect)
+        {
+            members.remove("$schema");
+        }
+        self.node(schema)
+    }
+
+    fn node(&mut self, schema: &mut Value) -> Result<(), String> {
+        deadline::look();
+        // A boolean has no place for the clock, so that a loop over `true` would never look.
+        if *schema == Value::Bool(true) {
+            *schema = Value::Object(Map::new());
+        }
+        let Some(members) = schema.as_object_mut() else { return Ok(()) };
+        self.nodes += 1;
+        if self.nodes > limits::SCHEMA_NODES {
+            return Err(format!("it has more than {} subschemas", limits::SCHEMA_NODES));
+        }
+        self.patterns(members)?;
+        for (key, value) in members.iter_mut() {
+            match (key.as_str(), value) {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
+                    Value::Object(named),
+                ) => named.values_mut().filter(|value| !value.is_array()).try_for_each(|schema| self.node(schema))?,
+                ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(list)) => {
+                    list.iter_mut().try_for_each(|schema| self.node(schema))?;
+                }
+                (
+                    "items" | "additionalItems" | "contains" | "additionalProperties" | "propertyNames" | "not" | "if"
+                    | "then" | "else" | "unevaluatedItems" | "unevaluatedProperties",
+                    schema @ (Value::Object(_) | Value::Bool(true)),
+                ) => self.node(schema)?,
+                _ => {}
+            }
+        }
+        // Keywords of others come last in a subschema, when it may have failed already; `allOf`
+        // comes before everything that can multiply the work. At its end, so that no place is renamed.
+        let clock = json!({ deadline::KEYWORD: true });
+        match members.get_mut("allOf") {
+            Some(Value::Array(list)) => list.push(clock),
+            Some(_) => return Err("an \"allOf\" is no list".to_owned()),
+            None => {
+                members.insert("allOf".to_owned(), json!([clock]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out patterns that the linear engine cannot run: the rest of the schema still counts.
+    fn patterns(&mut self, members: &mut Map<String, Value>) -> Result<(), String> {
+        if let Some(pattern) = members.get("pattern").and_then(Value::as_str) {
+            self.patterns += 1;
+            if !is_linear(pattern) {
+                members.remove("pattern");
+            }
+        }
+        if let Some(Value::Object(named)) = members.get_mut("patternProperties") {
+            let before = named.len();
+            self.patterns += before;
+            if before > limits::SCHEMA_NAME_PATTERNS || self.patterns > limits::SCHEMA_PATTERNS {
+                return Err("it has too many \"patternProperties\"".to_owned());
+            }
+            named.retain(|pattern, _| is_linear(pattern));
+            if named.len() < before {
+                // What the pattern would have matched must not count as unknown.
+                members.remove("additionalProperties");
+                members.remove("unevaluatedProperties");
+            }
+        }
+        if self.patterns > limits::SCHEMA_PATTERNS {
+            return Err(format!("it has more than {} patterns", limits::SCHEMA_PATTERNS));
+        }
+        Ok(())
+    }
+}
+
+fn is_known_dialect(uri: &str) -> bool {
+    let uri = uri.trim_end_matches('#').trim_end_matches('/');
+    let plain = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://")).unwrap_or(uri);
+    [
+        "json-schema.org/draft-04/schema",
+        "json-schema.org/draft-06/schema",
+        "json-schema.org/draft-07/schema",
+        "json-schema.org/draft/2019-09/schema",
+        "json-schema.org/draft/2020-12/schema",
+    ]
+    .contains(&plain)
+}
+
