@@ -4,7 +4,6 @@
 use crate::secret::Secret;
 use aws_lc_rs::{
     digest,
-    encoding::{AsDer, Pkcs8V1Der},
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair},
 };
@@ -36,7 +35,7 @@ impl Dpop {
     pub fn generate() -> Result<Self, String> {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
             .map_err(|_| "no key can be made")?;
-        let der: Pkcs8V1Der<'_> = key.to_pkcs8v1().map_err(|_| "no key can be made")?.as_ref().to_vec().into();
+        let der = key.to_pkcs8v1().map_err(|_| "no key can be made")?;
         let pkcs8 = Secret::new(STANDARD.encode(der.as_ref()));
         Ok(Self::of(key, pkcs8))
     }

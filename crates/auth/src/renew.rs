@@ -83,7 +83,10 @@ pub(crate) async fn refresh(
     let (mut received, granted) = tokens(&answer).map_err(sure)?;
     // A server that does not rotate gives none back: the old one stays good.
     received.refresh = received.refresh.or(Some(refresh));
+    let id_token = answer.extra_fields().0.get("id_token");
+    let id_token = id_token.and_then(|token| token.as_str()).map(Secret::new);
     Ok(Record {
+        id_token: id_token.or_else(|| record.id_token.clone()),
         tokens: Some(received),
         scopes: granted.unwrap_or_else(|| record.scopes.clone()),
         client: Some(client),

@@ -196,9 +196,11 @@ impl<S: Send + Sync + 'static> Toolset<S> {
             Ok(Err(fault)) => Failure::new(fault.message.into_owned()).answer().into(),
             Err(_) => {
                 tracing::error!(tool = name, "a built-in tool panicked");
-                Failure::new(format!("{name} failed inside; this is a bug in Switchboard"))
-                    .answer()
-                    .into()
+                Failure::new(format!(
+                    "{name} failed inside; this is a bug in Switchboard"
+                ))
+                .answer()
+                .into()
             }
         }
     }

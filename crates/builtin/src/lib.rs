@@ -6,12 +6,15 @@
 mod answer;
 pub mod files;
 pub mod limits;
+mod process;
 mod serve;
+pub mod shell;
 pub mod system;
 mod text;
 
 pub use files::Files;
 pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until};
+pub use shell::Shell;
 pub use system::{ServerReport, System};
 
 /// The built-in servers there are.

@@ -133,6 +133,24 @@ impl EventStream {
         }
     }
 
+    /// Whether the body is an event stream at all.
+    pub fn is_events(&self) -> bool {
+        let kind = self.headers.get("content-type");
+        kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    }
+
+    /// The whole body of an answer that is no event stream.
+    ///
+    /// # Panics
+    /// At the deadline and when the connection fails.
+    pub async fn body(self) -> Bytes {
+        match tokio::time::timeout(self.deadline, self.body.collect()).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) => panic!("the body broke off: {error}"),
+            Err(_) => panic!("no whole body within {:?}", self.deadline),
+        }
+    }
+
     async fn read(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.decoder.next_event() {

@@ -46,6 +46,27 @@ pub fn members(text: &[u8]) -> Option<Members<'_>> {
     (text.get(at) == Some(&b'{')).then_some(Members { text, at: at + 1 })
 }
 
+/// The elements of an array in order, as written; none if it is no array.
+pub fn elements(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let start = skip_space(text, 0);
+    let mut at = match text.get(start) {
+        Some(b'[') => start + 1,
+        _ => text.len(),
+    };
+    std::iter::from_fn(move || {
+        at = skip_space(text, at);
+        if text.get(at) == Some(&b',') {
+            at = skip_space(text, at + 1);
+        }
+        if matches!(text.get(at), None | Some(b']')) {
+            return None;
+        }
+        let element = text.get(at..skip_value(text, at))?;
+        at += element.len();
+        Some(element)
+    })
+}
+
 /// The first member with this key.
 pub fn get<'a>(text: &'a [u8], key: &str) -> Option<&'a [u8]> {
     members(text)?.find(|(k, _)| k == key).map(|(_, v)| v)
@@ -168,6 +189,19 @@ mod tests {
         let params = message.params.unwrap();
         assert_eq!(get(params, "x"), Some(&b"[1,{\"y\":\"}]\\\"\"}]"[..]));
         assert_eq!(path(text, &["params", "_meta"]), Some(&b"{}"[..]));
+    }
+
+    #[test]
+    fn finds_raw_elements() {
+        let text = b" [ 1.0 ,{\"a\":[2]}, \"],\" ,[ ]\r\n, null ] ";
+        let found: Vec<&[u8]> = elements(text).collect();
+        assert_eq!(
+            found,
+            [&b"1.0"[..], b"{\"a\":[2]}", b"\"],\"", b"[ ]", b"null"]
+        );
+        assert_eq!(elements(b"[ ]").count(), 0);
+        assert_eq!(elements(b"{\"a\":1}").count(), 0);
+        assert_eq!(elements(b"[1").count(), 1);
     }
 
     #[test]

@@ -40,8 +40,7 @@ fn in_one_step(
     mode: Mode,
 ) -> Result<OwnedFd> {
     use fs::ResolveFlags;
-    let resolve =
-        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mut tries = 0;
     loop {
         match fs::openat2(directory, path, flags, mode, resolve) {
@@ -100,7 +99,14 @@ mod tests {
             assert!(try_open("d/f").is_ok());
             assert!(try_open("d").is_ok());
             assert!(try_open(".").is_ok());
-            for path in ["out/secret", "in/f", "out", "../x", "d/../../x", "/etc/passwd"] {
+            for path in [
+                "out/secret",
+                "in/f",
+                "out",
+                "../x",
+                "d/../../x",
+                "/etc/passwd",
+            ] {
                 assert!(try_open(path).is_err(), "{path}");
             }
         }

@@ -74,7 +74,12 @@ impl FilesSession {
         description = "Moves or renames a file, a directory or a link; missing directories are made. Nothing is \
                        replaced unless `overwrite` is set. Example: {\"from\": \"draft.md\", \"to\": \
                        \"notes/final.md\"}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn move_entry(
         &self,
@@ -87,7 +92,10 @@ impl FilesSession {
             let _one_at_a_time = changing.lock();
             from.stat()?;
             if from.holds(&to) && !to.holds(&from) {
-                return Err(Failure::new(format!("{} cannot be moved into itself", from.shown())));
+                return Err(Failure::new(format!(
+                    "{} cannot be moved into itself",
+                    from.shown()
+                )));
             }
             let (from_parent, from_name) = from.open_parent()?;
             let (to_parent, to_name) = to.make_parent()?;
@@ -114,7 +122,12 @@ impl FilesSession {
         title = "Delete",
         description = "Deletes a file, a link, or a directory; one that is not empty only with `recursive`. There \
                        is no way back. Example: {\"path\": \"build\", \"recursive\": true}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn delete(
         &self,
@@ -171,7 +184,11 @@ fn rename_new(
 fn count(place: &Place, left: &mut usize, depth: usize) -> Result<(), Failure> {
     let (inside, is_all) = entries(place)?;
     let too_much = || {
-        Failure::new(format!("{} holds too much to be deleted at once", place.shown())).hint(format!(
+        Failure::new(format!(
+            "{} holds too much to be deleted at once",
+            place.shown()
+        ))
+        .hint(format!(
             "at most {} entries and {} levels; delete what is inside it first",
             limits::DELETE_ENTRIES,
             limits::WALK_DEPTH
@@ -207,7 +224,11 @@ fn empty(parent: BorrowedFd<'_>, name: &OsStr, depth: usize) -> rustix::io::Resu
             Ok(()) => {}
             Err(Errno::ISDIR | Errno::PERM) => {
                 use std::os::unix::ffi::OsStrExt;
-                deleted += empty(directory.as_fd(), OsStr::from_bytes(name.to_bytes()), depth + 1)?;
+                deleted += empty(
+                    directory.as_fd(),
+                    OsStr::from_bytes(name.to_bytes()),
+                    depth + 1,
+                )?;
                 fs::unlinkat(&directory, name, AtFlags::REMOVEDIR)?;
             }
             Err(Errno::NOENT) => continue,

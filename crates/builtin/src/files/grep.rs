@@ -94,7 +94,12 @@ impl FilesSession {
         description = "Finds lines that match a regular expression. Binary files and files over 16 MiB are passed \
                        over. Examples: {\"pattern\": \"fn \\\\w+_test\", \"glob\": \"*.rs\"}, {\"pattern\": \
                        \"TODO(me)\", \"literal\": true, \"path\": \"src\"}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn grep(
         &self,
@@ -113,7 +118,8 @@ impl FilesSession {
             };
             let place = roots.locate(arguments.path.as_deref().unwrap_or("."), Last::Followed)?;
             let stat = place.stat()?;
-            if rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::Directory {
+            if rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::Directory
+            {
                 search.answer.stopped = search.file(&place).break_value();
                 return Ok(Json(search.answer));
             }
@@ -123,7 +129,9 @@ impl FilesSession {
                 cancel,
             };
             let stopped = walk.through(&place, |step| {
-                let is_wanted = names.as_ref().is_none_or(|names| names.is_match(step.below));
+                let is_wanted = names
+                    .as_ref()
+                    .is_none_or(|names| names.is_match(step.below));
                 match step.kind {
                     Kind::File if is_wanted => search.file(&step.place),
                     _ => ControlFlow::Continue(()),
@@ -194,10 +202,17 @@ impl Search {
                 continue;
             }
             let shown = shown(bytes, found.map_or(0, |found| found.start()));
-            let first_new = self.answer.matches.iter().rposition(|one| {
-                one.path != path || number - one.line > self.context as u64
-            });
-            for one in self.answer.matches.iter_mut().skip(first_new.map_or(0, |index| index + 1)) {
+            let first_new = self
+                .answer
+                .matches
+                .iter()
+                .rposition(|one| one.path != path || number - one.line > self.context as u64);
+            for one in self
+                .answer
+                .matches
+                .iter_mut()
+                .skip(first_new.map_or(0, |index| index + 1))
+            {
                 one.after.push(shown.clone());
             }
             if found.is_some() {
@@ -232,5 +247,9 @@ fn shown(bytes: &[u8], at: usize) -> String {
     let start = if from > 0 { "…" } else { "" };
     let cut = text::cut(part.trim_start_matches('\u{fffd}'), limits::GREP_LINE_CHARS);
     let is_cut = cut.ends_with('…') || end == bytes.len();
-    format!("{start}{}{}", text::line(&cut).replace("\\t", "\t"), if is_cut { "" } else { "…" })
+    format!(
+        "{start}{}{}",
+        text::line(&cut).replace("\\t", "\t"),
+        if is_cut { "" } else { "…" }
+    )
 }

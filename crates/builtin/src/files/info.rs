@@ -61,7 +61,12 @@ impl FilesSession {
         title = "File information",
         description = "Tells what a path is: its kind, size, time, permissions, whether it is binary, where a link \
                        points. Example: {\"path\": \"Cargo.toml\"}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn info(
         &self,

@@ -103,7 +103,12 @@ impl FilesSession {
     #[tool(
         title = "List a directory",
         description = "Lists what is in a directory: names, kinds, sizes and times. Example: {\"path\": \"src\"}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn list(
         &self,
@@ -112,18 +117,25 @@ impl FilesSession {
         let roots = self.roots();
         blocking(move || {
             let (shown, places) = match (&arguments.path, roots.places()) {
-                (None, all) if all.len() > 1 => {
-                    (None, all.into_iter().map(|root| (root, Kind::Directory)).collect())
-                }
+                (None, all) if all.len() > 1 => (
+                    None,
+                    all.into_iter()
+                        .map(|root| (root, Kind::Directory))
+                        .collect(),
+                ),
                 (path, _) => {
                     let place = roots.locate(path.as_deref().unwrap_or("."), Last::Followed)?;
                     let inside = entries(&place)?.0.into_iter();
-                    let places: Vec<(Place, Kind)> =
-                        inside.map(|entry| (place.join(&entry.name), entry.kind)).collect();
+                    let places: Vec<(Place, Kind)> = inside
+                        .map(|entry| (place.join(&entry.name), entry.kind))
+                        .collect();
                     (Some(place.shown()), places)
                 }
             };
-            let (offset, limit) = (arguments.offset as usize, arguments.limit.unwrap_or(500) as usize);
+            let (offset, limit) = (
+                arguments.offset as usize,
+                arguments.limit.unwrap_or(500) as usize,
+            );
             let page = places.iter().skip(offset).take(limit);
             let listed: Vec<Listed> = page.map(|(place, kind)| describe(place, *kind)).collect();
             let end = offset + listed.len();
@@ -141,7 +153,12 @@ impl FilesSession {
         title = "Show a directory tree",
         description = "Shows a directory and what is below it, as an indented tree. Example: {\"path\": \".\", \
                        \"depth\": 2}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn tree(
         &self,
@@ -168,7 +185,9 @@ impl FilesSession {
                     return ControlFlow::Break(Stopped::Limit);
                 }
                 answer.tree.push_str(&"  ".repeat(step.depth - 1));
-                answer.tree.push_str(&path::name(step.below.file_name().unwrap_or_default()));
+                answer
+                    .tree
+                    .push_str(&path::name(step.below.file_name().unwrap_or_default()));
                 answer.tree.push_str(match step.kind {
                     Kind::Directory => "/\n",
                     Kind::Link => "@\n",
@@ -193,7 +212,9 @@ fn describe(place: &Place, kind: Kind) -> Listed {
         path: place.shown(),
         kind,
         size: match kind {
-            Kind::File => stat.as_ref().and_then(|stat| u64::try_from(stat.st_size).ok()),
+            Kind::File => stat
+                .as_ref()
+                .and_then(|stat| u64::try_from(stat.st_size).ok()),
             _ => None,
         },
         modified: stat.as_ref().and_then(modified),

@@ -117,8 +117,11 @@ impl FilesSession {
     }
 
     fn offers(&self, tool: &Tool) -> bool {
-        let changes_nothing =
-            |tool: &Tool| tool.annotations.as_ref().and_then(|hints| hints.read_only_hint);
+        let changes_nothing = |tool: &Tool| {
+            tool.annotations
+                .as_ref()
+                .and_then(|hints| hints.read_only_hint)
+        };
         !self.files.is_read_only || changes_nothing(tool) == Some(true)
     }
 }
@@ -206,7 +209,6 @@ impl ServerHandler for FilesSession {
         Ok(resources::complete(self.roots(), request).await)
     }
 
-    #[expect(deprecated, reason = "how legacy clients subscribe")]
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
@@ -216,7 +218,6 @@ impl ServerHandler for FilesSession {
         self.watches.add(roots, request.uri, context.peer, over)
     }
 
-    #[expect(deprecated, reason = "how legacy clients unsubscribe")]
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,

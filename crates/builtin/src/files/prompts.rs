@@ -40,8 +40,12 @@ pub(super) fn list() -> Vec<Prompt> {
         .with_description("The file: a path or a file:/// address.")
         .with_required(true);
     let prompt = |known: &Known| {
-        Prompt::new(known.name, Some(known.description), Some(vec![path.clone()]))
-            .with_title(known.title)
+        Prompt::new(
+            known.name,
+            Some(known.description),
+            Some(vec![path.clone()]),
+        )
+        .with_title(known.title)
     };
     ALL.iter().map(prompt).collect()
 }
@@ -54,7 +58,12 @@ pub(super) async fn get(
     let known = ALL
         .iter()
         .find(|known| known.name == request.name)
-        .ok_or_else(|| wrong(format!("Unknown prompt: {}", crate::text::line(&request.name))))?;
+        .ok_or_else(|| {
+            wrong(format!(
+                "Unknown prompt: {}",
+                crate::text::line(&request.name)
+            ))
+        })?;
     let arguments = request.arguments.unwrap_or_default();
     let path = arguments
         .get("path")

@@ -91,7 +91,12 @@ impl FilesSession {
         description = "Reads a text file by lines, or any file as base64. Long files come in parts (`nextOffset` \
                        says where to go on), very long lines are cut. Example: {\"path\": \"src/main.rs\", \
                        \"offset\": 100, \"limit\": 50}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn read(
         &self,
@@ -124,9 +129,7 @@ pub(crate) fn open_file(place: &Place) -> Result<(File, u64), Failure> {
     let file = place.open(flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&file).map_err(|errno| place.fault(errno))?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => {
-            Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0)))
-        }
+        FileType::RegularFile => Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0))),
         FileType::Directory => Err(place.fault(rustix::io::Errno::ISDIR)),
         _ => Err(place.fault(rustix::io::Errno::NODEV)),
     }
@@ -143,7 +146,10 @@ fn read_bytes(
     answer: &mut ReadAnswer,
 ) -> Result<(), Failure> {
     let start = arguments.offset.unwrap_or(0);
-    let limit = arguments.limit.unwrap_or(limits::READ_BLOB).min(limits::READ_BLOB);
+    let limit = arguments
+        .limit
+        .unwrap_or(limits::READ_BLOB)
+        .min(limits::READ_BLOB);
     let fault = |fault: std::io::Error| super::roots::explain(&answer.path, &fault);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(start)).map_err(fault)?;
@@ -168,8 +174,9 @@ fn read_lines(
     let shown = answer.path.clone();
     let fault = |fault: std::io::Error| super::roots::explain(&shown, &fault);
     let binary = |what: &str| {
-        Failure::new(format!("{shown} {what} ({} bytes)", answer.size))
-            .hint("read it with \"encoding\": \"base64\", or \"lossy\" for text that is not quite UTF-8")
+        Failure::new(format!("{shown} {what} ({} bytes)", answer.size)).hint(
+            "read it with \"encoding\": \"base64\", or \"lossy\" for text that is not quite UTF-8",
+        )
     };
     let mut from = BufReader::with_capacity(64 * 1024, file);
     if encoding == Encoding::Auto {
@@ -187,17 +194,23 @@ fn read_lines(
     loop {
         let wanted = number >= start;
         if answer.count == limit || (wanted && out.len() >= limits::READ_BYTES) {
-            let is_end = std::io::BufRead::fill_buf(&mut from).map_err(fault)?.is_empty();
+            let is_end = std::io::BufRead::fill_buf(&mut from)
+                .map_err(fault)?
+                .is_empty();
             answer.next_offset = (!is_end).then_some(number);
             break;
         }
-        let Some(line) = lines::next(&mut from, if wanted { keep } else { 0 }).map_err(fault)? else {
+        let Some(line) = lines::next(&mut from, if wanted { keep } else { 0 }).map_err(fault)?
+        else {
             break;
         };
         scanned += line.bytes.len() as u64 + line.left_out + 1;
         if !wanted && scanned > limits::SCAN_BYTES {
-            return Err(Failure::new(format!("line {start} is too far into {shown}"))
-                .hint("read a part of the file with \"encoding\": \"base64\" and an offset in bytes"));
+            return Err(
+                Failure::new(format!("line {start} is too far into {shown}")).hint(
+                    "read a part of the file with \"encoding\": \"base64\" and an offset in bytes",
+                ),
+            );
         }
         if wanted {
             let (shown_line, is_cut) = match shown_line(line, encoding == Encoding::Lossy) {
@@ -211,7 +224,10 @@ fn read_lines(
         number += 1;
     }
     if answer.count == 0 && start > 1 {
-        return Err(Failure::new(format!("{shown} has {} lines, not {start}", number - 1)));
+        return Err(Failure::new(format!(
+            "{shown} has {} lines, not {start}",
+            number - 1
+        )));
     }
     answer.encoding = "utf-8".to_owned();
     answer.start = start;

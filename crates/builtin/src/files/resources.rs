@@ -96,8 +96,9 @@ pub(super) async fn read(roots: Arc<Roots>, uri: String) -> Result<ReadResourceR
         let media_type = path::media_type(&place.path());
         let is_text = !looks_binary(&bytes[..bytes.len().min(8192)]);
         let contents = match String::from_utf8(bytes) {
-            Ok(text) if is_text => ResourceContents::text(text, uri)
-                .with_mime_type(media_type.unwrap_or("text/plain")),
+            Ok(text) if is_text => {
+                ResourceContents::text(text, uri).with_mime_type(media_type.unwrap_or("text/plain"))
+            }
             Ok(text) => blob(text.as_bytes(), uri, media_type),
             Err(fault) => blob(fault.as_bytes(), uri, media_type),
         };
@@ -122,10 +123,7 @@ pub(super) fn locate(roots: &Arc<Roots>, uri: &str) -> Result<Place, Failure> {
 }
 
 /// Completes a path: for the template, and for the prompts' argument.
-pub(super) async fn complete(
-    roots: Arc<Roots>,
-    request: CompleteRequestParams,
-) -> CompleteResult {
+pub(super) async fn complete(roots: Arc<Roots>, request: CompleteRequestParams) -> CompleteResult {
     let is_template = match &request.r#ref {
         Reference::Resource(reference) => reference.uri == TEMPLATE,
         _ => false,
@@ -149,7 +147,11 @@ pub(super) async fn complete(
         let inside = entries(&place)?.0.into_iter();
         let values = inside.filter_map(|entry| {
             let name = entry.name.to_str()?;
-            let end = if entry.kind == Kind::Directory { "/" } else { "" };
+            let end = if entry.kind == Kind::Directory {
+                "/"
+            } else {
+                ""
+            };
             let is_it = name.starts_with(&beginning) && !name.chars().any(crate::text::is_hostile);
             let whole = format!("{above}{name}{end}");
             is_it.then(|| whole.strip_prefix(lead).unwrap_or(&whole).to_owned())

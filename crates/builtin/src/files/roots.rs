@@ -55,7 +55,10 @@ impl Roots {
         }
         let opened = directories.iter().map(|directory| {
             let wrong = |fault: io::Error| {
-                BuiltinError(format!("the root {} cannot be used: {fault}", directory.display()))
+                BuiltinError(format!(
+                    "the root {} cannot be used: {fault}",
+                    directory.display()
+                ))
             };
             let path = directory.canonicalize().map_err(wrong)?;
             let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -90,8 +93,11 @@ impl Roots {
             _ => resolve(&whole),
         };
         let outside = || {
-            Failure::new(format!("{} is outside the allowed directories", path::shown(&asked)))
-                .hint(format!("allowed: {}", self.listed()))
+            Failure::new(format!(
+                "{} is outside the allowed directories",
+                path::shown(&asked)
+            ))
+            .hint(format!("allowed: {}", self.listed()))
         };
         match resolved {
             Ok(real) => self.place(&real).ok_or_else(outside),
@@ -170,7 +176,10 @@ impl Place {
 
     /// Its last name; that of the directory where it is a root.
     pub(crate) fn name(&self) -> OsString {
-        self.path().file_name().unwrap_or(OsStr::new("/")).to_owned()
+        self.path()
+            .file_name()
+            .unwrap_or(OsStr::new("/"))
+            .to_owned()
     }
 
     pub(crate) fn is_root(&self) -> bool {
@@ -192,7 +201,8 @@ impl Place {
 
     /// Opens it. A link at its end is an error.
     pub(crate) fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Failure> {
-        self.open_raw(flags, mode).map_err(|errno| self.fault(errno))
+        self.open_raw(flags, mode)
+            .map_err(|errno| self.fault(errno))
     }
 
     pub(crate) fn open_raw(&self, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
@@ -207,8 +217,10 @@ impl Place {
     /// Opens the directory that holds it. Not for a root.
     pub(crate) fn open_parent(&self) -> Result<(OwnedFd, OsString), Failure> {
         let (Some(parent), Some(name)) = (self.inner.parent(), self.inner.file_name()) else {
-            return Err(Failure::new(format!("{} is an allowed directory itself", self.shown()))
-                .hint("only what is inside it can be changed"));
+            return Err(
+                Failure::new(format!("{} is an allowed directory itself", self.shown()))
+                    .hint("only what is inside it can be changed"),
+            );
         };
         let above = Self {
             inner: parent.to_path_buf(),
@@ -271,7 +283,10 @@ impl Place {
         let name = self.inner.file_name().unwrap_or_default().to_owned();
         let flags = OFlags::DIRECTORY | OFlags::RDONLY;
         let directory = self.root().directory.as_fd();
-        Ok((beneath::open(directory, parent, flags, Mode::empty())?, name))
+        Ok((
+            beneath::open(directory, parent, flags, Mode::empty())?,
+            name,
+        ))
     }
 
     pub(crate) fn fault(&self, errno: Errno) -> Failure {

@@ -63,7 +63,12 @@ impl FilesSession {
         title = "Search by name",
         description = "Finds files and directories by name. Examples: {\"pattern\": \"*.toml\"}, {\"pattern\": \
                        \"src/**/*_test.rs\", \"kind\": \"file\"}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn search(
         &self,
@@ -112,7 +117,8 @@ pub(super) fn glob(pattern: &str) -> Result<GlobMatcher, Failure> {
     let glob = GlobBuilder::new(&whole).literal_separator(true).build();
     let glob = glob.map_err(|fault| {
         let reason = text::line(&fault.kind().to_string());
-        Failure::new(format!("the pattern cannot be used: {reason}")).hint("write it like *.rs or src/**/*.md")
+        Failure::new(format!("the pattern cannot be used: {reason}"))
+            .hint("write it like *.rs or src/**/*.md")
     })?;
     Ok(glob.compile_matcher())
 }

@@ -61,7 +61,11 @@ async fn look_again(
     peer: Peer<RoleServer>,
     over: CancellationToken,
 ) {
-    while over.run_until_cancelled(tokio::time::sleep(limits::POLL)).await.is_some() {
+    while over
+        .run_until_cancelled(tokio::time::sleep(limits::POLL))
+        .await
+        .is_some()
+    {
         let uris: Vec<String> = {
             let watched = watched.lock();
             if watched.is_empty() {
@@ -85,8 +89,12 @@ async fn look_again(
 /// What of a modern client's subscriptions we can serve.
 pub(super) fn accepted(roots: &Arc<Roots>, requested: &SubscriptionFilter) -> SubscriptionFilter {
     let uris = requested.resource_subscriptions.iter().flatten();
-    let known = uris.filter(|uri| locate(roots, uri).is_ok()).take(limits::SUBSCRIPTIONS);
-    SubscriptionFilter::builder().resource_subscriptions(known).build()
+    let known = uris
+        .filter(|uri| locate(roots, uri).is_ok())
+        .take(limits::SUBSCRIPTIONS);
+    SubscriptionFilter::builder()
+        .resource_subscriptions(known)
+        .build()
 }
 
 /// Serves a modern client's subscription until it is cancelled.
@@ -95,8 +103,13 @@ pub(super) async fn listen(
     context: SubscriptionContext,
     over: &CancellationToken,
 ) {
-    let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-    let mut before: HashMap<String, Stamp> = stamps(&roots, uris.clone()).await.into_iter().collect();
+    let uris = context
+        .accepted()
+        .resource_subscriptions
+        .clone()
+        .unwrap_or_default();
+    let mut before: HashMap<String, Stamp> =
+        stamps(&roots, uris.clone()).await.into_iter().collect();
     loop {
         tokio::select! {
             () = context.cancelled() => return,
@@ -128,5 +141,11 @@ fn stamp(roots: &Arc<Roots>, uri: &str) -> Stamp {
     let stat = locate(roots, uri).ok()?.try_stat().ok()??;
     let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
     let changed = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
-    Some((stat.st_ino, stat.st_size, stat.st_mtime, nanoseconds, changed))
+    Some((
+        stat.st_ino,
+        stat.st_size,
+        stat.st_mtime,
+        nanoseconds,
+        changed,
+    ))
 }

@@ -123,7 +123,12 @@ impl FilesSession {
         title = "Write a file",
         description = "Writes a file: replaces it, makes it (with the directories it needs), or adds to its end. \
                        Example: {\"path\": \"notes/today.md\", \"content\": \"# Today\\n\", \"mode\": \"create\"}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn write(
         &self,
@@ -138,8 +143,10 @@ impl FilesSession {
                     .map_err(|fault| Failure::new(format!("content is no base64: {fault}")))?,
             };
             if content.len() > limits::WRITE_BYTES {
-                return Err(Failure::new("the content is too large")
-                    .hint(format!("at most {} bytes at once; append the rest", limits::WRITE_BYTES)));
+                return Err(Failure::new("the content is too large").hint(format!(
+                    "at most {} bytes at once; append the rest",
+                    limits::WRITE_BYTES
+                )));
             }
             let place = roots.locate(&arguments.path, Last::Followed)?;
             let _one_at_a_time = changing.lock();
@@ -167,7 +174,12 @@ impl FilesSession {
         description = "Replaces an exact piece of text in a file. It must occur exactly as often as expected (once, \
                        unless `expectedCount` says otherwise), so give enough of the text around it. Example: \
                        {\"path\": \"src/lib.rs\", \"oldText\": \"let a = 1;\", \"newText\": \"let a = 2;\"}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = false
+        )
     )]
     async fn edit(
         &self,
@@ -204,7 +216,11 @@ impl FilesSession {
                 path: place.shown(),
                 replacements: found,
                 first_line: old[..first].matches('\n').count() as u64 + 1,
-                size: if arguments.dry_run { old.len() } else { new.len() } as u64,
+                size: if arguments.dry_run {
+                    old.len()
+                } else {
+                    new.len()
+                } as u64,
                 changed: !arguments.dry_run && new != old,
             }))
         })
@@ -236,7 +252,8 @@ fn read_all(place: &Place) -> Result<String, Failure> {
 
 fn append(place: &Place, content: &[u8]) -> Result<(bool, u64), Failure> {
     let created = place.try_stat()?.is_none();
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags =
+        OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = place.open(flags, Mode::from_raw_mode(0o666))?;
     let fault = |errno: Errno| place.fault(errno);
     ordinary(place, fs::fstat(&file).map_err(fault)?.st_mode)?;
@@ -278,7 +295,11 @@ fn replace(
         Err(errno) => return Err(fault(errno)),
     };
     // A new file is made under its own name, which must then be free.
-    let target = if only_new { name.to_owned() } else { beside(name)? };
+    let target = if only_new {
+        name.to_owned()
+    } else {
+        beside(name)?
+    };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = fs::openat(parent, &target, flags, Mode::from_raw_mode(0o666)).map_err(fault)?;
     let written = (|| {

@@ -1,21 +1,31 @@
 //! `system`: how this machine and the gateway are doing.
 
+mod environment;
 mod resident;
 
-use self::resident::resident_bytes;
+use self::{environment::EnvironmentArguments, resident::resident_bytes};
+use crate::answer::Toolset;
 use chrono::{Local, SecondsFormat, Utc};
 use rmcp::{
-    Json, ServerHandler,
-    model::{Implementation, ServerCapabilities, ServerConfig},
+    ErrorData, Json, RoleServer, ServerHandler,
+    handler::server::wrapper::Parameters,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    },
     schemars::{self, JsonSchema},
-    tool, tool_handler, tool_router,
+    service::RequestContext,
+    tool, tool_router,
 };
 use serde::Serialize;
+pub use environment::{Environment, Variable};
 use std::{
     fmt,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
+
+static TOOLS: LazyLock<Toolset<System>> = LazyLock::new(|| Toolset::new(System::tool_router()));
 
 /// Asks how the gateway's servers are.
 type Servers = Arc<dyn Fn() -> Vec<ServerReport> + Send + Sync>;
@@ -196,9 +206,23 @@ impl System {
             weekday: local.format("%A").to_string(),
         })
     }
+
+    #[tool(
+        title = "Environment variables",
+        description = "Shows the environment variables of Switchboard. Values that look like secrets, by their name \
+                       or by themselves, are not shown. Example: {\"filter\": \"XDG_\"}",
+        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+    )]
+    async fn environment(
+        &self,
+        Parameters(arguments): Parameters<EnvironmentArguments>,
+    ) -> Json<Environment> {
+        let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+        let all = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
+        Json(environment::shown(all, arguments.filter.as_deref()))
+    }
 }
 
-#[tool_handler]
 impl ServerHandler for System {
     fn get_info(&self) -> ServerConfig {
         let about = Implementation::new("switchboard-system", self.version.as_ref())
@@ -208,6 +232,26 @@ impl ServerHandler for System {
             .with_instructions(
                 "Tells how this machine and the gateway are doing. Nothing here changes anything.",
             )
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(TOOLS.call(self, request, context).await)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(TOOLS.list(|_| true))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        TOOLS.get(name)
     }
 }
 

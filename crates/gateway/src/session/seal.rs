@@ -92,3 +92,6 @@ impl fmt::Debug for Seal {
         f.write_str("Seal")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,6 +181,13 @@ async fn fetch(
             }
         }
     }
+    // In the order of the configuration, not of the answers.
+    let place = |found: &Found| {
+        servers
+            .iter()
+            .position(|server| Arc::ptr_eq(server, &found.met.server))
+    };
+    all.sort_by_key(place);
     (all, failures)
 }
 

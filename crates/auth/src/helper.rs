@@ -1,0 +1,239 @@
+//! The headers helper: a command of the user's that prints headers as JSON. Run by
+//! the shell, with the server's name and address in its environment, for at most
+//! ten seconds; what it prints overrides configured headers.
+
+use crate::fault::{Fault, shown};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use std::{path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    process::{Child, Command},
+};
+use zeroize::Zeroizing;
+
+/// How long a helper may take.
+pub const LIMIT: Duration = Duration::from_secs(10);
+/// How much it may print.
+const OUTPUT: u64 = 64 * 1024;
+
+/// A helper and what it last gave.
+pub struct HeadersHelper {
+    command: String,
+    server: String,
+    url: String,
+    folder: Option<PathBuf>,
+    limit: Duration,
+    /// Whether a failure leaves the configured headers to do, because the
+    /// configuration says that they suffice.
+    optional: bool,
+    /// Who adds what the helper does not give.
+    beneath: Option<Arc<dyn Authorize>>,
+    known: Mutex<Option<HeaderMap>>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl HeadersHelper {
+    /// A helper for the server with this name and address.
+    pub fn new(command: &str, server: &str, url: &str) -> Self {
+        Self {
+            command: command.into(),
+            server: server.into(),
+            url: url.into(),
+            folder: None,
+            limit: LIMIT,
+            optional: false,
+            beneath: None,
+            known: Mutex::new(None),
+            turn: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// Runs it in this folder instead of ours.
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Another time limit.
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// A failure is not the server's failure: its configured headers suffice.
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// Who adds what the helper does not give.
+    pub fn over(mut self, beneath: Arc<dyn Authorize>) -> Self {
+        self.beneath = Some(beneath);
+        self
+    }
+
+    /// Runs the helper and reads what it prints.
+    ///
+    /// # Errors
+    /// When it cannot be run, takes too long, fails or prints anything but a JSON
+    /// object of strings.
+    pub async fn run(&self) -> Result<HeaderMap, Fault> {
+        let mut child = self
+            .command()
+            .spawn()
+            .map_err(|fault| Fault::Helper(format!("cannot be started: {fault}")))?;
+        let group = Group::of(&child);
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let work = async {
+            let (out, err) = tokio::join!(read(stdout), read(stderr));
+            (child.wait().await, out, err)
+        };
+        let ended = tokio::time::timeout(self.limit, work).await;
+        // Whatever it started goes with it, also when all went well.
+        drop(group);
+        let Ok((status, out, err)) = ended else {
+            return Err(Fault::Helper(format!("did not end within {:?}", self.limit)));
+        };
+        let status = status.map_err(|fault| Fault::Helper(fault.to_string()))?;
+        if !status.success() {
+            let said = shown(&String::from_utf8_lossy(&err));
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            return Err(Fault::Helper(format!("failed ({status}){said}")));
+        }
+        headers(&out)
+    }
+
+    fn command(&self) -> Command {
+        let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let mut command = Command::new(shell);
+        command
+            .arg(flag)
+            .arg(&self.command)
+            .env("CLAUDE_CODE_MCP_SERVER_NAME", &self.server)
+            .env("CLAUDE_CODE_MCP_SERVER_URL", &self.url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        command
+    }
+
+    /// What the helper gives, from the last run where there was one.
+    async fn current(&self) -> Result<HeaderMap, Fault> {
+        if let Some(known) = self.known.lock().clone() {
+            return Ok(known);
+        }
+        let _turn = self.turn.lock().await;
+        if let Some(known) = self.known.lock().clone() {
+            return Ok(known);
+        }
+        let headers = match self.run().await {
+            Err(fault) if self.optional => {
+                tracing::warn!(server = self.server, %fault, "the configured headers have to do");
+                HeaderMap::new()
+            }
+            ran => ran?,
+        };
+        *self.known.lock() = Some(headers.clone());
+        Ok(headers)
+    }
+}
+
+impl Authorize for HeadersHelper {
+    fn headers<'a>(&'a self, request: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
+        Box::pin(async move {
+            let ours = self.current().await.map_err(|fault| fault.to_string())?;
+            let mut all = match &self.beneath {
+                Some(beneath) if !ours.contains_key(http::header::AUTHORIZATION) => {
+                    beneath.headers(request).await?
+                }
+                _ => HeaderMap::new(),
+            };
+            all.extend(ours);
+            Ok(all)
+        })
+    }
+
+    fn challenged<'a>(&'a self, refusal: &'a Refusal<'a>) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            if refusal.status == 401 && refusal.times == 1 {
+                *self.known.lock() = None;
+                return true;
+            }
+            match &self.beneath {
+                Some(beneath) => beneath.challenged(refusal).await,
+                None => false,
+            }
+        })
+    }
+
+    fn answered(&self, headers: &HeaderMap) {
+        if let Some(beneath) = &self.beneath {
+            beneath.answered(headers);
+        }
+    }
+}
+
+async fn read(pipe: Option<impl AsyncRead + Unpin>) -> Zeroizing<Vec<u8>> {
+    let mut text = Zeroizing::new(Vec::new());
+    if let Some(pipe) = pipe {
+        let _ = pipe.take(OUTPUT).read_to_end(&mut text).await;
+    }
+    text
+}
+
+fn headers(out: &[u8]) -> Result<HeaderMap, Fault> {
+    // Nothing that was printed is repeated: it holds credentials.
+    let object: Map<String, Value> = serde_json::from_slice(out)
+        .map_err(|_| Fault::Helper("did not print a JSON object".into()))?;
+    let mut headers = HeaderMap::new();
+    for (name, value) in &object {
+        let wrong = |what: &str| Fault::Helper(format!("gave {} {what}", shown(name)));
+        let text = value.as_str().ok_or_else(|| wrong("a value that is not text"))?;
+        let mut value = HeaderValue::from_str(text).map_err(|_| wrong("a value that no header can have"))?;
+        value.set_sensitive(true);
+        let name = HeaderName::try_from(name.as_str())
+            .map_err(|_| wrong("as a name, which no header can have"))?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// The helper's process group, killed when this is dropped.
+struct Group {
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        #[cfg(unix)]
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(rustix::process::Pid::from_raw);
+        #[cfg(not(unix))]
+        let _ = child;
+        Self {
+            #[cfg(unix)]
+            leader,
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader {
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+}

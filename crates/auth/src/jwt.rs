@@ -1,0 +1,120 @@
+//! Reading signed tokens of others: identity tokens of a provider, access tokens
+//! of our own clients. Only public-key signatures, only by keys that the issuer
+//! publishes, only with every claim that makes the token meant for us.
+
+use jsonwebtoken::{
+    Algorithm, DecodingKey, TokenData, Validation,
+    jwk::{Jwk, JwkSet, PublicKeyUse},
+};
+use serde_json::{Map, Value};
+
+/// What is accepted. No `none`, and nothing with a shared secret: a public key
+/// could be taken for one.
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm::ES256,
+    Algorithm::ES384,
+    Algorithm::EdDSA,
+    Algorithm::RS256,
+    Algorithm::RS384,
+    Algorithm::RS512,
+    Algorithm::PS256,
+    Algorithm::PS384,
+    Algorithm::PS512,
+];
+/// How far clocks may differ, in seconds.
+const LEEWAY: u64 = 30;
+
+/// The claims of a token.
+pub(crate) type Claims = Map<String, Value>;
+
+/// Why a token is not accepted.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// Signed by a key that is not among these; newer ones may hold it.
+    UnknownKey,
+    /// Anything else.
+    Bad(&'static str),
+}
+
+/// Verifies a token against keys, issuer and audience. `kinds` are the values of
+/// `typ` that are accepted, beside none.
+pub(crate) fn verify(
+    token: &str,
+    keys: &JwkSet,
+    issuer: &str,
+    audience: &str,
+    kinds: &[&str],
+) -> Result<Claims, Unfit> {
+    let header =
+        jsonwebtoken::decode_header(token).map_err(|_| Unfit::Bad("it is not a signed token"))?;
+    if !ALGORITHMS.contains(&header.alg) {
+        return Err(Unfit::Bad("its algorithm is not accepted"));
+    }
+    if header.crit.is_some() {
+        return Err(Unfit::Bad("it demands an extension that is not known"));
+    }
+    let kind = header.typ.as_deref().unwrap_or("JWT");
+    let kind = kind.strip_prefix("application/").unwrap_or(kind);
+    if !kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
+        return Err(Unfit::Bad("it is a token for another purpose"));
+    }
+    let key = choose(keys, header.kid.as_deref(), header.alg)?;
+    let key = DecodingKey::from_jwk(key).map_err(|_| Unfit::Bad("its key cannot be used"))?;
+    let mut wanted = Validation::new(header.alg);
+    wanted.leeway = LEEWAY;
+    wanted.validate_nbf = true;
+    wanted.set_issuer(&[issuer]);
+    wanted.set_audience(&[audience]);
+    wanted.set_required_spec_claims(&["exp", "iss", "aud"]);
+    let data: TokenData<Claims> =
+        jsonwebtoken::decode(token, &key, &wanted).map_err(|fault| Unfit::Bad(told(&fault)))?;
+    Ok(data.claims)
+}
+
+/// The key that a token names, or the only one that it can mean. The token's own
+/// `jwk` and `jku` are never looked at.
+fn choose<'a>(keys: &'a JwkSet, kid: Option<&str>, alg: Algorithm) -> Result<&'a Jwk, Unfit> {
+    let fits = |key: &&Jwk| {
+        let common = &key.common;
+        let signs = common
+            .public_key_use
+            .as_ref()
+            .is_none_or(|usage| *usage == PublicKeyUse::Signature);
+        let named = common
+            .key_algorithm
+            .is_none_or(|named| named.to_algorithm().is_ok_and(|named| named == alg));
+        let family = DecodingKey::from_jwk(key)
+            .is_ok_and(|key| key.family().algorithms().contains(&alg));
+        signs && named && family
+    };
+    let mut usable = keys.keys.iter().filter(fits);
+    match kid {
+        Some(kid) => usable
+            .find(|key| key.common.key_id.as_deref() == Some(kid))
+            .ok_or(Unfit::UnknownKey),
+        None => match (usable.next(), usable.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(Unfit::UnknownKey),
+            (Some(_), Some(_)) => Err(Unfit::Bad("it does not name its key")),
+        },
+    }
+}
+
+fn told(fault: &jsonwebtoken::errors::Error) -> &'static str {
+    use jsonwebtoken::errors::ErrorKind;
+    match fault.kind() {
+        ErrorKind::ExpiredSignature => "it has expired",
+        ErrorKind::ImmatureSignature => "it is not valid yet",
+        ErrorKind::InvalidAudience => "it is meant for somebody else",
+        ErrorKind::InvalidIssuer => "it is another issuer's",
+        ErrorKind::InvalidSignature => "its signature is wrong",
+        ErrorKind::MissingRequiredClaim(_) => "it lacks an expiry, issuer or audience",
+        _ => "it cannot be read",
+    }
+}
+
+/// The claims of a token that was verified before, or whose issuer's word is
+/// taken for no more than a hint.
+pub(crate) fn unverified(token: &str) -> Option<Claims> {
+    jsonwebtoken::dangerous::insecure_decode_claims(token).ok()
+}

@@ -1,0 +1,62 @@
+//! Small JSON files of our own: 0600 from the first byte, whole or not at all,
+//! one writer at a time, and never written over when they cannot be read.
+
+use crate::shape::store::private_dir;
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// What went wrong with a file of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    /// It could not be opened or written.
+    #[error("{}: {fault}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        fault: io::Error,
+    },
+    /// It is not what we wrote. It is left as it is.
+    #[error("{}: {fault}; repair it or move it away", path.display())]
+    Broken {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        fault: serde_json::Error,
+    },
+}
+
+/// What the file holds; `None` if there is none.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileFault> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(fault) => return Err(FileFault::Io { path: path.to_owned(), fault }),
+    };
+    serde_json::from_slice(&text).map(Some).map_err(|fault| FileFault::Broken { path: path.to_owned(), fault })
+}
+
+/// Reads, changes and writes the file, while no other program does.
+pub(crate) fn change<T>(path: &Path, change: impl FnOnce(&mut T)) -> Result<(), FileFault>
+where
+    T: DeserializeOwned + Serialize + Default,
+{
+    let io = |fault: io::Error| FileFault::Io { path: path.to_owned(), fault };
+    let dir = path.parent().unwrap_or(Path::new("."));
+    private_dir(dir).map_err(io)?;
+    // A file of its own: the one that is locked must not be replaced. The lock ends with its holder.
+    let lock = fs::File::create(dir.join(".lock")).map_err(io)?;
+    lock.lock().map_err(io)?;
+    let mut value: T = read(path)?.unwrap_or_default();
+    change(&mut value);
+    let text = serde_json::to_vec_pretty(&value).map_err(|fault| io(fault.into()))?;
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir).map_err(io)?;
+    file.write_all(&text).map_err(io)?;
+    file.as_file().sync_all().map_err(io)?;
+    file.persist(path).map_err(|fault| io(fault.error))?;
+    Ok(())
+}
