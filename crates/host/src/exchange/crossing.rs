@@ -40,7 +40,7 @@ pub(super) enum Before {
     /// Nothing.
     Listen,
     /// The client is told something first.
-    Tell(Event),
+    Tell(Box<Event>),
     /// The request was sent again.
     Again(Arc<Inbox>, u64),
 }
@@ -84,14 +84,14 @@ impl Crossing {
 
     pub(super) async fn before(&mut self, connection: &Arc<Connection>) -> Before {
         if let Some(question) = self.questions.pop_front() {
-            return Before::Tell(Event::Input(question));
+            return Before::Tell(Box::new(Event::Input(question)));
         }
         let Some(round) = self.waiting.clone() else { return Before::Listen };
         let next = round.answered(self.round).await;
         self.waiting = None;
         match next.and_then(|retry| self.send(connection, &retry)) {
             Ok((inbox, request)) => Before::Again(inbox, request),
-            Err(fault) => Before::Tell(failed(fault)),
+            Err(fault) => Before::Tell(Box::new(failed(fault))),
         }
     }
 

@@ -13,8 +13,11 @@ pub struct Input {
     edits: Edits,
     server: Arc<str>,
     withdrawn: CancellationToken,
-    reply: Option<Box<dyn FnOnce(&Message, Answer) + Send>>,
+    reply: Option<Reply>,
 }
+
+/// Passes the answer on; gets the question, too.
+type Reply = Box<dyn FnOnce(&Message, Answer) + Send>;
 
 /// What becomes of a question.
 #[derive(Clone, Debug)]

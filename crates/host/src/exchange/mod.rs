@@ -125,7 +125,7 @@ impl Exchange {
         let Some(crossing) = &mut self.bridge else { return Some(self.inbox.next().await) };
         match crossing.before(&self.connection).await {
             Before::Listen => {}
-            Before::Tell(event) => return Some(event),
+            Before::Tell(event) => return Some(*event),
             Before::Again(inbox, request) => {
                 (self.inbox, self.request) = (inbox, request);
                 return None;

@@ -58,6 +58,10 @@ const WITHOUT_ARGUMENTS: &[(&str, &str)] = &[
     ),
     ("test_list_roots", "Asks for the client's roots"),
     (
+        "test_interview",
+        "Asks for a form, the model's opinion and a second form",
+    ),
+    (
         "test_streaming_elicitation",
         "Asks the user at the end of a stream",
     ),

@@ -95,6 +95,7 @@ pub(super) async fn call(
             let colour = plain(&second["content"]["color"]);
             text(format!("{name} likes {colour}"))
         }
+        "test_interview" => interview(exchange).await?,
         "test_input_required_result_capabilities" => {
             let asks: Vec<_> = [
                 Ask::text_field("user_name", "What is your name?", "name"),
@@ -219,4 +220,25 @@ fn enum_variants() -> Value {
         "untitledMulti": { "type": "array", "items": { "type": "string", "enum": options } },
         "titledMulti": { "type": "array", "items": { "anyOf": titled("Choice") } },
     })
+}
+
+/// A form, then the model's opinion, then a second form. Whatever is declined
+/// or cancelled ends it with a word about where.
+async fn interview(exchange: &Exchange) -> Result<Value, Stop> {
+    let ask = Ask::text_field("first", "What is your name?", "name");
+    let first = one(exchange, ask, State::Sealed).await?;
+    if first["action"] != "accept" {
+        return Ok(text(format!("Ended at the first form: {}", plain(&first["action"]))));
+    }
+    let name = plain(&first["content"]["name"]);
+    let ask = Ask::sampling("opinion", &format!("What suits {name}?"), 50);
+    let opinion = one(exchange, ask, State::Sealed).await?;
+    let opinion = plain(&opinion["content"]["text"]);
+    let ask = Ask::text_field("second", &format!("Do you like {opinion}?"), "answer");
+    let second = one(exchange, ask, State::Sealed).await?;
+    if second["action"] != "accept" {
+        return Ok(text(format!("Ended at the second form: {}", plain(&second["action"]))));
+    }
+    let answer = plain(&second["content"]["answer"]);
+    Ok(text(format!("{name} was offered {opinion} and said {answer}")))
 }

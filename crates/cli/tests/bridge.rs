@@ -1,0 +1,260 @@
+//! Clients and servers of both eras in all four pairs, with a tool that asks
+//! for a form, then for a sampling, then for a second form.
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use switchboard_testkit::{HttpClient, Program, StdioClient, bin, text_of};
+
+const ERAS: [&str; 2] = ["legacy", "modern"];
+const TOOL: &str = "test_interview";
+
+/// How the client behaves: its answers to the three questions, by kind.
+#[derive(Clone, Copy, Debug)]
+enum Manner {
+    Answers,
+    DeclinesFirst,
+    CancelsSecond,
+}
+
+impl Manner {
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Answers => "Ada was offered tea and said yes",
+            Self::DeclinesFirst => "Ended at the first form: decline",
+            Self::CancelsSecond => "Ended at the second form: cancel",
+        }
+    }
+
+    /// The result that answers a question.
+    fn answer(self, method: &str, params: &Value) -> Value {
+        let message = params["message"].as_str().unwrap_or_default();
+        match (method, self) {
+            ("sampling/createMessage", _) => {
+                json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "tea"}})
+            }
+            ("elicitation/create", Self::DeclinesFirst) => json!({"action": "decline"}),
+            ("elicitation/create", _) if message.contains("name") => {
+                json!({"action": "accept", "content": {"name": "Ada"}})
+            }
+            ("elicitation/create", Self::CancelsSecond) => json!({"action": "cancel"}),
+            ("elicitation/create", Self::Answers) => json!({"action": "accept", "content": {"answer": "yes"}}),
+            _ => panic!("unexpected question: {method}"),
+        }
+    }
+}
+
+/// The entry for the fixture, held to one era; over HTTP it must stay alive meanwhile.
+async fn fixture(era: &str, http: bool) -> (Value, Option<Program>) {
+    let program = bin("conformance-server");
+    if !http {
+        return (json!({"command": program, "args": ["--stdio", "--era", era]}), None);
+    }
+    let server = Program::new(&program).args(["--http", "0", "--era", era]).spawn();
+    let url = server.url().await;
+    (json!({"type": "http", "url": url}), Some(server))
+}
+
+fn switchboard(entry: &Value) -> switchboard_testkit::Launch {
+    let config = json!({"mcpServers": {"fixture": entry}}).to_string();
+    Program::new(env!("CARGO_BIN_EXE_switchboard")).home().args(["--strict-mcp-config", "--mcp-config", &config, "serve"])
+}
+
+async fn gateway(entry: &Value) -> Program {
+    switchboard(entry).args(["--http", "127.0.0.1:0", "--no-auth"]).spawn()
+}
+
+fn call() -> Value {
+    json!({"name": TOOL, "arguments": {}})
+}
+
+/// A modern client's side of the interview: ask, answer, ask again, until the result is complete.
+async fn modern_rounds<F, R>(mut send: F, manner: Manner) -> (Value, usize)
+where
+    F: FnMut(Value) -> R,
+    R: Future<Output = Value>,
+{
+    let mut params = call();
+    for round in 0..10 {
+        let response = send(params.clone()).await;
+        let result = &response["result"];
+        if result["resultType"] != "input_required" {
+            return (response, round);
+        }
+        let mut answers = json!({});
+        for (key, question) in result["inputRequests"].as_object().expect("questions") {
+            let method = question["method"].as_str().expect("a method");
+            answers[key] = manner.answer(method, &question["params"]);
+        }
+        params = call();
+        params["inputResponses"] = answers;
+        if let Some(state) = result.get("requestState") {
+            params["requestState"] = state.clone();
+        }
+    }
+    panic!("more than ten rounds");
+}
+
+#[tokio::test]
+async fn an_interview_ends_well_in_all_pairs_over_http() {
+    for (server, http) in [("legacy", false), ("legacy", true), ("modern", false), ("modern", true)] {
+        let (entry, _fixture) = fixture(server, http).await;
+        let gateway = gateway(&entry).await;
+        let url = format!("{}/mcp/fixture", gateway.url().await);
+        for manner in [Manner::Answers, Manner::DeclinesFirst, Manner::CancelsSecond] {
+            let mut client = HttpClient::new(&url);
+            client.initialize("2025-11-25").await;
+            let mut stream = client.stream("tools/call", call()).await;
+            let mut asked = 0;
+            let response = loop {
+                let message = stream.message().await.expect("the stream goes on until the answer");
+                let Some(method) = message["method"].as_str() else { break message };
+                if message.get("id").is_none() {
+                    continue;
+                }
+                asked += 1;
+                let answer = manner.answer(method, &message["params"]);
+                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
+                assert_eq!(client.post(answer.to_string()).await.status, 202);
+            };
+            let place = format!("legacy client, {server} server, http {http}, {manner:?}");
+            assert_eq!(text_of(&response), manner.expected(), "{place}");
+            assert!(asked >= 1, "{place}");
+
+            let client = std::cell::RefCell::new(HttpClient::new(&url));
+            let send = |params: Value| async { client.borrow_mut().modern("tools/call", params).await.message() };
+            let (response, rounds) = modern_rounds(send, manner).await;
+            let place = format!("modern client, {server} server, http {http}, {manner:?}");
+            assert_eq!(text_of(&response), manner.expected(), "{place}");
+            assert!(rounds >= 1, "{place}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_interview_ends_well_in_all_pairs_over_stdio() {
+    for server in ERAS {
+        let (entry, _) = fixture(server, false).await;
+        for manner in [Manner::Answers, Manner::DeclinesFirst, Manner::CancelsSecond] {
+            let mut client = StdioClient::new(switchboard(&entry).spawn());
+            client.on_request(move |method, params| json!({"result": manner.answer(method, params)}));
+            client.initialize("2025-11-25").await;
+            let response = client.call(TOOL, json!({})).await;
+            assert_eq!(text_of(&response), manner.expected(), "legacy client, {server} server, {manner:?}");
+
+            let client = tokio::sync::Mutex::new(StdioClient::new(switchboard(&entry).spawn()));
+            let send = |params: Value| async { client.lock().await.modern("tools/call", params).await };
+            let (response, _) = modern_rounds(send, manner).await;
+            assert_eq!(text_of(&response), manner.expected(), "modern client, {server} server, {manner:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_once_and_for_its_own_request_only() {
+    let (entry, _) = fixture("legacy", false).await;
+    let gateway = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", gateway.url().await);
+    let mut client = HttpClient::new(&url);
+    let first = client.modern("tools/call", call()).await.message();
+    let state = first["result"]["requestState"].as_str().expect("a state").to_owned();
+    let answers = json!({"first": {"action": "accept", "content": {"name": "Ada"}}});
+    let retry = |name: &str, arguments: Value, state: &str| {
+        json!({"name": name, "arguments": arguments, "inputResponses": answers, "requestState": state})
+    };
+    // Moved to another tool, to other arguments, or altered: refused, and the call still waits.
+    let mut altered = state.clone();
+    let last = altered.pop().expect("a character");
+    altered.push(if last == 'A' { 'B' } else { 'A' });
+    for (params, what) in [
+        (retry("test_simple_text", json!({}), &state), "another tool"),
+        (retry(TOOL, json!({"x": 1}), &state), "other arguments"),
+        (retry(TOOL, json!({}), &altered), "altered"),
+        (retry(TOOL, json!({}), "made up"), "invented"),
+    ] {
+        let refused = client.modern("tools/call", params).await.message();
+        assert_eq!(refused["error"]["code"], -32602, "{what}: {refused}");
+    }
+    let second = client.modern("tools/call", retry(TOOL, json!({}), &state)).await.message();
+    assert_eq!(second["result"]["resultType"], "input_required", "{second}");
+    assert!(second["result"]["inputRequests"]["opinion"].is_object(), "{second}");
+    let replayed = client.modern("tools/call", retry(TOOL, json!({}), &state)).await.message();
+    assert_eq!(replayed["error"]["code"], -32602, "replayed: {replayed}");
+}
+
+#[tokio::test]
+async fn a_restart_of_the_gateway_says_ask_again() {
+    let (entry, _) = fixture("legacy", false).await;
+    let before = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", before.url().await);
+    let first = HttpClient::new(&url).modern("tools/call", call()).await.message();
+    let state = first["result"]["requestState"].clone();
+    drop(before);
+    let after = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", after.url().await);
+    let mut params = call();
+    params["requestState"] = state;
+    params["inputResponses"] = json!({"first": {"action": "accept", "content": {"name": "Ada"}}});
+    let refused = HttpClient::new(&url).modern("tools/call", params).await.message();
+    assert_eq!(refused["error"]["code"], -32602);
+    assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("ask again")), "{refused}");
+}
+
+#[tokio::test]
+async fn answers_may_come_in_parts() {
+    let (entry, _) = fixture("legacy", false).await;
+    let gateway = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", gateway.url().await);
+    let mut client = HttpClient::new(&url);
+    let tool = "test_input_required_result_multiple_inputs";
+    let call = || json!({"name": tool, "arguments": {}});
+    let first = client.modern("tools/call", call()).await.message();
+    let questions = first["result"]["inputRequests"].as_object().expect("questions").clone();
+    assert!(questions.len() >= 2, "asked together: {first}");
+    let answer = |question: &Value| match question["method"].as_str() {
+        Some("elicitation/create") => json!({"action": "accept", "content": {"name": "Ada"}}),
+        Some("sampling/createMessage") => {
+            json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "tea"}})
+        }
+        _ => json!({"roots": []}),
+    };
+    let mut state = first["result"]["requestState"].clone();
+    let mut left = questions.len();
+    for (key, question) in &questions {
+        let mut params = call();
+        params["requestState"] = state;
+        // An extra key is ignored.
+        params["inputResponses"] = json!({key: answer(question), "nobody-asked": {}});
+        let next = client.modern("tools/call", params).await.message();
+        left -= 1;
+        if left == 0 {
+            assert_eq!(next["result"]["resultType"], "complete", "{next}");
+            return;
+        }
+        let open = next["result"]["inputRequests"].as_object().expect("the rest");
+        assert_eq!(open.len(), left, "{next}");
+        assert!(!open.contains_key(key), "{next}");
+        state = next["result"]["requestState"].clone();
+    }
+}
+
+#[tokio::test]
+async fn a_modern_client_that_leaves_cancels_at_a_legacy_server() {
+    let program = bin("echo-server");
+    let entry = json!({"command": program, "args": ["--stdio", "--era", "legacy"]});
+    let gateway = gateway(&entry).await;
+    let url = format!("{}/mcp/fixture", gateway.url().await);
+    let mut client = HttpClient::new(&url);
+    let slow = json!({"name": "sleep", "arguments": {"ms": 60_000}});
+    let left = tokio::time::timeout(Duration::from_millis(700), client.modern("tools/call", slow)).await;
+    assert!(left.is_err(), "the call is still running when the client leaves");
+    drop(client);
+    let mut other = HttpClient::new(&url);
+    for _ in 0..50 {
+        let count = other.modern("tools/call", json!({"name": "cancelled", "arguments": {}})).await.message();
+        if text_of(&count) == "1" {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the server never heard that the call was cancelled");
+}
