@@ -249,6 +249,3 @@ fn page(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
     }
     response
 }
-
-#[cfg(test)]
-mod tests;

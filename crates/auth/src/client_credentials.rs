@@ -37,18 +37,24 @@ impl ClientCredentials {
     /// Gets a token.
     pub(crate) async fn obtain(
         &self,
-        engine: &mut Engine,
+        mut engine: Engine,
         found: &Discovered,
         scopes: Vec<String>,
     ) -> Result<(Tokens, Vec<String>), Fault> {
-        let config = self.config(engine, found, scopes.clone())?;
+        let config = self.config(&engine, found, scopes.clone())?;
         let manager = &mut engine.manager;
         let readied = manager
             .validate_client_credentials_metadata(&config)
             .and_then(|()| manager.configure_client_credentials(&config));
         readied.map_err(|fault| Fault::Discovery(engine.hook.explain(&fault)))?;
-        let answer = quiet(engine.manager.exchange_client_credentials(&config)).await;
-        let answer = answer.map_err(|fault| engine.token_fault(&fault))?;
+        // The engine's future is tied to one thread (rmcp 3.8.0 keeps a form's encoder
+        // over an await), so it gets one.
+        let here = tokio::runtime::Handle::current();
+        let asked = tokio::task::spawn_blocking(move || {
+            let answer = here.block_on(quiet(engine.manager.exchange_client_credentials(&config)));
+            answer.map_err(|fault| engine.token_fault(&fault))
+        });
+        let answer = asked.await.map_err(|gone| Fault::Token(gone.to_string()))??;
         let (mut received, granted) = tokens(&answer)?;
         // The credentials themselves renew (RFC 6749 §4.4.3).
         received.refresh = None;

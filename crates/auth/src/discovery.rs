@@ -73,7 +73,15 @@ pub(crate) async fn discover(
             resource_document(engine, server, pointer.as_ref()).await;
             (metadata, true)
         }
-        None => by_engine(engine, settings, pointer.as_ref()).await?,
+        None => {
+            let found = by_engine(engine, settings, pointer.as_ref()).await;
+            // Another resource's document is the reason to give, if there was one: the
+            // engine passes over it and finds nothing else.
+            if let Err(Fault::Discovery(_)) = &found {
+                resource(server, engine.hook.document().as_ref())?;
+            }
+            found?
+        }
     };
     let document = engine.hook.document();
     let resource = resource(server, document.as_ref())?;

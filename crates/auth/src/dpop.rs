@@ -108,6 +108,11 @@ impl Dpop {
         nonces.insert(origin, nonce.to_owned()).as_deref() != Some(nonce)
     }
 
+    /// The nonce that the next proof for this address will carry.
+    pub(crate) fn nonce(&self, url: &Url) -> Option<String> {
+        self.nonces.lock().get(&crate::address::origin(url)).cloned()
+    }
+
     fn jwk(&self) -> Value {
         // An uncompressed point: 0x04, then both coordinates.
         let point = self.key.public_key().as_ref();

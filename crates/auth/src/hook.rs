@@ -13,7 +13,7 @@ use crate::{
     net::{self, Inbound, NetFault, NetLimits, Outbound},
     secret::Secret,
 };
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use oauth2::{HttpRequest, HttpResponse};
 use parking_lot::Mutex;
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
@@ -149,6 +149,12 @@ impl Hook {
         sent
     }
 
+    /// Sends a request of ours of whose answer only the head matters; the body may
+    /// be a stream without end.
+    pub(crate) async fn head(&self, out: Outbound) -> Result<HeaderMap, NetFault> {
+        net::head(&self.guard, &self.limits, out).await
+    }
+
     /// Fetches a JSON document of a server. `None` where there is none.
     pub(crate) async fn document_at(&self, url: Url) -> Result<Option<Value>, NetFault> {
         let answer = self.send(Outbound::get(url)).await?;
@@ -206,10 +212,11 @@ impl Hook {
                 "a redirect of a registration is not followed".into(),
             ));
         }
-        if answer.status == StatusCode::OK && url.path().contains("/.well-known/") {
-            if let Some(document) = amend::metadata_answer(&mut answer) {
-                *self.document.lock() = Some(document);
-            }
+        if answer.status == StatusCode::OK
+            && url.path().contains("/.well-known/")
+            && let Some(document) = amend::metadata_answer(&mut answer)
+        {
+            *self.document.lock() = Some(document);
         }
         Ok(response(answer))
     }
@@ -264,6 +271,3 @@ fn empty(status: StatusCode) -> HttpResponse {
     *response.status_mut() = status;
     response
 }
-
-#[cfg(test)]
-mod tests;

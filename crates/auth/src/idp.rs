@@ -105,6 +105,8 @@ impl IdentityProvider {
         vault.ready().await?;
         let hook = engine.hook.clone();
         let (record, token) = self.sign_in(&mut engine, &metadata, visit, settings).await?;
+        // The exchange that follows does name a resource.
+        hook.set_resource(ResourceParam::Engine);
         vault.replace(&key, &record).await?;
         Ok(Identity {
             hook,

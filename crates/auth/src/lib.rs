@@ -1,1 +1,62 @@
-//! x
+//! How Switchboard is let in. Servers want OAuth in many forms, headers that a
+//! command prints, or nothing; and our own gateway wants to know its clients.
+//!
+//! [`Authority`] is one server's way in: it implements the transport's
+//! [`Authorize`](switchboard_transport::http::Authorize), signs in and out, and
+//! keeps the sign-in in a [`Vault`]. [`HeadersHelper`] is the other way in. [`Door`]
+//! checks the tokens of our own clients.
+//!
+//! rmcp is the OAuth engine; everything it sends goes through our hook (`hook`),
+//! which judges addresses and disarms the engine's traps. What the engine forgets
+//! is in our [`Record`]. Nothing here prints, and no secret is in any error, log or
+//! `Debug`.
+
+mod address;
+mod authority;
+pub mod browser;
+mod callback;
+mod challenge;
+mod client_credentials;
+mod clock;
+mod discovery;
+mod door;
+mod dpop;
+mod engine;
+mod fault;
+mod flow;
+mod helper;
+mod hook;
+mod idp;
+mod jwt;
+mod keychain;
+mod needs_auth;
+mod net;
+mod record;
+mod renew;
+mod secret;
+mod settings;
+mod vault;
+mod walk;
+mod workload;
+mod xaa;
+
+pub use authority::{Authority, AuthorityBuilder, SignedIn, SignedOut};
+pub use challenge::Challenge;
+pub use client_credentials::{ClientCredentials, ClientProof};
+pub use door::{Admitted, Door, DoorSettings, Rejected};
+pub use fault::Fault;
+pub use helper::{HeadersHelper, LIMIT as HELPER_LIMIT};
+pub use idp::IdentityProvider;
+pub use keychain::{KeyKeeper, Keychain};
+pub use needs_auth::{NeedsAuth, REMEMBERED};
+pub use net::NetLimits;
+pub use record::{Client, ClientKind, Record, Tokens, Trouble};
+pub use secret::Secret;
+pub use settings::{Grant, OauthSettings, Opener, Prompt, Server, Visit};
+pub use vault::{TokenStore, Vault, VaultFault, VaultKey, VaultLock};
+pub use workload::{AssertionSource, Workload};
+pub use xaa::{Enterprise, enabled_by_environment as xaa_enabled_by_environment};
+
+/// Log targets that hold secrets at debug level. We silence the engine wherever we
+/// call it; a log filter may name these as well, in case somebody else does.
+pub const SECRET_TARGETS: &[&str] = &["rmcp::transport::auth"];

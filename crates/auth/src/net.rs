@@ -96,11 +96,31 @@ pub(crate) enum NetFault {
     Broken(String),
 }
 
+/// Sends one request and reads the head of the answer.
+pub(crate) async fn head(
+    guard: &Guard,
+    limits: &NetLimits,
+    out: Outbound,
+) -> Result<HeaderMap, NetFault> {
+    let answer = exchanged(guard, limits, out, None).await?;
+    Ok(answer.headers)
+}
+
 /// Sends one request and reads the whole answer.
 pub(crate) async fn send(
     guard: &Guard,
     limits: &NetLimits,
     out: Outbound,
+) -> Result<Inbound, NetFault> {
+    exchanged(guard, limits, out, Some(limits.body)).await
+}
+
+/// Without a cap the body is not read at all.
+async fn exchanged(
+    guard: &Guard,
+    limits: &NetLimits,
+    out: Outbound,
+    cap: Option<usize>,
 ) -> Result<Inbound, NetFault> {
     let place = origin(&out.url);
     let stream = match timeout(limits.connect, dial(guard, &out.url)).await {
@@ -112,7 +132,7 @@ pub(crate) async fn send(
             )));
         }
     };
-    match timeout(limits.total, exchange(stream, limits.body, out)).await {
+    match timeout(limits.total, exchange(stream, cap, out)).await {
         Ok(Ok(inbound)) => Ok(inbound),
         Ok(Err(why)) => Err(NetFault::Broken(format!("{place}: {why}"))),
         Err(_) => Err(NetFault::Broken(format!(
@@ -168,7 +188,11 @@ async fn dial(guard: &Guard, url: &Url) -> Result<Box<dyn Stream>, NetFault> {
     Ok(Box::new(tls))
 }
 
-async fn exchange(stream: Box<dyn Stream>, cap: usize, out: Outbound) -> Result<Inbound, String> {
+async fn exchange(
+    stream: Box<dyn Stream>,
+    cap: Option<usize>,
+    out: Outbound,
+) -> Result<Inbound, String> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|fault| fault.to_string())?;
@@ -181,7 +205,7 @@ async fn exchange(stream: Box<dyn Stream>, cap: usize, out: Outbound) -> Result<
 
 async fn converse(
     sender: &mut http1::SendRequest<Full<Bytes>>,
-    cap: usize,
+    cap: Option<usize>,
     out: Outbound,
 ) -> Result<Inbound, String> {
     let request = request(out)?;
@@ -191,7 +215,9 @@ async fn converse(
         .map_err(|fault| chain(&fault))?;
     let (head, mut body) = response.into_parts();
     let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    while let Some(cap) = cap
+        && let Some(frame) = body.frame().await
+    {
         let frame = frame.map_err(|fault| chain(&fault))?;
         if let Ok(data) = frame.into_data() {
             if whole.len() + data.len() >= cap {

@@ -265,6 +265,3 @@ fn parse(path: &Path, text: &[u8]) -> Result<Record, VaultFault> {
         ),
     })
 }
-
-#[cfg(test)]
-mod tests;

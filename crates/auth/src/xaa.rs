@@ -87,10 +87,8 @@ impl Enterprise {
             &self.idp.client_id,
         )
         .with_client_authentication(proof(self.idp.client_secret.as_ref(), None));
-        for secret in [&self.client_secret, &Some(identity.id_token.clone())] {
-            if let Some(secret) = secret {
-                engine.hook.confide(secret);
-            }
+        for secret in [self.client_secret.as_ref(), Some(&identity.id_token)] {
+            secret.inspect(|secret| engine.hook.confide(secret));
         }
         let token = identity.id_token.expose();
         let request = EmaExchangeRequest::new_with_id_token(idp, resource_as, &found.resource, token)

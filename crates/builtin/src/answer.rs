@@ -168,8 +168,7 @@ impl<S: Send + Sync + 'static> Toolset<S> {
         ListToolsResult::with_all_items(tools)
     }
 
-    /// Calls a tool. Whatever goes wrong is a result, a panic too: a client
-    /// that waits must hear something.
+    /// Calls a tool. Whatever goes wrong is a result.
     pub(crate) async fn call(
         &self,
         server: &S,
@@ -190,20 +189,24 @@ impl<S: Send + Sync + 'static> Toolset<S> {
         let call = self
             .router
             .call(ToolCallContext::new(server, request, context));
-        match AssertUnwindSafe(call).catch_unwind().await {
+        match guarded(&name, call).await {
             Ok(Ok(CallToolResponse::Complete(result))) => reworded(result).into(),
             Ok(Ok(response)) => response,
             Ok(Err(fault)) => Failure::new(fault.message.into_owned()).answer().into(),
-            Err(_) => {
-                tracing::error!(tool = name, "a built-in tool panicked");
-                Failure::new(format!(
-                    "{name} failed inside; this is a bug in Switchboard"
-                ))
-                .answer()
-                .into()
-            }
+            Err(failure) => failure.answer().into(),
         }
     }
+}
+
+/// Waits for a tool. One that panics has failed: a client that waits must hear
+/// something.
+pub(crate) async fn guarded<T>(name: &str, call: impl Future<Output = T>) -> Result<T, Failure> {
+    AssertUnwindSafe(call).catch_unwind().await.map_err(|_| {
+        tracing::error!(tool = name, "a built-in tool panicked");
+        Failure::new(format!(
+            "{name} failed inside; this is a bug in Switchboard"
+        ))
+    })
 }
 
 /// rmcp has words of its own for arguments that do not fit their type.

@@ -2,22 +2,39 @@
 //!
 //! Each is an MCP server like any other: it gets one end of a pipe, or the
 //! process's own stdin and stdout, and knows nothing of the gateway around it.
+//! [`Server`] starts any of them; a connection to one is its session.
+//!
+//! | module | what |
+//! |---|---|
+//! | `files`, `shell`, `system`, `memory`, `tools` | the servers, one folder each |
+//! | `start`, `serve` | which there are, and serving one |
+//! | `answer` | how tools answer, and the four patterns of errors |
+//! | `process` | running a program to its end |
+//! | `text`, `limits` | harmless text, and every cap |
 
 mod answer;
 pub mod files;
 pub mod limits;
+mod linked;
+pub mod memory;
 mod process;
 mod serve;
 pub mod shell;
+mod start;
 pub mod system;
 mod text;
+pub mod tools;
 
 pub use files::Files;
+pub use linked::linked;
+pub use memory::Memory;
 pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until};
 pub use shell::Shell;
+pub use start::{Server, ServerKind, Setup};
 pub use system::{ServerReport, System};
+pub use tools::Toolbox;
 
-/// The built-in servers there are.
+/// The built-in servers that the program starts so far; [`ServerKind`] has all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Builtin {
     /// How this machine and the gateway are doing.

@@ -14,7 +14,7 @@ pub const READ_BLOB: u64 = 1024 * 1024;
 /// A longer line is cut here, in characters.
 pub const LINE_CHARS: usize = 2000;
 /// How far into a file `read` looks for the line it should begin with.
-pub const SCAN_BYTES: u64 = 1 << 30;
+pub const SCAN_BYTES: u64 = 1 << 28;
 /// The largest file that can be read as a resource.
 pub const RESOURCE_BYTES: u64 = 8 * 1024 * 1024;
 /// The most that `write` takes, and the largest file that `edit` changes.

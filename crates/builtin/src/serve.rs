@@ -28,6 +28,11 @@ pub trait Session: Service<RoleServer> + Send + 'static {
     fn over(&self) -> CancellationToken {
         CancellationToken::new()
     }
+
+    /// What is still to be done when the connection has ended, and is waited for.
+    fn farewell(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Serves one end of a pipe in a task of its own: a panic in there ends that
@@ -70,6 +75,7 @@ where
 {
     let over = server.over();
     let _ends = over.clone().drop_guard();
+    let farewell = server.farewell();
     let read = Watched {
         read,
         over: over.clone(),
@@ -92,6 +98,8 @@ where
             work.await
         }
     };
+    over.cancel();
+    farewell.await;
     match result {
         // A client that never said hello, or was sent away, is no fault of ours.
         Err(_) if stop.is_cancelled() => Ok(()),

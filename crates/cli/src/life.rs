@@ -45,8 +45,8 @@ pub fn short<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Fai
 /// Runs a gateway, on a few threads.
 pub fn long<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
     let threads = std::thread::available_parallelism()
-        .map_or(2, usize::from)
-        .clamp(2, 4);
+        .map_or(1, |cores| usize::from(cores) / 2)
+        .clamp(1, 4);
     let mut builder = Builder::new_multi_thread();
     run(builder.worker_threads(threads).enable_all().build(), work)
 }
@@ -73,21 +73,35 @@ fn run<T>(
 }
 
 fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::spawn(async move {
-        loop {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            if stop.is_cancelled() {
-                end(Code::Interrupted);
-            }
-            stop.cancel();
+    let ignored = ignored_signals();
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+    ] {
+        // Who starts us under nohup, or as a background job of a script, has
+        // said that this one is not for us.
+        if ignored & (1 << (kind.as_raw_value() - 1)) != 0 {
+            continue;
         }
-    });
+        let mut signals = signal(kind)?;
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            while signals.recv().await.is_some() {
+                if stop.is_cancelled() {
+                    end(Code::Interrupted);
+                }
+                stop.cancel();
+            }
+        });
+    }
     Ok(())
+}
+
+/// The signals that we were told to ignore, as bits; none where the system does not say.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or_default()
 }

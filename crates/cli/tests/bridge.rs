@@ -56,7 +56,7 @@ async fn fixture(era: &str, http: bool) -> (Value, Option<Program>) {
 
 fn switchboard(entry: &Value) -> switchboard_testkit::Launch {
     let config = json!({"mcpServers": {"fixture": entry}}).to_string();
-    Program::new(env!("CARGO_BIN_EXE_switchboard")).home().args(["--strict-mcp-config", "--mcp-config", &config, "serve"])
+    Program::new(env!("CARGO_BIN_EXE_switchboard")).args(["--strict-mcp-config", "--mcp-config", &config, "serve"])
 }
 
 async fn gateway(entry: &Value) -> Program {

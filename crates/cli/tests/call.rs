@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use std::time::Duration;
 use support::{config, echo, run, switchboard, with};
+use switchboard_testkit::bin;
 
 #[tokio::test]
 async fn tools_have_canonical_names() {
@@ -186,8 +187,16 @@ async fn a_call_that_takes_too_long() {
 }
 
 #[tokio::test]
-async fn ctrl_c_ends_a_call_with_130() {
-    let servers = config(&json!({"e": echo(&[])}));
+async fn ctrl_c_cancels_the_call_and_ends_with_130() {
+    // What the server gets is written down on its way in.
+    let launch = switchboard();
+    let seen = launch.home().join("seen");
+    let script = format!(
+        "tee {} | {} --stdio",
+        seen.display(),
+        bin("echo-server").display()
+    );
+    let servers = config(&json!({"e": {"command": "sh", "args": ["-c", script]}}));
     let args = [
         "--log",
         "debug",
@@ -201,11 +210,13 @@ async fn ctrl_c_ends_a_call_with_130() {
         "intervalMs=20",
         "--progress",
     ];
-    let mut program = switchboard().args(args).spawn();
+    let mut program = launch.args(args).spawn();
     program.wait_for_line("progress: 1/").await;
     program.signal(Signal::INT);
     let status = program.wait(Duration::from_secs(5)).await;
     assert_eq!(status.code(), Some(130), "{}", program.stderr());
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("notifications/cancelled"), "{seen}");
 }
 
 #[tokio::test]

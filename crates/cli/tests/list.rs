@@ -10,7 +10,7 @@ fn states(run: &Run) -> Vec<(String, String)> {
     let rows = run.json();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     rows.as_array()
-        .unwrap()
+        .expect("a list of rows")
         .iter()
         .map(|row| (text(row, "name"), text(row, "state")))
         .collect()

@@ -108,10 +108,7 @@ async fn up_is_ready_to_be_used() {
         assert!(n > 0, "{text}");
         text.push_str(&String::from_utf8_lossy(&buffer[..n]));
     }
-    assert!(
-        text.contains("system               connected  "),
-        "{text}"
-    );
+    assert!(text.contains("system               connected  "), "{text}");
     // What it prints can be pasted.
     let start = text.find("  {\n").unwrap();
     let end = text.find("\n  }\n").unwrap() + 4;

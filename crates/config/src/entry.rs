@@ -2,7 +2,7 @@
 
 use crate::fault::{Fault, Source};
 use serde_json::{Map, Value};
-use std::fmt;
+use std::{fmt, path::PathBuf};
 use switchboard_wire::Era;
 
 /// One server, as it is written somewhere.
@@ -30,6 +30,10 @@ pub struct Entry {
     pub url: Option<String>,
     /// Headers of every request to it.
     pub headers: Vec<(String, String)>,
+    /// Whom to trust over TLS, and who we are.
+    pub tls: Tls,
+    /// Where an IDE keeps its lock files (sse-ide, ws-ide).
+    pub lock_folder: Option<String>,
     /// Which built-in server it is; its own name where nothing is said.
     pub builtin: Option<String>,
     /// How long a tool call may take, in milliseconds.
@@ -42,6 +46,15 @@ pub struct Entry {
     pub tools: ToolLists,
     /// Switched off where it is written.
     pub disabled: bool,
+    /// Whether a repository could have written it, so that somebody must approve it.
+    pub inside: bool,
+    /// The program that an approval was given for: that one runs, whatever PATH
+    /// says by then.
+    pub program: Option<PathBuf>,
+    /// Variables that it knows by its place, such as `CLAUDE_PLUGIN_ROOT`.
+    pub given: Vec<(String, String)>,
+    /// All of it, as it is written: what an approval is bound to.
+    pub written: Value,
     /// Keys that mean nothing to us (yet), as they are written.
     pub unknown: Map<String, Value>,
     /// What is wrong with it. An entry with faults is shown and never started.
@@ -51,18 +64,33 @@ pub struct Entry {
 /// Where an entry comes from. Later ones win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
+    /// A list of remote servers that an account brings along.
+    Connector,
+    /// A plugin's folder.
+    Plugin,
+    /// The user, everywhere.
+    User,
     /// `.mcp.json`, inside a repository: needs approval.
     Project,
+    /// The user, in one project.
+    Local,
     /// `--mcp-config`: what the user typed.
     Dynamic,
+    /// The administrator; where there is such a file nothing else counts.
+    Enterprise,
 }
 
 impl Scope {
     /// The word that `list --json` uses.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Connector => "claudeai",
+            Self::Plugin => "plugin",
+            Self::User => "user",
             Self::Project => "project",
+            Self::Local => "local",
             Self::Dynamic => "dynamic",
+            Self::Enterprise => "enterprise",
         }
     }
 }
@@ -85,22 +113,27 @@ pub enum Transport {
     Sse,
     /// WebSocket.
     Ws,
+    /// An IDE on this machine, over HTTP+SSE.
+    SseIde,
+    /// An IDE on this machine, over WebSocket.
+    WsIde,
     /// A server inside this program.
     Builtin,
 }
 
 impl Transport {
     /// Every spelling of `type` that is understood, for messages.
-    pub const SPELLINGS: &str =
-        "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, builtin";
+    pub const SPELLINGS: &str = "stdio, http (also streamable-http, streamableHttp, streamable_http), sse, ws, sse-ide, ws-ide, builtin";
 
     /// The transport that a `type` names.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "stdio" => Some(Self::Stdio),
             "http" | "streamable-http" | "streamableHttp" | "streamable_http" => Some(Self::Http),
-            "sse" | "sse-ide" => Some(Self::Sse),
-            "ws" | "ws-ide" => Some(Self::Ws),
+            "sse" => Some(Self::Sse),
+            "ws" => Some(Self::Ws),
+            "sse-ide" => Some(Self::SseIde),
+            "ws-ide" => Some(Self::WsIde),
             "builtin" => Some(Self::Builtin),
             _ => None,
         }
@@ -113,13 +146,18 @@ impl Transport {
             Self::Http => "http",
             Self::Sse => "sse",
             Self::Ws => "ws",
+            Self::SseIde => "sse-ide",
+            Self::WsIde => "ws-ide",
             Self::Builtin => "builtin",
         }
     }
 
     /// Whether the server is somewhere else, so that many can be met at once.
     pub const fn is_remote(self) -> bool {
-        matches!(self, Self::Http | Self::Sse | Self::Ws)
+        matches!(
+            self,
+            Self::Http | Self::Sse | Self::Ws | Self::SseIde | Self::WsIde
+        )
     }
 }
 
@@ -127,6 +165,17 @@ impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// `tls: {ca, cert, key}`: PEM files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// Authorities to trust besides the system's.
+    pub ca: Option<String>,
+    /// The certificate by which the server knows us.
+    pub cert: Option<String>,
+    /// Its private key.
+    pub key: Option<String>,
 }
 
 /// Who shares one copy of a server.
@@ -163,12 +212,18 @@ impl Entry {
             cwd: None,
             url: None,
             headers: Vec::new(),
+            tls: Tls::default(),
+            lock_folder: None,
             builtin: None,
             timeout: None,
             isolation: Isolation::default(),
             era: None,
             tools: ToolLists::default(),
             disabled: false,
+            inside: false,
+            program: None,
+            given: Vec::new(),
+            written: Value::Null,
             unknown: Map::new(),
             faults: Vec::new(),
         }

@@ -3,7 +3,8 @@
 //! One pass: what a variable holds is put in as it is and never looked at
 //! again, so that a value cannot pull in other variables. A variable that is
 //! set to nothing gives nothing, not the default. `$VAR` and `${VAR-x}` mean
-//! nothing special.
+//! nothing special. `${env:VAR}` is the same as `${VAR}`; `${userHome}` and
+//! `${workspaceFolder}` are known to entries whose place says what they are.
 
 use crate::{entry::Entry, fault::Fault};
 
@@ -13,6 +14,12 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// The entry with its variables filled in, or everything that is missing.
 pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
     let mut out = entry.clone();
+    let lookup: Lookup<'_> = &|name| {
+        let given = entry.given.iter().find(|(given, _)| given == name);
+        given
+            .map(|(_, value)| value.clone())
+            .or_else(|| lookup(name))
+    };
     let mut faults = Vec::new();
     let mut fill = |field: &str, text: &mut String| {
         match substitute(text, lookup) {
@@ -33,6 +40,10 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
         ("command", &mut out.command),
         ("cwd", &mut out.cwd),
         ("url", &mut out.url),
+        ("tls.ca", &mut out.tls.ca),
+        ("tls.cert", &mut out.tls.cert),
+        ("tls.key", &mut out.tls.key),
+        ("lockFolder", &mut out.lock_folder),
     ] {
         if let Some(text) = text {
             fill(field, text);
@@ -80,6 +91,22 @@ pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<String, Vec<String>>
     }
 }
 
+/// The variables that a text would read, without reading them.
+pub fn variables(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        match reference(&rest[at..]) {
+            Some((reference, after)) => {
+                names.push(reference.name);
+                rest = after;
+            }
+            None => rest = &rest[at + 2..],
+        }
+    }
+    names
+}
+
 struct Reference<'a> {
     name: &'a str,
     default: Option<&'a str>,
@@ -92,6 +119,8 @@ fn reference(text: &str) -> Option<(Reference<'_>, &str)> {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
+    // As Cursor and VS Code write it.
+    let name = name.strip_prefix("env:").unwrap_or(name);
     let mut bytes = name.bytes();
     let first = bytes.next()?;
     let is_name = (first.is_ascii_alphabetic() || first == b'_')

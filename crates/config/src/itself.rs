@@ -21,8 +21,8 @@ pub fn starts_switchboard(entry: &Entry, own_program: Option<&Path>) -> bool {
     (called_like_us || is_us) && gateway_command(&entry.args)
 }
 
-/// Whether arguments of ours ask for a gateway: the first word that is no
-/// option, or the one after `mcp`.
+/// Whether arguments of ours ask for a gateway. In doubt they do: a server that
+/// is left out is a smaller harm than one that starts itself without end.
 fn gateway_command(args: &[String]) -> bool {
     args.iter().any(|arg| arg == "serve" || arg == "up")
         && !args

@@ -5,16 +5,25 @@
 //! variables ([`expand`]) and says exactly what is wrong where ([`Fault`]).
 //! What becomes of an entry is decided by those who use it.
 
+pub mod approval;
+pub mod edit;
 pub mod entry;
 pub mod expand;
 pub mod fault;
+pub mod guard;
 pub mod itself;
 pub mod limits;
 pub mod load;
+pub mod places;
+pub mod plugin;
+pub mod policy;
 mod position;
+pub mod program;
 pub mod read;
+pub mod settings;
 pub mod target;
 
-pub use entry::{Entry, Isolation, Scope, ToolLists, Transport};
+pub use entry::{Entry, Isolation, Scope, Tls, ToolLists, Transport};
 pub use fault::{Fault, Source};
-pub use load::{Configured, Loaded, Request, Standing, load};
+pub use load::{Configured, Loaded, Looked, Outcome, Request, Standing, load};
+pub use places::Places;

@@ -1,5 +1,13 @@
 //! The caps of this crate, in one place.
 
+use std::time::Duration;
+
 /// Bytes of one configuration file. The largest seen in the wild (a client's
 /// own state file with its history) is well below this.
 pub const FILE_BYTES: u64 = 32 * 1024 * 1024;
+
+/// How long we wait for another writer of the same folder.
+pub const LOCK_WAIT: Duration = Duration::from_secs(30);
+
+/// How often we look whether it has finished.
+pub const LOCK_PAUSE: Duration = Duration::from_millis(5);

@@ -1,37 +1,73 @@
 //! Which servers there are: every source read, and who gives way to whom.
 
+mod gather;
+mod settle;
+
 use crate::{
+    approval::Binding,
     entry::{Entry, Scope},
     fault::{Fault, Source},
-    itself, limits,
+    guard,
+    places::Places,
+    policy::Policy,
     read::read,
 };
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use gather::Gathered;
+use std::{fs::File, path::PathBuf};
 
 /// What to look at.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The values of `--mcp-config`, in order: a file each, or JSON.
     pub mcp_config: Vec<String>,
-    /// Looks at nothing else (`--strict-mcp-config`).
+    /// Looks at nothing else (`--strict-mcp-config`), save what an administrator says.
     pub strict: bool,
     /// Where we are.
     pub directory: PathBuf,
     /// The file of this very program.
     pub own_program: Option<PathBuf>,
+    /// Where the files of the scopes are; without it there are none.
+    pub places: Option<Places>,
 }
 
 /// All that was found.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// Every entry, in the order of the sources.
+    /// Every entry: the highest scope first, in it the order of the files.
     pub servers: Vec<Configured>,
     /// Whole files that could not be read, with the scope they would have had.
     pub faults: Vec<(Scope, Fault)>,
+    /// The files that were looked for, and what became of them.
+    pub looked: Vec<Looked>,
+    /// The managed file that shuts out everything else, even if it cannot be read.
+    pub exclusive: Option<PathBuf>,
+    /// What may be used at all.
+    pub policy: Policy,
+    /// Entries that count because a list of the user's names them. Before they
+    /// run, this must be kept, so that a change of them asks again.
+    pub pins: Vec<Binding>,
+}
+
+/// A file that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// What it would be.
+    pub scope: Scope,
+    /// Where.
+    pub file: PathBuf,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// There is none.
+    Absent,
+    /// It was read.
+    Read,
+    /// It does not count; why.
+    Skipped(String),
 }
 
 /// An entry and what it counts for.
@@ -41,6 +77,8 @@ pub struct Configured {
     pub entry: Entry,
     /// Whether it may be used.
     pub standing: Standing,
+    /// What that rests on, where it is more than the entry itself.
+    pub because: Option<String>,
 }
 
 /// Whether an entry may be used, and why not.
@@ -48,14 +86,31 @@ pub struct Configured {
 pub enum Standing {
     /// It may.
     Active,
-    /// It comes from inside a repository and nobody has approved it.
+    /// It comes from inside a repository and nobody has approved it as it is.
     PendingApproval,
-    /// It is switched off where it is written.
+    /// It comes from inside a repository and was refused.
+    Rejected,
+    /// It is switched off.
     Disabled,
+    /// Policy forbids it; which rule.
+    Denied(String),
     /// It would start Switchboard itself.
     Itself,
     /// Another entry of its name counts instead; which.
     Shadowed(String),
+    /// A plugin's or connector's server that is configured already; as which.
+    Duplicate(String),
+}
+
+impl Configured {
+    /// An entry of which nothing more is known.
+    pub fn new(entry: Entry, standing: Standing) -> Self {
+        Self {
+            entry,
+            standing,
+            because: None,
+        }
+    }
 }
 
 impl Loaded {
@@ -69,113 +124,46 @@ impl Loaded {
 
     /// The entry of this name that counts, or would if nothing stood against it.
     pub fn find(&self, name: &str) -> Option<&Configured> {
-        let mut named = self
-            .servers
-            .iter()
-            .filter(|server| server.entry.name == name);
-        named.find(|server| !matches!(server.standing, Standing::Shadowed(_)))
+        let named = || {
+            self.servers
+                .iter()
+                .filter(|server| server.entry.name == name)
+        };
+        named()
+            .find(|server| server.standing == Standing::Active)
+            .or_else(|| named().find(|server| !matches!(server.standing, Standing::Shadowed(_))))
     }
 }
 
 /// Reads everything.
 pub fn load(request: &Request) -> Loaded {
     let mut loaded = Loaded::default();
+    let mut gathered = Gathered::default();
     for (i, value) in request.mcp_config.iter().enumerate() {
-        if value.trim_start().starts_with('{') {
-            add(
-                &mut loaded,
-                Scope::Dynamic,
-                &Source::Argument(i + 1),
-                Ok(value.clone()),
-                request,
-            );
+        let (source, text) = if value.trim_start().starts_with('{') {
+            (Source::Argument(i + 1), Ok(value.clone()))
         } else {
             let path = request.directory.join(value);
-            let text = File::open(&path).and_then(bounded);
-            add(
-                &mut loaded,
-                Scope::Dynamic,
-                &Source::File(path),
-                text,
-                request,
-            );
+            let text = File::open(&path).and_then(guard::bounded);
+            (Source::File(path), text)
+        };
+        let entries = text
+            .map_err(|error| Box::new(unreadable(&source, &error)))
+            .and_then(|text| read(&text, &source, Scope::Dynamic));
+        match entries {
+            Ok(entries) => gathered.add(Scope::Dynamic, entries),
+            Err(fault) => loaded.faults.push((Scope::Dynamic, *fault)),
         }
     }
-    let project = request.directory.join(".mcp.json");
-    // A pipe or a device planted in a repository must not stop us.
-    if !request.strict && project.is_file() {
-        let text = File::open(&project).and_then(bounded);
-        add(
-            &mut loaded,
-            Scope::Project,
-            &Source::File(project),
-            text,
-            request,
-        );
+    if let Some(places) = &request.places {
+        gather::managed(places, &mut gathered, &mut loaded);
+        if !request.strict {
+            gather::scopes(places, &mut gathered, &mut loaded);
+        }
     }
-    shadow(&mut loaded.servers);
+    loaded.policy = gathered.policy();
+    settle::settle(gathered, request, &mut loaded);
     loaded
-}
-
-fn add(
-    loaded: &mut Loaded,
-    scope: Scope,
-    source: &Source,
-    text: std::io::Result<String>,
-    request: &Request,
-) {
-    let entries = text
-        .map_err(|error| unreadable(source, &error))
-        .and_then(|text| read(&text, source, scope));
-    match entries {
-        Ok(entries) => loaded.servers.extend(entries.into_iter().map(|entry| {
-            let standing = standing(&entry, request.own_program.as_deref());
-            Configured { entry, standing }
-        })),
-        Err(fault) => loaded.faults.push((scope, fault)),
-    }
-}
-
-fn standing(entry: &Entry, own_program: Option<&Path>) -> Standing {
-    if entry.disabled {
-        Standing::Disabled
-    } else if itself::starts_switchboard(entry, own_program) {
-        Standing::Itself
-    } else if entry.scope == Scope::Project {
-        Standing::PendingApproval
-    } else {
-        Standing::Active
-    }
-}
-
-/// Of entries with one name the highest scope counts, and in it the last. One
-/// that waits for approval takes nobody's place.
-fn shadow(servers: &mut [Configured]) {
-    for i in 0..servers.len() {
-        let me = &servers[i].entry;
-        let stronger = servers.iter().enumerate().find(|(j, other)| {
-            other.entry.name == me.name
-                && other.standing != Standing::PendingApproval
-                && (other.entry.scope, *j) > (me.scope, i)
-        });
-        if let Some((_, other)) = stronger {
-            servers[i].standing =
-                Standing::Shadowed(format!("{} ({})", other.entry.scope, other.entry.place()));
-        }
-    }
-}
-
-fn bounded(file: File) -> std::io::Result<String> {
-    let mut text = String::new();
-    file.take(limits::FILE_BYTES + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > limits::FILE_BYTES {
-        return Err(std::io::Error::other(format!(
-            "it has more than {} bytes",
-            limits::FILE_BYTES
-        )));
-    }
-    Ok(text)
 }
 
 fn unreadable(source: &Source, error: &std::io::Error) -> Fault {
@@ -195,3 +183,5 @@ fn unreadable(source: &Source, error: &std::io::Error) -> Fault {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod world;

@@ -12,6 +12,13 @@ impl Entry {
             Transport::Http | Transport::Sse | Transport::Ws => {
                 self.url.as_deref().map(redact_url).unwrap_or_default()
             }
+            Transport::SseIde | Transport::WsIde => match &self.url {
+                Some(url) => redact_url(url),
+                None => format!(
+                    "IDE found in {}",
+                    self.lock_folder.as_deref().unwrap_or("~/.claude/ide")
+                ),
+            },
         }
     }
 

@@ -12,6 +12,8 @@ pub const BUDGET_WAIT: Duration = Duration::from_secs(5);
 pub const HEADER_READ: Duration = Duration::from_secs(10);
 /// How long a body may pause.
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
+/// How much of a body that is too large is read and thrown away; beyond this the connection is closed.
+pub const DISCARDED: usize = 64 * 1024 * 1024;
 /// How often a quiet event stream says that it is alive.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// What a client waits before it reconnects a stream, in milliseconds.
@@ -32,6 +34,16 @@ pub const STREAMS: usize = 64;
 pub const STREAM_EVENTS: usize = 1024;
 /// Bytes of one stream, likewise. A last answer is kept even if it is larger.
 pub const STREAM_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that may wait on an event stream that cannot be resumed.
+pub const MAILBOX_BYTES: usize = 64 * 1024 * 1024;
+/// Messages of one client that wait to be looked at.
+pub const POSTED: usize = 16;
+/// WebSockets at once.
+pub const SOCKETS: usize = 4096;
+/// How long the last words on a WebSocket may take.
+pub const FAREWELL: Duration = Duration::from_secs(1);
+/// Calls of one client of the plain dialect at once.
+pub const PLAIN_CALLS: usize = 64;
 /// A finished stream is kept for this long.
 pub const STREAM_KEPT: Duration = Duration::from_secs(300);
 /// Answers at least this large are moved to a file when too many bytes are in memory.

@@ -77,6 +77,12 @@ impl Client {
         Self { id, identity: id, principal, revision, capabilities, greeting: None, exclusive: false, log_level: AtomicU8::new(u8::MAX), addressable: true, sink }
     }
 
+    /// The same client, with what it said when it greeted us: servers of its own are greeted with it.
+    pub fn greeting(mut self, greeting: Bytes) -> Self {
+        self.greeting = Some(greeting);
+        self
+    }
+
     /// The same client with servers of its own, greeted as it greeted us.
     pub fn exclusive(mut self, greeting: Option<Bytes>) -> Self {
         self.exclusive = true;

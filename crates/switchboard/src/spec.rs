@@ -1,7 +1,8 @@
 //! From an entry to what the host needs to know.
 
+mod remote;
+
 use crate::{VERSION, settings::Settings};
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::{
     ffi::OsString,
     sync::{Arc, OnceLock, Weak},
@@ -9,7 +10,7 @@ use std::{
 };
 use switchboard_builtin::{Builtin, ServerReport, System};
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand};
-use switchboard_host::{self as host, Host, ServerSpec, ServerState, Target};
+use switchboard_host::{self as host, Host, IdeCarrier, ServerSpec, ServerState, Target};
 use switchboard_transport::process::ServerCommand;
 
 /// The host that a built-in server reports on; empty until it exists.
@@ -28,16 +29,12 @@ pub(crate) fn spec(
     let expanded = expand::expand(entry, lookup)?;
     let target = match entry.transport {
         Transport::Stdio => Target::Stdio(command(&expanded)),
-        Transport::Http => http(&expanded)?,
+        Transport::Http => Target::Http(remote::remote(&expanded, &["http", "https"])?),
+        Transport::Sse => Target::Sse(remote::remote(&expanded, &["http", "https"])?),
+        Transport::Ws => Target::Ws(remote::remote(&expanded, &["ws", "wss"])?),
+        Transport::SseIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Sse, lookup)?),
+        Transport::WsIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Ws, lookup)?),
         Transport::Builtin => builtin(&expanded, reported)?,
-        Transport::Sse | Transport::Ws => {
-            let mut fault = entry.fault(
-                "type",
-                format!("the transport {} is not supported yet", entry.transport),
-            );
-            fault.hint = Some("most servers also speak http".to_owned());
-            return Err(vec![fault]);
-        }
     };
     let mut spec = ServerSpec::new(entry.name.as_str(), target);
     spec.timeouts = settings.timeouts;
@@ -67,54 +64,6 @@ fn command(entry: &Entry) -> ServerCommand {
     }
 }
 
-fn http(entry: &Entry) -> Result<Target, Vec<Fault>> {
-    let mut faults = Vec::new();
-    let url = address(entry).map_err(|fault| faults.push(fault));
-    let mut headers = HeaderMap::new();
-    for (name, value) in &entry.headers {
-        let field = format!("headers.{name}");
-        let Ok(key) = name.parse::<HeaderName>() else {
-            faults.push(entry.fault(&field, "is no possible name of a header"));
-            continue;
-        };
-        // Headers often hold secrets, so the value is not repeated.
-        match value.parse::<HeaderValue>() {
-            Ok(mut value) => {
-                value.set_sensitive(true);
-                headers.append(key, value);
-            }
-            Err(_) => faults.push(entry.fault(
-                &field,
-                "has a value that no header can have (a line break?)",
-            )),
-        }
-    }
-    match url {
-        Ok(url) if faults.is_empty() => Ok(Target::Http { url, headers }),
-        _ => Err(faults),
-    }
-}
-
-fn address(entry: &Entry) -> Result<Uri, Fault> {
-    let wrong = |problem: String| {
-        let mut fault = entry.fault("url", problem);
-        fault.hint = Some("write it like https://example.com/mcp".to_owned());
-        fault
-    };
-    let text = entry.url.as_deref().unwrap_or_default();
-    let url: Uri = text
-        .parse()
-        .map_err(|error| wrong(format!("is no address ({error})")))?;
-    match url.scheme_str() {
-        Some("http" | "https") if url.host().is_some_and(|host| !host.is_empty()) => Ok(url),
-        Some("http" | "https") => Err(wrong("names no host".to_owned())),
-        Some(other) => Err(wrong(format!(
-            "begins with {other}://, expected http:// or https://"
-        ))),
-        None => Err(wrong("does not begin with http:// or https://".to_owned())),
-    }
-}
-
 fn builtin(entry: &Entry, reported: &Reported) -> Result<Target, Vec<Fault>> {
     let Some(builtin) = Builtin::parse(entry.builtin_name()) else {
         let mut fault = entry.fault(
@@ -129,8 +78,11 @@ fn builtin(entry: &Entry, reported: &Reported) -> Result<Target, Vec<Fault>> {
         Builtin::System => {
             let reported = reported.clone();
             let system = System::new(VERSION).reporting(move || report(&reported));
-            Ok(Target::InProcess(Arc::new(move |pipe| {
-                switchboard_builtin::in_process(system.clone(), pipe)
+            Ok(Target::Linked(Arc::new(move |end| {
+                let sender = end.sender;
+                switchboard_builtin::linked(system.clone(), end.receiver, move |bytes| {
+                    let _ = sender.send(bytes.into());
+                });
             })))
         }
     }

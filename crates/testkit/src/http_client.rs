@@ -198,6 +198,24 @@ impl HttpClient {
         self
     }
 
+    /// Another client with the same headers and some more.
+    #[must_use]
+    pub fn clone_for(&self, extra: &[(&str, &str)]) -> Self {
+        let mut headers = self.headers.clone();
+        for (name, value) in extra {
+            headers.insert(name.to_lowercase(), (*value).to_owned());
+        }
+        Self {
+            deadline: self.deadline,
+            headers,
+            keep_alive: false,
+            authority: self.authority.clone(),
+            path: self.path.clone(),
+            connection: None,
+            next_id: 0,
+        }
+    }
+
     /// Makes the requests share one connection.
     #[must_use]
     pub fn keep_alive(mut self) -> Self {

@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod channel;
 pub mod corpus;
 pub mod headers;
 mod http_client;
@@ -32,6 +33,7 @@ pub mod serve;
 pub mod sse;
 mod stdio_client;
 
+pub use channel::{Channel, Order, dial_ws};
 pub use http_client::{EventStream, HttpClient, Reply, modern_headers, raw_exchange};
 pub use modern::{LEGACY, MODERN, capabilities, initialize_params, with_meta};
 pub use program::{DEADLINE, Launch, Program, bin};

@@ -67,6 +67,8 @@ pub enum ReplyBody {
     /// Each received message becomes one SSE event. The guard cancels the
     /// request when the client goes away.
     Events(UnboundedReceiver<Bytes>, Option<DropGuard>),
+    /// The same, after some bytes that are sent as they are.
+    Opening(Option<Bytes>, UnboundedReceiver<Bytes>, DropGuard),
 }
 
 impl ReplyBody {
@@ -98,6 +100,12 @@ impl Body for ReplyBody {
             Self::Events(receiver, _) => receiver
                 .poll_recv(context)
                 .map(|message| message.map(|m| Ok(Frame::data(sse_event(&m))))),
+            Self::Opening(first, receiver, _) => match first.take() {
+                Some(first) => Poll::Ready(Some(Ok(Frame::data(first)))),
+                None => receiver
+                    .poll_recv(context)
+                    .map(|message| message.map(|m| Ok(Frame::data(sse_event(&m))))),
+            },
         }
     }
 
@@ -111,7 +119,7 @@ impl Body for ReplyBody {
                 let length = |b: &Option<Bytes>| b.as_ref().map_or(0, |b| b.len() as u64);
                 SizeHint::with_exact(length(head) + length(tail))
             }
-            Self::Events(..) => SizeHint::default(),
+            Self::Events(..) | Self::Opening(..) => SizeHint::default(),
         }
     }
 }

@@ -7,12 +7,16 @@
 //! [`Message`]: switchboard_wire::Message
 
 pub mod budget;
+pub mod dial;
 pub mod http;
+pub mod in_process;
+mod inbox;
 pub mod keeper;
 pub mod limits;
 pub mod link;
 pub mod process;
 pub mod stdio;
+pub mod ws;
 
 pub use budget::Budget;
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};

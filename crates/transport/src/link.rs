@@ -1,6 +1,11 @@
 //! What every link offers, whatever carries it.
 
-use crate::{http::HttpLink, stdio::StdioLink};
+use crate::{
+    http::{HttpLink, SseLink},
+    in_process::InProcessLink,
+    stdio::StdioLink,
+    ws::WsLink,
+};
 use std::time::Duration;
 use switchboard_wire::{Era, Message, Method, ParseError, Payload, Revision};
 
@@ -129,6 +134,12 @@ pub enum Link {
     Stdio(StdioLink),
     /// A server behind an HTTP endpoint.
     Http(HttpLink),
+    /// A server behind an event stream, as before 2025-03-26.
+    Sse(SseLink),
+    /// A server behind a WebSocket.
+    Ws(WsLink),
+    /// A server in this process.
+    InProcess(InProcessLink),
 }
 
 impl Link {
@@ -137,6 +148,21 @@ impl Link {
         match self {
             Self::Stdio(link) => link.send(out.payload),
             Self::Http(link) => link.send(out),
+            Self::Sse(link) => link.send(out),
+            Self::Ws(link) => link.send(out),
+            Self::InProcess(link) => link.send(out.payload),
+        }
+    }
+
+    /// Says which revision is spoken from now on: in headers where there are
+    /// such, and it decides whether batches are taken.
+    pub fn speak(&self, revision: Revision) {
+        match self {
+            Self::Stdio(link) => link.speak(revision),
+            Self::Http(link) => link.speak(revision),
+            Self::Sse(link) => link.speak(revision),
+            Self::Ws(link) => link.speak(revision),
+            Self::InProcess(link) => link.speak(revision),
         }
     }
 
@@ -144,8 +170,9 @@ impl Link {
     /// has a stream of its own, closes that.
     pub fn abandon(&self, request: u64) {
         match self {
-            Self::Stdio(_) => {}
+            Self::Stdio(_) | Self::Ws(_) | Self::InProcess(_) => {}
             Self::Http(link) => link.abandon(request),
+            Self::Sse(link) => link.abandon(request),
         }
     }
 
@@ -153,7 +180,7 @@ impl Link {
     /// the modern era. Everywhere else the peer must be told.
     pub fn closing_cancels(&self, revision: Revision) -> bool {
         match self {
-            Self::Stdio(_) => false,
+            Self::Stdio(_) | Self::Sse(_) | Self::Ws(_) | Self::InProcess(_) => false,
             Self::Http(_) => revision.era() == Era::Modern,
         }
     }
@@ -163,6 +190,9 @@ impl Link {
         match self {
             Self::Stdio(link) => link.close().await,
             Self::Http(link) => link.close().await,
+            Self::Sse(link) => link.close().await,
+            Self::Ws(link) => link.close().await,
+            Self::InProcess(link) => link.close(),
         }
     }
 }

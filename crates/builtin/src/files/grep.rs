@@ -120,6 +120,7 @@ impl FilesSession {
             let stat = place.stat()?;
             if rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::Directory
             {
+                drop(open_file(&place)?);
                 search.answer.stopped = search.file(&place).break_value();
                 return Ok(Json(search.answer));
             }
@@ -191,9 +192,9 @@ impl Search {
         let mut before: VecDeque<String> = VecDeque::new();
         // The file may grow while it is read.
         let keep = usize::try_from(limits::GREP_FILE_BYTES).unwrap_or(usize::MAX);
-        while let Ok(Some(line)) = lines::next(from, keep) {
+        while let Ok(Some(line)) = lines::next(from, keep, limits::GREP_FILE_BYTES) {
             number += 1;
-            if number % 1024 == 0 && self.cancel.is_cancelled() {
+            if number.is_multiple_of(1024) && self.cancel.is_cancelled() {
                 return ControlFlow::Break(Stopped::Time);
             }
             let bytes = line.bytes.strip_suffix(b"\r").unwrap_or(&line.bytes);

@@ -3,7 +3,7 @@
 use super::{
     FilesSession, list, path,
     read::{looks_binary, open_file},
-    roots::{Last, Place},
+    roots::{Last, Place, Roots},
     walk::Kind,
 };
 use crate::answer::{Failure, blocking};
@@ -15,7 +15,7 @@ use rmcp::{
 };
 use rustix::fs::{FileType, readlinkat};
 use serde::{Deserialize, Serialize};
-use std::{io::Read, os::unix::ffi::OsStrExt, path::Path};
+use std::{io::Read, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -93,9 +93,7 @@ impl FilesSession {
                     .then(|| path::media_type(&place.path()).map(str::to_owned))
                     .flatten(),
                 binary: is_file.then(|| is_binary(&place)).flatten(),
-                link_allowed: link
-                    .is_some()
-                    .then(|| roots.locate(&place.address(), Last::Followed).is_ok()),
+                link_allowed: link.is_some().then(|| leads_inside(&roots, &place)),
                 link_target: link,
             }))
         })
@@ -108,6 +106,15 @@ fn link_target(place: &Place) -> Option<String> {
     let target = readlinkat(&parent, &name, Vec::new()).ok()?;
     let target = Path::new(std::ffi::OsStr::from_bytes(target.to_bytes()));
     Some(path::name(target.as_os_str()))
+}
+
+/// Whether what a link points at is there and allowed.
+fn leads_inside(roots: &Arc<Roots>, link: &Place) -> bool {
+    let target = roots.locate(&link.address(), Last::Followed);
+    let stat = target
+        .ok()
+        .and_then(|target| target.try_stat().ok().flatten());
+    stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Symlink)
 }
 
 fn is_binary(place: &Place) -> Option<bool> {

@@ -12,10 +12,20 @@ pub(crate) struct Line {
     pub(crate) left_out: u64,
     /// It ended with a line break.
     pub(crate) is_ended: bool,
+    /// It goes on for longer than was looked.
+    pub(crate) goes_on: bool,
 }
 
-/// Reads the next line and keeps at most `keep` bytes of it; `None` at the end.
-pub(crate) fn next(from: &mut impl BufRead, keep: usize) -> io::Result<Option<Line>> {
+impl Line {
+    /// How many bytes were read for it.
+    pub(crate) fn length(&self) -> u64 {
+        self.bytes.len() as u64 + self.left_out + u64::from(self.is_ended)
+    }
+}
+
+/// Reads the next line, keeps at most `keep` bytes of it and looks at not much
+/// more than `most`; `None` at the end.
+pub(crate) fn next(from: &mut impl BufRead, keep: usize, most: u64) -> io::Result<Option<Line>> {
     let mut line = Line::default();
     let mut is_empty = true;
     loop {
@@ -38,6 +48,10 @@ pub(crate) fn next(from: &mut impl BufRead, keep: usize) -> io::Result<Option<Li
             line.is_ended = true;
             return Ok(Some(line));
         }
+        if line.length() > most {
+            line.goes_on = true;
+            return Ok(Some(line));
+        }
     }
 }
 
@@ -50,7 +64,7 @@ mod tests {
     fn lines_are_cut_but_counted() {
         let mut from = BufReader::with_capacity(3, &b"one\n\nlonger line\nend"[..]);
         let mut lines = Vec::new();
-        while let Some(line) = next(&mut from, 5).unwrap() {
+        while let Some(line) = next(&mut from, 5, 1000).unwrap() {
             lines.push((
                 String::from_utf8(line.bytes).unwrap(),
                 line.left_out,
@@ -66,5 +80,12 @@ mod tests {
                 ("end".to_owned(), 0, false),
             ]
         );
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_given_up() {
+        let mut from = BufReader::new(io::repeat(b'x'));
+        let line = next(&mut from, 5, 100_000).unwrap().unwrap();
+        assert!(line.goes_on && line.length() < 200_000, "{}", line.length());
     }
 }

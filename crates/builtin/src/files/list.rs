@@ -66,6 +66,9 @@ pub struct ListAnswer {
     /// The offset to go on with; missing at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
+    /// Why there are more entries than these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<Stopped>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -116,17 +119,18 @@ impl FilesSession {
     ) -> Result<Json<ListAnswer>, Failure> {
         let roots = self.roots();
         blocking(move || {
+            let mut stopped = None;
             let (shown, places) = match (&arguments.path, roots.places()) {
-                (None, all) if all.len() > 1 => (
-                    None,
-                    all.into_iter()
-                        .map(|root| (root, Kind::Directory))
-                        .collect(),
-                ),
+                (None, all) if all.len() > 1 => {
+                    let each = all.into_iter().map(|root| (root, Kind::Directory));
+                    (None, each.collect())
+                }
                 (path, _) => {
                     let place = roots.locate(path.as_deref().unwrap_or("."), Last::Followed)?;
-                    let inside = entries(&place)?.0.into_iter();
-                    let places: Vec<(Place, Kind)> = inside
+                    let (inside, is_all) = entries(&place)?;
+                    stopped = (!is_all).then_some(Stopped::Size);
+                    let each = inside.into_iter();
+                    let places: Vec<(Place, Kind)> = each
                         .map(|entry| (place.join(&entry.name), entry.kind))
                         .collect();
                     (Some(place.shown()), places)
@@ -144,6 +148,7 @@ impl FilesSession {
                 entries: listed,
                 total: places.len(),
                 next_offset: (end < places.len()).then_some(end),
+                stopped,
             }))
         })
         .await

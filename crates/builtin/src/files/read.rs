@@ -200,11 +200,13 @@ fn read_lines(
             answer.next_offset = (!is_end).then_some(number);
             break;
         }
-        let Some(line) = lines::next(&mut from, if wanted { keep } else { 0 }).map_err(fault)?
-        else {
+        let left = limits::SCAN_BYTES.saturating_sub(scanned);
+        let keep = if wanted { keep } else { 0 };
+        let Some(line) = lines::next(&mut from, keep, left).map_err(fault)? else {
             break;
         };
-        scanned += line.bytes.len() as u64 + line.left_out + 1;
+        scanned += line.length();
+        let goes_on = line.goes_on;
         if !wanted && scanned > limits::SCAN_BYTES {
             return Err(
                 Failure::new(format!("line {start} is too far into {shown}")).hint(
@@ -220,6 +222,9 @@ fn read_lines(
             out.push_str(&shown_line);
             answer.cut_lines += u64::from(is_cut);
             answer.count += 1;
+        }
+        if goes_on {
+            break;
         }
         number += 1;
     }
@@ -257,10 +262,11 @@ fn shown_line(mut line: lines::Line, lossy: bool) -> Option<(String, bool)> {
     };
     let kept = text::cut(&text, limits::LINE_CHARS);
     let is_cut = line.left_out > 0 || kept.len() < text.len();
+    let or_more = if line.goes_on { " or" } else { "" };
     let mut out = if is_cut {
         let start = kept.trim_end_matches('…');
         let more = (text.len() - start.len().min(text.len())) as u64 + line.left_out;
-        format!("{start}… [{more} more bytes in this line]")
+        format!("{start}… [{more}{or_more} more bytes in this line]")
     } else {
         text
     };

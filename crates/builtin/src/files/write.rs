@@ -327,7 +327,7 @@ fn beside(name: &OsStr) -> Result<OsString, Failure> {
         .map_err(|fault| Failure::new(format!("the system has no random numbers: {fault}")))?;
     let mut beside = OsString::from(".");
     // Short, so that a name of full length still has one beside it.
-    beside.push(&name.to_string_lossy().chars().take(16).collect::<String>());
+    beside.push(name.to_string_lossy().chars().take(16).collect::<String>());
     beside.push(format!(".{:016x}", u64::from_ne_bytes(random)));
     Ok(beside)
 }

@@ -41,7 +41,11 @@ impl Capture {
         let is_all = end.len() as u64 == total;
         Self {
             keep: self.keep,
-            head: if is_all { Vec::new() } else { self.head.clone() },
+            head: if is_all {
+                Vec::new()
+            } else {
+                self.head.clone()
+            },
             tail: end.iter().copied().collect(),
             total,
         }
@@ -100,7 +104,10 @@ mod tests {
         }
         capture.push(b"xyz");
         assert_eq!(capture.total(), 10_006);
-        assert_eq!(capture.text(false), "abc01\n… [9996 bytes left out] …\n89xyz");
+        assert_eq!(
+            capture.text(false),
+            "abc01\n… [9996 bytes left out] …\n89xyz"
+        );
         assert!(capture.whole().is_none());
     }
 

@@ -82,12 +82,12 @@ pub(crate) async fn run(job: Job) -> Result<Done, Failure> {
         () = client_gone => Ending::Cancelled,
     };
     if let Ending::Exited(_) = ending {
-        let _ = tokio::time::timeout(limits::OUTPUT_GRACE, &mut reading).await;
+        settle(&mut reading).await;
     }
     drop(feeding);
     process.stop().await;
     stderr.ended(limits::OUTPUT_GRACE).await;
-    let _ = tokio::time::timeout(limits::OUTPUT_GRACE, &mut reading).await;
+    settle(&mut reading).await;
 
     let stdout = std::mem::replace(&mut *stdout.lock(), Capture::new(0));
     let stderr = stderr_head.lock().with_end(&stderr.bytes(), stderr.total());
@@ -97,6 +97,13 @@ pub(crate) async fn run(job: Job) -> Result<Done, Failure> {
         stderr,
         took: begun.elapsed(),
     })
+}
+
+/// Waits a little for the rest of the output.
+async fn settle(reading: &mut AbortOnDropHandle<()>) {
+    if !reading.is_finished() {
+        let _ = tokio::time::timeout(limits::OUTPUT_GRACE, reading).await;
+    }
 }
 
 async fn read_into(mut from: impl AsyncRead + Unpin, into: Arc<Mutex<Capture>>) {

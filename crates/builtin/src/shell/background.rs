@@ -11,13 +11,14 @@ use switchboard_transport::process::{Exit, ServerCommand, ServerProcess};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     process::{ChildStdin, ChildStdout},
-    sync::{Mutex as AsyncMutex, Notify},
+    sync::{Mutex as AsyncMutex, Notify, OnceCell},
 };
 
 /// The processes of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     all: Mutex<Table>,
+    closed: OnceCell<()>,
 }
 
 #[derive(Debug, Default)]
@@ -114,15 +115,19 @@ impl Processes {
         self.all.lock().by_id.values().cloned().collect()
     }
 
-    /// Stops all of them and lets no other start.
+    /// Stops all of them and lets no other start. Whoever calls it second
+    /// waits for the first.
     pub(super) async fn close(&self) {
-        let all = {
-            let mut table = self.all.lock();
-            table.is_closed = true;
-            std::mem::take(&mut table.by_id)
+        let close = async || {
+            let all = {
+                let mut table = self.all.lock();
+                table.is_closed = true;
+                std::mem::take(&mut table.by_id)
+            };
+            let stopping = all.values().map(|background| background.stop());
+            futures_util::future::join_all(stopping).await;
         };
-        let stopping = all.values().map(|background| background.stop());
-        futures_util::future::join_all(stopping).await;
+        self.closed.get_or_init(close).await;
     }
 }
 
@@ -166,10 +171,16 @@ impl Background {
         match tokio::time::timeout(limits::PROCESS_WAIT, writing).await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => {
-                return Err(Failure::new(format!("process {} does not take it: {fault}", self.id)));
+                return Err(Failure::new(format!(
+                    "process {} does not take it: {fault}",
+                    self.id
+                )));
             }
             Err(_) => {
-                return Err(Failure::new(format!("process {} does not read its input", self.id)));
+                return Err(Failure::new(format!(
+                    "process {} does not read its input",
+                    self.id
+                )));
             }
         }
         if and_close {
@@ -255,7 +266,10 @@ mod tests {
             unread.push(&vec![b'x'; limits::PROCESS_BUFFER / 10]);
         }
         let part = unread.take(usize::MAX);
-        assert_eq!(part.bytes.len() as u64 + part.dropped, 100 * (limits::PROCESS_BUFFER as u64 / 10));
+        assert_eq!(
+            part.bytes.len() as u64 + part.dropped,
+            100 * (limits::PROCESS_BUFFER as u64 / 10)
+        );
         assert!(part.bytes.len() <= limits::PROCESS_BUFFER);
         assert_eq!(half_character("€".as_bytes()), 0);
         assert_eq!(half_character(&"€".as_bytes()[..2]), 2);

@@ -30,6 +30,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     path::PathBuf,
+    pin::Pin,
     sync::{Arc, LazyLock},
 };
 use switchboard_transport::process::ServerCommand;
@@ -110,6 +111,11 @@ pub struct ShellSession {
 impl Session for ShellSession {
     fn over(&self) -> CancellationToken {
         self.over.clone()
+    }
+
+    fn farewell(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let processes = Arc::clone(&self.processes);
+        Box::pin(async move { processes.close().await })
     }
 }
 

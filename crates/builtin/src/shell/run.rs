@@ -100,14 +100,21 @@ impl ShellSession {
         description = "Runs a command in the system shell and waits for its end. What it leaves in the background \
                        is stopped: use startProcess for that. Examples: {\"command\": \"ls -la\"}, {\"command\": \
                        \"cargo test\", \"cwd\": \"crates/wire\", \"timeoutMs\": 600000}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = true)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = true
+        )
     )]
     async fn run_shell_command(
         &self,
         Parameters(arguments): Parameters<RunArguments>,
         cancel: CancellationToken,
     ) -> Result<Json<RunAnswer>, Unfinished> {
-        let timeout = arguments.timeout_ms.map_or(limits::COMMAND_TIME, Duration::from_millis);
+        let timeout = arguments
+            .timeout_ms
+            .map_or(limits::COMMAND_TIME, Duration::from_millis);
         let done = run(Job {
             command: self.shell.command(
                 &arguments.command,

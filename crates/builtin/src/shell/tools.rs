@@ -1,10 +1,6 @@
 //! The tools for background processes.
 
-use super::{
-    ShellSession,
-    background::Background,
-    run::numbers,
-};
+use super::{ShellSession, background::Background, run::numbers};
 use crate::{answer::Failure, limits, process::decode, text};
 use rmcp::{
     Json,
@@ -126,15 +122,21 @@ impl ShellSession {
         description = "Starts a command and returns at once, with a number for readProcess, writeProcess and \
                        stopProcess. It ends with the connection. Example: {\"command\": \"npm run dev\", \"cwd\": \
                        \"web\"}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = true)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = true
+        )
     )]
     async fn start_process(
         &self,
         Parameters(arguments): Parameters<StartArguments>,
     ) -> Result<Json<Process>, Failure> {
         let env = &arguments.env;
-        let mut command =
-            self.shell.command(&arguments.command, arguments.cwd.as_deref(), env)?;
+        let mut command = self
+            .shell
+            .command(&arguments.command, arguments.cwd.as_deref(), env)?;
         // One stream, in the order in which it was written.
         command.args[1] = format!("exec 2>&1\n{}", arguments.command).into();
         let started = self.processes.start(&arguments.command, &command)?;
@@ -147,7 +149,12 @@ impl ShellSession {
         title = "Read from a background process",
         description = "Reads what a background process has written since the last time. Example: {\"id\": 1, \
                        \"waitMs\": 2000}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = false, open_world_hint = true)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = false,
+            open_world_hint = true
+        )
     )]
     async fn read_process(
         &self,
@@ -174,7 +181,12 @@ impl ShellSession {
         name = "writeProcess",
         title = "Write to a background process",
         description = "Writes to the standard input of a background process. Example: {\"id\": 1, \"text\": \"y\\n\"}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = false, open_world_hint = true)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = false,
+            open_world_hint = true
+        )
     )]
     async fn write_process(
         &self,
@@ -198,7 +210,12 @@ impl ShellSession {
         title = "Stop a background process",
         description = "Stops a background process and all that it started: politely, then by force. Example: \
                        {\"id\": 1}",
-        annotations(read_only_hint = false, destructive_hint = true, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = false,
+            destructive_hint = true,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn stop_process(
         &self,
@@ -214,7 +231,12 @@ impl ShellSession {
         name = "listProcesses",
         title = "List background processes",
         description = "Lists the background processes of this connection. Example: {}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn list_processes(&self) -> Json<ListAnswer> {
         let all = self.processes.list();

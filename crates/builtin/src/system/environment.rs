@@ -66,8 +66,24 @@ const HARMLESS: [&str; 9] = [
 
 /// Parts of a name that promise a secret.
 const TELLING: [&str; 18] = [
-    "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "PRIVATE", "COOKIE",
-    "SESSION", "AUTH", "BEARER", "JWT", "SIGNATURE", "SIGNING", "ENCRYPT", "CERT", "SALT", "WEBHOOK",
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "APIKEY",
+    "PRIVATE",
+    "COOKIE",
+    "SESSION",
+    "AUTH",
+    "BEARER",
+    "JWT",
+    "SIGNATURE",
+    "SIGNING",
+    "ENCRYPT",
+    "CERT",
+    "SALT",
+    "WEBHOOK",
 ];
 
 /// Whole words of a name that do.
@@ -86,7 +102,18 @@ fn is_secret_name(name: &str) -> bool {
 
 /// How well-known secrets begin.
 const BEGINNINGS: [&str; 12] = [
-    "sk-", "sk_", "pk_", "rk_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xox", "AKIA", "eyJ",
+    "sk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "github_pat_",
+    "glpat-",
+    "xox",
+    "AKIA",
+    "eyJ",
 ];
 
 fn is_secret_value(value: &str) -> bool {
@@ -140,7 +167,11 @@ mod tests {
         let answer = shown(all, None);
         assert_eq!(answer.hidden, hidden.len());
         for (name, value) in plain {
-            let found = answer.variables.iter().find(|one| one.name == name).unwrap();
+            let found = answer
+                .variables
+                .iter()
+                .find(|one| one.name == name)
+                .unwrap();
             assert_eq!(found.value.as_deref(), Some(value), "{name}");
         }
     }

@@ -6,6 +6,7 @@ mod resident;
 use self::{environment::EnvironmentArguments, resident::resident_bytes};
 use crate::answer::Toolset;
 use chrono::{Local, SecondsFormat, Utc};
+pub use environment::{Environment, Variable};
 use rmcp::{
     ErrorData, Json, RoleServer, ServerHandler,
     handler::server::wrapper::Parameters,
@@ -18,7 +19,6 @@ use rmcp::{
     tool, tool_router,
 };
 use serde::Serialize;
-pub use environment::{Environment, Variable};
 use std::{
     fmt,
     sync::{Arc, LazyLock},
@@ -211,7 +211,12 @@ impl System {
         title = "Environment variables",
         description = "Shows the environment variables of Switchboard. Values that look like secrets, by their name \
                        or by themselves, are not shown. Example: {\"filter\": \"XDG_\"}",
-        annotations(read_only_hint = true, destructive_hint = false, idempotent_hint = true, open_world_hint = false)
+        annotations(
+            read_only_hint = true,
+            destructive_hint = false,
+            idempotent_hint = true,
+            open_world_hint = false
+        )
     )]
     async fn environment(
         &self,

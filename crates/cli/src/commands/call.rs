@@ -95,7 +95,10 @@ async fn call(
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
     let schema = &definition["inputSchema"];
     let mut arguments = arguments::with_pairs(whole.unwrap_or_default(), &options.pairs, schema)?;
-    ask::missing(&mut arguments, schema)?;
+    tokio::select! {
+        completed = ask::missing(&mut arguments, schema) => completed?,
+        () = stop.cancelled() => return Err(interrupted()),
+    }
     let server = &found.met.server;
     let text = arguments.text();
     let exchange = tokio::select! {

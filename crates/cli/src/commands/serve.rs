@@ -6,7 +6,8 @@ use crate::{
     life,
     near::{did_you_mean, near},
 };
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
+use futures_util::future::try_join_all;
 use std::{
     io::Write,
     net::{IpAddr, SocketAddr},
@@ -16,7 +17,10 @@ use std::{
 use switchboard::{
     Dirs, Roster, Status, VERSION,
     config::{Loaded, Standing},
-    gateway::{Door, Gateway, GatewayOptions, faces},
+    gateway::{
+        Door, Gateway, GatewayOptions,
+        faces::{self, http::Routes},
+    },
     tokens,
     wire::name::Style,
 };
@@ -24,10 +28,14 @@ use tokio::net::TcpListener;
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("listen").args(["http", "plain"]).multiple(true))]
 pub struct Options {
     /// Serve HTTP on this address instead of stdio, such as 127.0.0.1:3700; port 0 picks a free one
     #[arg(long, value_name = "ADDR")]
     pub http: Option<SocketAddr>,
+    /// Serve the plain dialect on this address: /sse, /messages and /tools
+    #[arg(long, value_name = "ADDR")]
+    pub plain: Option<SocketAddr>,
     /// How tools are named: server__tool, mcp__server__tool, or bare where that is unambiguous
     #[arg(long, value_name = "STYLE", default_value = "short")]
     pub names: Names,
@@ -35,16 +43,16 @@ pub struct Options {
     #[arg(long, value_name = "SERVER", value_delimiter = ',')]
     pub only: Vec<String>,
     /// A file with a client token to accept, instead of the one made at first run; repeatable
-    #[arg(long, value_name = "FILE", requires = "http")]
+    #[arg(long, value_name = "FILE", requires = "listen")]
     pub token_file: Vec<PathBuf>,
     /// Let everybody in who can reach the address
-    #[arg(long, requires = "http", conflicts_with = "token_file")]
+    #[arg(long, requires = "listen", conflicts_with = "token_file")]
     pub no_auth: bool,
     /// Allow an address that other machines can reach
-    #[arg(long, requires = "http", conflicts_with = "no_auth")]
+    #[arg(long, requires = "listen", conflicts_with = "no_auth")]
     pub allow_remote: bool,
     /// A host name, besides localhost, under which clients reach us; repeatable
-    #[arg(long, value_name = "NAME", requires = "http")]
+    #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
 }
 
@@ -74,14 +82,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = only(context.load_all()?, &options.only)?;
     let (roster, _) = context.roster(loaded, options.names.style());
     usable(&roster)?;
-    let single = match options.http {
-        None => single(&roster),
-        Some(_) => None,
-    };
-    let door = options
-        .http
-        .map(|address| door(options, address))
-        .transpose()?;
+    let listens = options.http.is_some() || options.plain.is_some();
+    let single = if listens { None } else { single(&roster) };
+    let mut doors = Vec::new();
+    for (address, routes) in [(options.http, Routes::All), (options.plain, Routes::Plain)] {
+        if let Some(address) = address {
+            doors.push((address, routes, door(options, address)?));
+        }
+    }
     life::long(async |stop| {
         let gateway = Gateway::new(
             roster.host.clone(),
@@ -90,12 +98,18 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 single,
             },
         );
-        let served = match (options.http, door) {
-            (Some(address), Some(door)) => {
-                let listener = bind(address).await?;
-                faces::http::serve(gateway, listener, door, stop).await
+        let served = if listens {
+            let mut faces = Vec::new();
+            for (address, routes, door) in doors {
+                let listener = bind(address, routes).await?;
+                let (gateway, stop) = (gateway.clone(), stop.clone());
+                faces.push(faces::http::serve_routes(
+                    gateway, listener, door, routes, stop,
+                ));
             }
-            _ => faces::stdio::serve(gateway, stop).await,
+            try_join_all(faces).await.map(drop)
+        } else {
+            faces::stdio::serve(gateway, stop).await
         };
         roster.host.close().await;
         match served {
@@ -105,13 +119,19 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     })?
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+async fn bind(address: SocketAddr, routes: Routes) -> Result<TcpListener, Failure> {
     let failed = |error: std::io::Error| {
         let hint = "choose another port, or port 0 for a free one";
         Failure::new(Code::Usage, format!("cannot listen on {address}: {error}")).hint(hint)
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    announce(listener.local_addr().map_err(failed)?);
+    let bound = listener.local_addr().map_err(failed)?;
+    match routes {
+        Routes::All => announce(bound),
+        Routes::Plain => {
+            let _ = writeln!(std::io::stderr().lock(), "plain dialect on http://{bound}");
+        }
+    }
     Ok(listener)
 }
 

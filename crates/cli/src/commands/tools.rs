@@ -158,7 +158,7 @@ async fn fetch_all(
 ) -> Vec<Result<Vec<Item>, Failure>> {
     let (caller, pools) = (Caller::new(roster.host.clone()), Pools::new(settings));
     let each = servers.iter().map(async |server| {
-        let remote = matches!(server.spec.target, switchboard::host::Target::Http { .. });
+        let remote = server.spec.target.is_remote();
         let met = pools
             .run(remote, caller.meet(server))
             .await

@@ -16,7 +16,7 @@ use switchboard::{
     builtin::Builtin,
     config::{Configured, Loaded, Standing},
     gateway::{ClientToken, Door, Gateway, GatewayOptions, faces},
-    host::{Server, Target},
+    host::Server,
     roster::builtin_entry,
     tokens,
     wire::name::Style,
@@ -175,7 +175,7 @@ async fn warm_up(roster: &Roster, settings: &Settings) -> Caller {
 
 async fn meet(caller: &Caller, pools: &Pools, server: &Arc<Server>) -> String {
     let paint = term::stdout();
-    let remote = matches!(server.spec.target, Target::Http { .. });
+    let remote = server.spec.target.is_remote();
     let name = safe::line(server.name());
     match pools.run(remote, caller.meet(server)).await {
         Ok(met) => {

@@ -1,4 +1,7 @@
-//! How messages get in and out: standard streams and HTTP.
+//! How messages get in and out: standard streams, HTTP with all that it
+//! carries, and a pair in the same process.
 
+pub(crate) mod conversation;
 pub mod http;
+pub mod in_process;
 pub mod stdio;

@@ -3,6 +3,7 @@
 
 use super::{Outlet, Weight, hello, lists, rewrite};
 use crate::{gateway::Gateway, limits};
+use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use std::{
@@ -14,12 +15,12 @@ use std::{
     },
 };
 use switchboard_host::{
-    Admitted, CallError, Client, ClientSink, Event, Input, Notice, Outcome, Scope,
+    Admitted, CallError, Client, ClientSink, Event, Input, NoSink, Notice, Outcome, Scope,
     call::route_uri,
     catalog::List,
     client::LOG_LEVELS,
 };
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
+use switchboard_wire::{Edits, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
 use tokio::sync::oneshot;
 
 /// One legacy client.
@@ -40,7 +41,8 @@ struct Desk {
     level: AtomicU8,
     questions: Mutex<HashMap<u64, oneshot::Sender<Message>>>,
     next: AtomicU64,
-    names_servers: bool,
+    /// On all servers as one: what tells whose a URI is, and a stand-in for the client there.
+    aggregate: Option<(Arc<Gateway>, Client)>,
 }
 
 impl Session {
@@ -61,10 +63,15 @@ impl Session {
             level: AtomicU8::new(0),
             questions: Mutex::default(),
             next: AtomicU64::new(1),
-            names_servers: matches!(scope, Scope::All),
+            aggregate: matches!(scope, Scope::All).then(|| {
+                let none = Bytes::from_static(b"{}");
+                let viewer = Client::new(principal.clone(), hello::negotiate(initialize), none, Arc::new(NoSink));
+                (gateway.clone(), viewer)
+            }),
         });
         let sink: Arc<dyn ClientSink> = desk.clone();
         let mut client = Client::new(principal, hello::negotiate(initialize), hello::declared(initialize), sink);
+        client = client.greeting(initialize.body_bytes());
         if own_servers {
             client = client.exclusive(Some(initialize.body_bytes()));
         }
@@ -196,11 +203,11 @@ impl Session {
             Method::Initialized => {}
             Method::Cancelled => self.give_up(message, "requestId"),
             Method::CancelRequest => self.give_up(message, "id"),
-            // A server learns a client's roots only if it is that client's own.
-            Method::RootsListChanged if !self.client.exclusive => {}
-            _ => {
+            method => {
+                // A server learns a client's roots only if it is that client's own.
                 if let Scope::One(server) = &self.scope
                     && let Some(connection) = server.current(&self.client)
+                    && (method != Method::RootsListChanged || connection.is_exclusive())
                 {
                     let _ = connection.notify(message.payload());
                 }
@@ -338,9 +345,23 @@ impl Desk {
         level.is_none_or(|level| level as u8 >= self.level.load(Ordering::Relaxed))
     }
 
+    /// The notification with a URI that leads back to its server.
+    fn addressed(&self, server: &Arc<str>, notice: Notice) -> Payload {
+        let Some((gateway, viewer)) = self.aggregate.as_ref().filter(|_| notice.method == Method::ResourceUpdated)
+        else {
+            return notice.payload;
+        };
+        // The payload, not the message: it may have been changed on its way here.
+        let Ok(message) = Message::parse(notice.payload.clone().into_bytes()) else { return notice.payload };
+        let Ok(params) = Params::of(&message) else { return notice.payload };
+        let mut edits = Edits::new();
+        rewrite::updated_uri(gateway, viewer, server, &message, &params, &mut edits);
+        message.edited(&edits)
+    }
+
     /// Asks the client and passes its answer on, whenever it comes.
     fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) {
-        if self.names_servers {
+        if self.aggregate.is_some() {
             rewrite::name_the_server(&mut input);
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -375,9 +396,9 @@ impl Desk {
 }
 
 impl ClientSink for Desk {
-    fn notice(&self, _server: &Arc<str>, notice: Notice) {
+    fn notice(&self, server: &Arc<str>, notice: Notice) {
         if self.wants(&notice) {
-            self.general.send(notice.payload, Weight::Notice);
+            self.general.send(self.addressed(server, notice), Weight::Notice);
         }
     }
 

@@ -174,7 +174,9 @@ async fn relay(
 /// Goes on with a call that was parked, if the request carries a ticket for one.
 async fn resume(gateway: &Arc<Gateway>, request: &Request, id: &Id) -> Result<Option<Begun>, CallError> {
     let (message, params) = (&request.message, &request.params);
-    let Some(state) = Params::text(message, params.request_state, "requestState")? else { return Ok(None) };
+    // One that is no text (a lone surrogate, say) cannot be ours: the server judges it.
+    let state = params.request_state.and_then(|span| text::text(span.of(message.raw())));
+    let Some(state) = state else { return Ok(None) };
     let address = address(&request.scope);
     match gateway.lot().take(&state, &request.principal, &address, message)? {
         None => Ok(None),
@@ -379,9 +381,10 @@ impl Relayed {
     }
 }
 
-/// The id that a `notifications/cancelled` names, as its bytes.
+/// The id that a `notifications/cancelled` (or `$/cancelRequest`) names, as its bytes.
 pub fn cancelled_id(message: &Message) -> Option<Bytes> {
     let body = message.body_bytes();
-    let span = text::field(&body, "requestId").ok().flatten()?;
+    let field = if message.method() == Method::CancelRequest { "id" } else { "requestId" };
+    let span = text::field(&body, field).ok().flatten()?;
     Some(body.slice(span.start..span.end))
 }

@@ -24,9 +24,20 @@ pub struct Acceptable {
 }
 
 /// Keywords that APIs refuse at the root. `not`, `if` and the like only narrow, so leaving them out loosens.
-const REFUSED_AT_ROOT: [&str; 8] = ["not", "if", "then", "else", "enum", "const", "dependentSchemas", "dependencies"];
+const REFUSED_AT_ROOT: [&str; 8] = [
+    "not",
+    "if",
+    "then",
+    "else",
+    "enum",
+    "const",
+    "dependentSchemas",
+    "dependencies",
+];
 /// References that are followed at the root, and combinators inside combinators.
 const ROOT_STEPS: usize = 16;
+/// Branches at the root that are merged, all together.
+const ROOT_BRANCHES: usize = 500;
 
 /// Makes the text of an `inputSchema` acceptable.
 pub fn acceptable_schema(raw: &[u8]) -> Acceptable {
@@ -45,7 +56,12 @@ pub fn acceptable_schema(raw: &[u8]) -> Acceptable {
         Err(_) => return open("it cannot be read, or is nested too deeply"),
     };
     let whole = Value::Object(root.clone());
-    root = flatten(root, &whole, &mut changes, ROOT_STEPS);
+    root = Flattener {
+        whole: &whole,
+        changes: &mut changes,
+        left: ROOT_BRANCHES,
+    }
+    .flatten(root, ROOT_STEPS);
     for key in REFUSED_AT_ROOT {
         if root.remove(key).is_some() {
             changes.push(format!("{key:?} left out at the root"));
@@ -66,57 +82,81 @@ pub fn acceptable_schema(raw: &[u8]) -> Acceptable {
     if !renames.is_empty() {
         changes.push("names of arguments made safe".to_owned());
     }
-    Acceptable { schema, changes, renames }
+    Acceptable {
+        schema,
+        changes,
+        renames,
+    }
 }
 
-/// Takes `$ref`, `allOf`, `anyOf` and `oneOf` off the root: what they say about
-/// properties is merged into it.
-fn flatten(mut root: Map<String, Value>, whole: &Value, changes: &mut Vec<String>, steps: usize) -> Map<String, Value> {
-    if let Some(reference) = root.remove("$ref") {
-        changes.push("\"$ref\" at the root put in place".to_owned());
-        match resolve(whole, &reference).filter(|_| steps > 0) {
-            Some(target) => {
-                let target = flatten(target.clone(), whole, changes, steps - 1);
-                both(&mut root, target);
-            }
-            None => changes.push("it led nowhere and was left out".to_owned()),
-        }
-    }
-    if let Some(Value::Array(branches)) = root.remove("allOf") {
-        changes.push("\"allOf\" at the root merged".to_owned());
-        for branch in branches {
-            if let Some(branch) = branch_of(branch, whole, changes, steps) {
-                both(&mut root, branch);
-            }
-        }
-    }
-    for key in ["anyOf", "oneOf"] {
-        let Some(Value::Array(branches)) = root.remove(key) else { continue };
-        changes.push(format!("{key:?} at the root made one object"));
-        let branches: Vec<Map<String, Value>> =
-            branches.into_iter().filter_map(|branch| branch_of(branch, whole, changes, steps)).collect();
-        either(&mut root, branches);
-    }
-    root
+/// Takes combinators and references off the root.
+struct Flattener<'a> {
+    whole: &'a Value,
+    changes: &'a mut Vec<String>,
+    /// Branches that may still be looked at: references let a short text have millions.
+    left: usize,
 }
 
-/// A branch of a combinator as one object. `None` for one that no object could
-/// match; an empty one for a branch that says nothing we can merge.
-fn branch_of(branch: Value, whole: &Value, changes: &mut Vec<String>, steps: usize) -> Option<Map<String, Value>> {
-    let branch = match branch {
-        Value::Object(branch) => branch,
-        Value::Bool(false) => return None,
-        _ => return Some(Map::new()),
-    };
-    let impossible = match branch.get("type") {
-        Some(Value::String(kind)) => kind != "object",
-        Some(Value::Array(kinds)) => !kinds.iter().any(|kind| kind == "object"),
-        _ => false,
-    };
-    match steps {
-        _ if impossible => None,
-        0 => Some(Map::new()),
-        _ => Some(flatten(branch, whole, changes, steps - 1)),
+impl Flattener<'_> {
+    fn note(&mut self, change: String) {
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+
+    /// What `$ref`, `allOf`, `anyOf` and `oneOf` say about properties is merged into the root.
+    fn flatten(&mut self, mut root: Map<String, Value>, steps: usize) -> Map<String, Value> {
+        if let Some(reference) = root.remove("$ref") {
+            self.note("\"$ref\" at the root put in place".to_owned());
+            match resolve(self.whole, &reference)
+                .cloned()
+                .and_then(|target| self.branch(Value::Object(target), steps))
+            {
+                Some(target) => both(&mut root, target),
+                None => self.note("a reference that leads nowhere left out".to_owned()),
+            }
+        }
+        if let Some(Value::Array(branches)) = root.remove("allOf") {
+            self.note("\"allOf\" at the root merged".to_owned());
+            for branch in branches {
+                if let Some(branch) = self.branch(branch, steps) {
+                    both(&mut root, branch);
+                }
+            }
+        }
+        for key in ["anyOf", "oneOf"] {
+            let Some(Value::Array(branches)) = root.remove(key) else {
+                continue;
+            };
+            self.note(format!("{key:?} at the root made one object"));
+            let branches: Vec<Map<String, Value>> = branches
+                .into_iter()
+                .filter_map(|branch| self.branch(branch, steps))
+                .collect();
+            either(&mut root, branches);
+        }
+        root
+    }
+
+    /// A branch of a combinator as one object. `None` for one that no object
+    /// could match; an empty one for a branch that says nothing we can merge.
+    fn branch(&mut self, branch: Value, steps: usize) -> Option<Map<String, Value>> {
+        let branch = match branch {
+            Value::Object(branch) => branch,
+            Value::Bool(false) => return None,
+            _ => return Some(Map::new()),
+        };
+        let impossible = match branch.get("type") {
+            Some(Value::String(kind)) => kind != "object",
+            Some(Value::Array(kinds)) => !kinds.iter().any(|kind| kind == "object"),
+            _ => false,
+        };
+        self.left = self.left.saturating_sub(1);
+        match steps.min(self.left) {
+            _ if impossible => None,
+            0 => Some(Map::new()),
+            _ => Some(self.flatten(branch, steps - 1)),
+        }
     }
 }
 
@@ -126,10 +166,14 @@ fn both(root: &mut Map<String, Value>, other: Map<String, Value>) {
     for (key, value) in other {
         match (key.as_str(), root.get_mut(&key)) {
             ("properties" | "$defs" | "definitions", Some(Value::Object(ours))) => {
-                let Value::Object(theirs) = value else { continue };
+                let Value::Object(theirs) = value else {
+                    continue;
+                };
                 for (name, schema) in theirs {
                     match ours.get_mut(&name) {
-                        Some(mine) if *mine != schema => *mine = json!({ "allOf": [mine.take(), schema] }),
+                        Some(mine) if *mine != schema => {
+                            *mine = json!({ "allOf": [mine.take(), schema] })
+                        }
                         Some(_) => {}
                         None => {
                             ours.insert(name, schema);
@@ -138,7 +182,9 @@ fn both(root: &mut Map<String, Value>, other: Map<String, Value>) {
                 }
             }
             ("required", Some(Value::Array(ours))) => {
-                let Value::Array(theirs) = value else { continue };
+                let Value::Array(theirs) = value else {
+                    continue;
+                };
                 for name in theirs {
                     if !ours.contains(&name) {
                         ours.push(name);
@@ -168,16 +214,29 @@ fn either(root: &mut Map<String, Value>, branches: Vec<Map<String, Value>>) {
     }
     let required = |branch: &Map<String, Value>| -> Vec<String> {
         let names = branch.get("required").and_then(Value::as_array);
-        names.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+        names
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect()
     };
-    let choices: Vec<String> = branches.iter().map(|branch| choice(branch, &required(branch))).collect();
+    let choices: Vec<String> = branches
+        .iter()
+        .map(|branch| choice(branch, &required(branch)))
+        .collect();
     let mut common = required(&branches[0]);
-    common.retain(|name| branches.iter().all(|branch| required(branch).contains(name)));
+    common.retain(|name| {
+        branches
+            .iter()
+            .all(|branch| required(branch).contains(name))
+    });
 
     let mut merged: Map<String, Value> = Map::new();
     for branch in branches {
         for (key, value) in branch {
-            let (true, Value::Object(theirs)) = (key == "properties", value) else { continue };
+            let (true, Value::Object(theirs)) = (key == "properties", value) else {
+                continue;
+            };
             for (name, schema) in theirs {
                 match merged.get_mut(&name) {
                     Some(mine) => alternative(mine, schema),
@@ -195,7 +254,10 @@ fn either(root: &mut Map<String, Value>, branches: Vec<Map<String, Value>>) {
     extra.insert("properties".to_owned(), Value::Object(merged));
     extra.insert("required".to_owned(), json!(common));
     both(root, extra);
-    let words = format!("Give the arguments of exactly one of these: {}.", choices.join("; "));
+    let words = format!(
+        "Give the arguments of one of these: {}.",
+        choices.join("; ")
+    );
     let description = match root.get("description").and_then(Value::as_str) {
         Some(text) => format!("{text}\n{words}"),
         None => words,
@@ -208,7 +270,11 @@ fn alternative(mine: &mut Value, other: Value) {
     if *mine == other {
         return;
     }
-    match mine.as_object_mut().filter(|mine| mine.len() == 1).and_then(|mine| mine.get_mut("anyOf")) {
+    match mine
+        .as_object_mut()
+        .filter(|mine| mine.len() == 1)
+        .and_then(|mine| mine.get_mut("anyOf"))
+    {
         Some(Value::Array(options)) if options.contains(&other) => {}
         Some(Value::Array(options)) => options.push(other),
         _ => *mine = json!({ "anyOf": [mine.take(), other] }),
@@ -219,10 +285,20 @@ fn alternative(mine: &mut Value, other: Value) {
 fn choice(branch: &Map<String, Value>, required: &[String]) -> String {
     let names = branch.get("properties").and_then(Value::as_object);
     let names = names.into_iter().flat_map(Map::keys).map(|name| {
-        if required.contains(name) { name.clone() } else { format!("{name}?") }
+        if required.contains(name) {
+            name.clone()
+        } else {
+            format!("{name}?")
+        }
     });
     let mut names: Vec<String> = names.collect();
-    names.extend(required.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+    names.extend(
+        required
+            .iter()
+            .filter(|name| !names.contains(name))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     let names = format!("{{{}}}", names.join(", "));
     match branch.get("title").and_then(Value::as_str) {
         Some(title) => format!("{title} {names}"),

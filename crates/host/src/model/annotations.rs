@@ -22,8 +22,15 @@ pub struct Annotations {
 impl Annotations {
     /// Reads the text of an `annotations` object. What cannot be read is as if it were not said.
     pub fn read(raw: &[u8]) -> Self {
-        let keys = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
-        let Ok([title, read_only, destructive, idempotent, open_world]) = json::fields(raw, keys) else {
+        let keys = [
+            "title",
+            "readOnlyHint",
+            "destructiveHint",
+            "idempotentHint",
+            "openWorldHint",
+        ];
+        let Ok([title, read_only, destructive, idempotent, open_world]) = json::fields(raw, keys)
+        else {
             return Self::default();
         };
         let hint = |span: Option<switchboard_wire::Span>| match span?.of(raw) {
@@ -69,6 +76,10 @@ impl Annotations {
             (self.idempotent == Some(true), "idempotent"),
             (self.open_world == Some(true), "reaches other systems"),
         ];
-        hints.into_iter().filter(|(said, _)| *said).map(|(_, word)| word).collect()
+        hints
+            .into_iter()
+            .filter(|(said, _)| *said)
+            .map(|(_, word)| word)
+            .collect()
     }
 }

@@ -84,8 +84,12 @@ pub fn model_tools<'a>(
         }
     }
     let namer = Namer::new(Style::Full, servers);
-    let pairs: Vec<(&str, &str)> = tools.iter().map(|tool| (tool.server.as_str(), tool.tool.as_str())).collect();
-    for (tool, name) in tools.iter_mut().zip(namer.assign(&pairs)) {
+    let pairs: Vec<(&str, &str)> = tools
+        .iter()
+        .map(|tool| (tool.server.as_str(), tool.tool.as_str()))
+        .collect();
+    let names = namer.assign(&pairs);
+    for (tool, name) in tools.iter_mut().zip(names) {
         tool.named(name);
     }
     (tools, left_out)
@@ -100,27 +104,45 @@ impl ModelTool {
             reason,
         };
         raw_json::check(raw).map_err(|fault| left_out("", fault.to_string()))?;
-        let keys = ["name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"];
+        let keys = [
+            "name",
+            "title",
+            "description",
+            "inputSchema",
+            "outputSchema",
+            "annotations",
+            "_meta",
+        ];
         let [name, title, description, input, output, annotations, meta] =
             raw_json::fields(raw, keys).map_err(|fault| left_out("", fault.to_string()))?;
         let text = |span: Option<Span>| span.and_then(|span| raw_json::text(span.of(raw)));
-        let name = text(name).ok_or_else(|| left_out("", "it has no name".to_owned()))?.into_owned();
+        let name = text(name)
+            .ok_or_else(|| left_out("", "it has no name".to_owned()))?
+            .into_owned();
         let slice = |span: Span| raw.slice(span.start..span.end);
         let input = input.ok_or_else(|| left_out(&name, "it has no inputSchema".to_owned()))?;
         let accepted = acceptable_schema(input.of(raw));
-        let annotations = annotations.map(|span| Annotations::read(span.of(raw))).unwrap_or_default();
+        let annotations = annotations
+            .map(|span| Annotations::read(span.of(raw)))
+            .unwrap_or_default();
         let meta = Meta::read(meta.map(|span| span.of(raw)).unwrap_or_default());
         let mut tool = Self {
             name: name.clone(),
             server: server.to_owned(),
             tool: name,
-            title: text(title).map(|title| cut(&title, limits::DESCRIPTION_CHARS)).or(annotations.title.clone()),
-            description: text(description).map(|text| cut(&text, limits::DESCRIPTION_CHARS)).unwrap_or_default(),
+            title: text(title)
+                .map(|title| cut(&title, limits::DESCRIPTION_CHARS))
+                .or(annotations.title.clone()),
+            description: text(description)
+                .map(|text| cut(&text, limits::DESCRIPTION_CHARS))
+                .unwrap_or_default(),
             schema: accepted.schema,
             changes: accepted.changes,
             renames: accepted.renames,
             input_schema: slice(input),
-            output_schema: output.filter(|span| span.of(raw).starts_with(b"{")).map(slice),
+            output_schema: output
+                .filter(|span| span.of(raw).starts_with(b"{"))
+                .map(slice),
             annotations,
             search_hint: meta.search_hint,
             always_load: meta.always_load,
@@ -173,7 +195,9 @@ impl ModelTool {
     /// The names of its arguments, as the model knows them.
     pub fn argument_names(&self) -> impl Iterator<Item = &str> {
         let properties = self.schema.get("properties").and_then(Value::as_object);
-        properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str))
+        properties
+            .into_iter()
+            .flat_map(|properties| properties.keys().map(String::as_str))
     }
 }
 
@@ -203,11 +227,19 @@ struct Meta {
 
 impl Meta {
     fn read(raw: &[u8]) -> Self {
-        let keys = ["anthropic/searchHint", "anthropic/alwaysLoad", "anthropic/maxResultSizeChars"];
-        let Ok([hint, always, chars]) = raw_json::fields(raw, keys) else { return Self::default() };
+        let keys = [
+            "anthropic/searchHint",
+            "anthropic/alwaysLoad",
+            "anthropic/maxResultSizeChars",
+        ];
+        let Ok([hint, always, chars]) = raw_json::fields(raw, keys) else {
+            return Self::default();
+        };
         let hint = hint.and_then(|span| raw_json::text(span.of(raw)));
         Self {
-            search_hint: hint.filter(|hint| !hint.is_empty()).map(|hint| cut(&hint, limits::DESCRIPTION_CHARS)),
+            search_hint: hint
+                .filter(|hint| !hint.is_empty())
+                .map(|hint| cut(&hint, limits::DESCRIPTION_CHARS)),
             always_load: always.is_some_and(|span| span.of(raw) == b"true"),
             max_result_chars: chars.and_then(|span| serde_json::from_slice(span.of(raw)).ok()),
         }

@@ -50,19 +50,32 @@ impl Renames {
 /// Renames, in `properties` at every plain level, what APIs refuse.
 pub(super) fn rename(schema: &mut Value, depth: usize) -> Renames {
     let mut renames = Renames::default();
-    let Some(members) = schema.as_object_mut().filter(|_| depth < limits::MODEL_SCHEMA_DEPTH) else {
+    let Some(members) = schema
+        .as_object_mut()
+        .filter(|_| depth < limits::MODEL_SCHEMA_DEPTH)
+    else {
         return renames;
     };
     if let Some(items) = members.get_mut("items") {
         let elements = rename(items, depth + 1);
         renames.elements = (!elements.is_empty()).then(|| Box::new(elements));
     }
-    let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) else { return renames };
-    let mut taken: HashSet<String> = properties.keys().filter(|key| is_fine(key)).cloned().collect();
+    let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) else {
+        return renames;
+    };
+    let mut taken: HashSet<String> = properties
+        .keys()
+        .filter(|key| is_fine(key))
+        .cloned()
+        .collect();
     let mut renamed = Map::new();
     for (key, mut value) in std::mem::take(properties) {
         let below = rename(&mut value, depth + 1);
-        let ours = if is_fine(&key) { key.clone() } else { free_name(&key, &mut taken) };
+        let ours = if is_fine(&key) {
+            key.clone()
+        } else {
+            free_name(&key, &mut taken)
+        };
         if !below.is_empty() {
             renames.below.insert(ours.clone(), below);
         }
@@ -74,7 +87,11 @@ pub(super) fn rename(schema: &mut Value, depth: usize) -> Renames {
     *properties = renamed;
     if let Some(required) = members.get_mut("required").and_then(Value::as_array_mut) {
         for name in required {
-            if let Some((ours, _)) = renames.here.iter().find(|(_, theirs)| name.as_str() == Some(theirs)) {
+            if let Some((ours, _)) = renames
+                .here
+                .iter()
+                .find(|(_, theirs)| name.as_str() == Some(theirs))
+            {
                 *name = Value::String(ours.clone());
             }
         }
@@ -96,7 +113,10 @@ fn free_name(theirs: &str, taken: &mut HashSet<String>) -> String {
     }
     let numbered = (2..).map(|n| format!("{base}_{n}"));
     // There are fewer properties than numbers.
-    let ours = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(base.clone());
+    let ours = std::iter::once(base.clone())
+        .chain(numbered)
+        .find(|name| !taken.contains(name))
+        .unwrap_or(base.clone());
     taken.insert(ours.clone());
     ours
 }

@@ -25,7 +25,9 @@ pub(super) fn mend(schema: &mut Value, changes: &mut Vec<String>) {
         }
     });
     for _ in 0..ROUNDS {
-        let Some(pointer) = first_fault(schema) else { return };
+        let Some(pointer) = first_fault(schema) else {
+            return;
+        };
         changes.push(format!("{pointer} left out, which is not valid"));
         if !remove(schema, &pointer) {
             break;
@@ -46,7 +48,14 @@ fn first_fault(schema: &Value) -> Option<String> {
 /// Rewrites what older dialects wrote.
 fn modernise(members: &mut Map<String, Value>, whole: &Value, changes: &mut Vec<String>) {
     // Other dialects' names and places have no meaning where it is going.
-    for key in ["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$vocabulary"] {
+    for key in [
+        "$schema",
+        "$id",
+        "id",
+        "$anchor",
+        "$dynamicAnchor",
+        "$vocabulary",
+    ] {
         if members.get(key).is_some_and(Value::is_string) {
             members.remove(key);
         }
@@ -67,7 +76,10 @@ fn modernise(members: &mut Map<String, Value>, whole: &Value, changes: &mut Vec<
         }
         note(changes, "a list of \"items\" made \"prefixItems\"");
     }
-    for (flag, limit) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+    for (flag, limit) in [
+        ("exclusiveMinimum", "minimum"),
+        ("exclusiveMaximum", "maximum"),
+    ] {
         match members.get(flag) {
             Some(Value::Bool(true)) if members.get(limit).is_some_and(Value::is_number) => {
                 let number = members.remove(limit).unwrap_or_default();
@@ -90,19 +102,35 @@ fn note(changes: &mut Vec<String>, what: &str) {
 /// Calls `visit` for every subschema, outer ones first. The depth of a value was capped when it was parsed.
 pub(super) fn walk(schema: &mut Value, depth: usize, visit: &mut dyn FnMut(&mut Value, usize)) {
     visit(schema, depth);
-    let Some(members) = schema.as_object_mut() else { return };
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
     for (key, value) in members.iter_mut() {
         match (key.as_str(), value) {
             (
-                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
+                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
+                | "dependencies",
                 Value::Object(named),
-            ) => named.values_mut().for_each(|schema| walk(schema, depth + 1, visit)),
+            ) => named
+                .values_mut()
+                .for_each(|schema| walk(schema, depth + 1, visit)),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(list)) => {
-                list.iter_mut().for_each(|schema| walk(schema, depth + 1, visit));
+                list.iter_mut()
+                    .for_each(|schema| walk(schema, depth + 1, visit));
             }
             (
-                "items" | "additionalItems" | "contains" | "additionalProperties" | "propertyNames" | "not" | "if"
-                | "then" | "else" | "unevaluatedItems" | "unevaluatedProperties" | "contentSchema",
+                "items"
+                | "additionalItems"
+                | "contains"
+                | "additionalProperties"
+                | "propertyNames"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "unevaluatedItems"
+                | "unevaluatedProperties"
+                | "contentSchema",
                 schema @ Value::Object(_),
             ) => walk(schema, depth + 1, visit),
             _ => {}
@@ -112,7 +140,9 @@ pub(super) fn walk(schema: &mut Value, depth: usize, visit: &mut dyn FnMut(&mut 
 
 /// Takes a value out of its parent. The root cannot be taken out.
 fn remove(schema: &mut Value, pointer: &str) -> bool {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return false };
+    let Some((parent, last)) = pointer.rsplit_once('/') else {
+        return false;
+    };
     let last = last.replace("~1", "/").replace("~0", "~");
     match schema.pointer_mut(parent) {
         Some(Value::Object(members)) => members.remove(&last).is_some(),

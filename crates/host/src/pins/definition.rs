@@ -6,7 +6,14 @@ use sha2::{Digest, Sha256};
 
 /// The parts of a definition that a model or a person relies on. Icons and
 /// other metadata may change freely; the search hint is read by models.
-const PARTS: [&str; 6] = ["title", "description", "inputSchema", "outputSchema", "annotations", "execution"];
+const PARTS: [&str; 6] = [
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+    "execution",
+];
 const HINT: &str = "anthropic/searchHint";
 
 /// A tool's definition, ready to be pinned or compared.
@@ -35,7 +42,11 @@ impl Definition {
             parts.insert(HINT.to_owned(), hint.clone());
         }
         let text = serde_json::to_string_pretty(&sorted(Value::Object(parts))).ok()?;
-        Some(Self { tool: name, hash: hash(text.as_bytes()), text })
+        Some(Self {
+            tool: name,
+            hash: hash(text.as_bytes()),
+            text,
+        })
     }
 
     /// The text, if it is small enough to be kept.
@@ -68,5 +79,8 @@ fn sorted(value: Value) -> Value {
 }
 
 pub(super) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -24,7 +24,9 @@ pub(super) fn diff(before: &str, after: &str) -> String {
     }
     let near = |at: usize| {
         let from = at.saturating_sub(AROUND);
-        rows[from..rows.len().min(at + AROUND + 1)].iter().any(|(sign, _)| *sign != ' ')
+        rows[from..rows.len().min(at + AROUND + 1)]
+            .iter()
+            .any(|(sign, _)| *sign != ' ')
     };
     let mut shown: Vec<String> = Vec::new();
     let mut gap = false;
@@ -69,7 +71,10 @@ fn lines(text: &str) -> Vec<String> {
 
 fn chunks(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    chars.chunks(LINE_CHARS).map(|chunk| chunk.iter().collect()).collect()
+    chars
+        .chunks(LINE_CHARS)
+        .map(|chunk| chunk.iter().collect())
+        .collect()
 }
 
 /// The longest common sequence of lines stays; the rest went or came.
@@ -90,7 +95,9 @@ fn align<'a>(before: &'a [String], after: &'a [String], rows: &mut Vec<(char, &'
         if i < before.len() && j < after.len() && before[i] == after[j] {
             rows.push((' ', &before[i]));
             (i, j) = (i + 1, j + 1);
-        } else if j == after.len() || (i < before.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]) {
+        } else if j == after.len()
+            || (i < before.len() && common[(i + 1) * width + j] >= common[i * width + j + 1])
+        {
             rows.push(('-', &before[i]));
             i += 1;
         } else {

@@ -35,9 +35,19 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileFa
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(fault) => return Err(FileFault::Io { path: path.to_owned(), fault }),
+        Err(fault) => {
+            return Err(FileFault::Io {
+                path: path.to_owned(),
+                fault,
+            });
+        }
     };
-    serde_json::from_slice(&text).map(Some).map_err(|fault| FileFault::Broken { path: path.to_owned(), fault })
+    serde_json::from_slice(&text)
+        .map(Some)
+        .map_err(|fault| FileFault::Broken {
+            path: path.to_owned(),
+            fault,
+        })
 }
 
 /// Reads, changes and writes the file, while no other program does.
@@ -45,7 +55,10 @@ pub(crate) fn change<T>(path: &Path, change: impl FnOnce(&mut T)) -> Result<(), 
 where
     T: DeserializeOwned + Serialize + Default,
 {
-    let io = |fault: io::Error| FileFault::Io { path: path.to_owned(), fault };
+    let io = |fault: io::Error| FileFault::Io {
+        path: path.to_owned(),
+        fault,
+    };
     let dir = path.parent().unwrap_or(Path::new("."));
     private_dir(dir).map_err(io)?;
     // A file of its own: the one that is locked must not be replaced. The lock ends with its holder.
@@ -54,7 +67,10 @@ where
     let mut value: T = read(path)?.unwrap_or_default();
     change(&mut value);
     let text = serde_json::to_vec_pretty(&value).map_err(|fault| io(fault.into()))?;
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(dir).map_err(io)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempfile_in(dir)
+        .map_err(io)?;
     file.write_all(&text).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     file.persist(path).map_err(|fault| io(fault.error))?;

@@ -40,8 +40,13 @@ impl FromStr for Mode {
             "true" | "1" | "yes" | "on" => Ok(Self::On),
             "false" | "0" | "no" | "off" => Ok(Self::Off),
             other => {
-                let percent = other.strip_prefix("auto:").and_then(|number| number.trim().parse().ok());
-                percent.filter(|percent| *percent <= 100).map(Self::Auto).ok_or_else(unknown)
+                let percent = other
+                    .strip_prefix("auto:")
+                    .and_then(|number| number.trim().parse().ok());
+                percent
+                    .filter(|percent| *percent <= 100)
+                    .map(Self::Auto)
+                    .ok_or_else(unknown)
             }
         }
     }
@@ -60,7 +65,11 @@ pub struct Deferral {
 
 impl From<&ModelTool> for Deferral {
     fn from(tool: &ModelTool) -> Self {
-        Self { tokens: tool.tokens, always_load: tool.always_load, hinted: tool.search_hint.is_some() }
+        Self {
+            tokens: tool.tokens,
+            always_load: tool.always_load,
+            hinted: tool.search_hint.is_some(),
+        }
     }
 }
 
@@ -88,10 +97,17 @@ pub fn plan(mode: Mode, window: usize, tools: &[Deferral]) -> Plan {
     let all_wait = match mode {
         Mode::On => true,
         Mode::Off => false,
-        Mode::Auto(percent) => all_tokens.saturating_mul(100) > window.saturating_mul(usize::from(percent)),
+        Mode::Auto(percent) => {
+            all_tokens.saturating_mul(100) > window.saturating_mul(usize::from(percent))
+        }
     };
-    let waits = |tool: &Deferral| mode != Mode::Off && !tool.always_load && (all_wait || tool.hinted);
+    let waits =
+        |tool: &Deferral| mode != Mode::Off && !tool.always_load && (all_wait || tool.hinted);
     let deferred: Vec<bool> = tools.iter().map(waits).collect();
     let loaded = tools.iter().zip(&deferred).filter(|(_, waits)| !**waits);
-    Plan { loaded_tokens: loaded.map(|(tool, _)| tool.tokens).sum(), deferred, all_tokens }
+    Plan {
+        loaded_tokens: loaded.map(|(tool, _)| tool.tokens).sum(),
+        deferred,
+        all_tokens,
+    }
 }

@@ -44,7 +44,13 @@ struct Binary<'a> {
 
 impl<'a> Converter<'a> {
     pub(super) fn new(shaper: &'a Shaper, server: &'a str) -> Self {
-        Self { shaper, server, images: 0, image_bytes: 0, image_tokens: 0 }
+        Self {
+            shaper,
+            server,
+            images: 0,
+            image_bytes: 0,
+            image_tokens: 0,
+        }
     }
 
     /// All items of a `content` array.
@@ -62,8 +68,19 @@ impl<'a> Converter<'a> {
     }
 
     fn item(&mut self, item: &[u8], out: &mut Vec<Block>) {
-        let keys = ["type", "text", "data", "mimeType", "resource", "uri", "name", "description"];
-        let Ok([kind, words, data, mime, resource, uri, name, description]) = json::fields(item, keys) else {
+        let keys = [
+            "type",
+            "text",
+            "data",
+            "mimeType",
+            "resource",
+            "uri",
+            "name",
+            "description",
+        ];
+        let Ok([kind, words, data, mime, resource, uri, name, description]) =
+            json::fields(item, keys)
+        else {
             return out.push(self.note("An unreadable content item"));
         };
         let text = |span: Option<Span>| span.and_then(|span| token::lossy_cow(span.of(item)));
@@ -77,7 +94,13 @@ impl<'a> Converter<'a> {
                 let what = if kind == "image" { "Image" } else { "Audio" };
                 let (data, mime) = (text(data).unwrap_or_default(), text(mime));
                 let prefix = format!("[{what} from {}] ", self.server);
-                let binary = Binary { prefix: &prefix, what, data: &data, mime: mime.as_deref(), declared: None };
+                let binary = Binary {
+                    prefix: &prefix,
+                    what,
+                    data: &data,
+                    mime: mime.as_deref(),
+                    declared: None,
+                };
                 if kind == "image" {
                     // An image speaks for itself.
                     self.image(&binary, false, out);
@@ -90,7 +113,10 @@ impl<'a> Converter<'a> {
                 None => out.push(self.note("A resource without content")),
             },
             "resource_link" => {
-                let (name, uri) = (text(name).unwrap_or_default(), text(uri).unwrap_or_default());
+                let (name, uri) = (
+                    text(name).unwrap_or_default(),
+                    text(uri).unwrap_or_default(),
+                );
                 let mut link = format!("[Resource link: {name}] {uri}");
                 if let Some(description) = text(description).filter(|text| !text.is_empty()) {
                     link.push_str(&format!(" ({description})"));
@@ -110,7 +136,8 @@ impl<'a> Converter<'a> {
     }
 
     fn resource(&mut self, resource: &[u8], out: &mut Vec<Block>) {
-        let Ok([uri, words, blob, mime, size]) = json::fields(resource, ["uri", "text", "blob", "mimeType", "size"])
+        let Ok([uri, words, blob, mime, size]) =
+            json::fields(resource, ["uri", "text", "blob", "mimeType", "size"])
         else {
             return out.push(self.note("An unreadable resource"));
         };
@@ -125,7 +152,13 @@ impl<'a> Converter<'a> {
         };
         let mime = text(mime);
         let declared = size.and_then(|span| serde_json::from_slice(span.of(resource)).ok());
-        let binary = Binary { prefix: &prefix, what: "Data", data: &data, mime: mime.as_deref(), declared };
+        let binary = Binary {
+            prefix: &prefix,
+            what: "Data",
+            data: &data,
+            mime: mime.as_deref(),
+            declared,
+        };
         if mime.as_deref().is_some_and(image::is_model_format) {
             self.image(&binary, true, out);
         } else {
@@ -170,8 +203,14 @@ impl<'a> Converter<'a> {
     /// Data that is no image: a file, or base64 in the text where that was chosen.
     fn blob(&self, binary: &Binary<'_>) -> Block {
         if self.shaper.options.inline_blobs {
-            let mime = binary.mime.filter(|mime| !mime.is_empty()).unwrap_or("unknown type");
-            return Block::Text(format!("{}Base64 data ({mime}) {}", binary.prefix, binary.data));
+            let mime = binary
+                .mime
+                .filter(|mime| !mime.is_empty())
+                .unwrap_or("unknown type");
+            return Block::Text(format!(
+                "{}Base64 data ({mime}) {}",
+                binary.prefix, binary.data
+            ));
         }
         match decode(binary) {
             Ok(bytes) => self.keep(binary, &bytes),
@@ -181,13 +220,23 @@ impl<'a> Converter<'a> {
 
     /// Writes bytes to a file and says where.
     fn keep(&self, binary: &Binary<'_>, bytes: &[u8]) -> Block {
-        let mime = binary.mime.filter(|mime| !mime.is_empty()).unwrap_or("unknown type");
+        let mime = binary
+            .mime
+            .filter(|mime| !mime.is_empty())
+            .unwrap_or("unknown type");
         let (prefix, what, size) = (binary.prefix, binary.what, bytes.len());
         let text = match &self.shaper.store {
-            None => format!("{prefix}{what} ({mime}, {size} bytes) that is not kept: there is no place for files"),
+            None => format!(
+                "{prefix}{what} ({mime}, {size} bytes) that is not kept: there is no place for files"
+            ),
             Some(store) => match store.put(bytes, extension(mime)) {
-                Ok(stored) => format!("{prefix}{what} ({mime}, {size} bytes) saved to {}", stored.path.display()),
-                Err(fault) => format!("{prefix}{what} ({mime}, {size} bytes) that could not be saved: {fault}"),
+                Ok(stored) => format!(
+                    "{prefix}{what} ({mime}, {size} bytes) saved to {}",
+                    stored.path.display()
+                ),
+                Err(fault) => format!(
+                    "{prefix}{what} ({mime}, {size} bytes) that could not be saved: {fault}"
+                ),
             },
         };
         Block::Text(text)
@@ -195,7 +244,10 @@ impl<'a> Converter<'a> {
 }
 
 fn refusal(binary: &Binary<'_>, reason: &str) -> Block {
-    Block::Text(format!("{}{} that is not shown: {reason}", binary.prefix, binary.what))
+    Block::Text(format!(
+        "{}{} that is not shown: {reason}",
+        binary.prefix, binary.what
+    ))
 }
 
 /// The bytes behind base64 text. What is or says that it is too large is not even decoded.
@@ -203,19 +255,29 @@ fn decode(binary: &Binary<'_>) -> Result<Vec<u8>, String> {
     let encoded = (binary.data.len() as u64).div_ceil(4) * 3;
     let size = binary.declared.unwrap_or(0).max(encoded);
     if size > limits::BLOB_BYTES as u64 {
-        return Err(format!("it has {size} bytes, and the limit is {}", limits::BLOB_BYTES));
+        return Err(format!(
+            "it has {size} bytes, and the limit is {}",
+            limits::BLOB_BYTES
+        ));
     }
     // Some servers wrap the lines of base64.
     let data = match binary.data.bytes().any(|byte| byte.is_ascii_whitespace()) {
         true => Cow::Owned(binary.data.split_ascii_whitespace().collect()),
         false => Cow::Borrowed(binary.data),
     };
-    BASE64.decode(data.as_bytes()).map_err(|fault| format!("it is not valid base64 ({fault})"))
+    BASE64
+        .decode(data.as_bytes())
+        .map_err(|fault| format!("it is not valid base64 ({fault})"))
 }
 
 /// How a file of this type is called. Only known endings: the type is a server's text.
 fn extension(mime: &str) -> &'static str {
-    let plain = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let plain = mime
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
     match plain.as_str() {
         "application/pdf" => "pdf",
         "application/zip" => "zip",

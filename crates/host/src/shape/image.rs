@@ -26,14 +26,26 @@ pub struct Image {
 
 impl std::fmt::Debug for Image {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Image({}, {}x{}, {} bytes)", self.media_type, self.width, self.height, self.bytes())
+        write!(
+            f,
+            "Image({}, {}x{}, {} bytes)",
+            self.media_type,
+            self.width,
+            self.height,
+            self.bytes()
+        )
     }
 }
 
 impl Image {
     /// Bytes of the file.
     pub fn bytes(&self) -> usize {
-        let padding = self.data.bytes().rev().take_while(|byte| *byte == b'=').count();
+        let padding = self
+            .data
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'=')
+            .count();
         (self.data.len() / 4 * 3).saturating_sub(padding)
     }
 
@@ -50,7 +62,10 @@ pub enum ImageFault {
     #[error("it is none of PNG, JPEG, GIF and WebP")]
     Format,
     /// It says that it is larger than we decode.
-    #[error("it declares {width} × {height} pixels, and the limit is {} in all", limits::IMAGE_PIXELS)]
+    #[error(
+        "it declares {width} × {height} pixels, and the limit is {} in all",
+        limits::IMAGE_PIXELS
+    )]
     TooLarge {
         /// Pixels across.
         width: u32,
@@ -73,7 +88,10 @@ impl From<ImageError> for ImageFault {
 
 /// Whether this is one of the types that model APIs take as images.
 pub(super) fn is_model_format(mime: &str) -> bool {
-    matches!(mime, "image/png" | "image/jpeg" | "image/jpg" | "image/gif" | "image/webp")
+    matches!(
+        mime,
+        "image/png" | "image/jpeg" | "image/jpg" | "image/gif" | "image/webp"
+    )
 }
 
 /// The image, scaled and encoded anew only where it must be.
@@ -88,7 +106,12 @@ pub(super) fn for_model(bytes: &[u8]) -> Result<Image, ImageFault> {
     let decoded = decode(bytes, format)?;
     let (width, height) = (decoded.width(), decoded.height());
     if width.max(height) <= limits::IMAGE_EDGE && bytes.len() <= limits::IMAGE_BYTES {
-        return Ok(Image { media_type, data: STANDARD.encode(bytes), width, height });
+        return Ok(Image {
+            media_type,
+            data: STANDARD.encode(bytes),
+            width,
+            height,
+        });
     }
     shrink(decoded, format)
 }
@@ -121,12 +144,21 @@ fn shrink(mut decoded: DynamicImage, format: ImageFormat) -> Result<Image, Image
         if decoded.width().max(decoded.height()) > edge {
             decoded = scale(&decoded, edge);
         }
-        let encoded = [lossless.then(|| png(&decoded)), Some(jpeg(&decoded, 85)), Some(jpeg(&decoded, 60))];
+        let encoded = [
+            lossless.then(|| png(&decoded)),
+            Some(jpeg(&decoded, 85)),
+            Some(jpeg(&decoded, 60)),
+        ];
         for attempt in encoded.into_iter().flatten() {
             let (media_type, bytes) = attempt?;
             if bytes.len() <= limits::IMAGE_BYTES {
                 let (width, height) = (decoded.width(), decoded.height());
-                return Ok(Image { media_type, data: STANDARD.encode(bytes), width, height });
+                return Ok(Image {
+                    media_type,
+                    data: STANDARD.encode(bytes),
+                    width,
+                    height,
+                });
             }
         }
         edge /= 2;

@@ -25,7 +25,10 @@ struct Size {
 
 impl Size {
     fn of(text: &str) -> Self {
-        Self { chars: text.chars().count(), bytes: text.len() }
+        Self {
+            chars: text.chars().count(),
+            bytes: text.len(),
+        }
     }
 
     fn tokens(self) -> usize {
@@ -48,32 +51,63 @@ impl Shaper {
             serde_json::from_slice(span.of(meta)).ok()
         };
         match origin.max_chars.or_else(in_result) {
-            Some(chars) => Limit { chars: chars.min(limits::RESULT_CHARS_CEILING), tokens: None },
-            None => Limit { chars: self.options.max_chars, tokens: Some(self.options.max_tokens) },
+            Some(chars) => Limit {
+                chars: chars.min(limits::RESULT_CHARS_CEILING),
+                tokens: None,
+            },
+            None => Limit {
+                chars: self.options.max_chars,
+                tokens: Some(self.options.max_tokens),
+            },
         }
     }
 
     /// Brings a result within its limit. Images are within theirs already.
     pub(super) fn fit(&self, origin: &Origin<'_>, limit: Limit, draft: Draft) -> Shaped {
-        let Draft { blocks, form, schema, file } = draft;
-        let size = blocks.iter().fold(Size::default(), |size, block| match block {
-            Block::Text(text) => {
-                let more = Size::of(text);
-                Size { chars: size.chars + more.chars, bytes: size.bytes + more.bytes }
-            }
-            Block::Image(_) => size,
-        });
+        let Draft {
+            blocks,
+            form,
+            schema,
+            file,
+        } = draft;
+        let size = blocks
+            .iter()
+            .fold(Size::default(), |size, block| match block {
+                Block::Text(text) => {
+                    let more = Size::of(text);
+                    Size {
+                        chars: size.chars + more.chars,
+                        bytes: size.bytes + more.bytes,
+                    }
+                }
+                Block::Image(_) => size,
+            });
         if !limit.is_passed_by(size) {
-            return Shaped { blocks, form, schema, stored: None };
+            return Shaped {
+                blocks,
+                form,
+                schema,
+                stored: None,
+            };
         }
         let text = file.unwrap_or_else(|| joined(&blocks));
-        let images = blocks.into_iter().filter(|block| matches!(block, Block::Image(_)));
+        let images = blocks
+            .into_iter()
+            .filter(|block| matches!(block, Block::Image(_)));
         let format = match (form, &schema) {
-            (Form::Structured, Some(schema)) => format!("JSON, one value a line, with the schema {schema}"),
-            (Form::Content, Some(schema)) => format!("plain text, converted from content with the schema {schema}"),
+            (Form::Structured, Some(schema)) => {
+                format!("JSON, one value a line, with the schema {schema}")
+            }
+            (Form::Content, Some(schema)) => {
+                format!("plain text, converted from content with the schema {schema}")
+            }
             _ => "plain text".to_owned(),
         };
-        let extension = if form == Form::Structured { "json" } else { "txt" };
+        let extension = if form == Form::Structured {
+            "json"
+        } else {
+            "txt"
+        };
         let about = format!(
             "The result of the tool {} of server {} is too large to show: {} characters, {} bytes, about {} tokens \
              (an estimate); the limit is {}.",
@@ -84,7 +118,11 @@ impl Shaper {
             size.tokens(),
             limit.words(),
         );
-        let (notice, stored) = match self.store.as_ref().map(|store| store.put(text.as_bytes(), extension)) {
+        let (notice, stored) = match self
+            .store
+            .as_ref()
+            .map(|store| store.put(text.as_bytes(), extension))
+        {
             Some(Ok(stored)) => {
                 let start: String = text.chars().take(PREVIEW).collect();
                 let notice = format!(
@@ -105,11 +143,22 @@ impl Shaper {
                     Some(Err(fault)) => format!("it could not be saved ({fault})"),
                     _ => "there is no place to save it".to_owned(),
                 };
-                (format!("{about}\nOnly its start is shown, since {reason}:\n{}", limit.start_of(&text)), None)
+                (
+                    format!(
+                        "{about}\nOnly its start is shown, since {reason}:\n{}",
+                        limit.start_of(&text)
+                    ),
+                    None,
+                )
             }
         };
         let blocks = std::iter::once(Block::Text(notice)).chain(images).collect();
-        Shaped { blocks, form, schema, stored }
+        Shaped {
+            blocks,
+            form,
+            schema,
+            stored,
+        }
     }
 }
 
@@ -123,8 +172,14 @@ impl Limit {
 
     /// As much of the text as the limit allows.
     fn start_of(self, text: &str) -> &str {
-        let bytes = self.tokens.map_or(usize::MAX, |tokens| tokens.saturating_mul(limits::BYTES_PER_TOKEN));
-        let mut end = text.char_indices().nth(self.chars).map_or(text.len(), |(at, _)| at).min(bytes);
+        let bytes = self.tokens.map_or(usize::MAX, |tokens| {
+            tokens.saturating_mul(limits::BYTES_PER_TOKEN)
+        });
+        let mut end = text
+            .char_indices()
+            .nth(self.chars)
+            .map_or(text.len(), |(at, _)| at)
+            .min(bytes);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
@@ -136,3 +191,6 @@ fn joined(blocks: &[Block]) -> String {
     let parts: Vec<String> = blocks.iter().map(Block::to_text).collect();
     parts.join("\n")
 }
+
+#[cfg(test)]
+mod tests;

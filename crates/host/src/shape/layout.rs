@@ -55,7 +55,8 @@ fn lay_out(raw: &[u8], indent: Option<usize>) -> String {
             _ => out.push(byte),
         }
     }
-    String::from_utf8(out).unwrap_or_else(|fault| String::from_utf8_lossy(fault.as_bytes()).into_owned())
+    String::from_utf8(out)
+        .unwrap_or_else(|fault| String::from_utf8_lossy(fault.as_bytes()).into_owned())
 }
 
 /// The length of a string token after its opening quote, the closing one included.

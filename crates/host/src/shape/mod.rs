@@ -117,9 +117,18 @@ pub struct Unexpected {
 impl Shaper {
     /// Shapes the text of a `tools/call` result.
     pub fn shape(&self, origin: &Origin<'_>, raw: &[u8]) -> Result<Shaped, Unexpected> {
-        let unexpected = || Unexpected { tool: origin.tool.to_owned() };
+        let unexpected = || Unexpected {
+            tool: origin.tool.to_owned(),
+        };
         raw_json::check(raw).map_err(|_| unexpected())?;
-        let keys = ["isError", "error", "toolResult", "structuredContent", "content", "_meta"];
+        let keys = [
+            "isError",
+            "error",
+            "toolResult",
+            "structuredContent",
+            "content",
+            "_meta",
+        ];
         let [is_error, error, tool_result, structured, content, meta] =
             raw_json::fields(raw, keys).map_err(|_| unexpected())?;
         let bytes = |span: Option<Span>| span.map(|span| span.of(raw));
@@ -155,7 +164,12 @@ struct Draft {
 
 impl Draft {
     fn text(form: Form, text: String) -> Self {
-        Self { blocks: vec![Block::Text(text)], form, schema: None, file: None }
+        Self {
+            blocks: vec![Block::Text(text)],
+            form,
+            schema: None,
+            file: None,
+        }
     }
 
     fn structured(value: &[u8]) -> Self {
@@ -170,21 +184,31 @@ impl Draft {
 
     fn content(blocks: Vec<Block>) -> Self {
         let schema = schema::of_blocks(&blocks);
-        Self { blocks, form: Form::Content, schema: Some(schema), file: None }
+        Self {
+            blocks,
+            form: Form::Content,
+            schema: Some(schema),
+            file: None,
+        }
     }
 }
 
 /// What went wrong, by the seed's rule: the first item's text; without items
 /// the field `error`; without either "Unknown error".
 fn error_text(content: Option<&[u8]>, error: Option<&[u8]>) -> String {
-    let first = content.and_then(|array| raw_json::elements(array).next().map(|span| span.of(array)));
+    let first =
+        content.and_then(|array| raw_json::elements(array).next().map(|span| span.of(array)));
     let text = match (first, error) {
-        (Some(item), _) => raw_json::field(item, "text").ok().flatten().and_then(|span| token::lossy(span.of(item))),
+        (Some(item), _) => raw_json::field(item, "text")
+            .ok()
+            .flatten()
+            .and_then(|span| token::lossy(span.of(item))),
         (None, Some(error)) => Some(token::lossy(error).unwrap_or_else(|| layout::compact(error))),
         (None, None) => None,
     };
     // An empty text tells a model nothing, and model APIs refuse it.
-    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "Unknown error".to_owned())
+    text.filter(|text| !text.is_empty())
+        .unwrap_or_else(|| "Unknown error".to_owned())
 }
 
 impl Shaped {
@@ -196,7 +220,10 @@ impl Shaped {
     /// Content blocks of the Claude API.
     pub fn to_claude(&self) -> Vec<Value> {
         // The API refuses empty texts.
-        let blocks = self.blocks.iter().filter(|block| !matches!(block, Block::Text(text) if text.is_empty()));
+        let blocks = self
+            .blocks
+            .iter()
+            .filter(|block| !matches!(block, Block::Text(text) if text.is_empty()));
         blocks.map(Block::to_claude).collect()
     }
 

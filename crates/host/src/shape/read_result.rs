@@ -54,8 +54,20 @@ struct Arguments {
 
 /// Runs it. Both the text and the error are for the model.
 pub fn run(store: &Store, arguments: &[u8]) -> Result<String, String> {
-    let Arguments { id, offset, lines, pattern } =
-        serde_json::from_slice(arguments).map_err(|fault| format!("The arguments of {NAME} are wrong: {fault}"))?;
-    let query = Query { offset: offset.unwrap_or(1), lines, pattern };
-    store.read(&id, &query).map(|page| page.to_text()).map_err(|fault| fault.to_string())
+    let Arguments {
+        id,
+        offset,
+        lines,
+        pattern,
+    } = serde_json::from_slice(arguments)
+        .map_err(|fault| format!("The arguments of {NAME} are wrong: {fault}"))?;
+    let query = Query {
+        offset: offset.unwrap_or(1),
+        lines,
+        pattern,
+    };
+    store
+        .read(&id, &query)
+        .map(|page| page.to_text())
+        .map_err(|fault| fault.to_string())
 }

@@ -35,7 +35,11 @@ pub struct Caps {
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { age: limits::STORE_AGE, bytes: limits::STORE_BYTES, files: limits::STORE_FILES }
+        Self {
+            age: limits::STORE_AGE,
+            bytes: limits::STORE_BYTES,
+            files: limits::STORE_FILES,
+        }
     }
 }
 
@@ -76,7 +80,11 @@ impl Store {
     pub fn with_caps(dir: impl Into<PathBuf>, caps: Caps) -> io::Result<Arc<Self>> {
         let dir = dir.into();
         private_dir(&dir)?;
-        let usage = Mutex::new(Usage { bytes: 0, files: 0, looked: Instant::now() });
+        let usage = Mutex::new(Usage {
+            bytes: 0,
+            files: 0,
+            looked: Instant::now(),
+        });
         let store = Self { dir, caps, usage };
         store.clean()?;
         Ok(Arc::new(store))
@@ -84,7 +92,9 @@ impl Store {
 
     /// Stores bytes. `extension` must be one of ours, never a server's text.
     pub fn put(&self, bytes: &[u8], extension: &'static str) -> io::Result<Stored> {
-        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(&self.dir)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempfile_in(&self.dir)?;
         file.write_all(bytes)?;
         let id = new_id()?;
         let path = self.dir.join(format!("{id}.{extension}"));
@@ -93,7 +103,9 @@ impl Store {
             let mut usage = self.usage.lock();
             usage.bytes += bytes.len() as u64;
             usage.files += 1;
-            usage.bytes > self.caps.bytes || usage.files > self.caps.files || usage.looked.elapsed() > LOOK_AGAIN
+            usage.bytes > self.caps.bytes
+                || usage.files > self.caps.files
+                || usage.looked.elapsed() > LOOK_AGAIN
         };
         if full && let Err(fault) = self.clean() {
             tracing::warn!(dir = %self.dir.display(), %fault, "old results could not be removed");
@@ -101,7 +113,13 @@ impl Store {
         let text = std::str::from_utf8(bytes).ok();
         let chars = text.map_or(0, |text| text.chars().count());
         let lines = text.map_or(0, read::count_rows);
-        Ok(Stored { id, path, bytes: bytes.len(), chars, lines })
+        Ok(Stored {
+            id,
+            path,
+            bytes: bytes.len(),
+            chars,
+            lines,
+        })
     }
 
     /// Removes what is too old, then the oldest until the rest is within the caps. Returns how many went.
@@ -115,7 +133,11 @@ impl Store {
                 // Removed by another program meanwhile, or not ours.
                 _ => continue,
             };
-            files.push((metadata.modified().unwrap_or(now), metadata.len(), entry.path()));
+            files.push((
+                metadata.modified().unwrap_or(now),
+                metadata.len(),
+                entry.path(),
+            ));
         }
         files.sort();
         let mut bytes: u64 = files.iter().map(|(_, size, _)| size).sum();
@@ -136,18 +158,31 @@ impl Store {
             bytes -= size;
             count -= 1;
         }
-        *self.usage.lock() = Usage { bytes, files: count, looked: Instant::now() };
+        *self.usage.lock() = Usage {
+            bytes,
+            files: count,
+            looked: Instant::now(),
+        };
         Ok(removed)
     }
 
     /// The file of an id. Only names that we could have given out are looked for.
     fn find(&self, id: &str) -> Option<PathBuf> {
-        if id.len() != 32 || !id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        if id.len() != 32
+            || !id
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        {
             return None;
         }
         let prefix = format!("{id}.");
         let mut entries = fs::read_dir(&self.dir).ok()?.flatten();
-        let entry = entries.find(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)))?;
+        let entry = entries.find(|entry| {
+            entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| name.starts_with(&prefix))
+        })?;
         entry.file_type().ok()?.is_file().then(|| entry.path())
     }
 }
@@ -155,7 +190,7 @@ impl Store {
 /// 128 random bits: whoever does not know an id cannot find it.
 fn new_id() -> io::Result<String> {
     let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    getrandom::fill(&mut bytes).map_err(|fault| io::Error::other(fault.to_string()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -164,7 +199,10 @@ pub(crate) fn private_dir(dir: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)?;
         if fs::metadata(dir)?.permissions().mode() & 0o077 != 0 {
             fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
         }

@@ -40,6 +40,5 @@ fn is_hostile(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-
 #[cfg(test)]
 mod tests;

@@ -124,6 +124,11 @@ impl Connection {
         &self.spec.name
     }
 
+    /// Whether one client alone uses it.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
     /// The server as it was configured.
     pub fn spec(&self) -> &ServerSpec {
         &self.spec

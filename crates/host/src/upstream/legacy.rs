@@ -45,7 +45,7 @@ pub(super) fn complete(connection: &Arc<Connection>, outcome: Outcome) -> Result
     })?;
     let hello = Hello { revision, result: message.body_bytes() };
     connection.set_hello(hello.clone());
-    if let Some(Link::Http(link)) = connection.link() {
+    if let Some(link) = connection.link() {
         link.speak(revision);
     }
     connection

@@ -2,31 +2,59 @@
 
 use super::{
     connection::Connection,
-    spec::{ServerSpec, Target},
+    ide::IdeCarrier,
+    spec::{Remote, ServerSpec, Target},
 };
 use std::sync::Arc;
 use switchboard_transport::{
     Budget, Link, Receive,
-    http::{HttpLink, HttpOptions, HttpTarget},
+    http::{HttpLink, HttpOptions, HttpTarget, SseLink},
+    in_process::{self, InProcessLink},
     process::ServerProcess,
     stdio::StdioLink,
+    ws::{WsLink, WsOptions},
 };
 use switchboard_wire::limits::MESSAGE_BYTES;
 
-/// How much an in-process server may have unread.
+/// How much an in-process server that speaks in lines may have unread.
 const IN_PROCESS_BUFFER: usize = 256 * 1024;
 
-/// Starts the process or prepares the HTTP client behind `connection`.
-pub(super) fn open(spec: &ServerSpec, budget: &Budget, connection: &Arc<Connection>) -> Result<(), String> {
+/// What carries messages to an HTTP address, as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) enum Carrier {
+    /// Streamable HTTP.
+    #[default]
+    Streamable,
+    /// HTTP+SSE.
+    Sse,
+}
+
+/// Starts the process or prepares the client behind `connection`.
+pub(super) fn open(
+    spec: &ServerSpec,
+    carrier: Carrier,
+    budget: &Budget,
+    connection: &Arc<Connection>,
+) -> Result<(), String> {
     let receive: Arc<dyn Receive> = connection.clone();
     let link = match &spec.target {
         Target::Stdio(command) => {
             let process = ServerProcess::spawn(command).map_err(|fault| fault.to_string())?;
             Link::Stdio(StdioLink::process(process, MESSAGE_BYTES, budget.clone(), receive))
         }
-        Target::Http { url, headers } => {
-            let target = HttpTarget { url: url.clone(), headers: headers.clone(), authorize: None };
-            Link::Http(HttpLink::new(target, HttpOptions::default(), budget.clone(), receive))
+        Target::Http(remote) if carrier == Carrier::Streamable => {
+            Link::Http(HttpLink::new(target(remote), HttpOptions::default(), budget.clone(), receive))
+        }
+        Target::Http(remote) | Target::Sse(remote) => sse(remote, budget, receive),
+        Target::Ws(remote) => ws(remote, budget, receive),
+        Target::Ide(ide) => match ide.carrier {
+            IdeCarrier::Sse => sse(&ide.find()?, budget, receive),
+            IdeCarrier::Ws => ws(&ide.find()?, budget, receive),
+        },
+        Target::Linked(serve) => {
+            let (ours, theirs) = in_process::pair();
+            serve(theirs);
+            Link::InProcess(InProcessLink::new(ours, receive))
         }
         Target::InProcess(serve) => {
             let (ours, theirs) = tokio::io::duplex(IN_PROCESS_BUFFER);
@@ -37,4 +65,17 @@ pub(super) fn open(spec: &ServerSpec, budget: &Budget, connection: &Arc<Connecti
     };
     connection.set_link(link);
     Ok(())
+}
+
+fn sse(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {
+    Link::Sse(SseLink::new(target(remote), HttpOptions::default(), budget.clone(), receive))
+}
+
+fn ws(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {
+    Link::Ws(WsLink::new(target(remote), WsOptions::default(), budget.clone(), receive))
+}
+
+fn target(remote: &Remote) -> HttpTarget {
+    let Remote { url, headers, via, authorize } = remote.clone();
+    HttpTarget { url, headers, authorize, via }
 }

@@ -5,6 +5,7 @@
 //! watch in their own ways, everything else is one [`Connection`].
 
 mod connection;
+mod ide;
 mod legacy;
 mod link;
 mod modern;
@@ -16,5 +17,6 @@ mod spec;
 mod subscriptions;
 
 pub use connection::{Connection, Hello};
+pub use ide::{Ide, IdeCarrier};
 pub use server::{Server, ServerState};
-pub use spec::{Isolation, Rooms, ServerSpec, Target, Timeouts};
+pub use spec::{Isolation, Remote, Rooms, ServerSpec, Target, Timeouts};

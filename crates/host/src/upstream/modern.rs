@@ -8,7 +8,7 @@ use crate::{
     upstream::slot::ConnectError,
 };
 use std::sync::Arc;
-use switchboard_transport::{Link, Undelivered};
+use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, Kind, Message, Method, Revision, code, json, meta};
 
 /// What `server/discover` showed.
@@ -23,7 +23,7 @@ pub(super) enum Found {
 
 /// Sends `server/discover`.
 pub(super) fn discover(connection: &Arc<Connection>) -> Result<Exchange, ConnectError> {
-    if let Some(Link::Http(link)) = connection.link() {
+    if let Some(link) = connection.link() {
         link.speak(Revision::NEWEST);
     }
     let params = format!("{{\"_meta\":{}}}", own_meta());

@@ -36,7 +36,13 @@ impl Connection {
     pub(super) fn on_notification(&self, message: Message, during: Option<u64>) {
         match message.method() {
             Method::Progress => self.on_progress(message),
-            Method::Cancelled => self.on_cancelled(&message),
+            Method::DollarProgress => {
+                if let Some(message) = translated_progress(&message) {
+                    self.on_progress(message);
+                }
+            }
+            Method::Cancelled => self.on_cancelled(&message, "requestId"),
+            Method::CancelRequest => self.on_cancelled(&message, "id"),
             Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged => {
                 (self.changes)(message.method());
                 self.broadcast(self.without_subscription(message));
@@ -67,9 +73,9 @@ impl Connection {
     }
 
     /// The server takes a question of its own back.
-    fn on_cancelled(&self, message: &Message) {
+    fn on_cancelled(&self, message: &Message, field: &'static str) {
         let body = message.body();
-        let Some(span) = json::field(body, "requestId").ok().flatten() else { return };
+        let Some(span) = json::field(body, field).ok().flatten() else { return };
         let mut questions = self.questions.lock();
         let id = questions.keys().find(|id| id.token().as_ref() == span.of(body)).cloned();
         if let Some(question) = id.and_then(|id| questions.remove(&id)) {
@@ -118,6 +124,29 @@ fn plain(message: Message) -> Notice {
     Notice { method: message.method(), payload: message.payload(), message }
 }
 
+/// `$/progress` as `notifications/progress`: a percentage is progress out of a
+/// hundred, the beginning is none of it and the end is all. A report that names
+/// neither has nothing to say in the protocol's own words.
+fn translated_progress(message: &Message) -> Option<Message> {
+    let body = message.body();
+    let [token, value] = json::fields(body, ["token", "value"]).ok()?;
+    let (token, value) = (token?.of(body), value?.of(body));
+    let [kind, percentage, said] = json::fields(value, ["kind", "percentage", "message"]).ok()?;
+    let kind = kind.and_then(|span| json::text(span.of(value)));
+    let is_number = |raw: &&[u8]| json::ValueKind::of(raw) == Some(json::ValueKind::Number);
+    let progress = match (percentage.map(|span| span.of(value)).filter(is_number), kind.as_deref()) {
+        (Some(percentage), _) => String::from_utf8_lossy(percentage),
+        (None, Some("begin")) => "0".into(),
+        (None, Some("end")) => "100".into(),
+        (None, _) => return None,
+    };
+    let said = said.map(|span| String::from_utf8_lossy(span.of(value)));
+    let said = said.filter(|said| said.starts_with('"')).map(|said| format!(",\"message\":{said}")).unwrap_or_default();
+    let token = String::from_utf8_lossy(token);
+    let params = format!("{{\"progressToken\":{token},\"progress\":{progress},\"total\":100{said}}}");
+    Some(Message::notification(Method::Progress, &params))
+}
+
 /// Removes the subscription id from `_meta`: each of our clients' streams has its own.
 fn strip_subscription(message: &Message, meta: json::Span) -> Edits {
     let raw = meta.of(message.raw());
@@ -130,4 +159,30 @@ fn strip_subscription(message: &Message, meta: json::Span) -> Edits {
     let mut edits = Edits::new();
     edits.replace(meta, format!("{{{}}}", kept.join(",")));
     edits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn translated(params: &str) -> Option<String> {
+        let text = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"$/progress\",\"params\":{params}}}");
+        let message = translated_progress(&Message::parse(text.into()).unwrap())?;
+        assert_eq!(message.method(), Method::Progress);
+        Some(String::from_utf8_lossy(message.body()).into_owned())
+    }
+
+    #[test]
+    fn the_older_progress_is_translated() {
+        let report = r#"{"token":7,"value":{"kind":"report","percentage":42.5,"message":"half"}}"#;
+        let told = r#"{"progressToken":7,"progress":42.5,"total":100,"message":"half"}"#;
+        assert_eq!(translated(report).as_deref(), Some(told));
+        let begin = r#"{"token":"t","value":{"kind":"begin","title":"x"}}"#;
+        assert_eq!(translated(begin).as_deref(), Some(r#"{"progressToken":"t","progress":0,"total":100}"#));
+        let end = r#"{"token":7,"value":{"kind":"end"}}"#;
+        assert_eq!(translated(end).as_deref(), Some(r#"{"progressToken":7,"progress":100,"total":100}"#));
+        for nothing in [r#"{"token":7,"value":{"kind":"report"}}"#, r#"{"token":7}"#, r#"{"value":{}}"#] {
+            assert_eq!(translated(nothing), None, "{nothing}");
+        }
+    }
 }

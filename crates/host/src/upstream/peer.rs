@@ -62,6 +62,8 @@ impl Connection {
         };
         let able = match (client, capability) {
             (None, _) => false,
+            // A client's own roots are not for a server that it shares with others.
+            (Some(client), Some("roots")) if client.era() == Era::Legacy && !self.exclusive => false,
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
         };

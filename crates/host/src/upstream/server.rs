@@ -3,7 +3,8 @@
 
 use super::{
     connection::{CLOSED_BY_US, Connection},
-    legacy, link,
+    legacy,
+    link::{self, Carrier},
     modern::{self, Found},
     slot::{ConnectError, Content, Slot},
     spec::{Isolation, ServerSpec, Target},
@@ -12,15 +13,19 @@ use crate::{
     catalog::{Catalog, Item, List},
     client::{Client, ClientId},
     error::CallError,
+    exchange::Outcome,
     limits,
     permission::{What, permitted},
 };
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
-use switchboard_transport::{Budget, Link};
+use switchboard_transport::{Budget, Link, Undelivered};
 use switchboard_wire::{Era, Method, Revision};
 use tokio::{sync::watch, time::timeout};
 
@@ -33,8 +38,12 @@ pub struct Server {
     me: Weak<Server>,
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
     eras: Mutex<Eras>,
+    /// How an HTTP address turned out to be served.
+    carrier: Mutex<Carrier>,
     catalogs: [Catalog; 2],
     state: watch::Sender<ServerState>,
+    /// Set when all is to end: nothing is started any more.
+    closing: AtomicBool,
 }
 
 /// How a server is doing.
@@ -80,14 +89,17 @@ enum Owner {
 impl Server {
     /// A server that nobody has connected to yet.
     pub fn new(spec: ServerSpec, budget: Budget) -> Arc<Self> {
+        let modern = spec.target.is_legacy_only().then_some(false);
         Arc::new_cyclic(|me| Self {
             spec: Arc::new(spec),
             budget,
             me: me.clone(),
             slots: Mutex::default(),
-            eras: Mutex::default(),
+            eras: Mutex::new(Eras { legacy: None, modern }),
+            carrier: Mutex::default(),
             catalogs: [Catalog::default(), Catalog::default()],
             state: watch::Sender::default(),
+            closing: AtomicBool::new(false),
         })
     }
 
@@ -148,6 +160,10 @@ impl Server {
     }
 
     async fn connection_in(&self, client: &Arc<Client>, era: Era) -> Result<Arc<Connection>, CallError> {
+        if self.closing.load(Ordering::Acquire) {
+            let (server, reason) = (self.spec.name.to_string(), "the gateway is stopping".into());
+            return Err(CallError::NotConnected { server, reason });
+        }
         let key = self.key(client, era);
         let slot = self.slots.lock().entry(key.clone()).or_default().clone();
         loop {
@@ -159,7 +175,7 @@ impl Server {
                 Content::Failed { error, .. } if !slot.claim(false) => {
                     return Err(error.to_call_error(&self.spec.name, client.era()));
                 }
-                Content::Failed { attempts, .. } => self.spawn_connect(&key, &slot, client, None, attempts),
+                Content::Failed { attempts, old, .. } => self.spawn_connect(&key, &slot, client, old, attempts),
                 content => {
                     if slot.claim(false) {
                         let old = if let Content::Ready(old) = content { Some(old) } else { None };
@@ -196,6 +212,7 @@ impl Server {
 
     /// Ends all connections.
     pub async fn close(&self) {
+        self.closing.store(true, Ordering::Release);
         let slots: Vec<Arc<Slot>> = self.slots.lock().drain().map(|(_, slot)| slot).collect();
         for slot in slots {
             if let Content::Ready(connection) = slot.content() {
@@ -207,7 +224,7 @@ impl Server {
     fn key(&self, client: &Client, era: Era) -> Key {
         let own = client.exclusive || (self.spec.isolation == Isolation::Session && client.era() == Era::Legacy);
         let owner = if own { Owner::Client(client.id) } else { Owner::Principal(client.principal.clone()) };
-        let per_revision = matches!(self.spec.target, Target::Http { .. }) && era == Era::Legacy;
+        let per_revision = self.spec.target.is_remote() && era == Era::Legacy;
         Key { owner, era, revision: per_revision.then(|| legacy_revision(client)), bridged: era != client.era() }
     }
 
@@ -236,7 +253,7 @@ impl Server {
                 Err(_) => Err(ConnectError::Failed(format!("did not start within {allowed:?}"))),
             };
             if let Ok(connection) = &result {
-                if let Some(old) = old {
+                if let Some(old) = &old {
                     for client in old.attached() {
                         connection.attach(&client);
                     }
@@ -251,7 +268,7 @@ impl Server {
                 Err(error) => ServerState::Failed(error.to_string()),
             });
             let connection = result.as_ref().ok().cloned();
-            slot.fill(result, failures);
+            slot.fill(result, failures, old);
             if let Some(connection) = connection {
                 server.watch_over(&key, &slot, connection).await;
             }
@@ -268,6 +285,7 @@ impl Server {
         self.state.send_replace(ServerState::Failed(why));
         connection.close().await;
         if let Some(client) = connection.attached().into_iter().next()
+            && !self.closing.load(Ordering::Acquire)
             && slot.claim(false)
         {
             self.spawn_connect(key, slot, &client, Some(connection), 0);
@@ -298,17 +316,26 @@ impl Server {
     }
 
     async fn connect_legacy(&self, key: &Key, client: &Arc<Client>) -> Result<Arc<Connection>, ConnectError> {
-        let revision = match (&self.spec.target, client.exclusive) {
-            (Target::Http { .. }, _) | (_, true) => key.revision.unwrap_or_else(|| legacy_revision(client)),
-            _ => Revision::NEWEST_LEGACY,
-        };
-        let connection = self.open(key)?;
-        let greeted = async {
-            let exclusive = client.exclusive.then_some(client.as_ref());
-            let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?.outcome().await;
-            legacy::complete(&connection, outcome)
-        };
-        match greeted.await {
+        let carrier = *self.carrier.lock();
+        let (mut connection, mut outcome) = self.greet(key, client, carrier).await?;
+        if carrier == Carrier::Streamable && takes_no_post(&outcome) && matches!(self.spec.target, Target::Http(_)) {
+            // Older servers have their stream at the address, and take messages elsewhere.
+            let (older, answer) = self.greet(key, client, Carrier::Sse).await?;
+            if matches!(answer, Outcome::Reply(_)) {
+                tracing::debug!(server = %self.spec.name, "speaks HTTP+SSE");
+                *self.carrier.lock() = Carrier::Sse;
+                self.eras.lock().modern = Some(false);
+                connection.close().await;
+                (connection, outcome) = (older, answer);
+            } else {
+                older.close().await;
+            }
+        } else if carrier == Carrier::Sse && !matches!(outcome, Outcome::Reply(_)) {
+            // It may have been replaced by one that speaks the newer way.
+            *self.carrier.lock() = Carrier::Streamable;
+            self.eras.lock().modern = None;
+        }
+        match legacy::complete(&connection, outcome) {
             Ok(_) => {
                 connection.attach(client);
                 Ok(connection)
@@ -320,6 +347,23 @@ impl Server {
             }
             Err(error) => Err(self.give_up(&connection, error).await),
         }
+    }
+
+    /// Opens a connection and sends `initialize` on it.
+    async fn greet(
+        &self,
+        key: &Key,
+        client: &Arc<Client>,
+        carrier: Carrier,
+    ) -> Result<(Arc<Connection>, Outcome), ConnectError> {
+        let revision = match (self.spec.target.is_remote(), client.exclusive) {
+            (true, _) | (_, true) => key.revision.unwrap_or_else(|| legacy_revision(client)),
+            _ => Revision::NEWEST_LEGACY,
+        };
+        let connection = self.open_over(key, carrier)?;
+        let exclusive = matches!(key.owner, Owner::Client(_)).then_some(client.as_ref());
+        let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?.outcome().await;
+        Ok((connection, outcome))
     }
 
     async fn connect_modern(&self, key: &Key) -> Result<Arc<Connection>, ConnectError> {
@@ -356,6 +400,10 @@ impl Server {
     }
 
     fn open(&self, key: &Key) -> Result<Arc<Connection>, ConnectError> {
+        self.open_over(key, Carrier::Streamable)
+    }
+
+    fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Arc<Connection>, ConnectError> {
         let (me, era) = (self.me.clone(), key.era);
         let exclusive = matches!(key.owner, Owner::Client(_));
         let changes = Box::new(move |method: Method| {
@@ -364,7 +412,7 @@ impl Server {
             }
         });
         let connection = Connection::new(self.spec.clone(), exclusive, changes);
-        link::open(&self.spec, &self.budget, &connection).map_err(ConnectError::Failed)?;
+        link::open(&self.spec, carrier, &self.budget, &connection).map_err(ConnectError::Failed)?;
         Ok(connection)
     }
 
@@ -393,6 +441,13 @@ async fn probe(connection: &Arc<Connection>) -> Result<Found, ConnectError> {
         // Silence: a server of the handshake era that ignores what it does not know.
         Err(_) => Ok(Found::Legacy),
     }
+}
+
+/// Whether the address does not take messages by POST, as the specification
+/// tells a server of HTTP+SSE by.
+fn takes_no_post(outcome: &Outcome) -> bool {
+    let Outcome::Failed(CallError::Undelivered { why, .. }) = outcome else { return false };
+    matches!(why, Undelivered::Status { status: 400 | 404 | 405, .. })
 }
 
 /// The revision in which a client of either era is represented to a legacy server.

@@ -60,8 +60,9 @@ pub(super) enum Content {
     Connecting,
     /// Here it is; it may have ended since.
     Ready(Arc<Connection>),
-    /// It could not be made, and is not tried again before `retry`.
-    Failed { error: ConnectError, attempts: u32, retry: Instant },
+    /// It could not be made, and is not tried again before `retry`. What was
+    /// subscribed on the one before it is taken over by the one after.
+    Failed { error: ConnectError, attempts: u32, retry: Instant, old: Option<Arc<Connection>> },
 }
 
 #[derive(Debug, Default)]
@@ -92,12 +93,17 @@ impl Slot {
     }
 
     /// Puts in what the claimed attempt gave. `attempts` counts failures in a row.
-    pub(super) fn fill(&self, result: Result<Arc<Connection>, ConnectError>, failures_before: u32) {
+    pub(super) fn fill(
+        &self,
+        result: Result<Arc<Connection>, ConnectError>,
+        failures_before: u32,
+        old: Option<Arc<Connection>>,
+    ) {
         self.content.send_replace(match result {
             Ok(connection) => Content::Ready(connection),
             Err(error) => {
                 let attempts = failures_before + 1;
-                Content::Failed { error, attempts, retry: Instant::now() + backoff(attempts) }
+                Content::Failed { error, attempts, retry: Instant::now() + backoff(attempts), old }
             }
         });
     }

@@ -1,10 +1,11 @@
 //! What the host must know to reach a server. Plain values; where they come
 //! from (files, flags, a library user) is not its business.
 
+use super::ide::{Ide, IdeCarrier};
 use crate::limits;
 use http::{HeaderMap, Uri};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
-use switchboard_transport::process::ServerCommand;
+use switchboard_transport::{dial::Via, http::Authorize, in_process::End, process::ServerCommand};
 use switchboard_wire::Era;
 use tokio::io::DuplexStream;
 
@@ -30,15 +31,50 @@ pub struct ServerSpec {
 pub enum Target {
     /// A child process.
     Stdio(ServerCommand),
-    /// Streamable HTTP.
-    Http {
-        /// The endpoint.
-        url: Uri,
-        /// Headers that go with every request.
-        headers: HeaderMap,
-    },
-    /// A server inside this process: gets one end of a pipe and serves it in a task of its own.
+    /// Streamable HTTP, or HTTP+SSE where the server turns out to know only that.
+    Http(Remote),
+    /// HTTP+SSE, as before 2025-03-26.
+    Sse(Remote),
+    /// WebSocket.
+    Ws(Remote),
+    /// An IDE on this machine, found by its lock file each time.
+    Ide(Ide),
+    /// A server inside this process: gets one end of a pair and serves it in a task of its own.
+    Linked(Arc<dyn Fn(End) + Send + Sync>),
+    /// The same for a server that speaks in lines: gets one end of a pipe.
     InProcess(Arc<dyn Fn(DuplexStream) + Send + Sync>),
+}
+
+/// A server somewhere else.
+#[derive(Clone)]
+pub struct Remote {
+    /// Its address, without user and password.
+    pub url: Uri,
+    /// Headers that go with every request.
+    pub headers: HeaderMap,
+    /// How it is reached, besides its address.
+    pub via: Via,
+    /// Who adds credentials, if anybody.
+    pub authorize: Option<Arc<dyn Authorize>>,
+}
+
+impl Remote {
+    /// A server of which only the address is known.
+    pub fn new(url: Uri) -> Self {
+        Self { url, headers: HeaderMap::new(), via: Via::default(), authorize: None }
+    }
+}
+
+impl Target {
+    /// Whether the server is reached over a network protocol.
+    pub fn is_remote(&self) -> bool {
+        matches!(self, Self::Http(_) | Self::Sse(_) | Self::Ws(_) | Self::Ide(_))
+    }
+
+    /// Whether the transport exists in the legacy era alone.
+    pub(super) fn is_legacy_only(&self) -> bool {
+        matches!(self, Self::Sse(_)) || matches!(self, Self::Ide(ide) if ide.carrier == IdeCarrier::Sse)
+    }
 }
 
 impl fmt::Debug for Target {
@@ -46,8 +82,11 @@ impl fmt::Debug for Target {
         match self {
             Self::Stdio(command) => f.debug_tuple("Stdio").field(&command.program).finish(),
             // Headers may hold secrets.
-            Self::Http { url, .. } => f.debug_tuple("Http").field(&url.host()).finish(),
-            Self::InProcess(_) => f.write_str("InProcess"),
+            Self::Http(remote) => f.debug_tuple("Http").field(&remote.url.host()).finish(),
+            Self::Sse(remote) => f.debug_tuple("Sse").field(&remote.url.host()).finish(),
+            Self::Ws(remote) => f.debug_tuple("Ws").field(&remote.url.host()).finish(),
+            Self::Ide(ide) => f.debug_tuple("Ide").field(ide).finish(),
+            Self::Linked(_) | Self::InProcess(_) => f.write_str("InProcess"),
         }
     }
 }

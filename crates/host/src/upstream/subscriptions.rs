@@ -158,6 +158,9 @@ impl Connection {
     /// Subscribes again to everything a client listens to, after a reconnect.
     pub(super) async fn subscribe_again(self: &Arc<Self>) {
         if self.revision().era() == Era::Modern {
+            if !self.attached().is_empty() {
+                self.listen_again().await;
+            }
             return;
         }
         for uri in self.subscriptions.uris() {

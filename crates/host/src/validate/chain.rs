@@ -11,7 +11,11 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
     let mut all = Vec::new();
     let mut anchors = HashMap::new();
     collect(schema, true, &mut all, &mut anchors)?;
-    let mut ways = Ways { whole: schema, anchors, known: HashMap::new() };
+    let mut ways = Ways {
+        whole: schema,
+        anchors,
+        known: HashMap::new(),
+    };
     for node in all {
         ways.length(node, 0)?;
     }
@@ -32,8 +36,16 @@ fn collect<'a>(
     match value {
         Value::Object(members) => {
             all.push(value);
+            if all.len() > limits::SCHEMA_NODES {
+                return Err(format!(
+                    "it has more than {} subschemas",
+                    limits::SCHEMA_NODES
+                ));
+            }
             for key in ["$anchor", "$dynamicAnchor", "$id", "id"] {
-                let Some(Value::String(name)) = members.get(key) else { continue };
+                let Some(Value::String(name)) = members.get(key) else {
+                    continue;
+                };
                 match name.strip_prefix('#') {
                     Some(name) => {
                         anchors.insert(name, value);
@@ -42,15 +54,23 @@ fn collect<'a>(
                         anchors.insert(name, value);
                     }
                     // A base of its own would change where references inside it lead.
-                    None if key == "$id" && !root => return Err("a part of it has an \"$id\" of its own".to_owned()),
+                    None if key == "$id" && !root => {
+                        return Err("a part of it has an \"$id\" of its own".to_owned());
+                    }
                     None => {}
                 }
             }
             // Values that are compared or shown hold no subschemas, whatever they look like.
-            let parts = members.iter().filter(|(key, _)| !VALUES.contains(&key.as_str()));
-            parts.map(|(_, value)| value).try_for_each(|value| collect(value, false, all, anchors))
+            let parts = members
+                .iter()
+                .filter(|(key, _)| !VALUES.contains(&key.as_str()));
+            parts
+                .map(|(_, value)| value)
+                .try_for_each(|value| collect(value, false, all, anchors))
         }
-        Value::Array(items) => items.iter().try_for_each(|item| collect(item, false, all, anchors)),
+        Value::Array(items) => items
+            .iter()
+            .try_for_each(|item| collect(item, false, all, anchors)),
         _ => Ok(()),
     }
 }
@@ -65,7 +85,12 @@ struct Ways<'a> {
 impl<'a> Ways<'a> {
     /// How many subschemas apply to the same value from this one on. `before` led here.
     fn length(&mut self, node: &'a Value, before: usize) -> Result<usize, String> {
-        let too_long = || format!("more than {} subschemas lead from one to the next", limits::SCHEMA_CHAIN);
+        let too_long = || {
+            format!(
+                "more than {} subschemas lead from one to the next",
+                limits::SCHEMA_CHAIN
+            )
+        };
         let place: *const Value = node;
         let length = match self.known.get(&place) {
             Some(None) => return Err("it refers to itself in a circle".to_owned()),
@@ -81,17 +106,25 @@ impl<'a> Ways<'a> {
                 longest + 1
             }
         };
-        if before + length > limits::SCHEMA_CHAIN { Err(too_long()) } else { Ok(length) }
+        if before + length > limits::SCHEMA_CHAIN {
+            Err(too_long())
+        } else {
+            Ok(length)
+        }
     }
 
     /// The subschemas that apply to the same value as this one.
     fn steps(&self, node: &'a Value) -> Result<Vec<&'a Value>, String> {
-        let Value::Object(members) = node else { return Ok(Vec::new()) };
+        let Value::Object(members) = node else {
+            return Ok(Vec::new());
+        };
         let mut steps = Vec::new();
         for (key, value) in members {
             match (key.as_str(), value) {
                 ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => steps.extend(list),
-                ("dependentSchemas" | "dependencies", Value::Object(named)) => steps.extend(named.values()),
+                ("dependentSchemas" | "dependencies", Value::Object(named)) => {
+                    steps.extend(named.values())
+                }
                 ("not" | "if" | "then" | "else", schema) => steps.push(schema),
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
                     steps.push(self.target(reference)?);
@@ -104,9 +137,9 @@ impl<'a> Ways<'a> {
 
     fn target(&self, reference: &str) -> Result<&'a Value, String> {
         let shown = || reference.chars().take(80).collect::<String>();
-        let fragment = reference.strip_prefix('#').ok_or_else(|| {
-            format!("it refers to {:?}, which is not fetched", shown())
-        })?;
+        let fragment = reference
+            .strip_prefix('#')
+            .ok_or_else(|| format!("it refers to {:?}, which is not fetched", shown()))?;
         let found = match fragment {
             "" => Some(self.whole),
             name if name.starts_with('/') => {

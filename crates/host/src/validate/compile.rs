@@ -4,7 +4,6 @@ use super::{Invalid, Verdict, chain, deadline, words};
 use crate::limits;
 use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::{Map, Value, json};
-use std::time::Instant;
 
 /// A schema that is ready to be used.
 #[derive(Debug)]
@@ -16,11 +15,17 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// Compiles the text of a schema, or says why not.
-    pub(super) fn new(text: &[u8], deadline: Instant) -> Result<Self, String> {
+    pub(super) fn new(text: &[u8]) -> Result<Self, String> {
         let schema: Value = serde_json::from_slice(text).map_err(|fault| fault.to_string())?;
+        if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
+            return Err("it is neither an object nor a boolean".to_owned());
+        }
+        chain::check(&schema)?;
         let mut guarded = schema.clone();
-        Guard::default().prepare(&mut guarded, &schema)?;
-        let validator = options(deadline).build(&guarded).map_err(|fault| fault.to_string())?;
+        Guard::default().prepare(&mut guarded)?;
+        let validator = options()
+            .build(&guarded)
+            .map_err(|fault| fault.to_string())?;
         Ok(Self { validator, schema })
     }
 
@@ -31,23 +36,30 @@ impl Compiled {
             return Verdict::Valid;
         }
         let mut faults = self.validator.iter_errors(value);
-        let issues: Vec<_> =
-            faults.by_ref().take(limits::ISSUES_TOLD).map(|fault| words::issue(&fault, &self.schema)).collect();
-        Verdict::Invalid(Invalid { issues, more: faults.next().is_some() })
+        let issues: Vec<_> = faults
+            .by_ref()
+            .take(limits::ISSUES_TOLD)
+            .map(|fault| words::issue(&fault, &self.schema))
+            .collect();
+        Verdict::Invalid(Invalid {
+            issues,
+            more: faults.next().is_some(),
+        })
     }
 }
 
 /// Nothing is fetched (the crate is built without a way to), and patterns run in linear time.
-fn options<'a>(deadline: Instant) -> ValidationOptions<'a> {
+fn options<'a>() -> ValidationOptions<'a> {
     jsonschema::options()
         .with_pattern_options(
-            PatternOptions::regex().size_limit(limits::PATTERN_BYTES).dfa_size_limit(limits::PATTERN_BYTES),
+            PatternOptions::regex()
+                .size_limit(limits::PATTERN_BYTES)
+                .dfa_size_limit(limits::PATTERN_BYTES),
         )
         .should_validate_formats(false)
-        .with_keyword(deadline::KEYWORD, move |_, _, _| {
-            if Instant::now() > deadline {
-                return Err(jsonschema::ValidationError::custom("it took too long to prepare"));
-            }
+        .with_keyword(deadline::KEYWORD, |_, _, _| {
+            // It is asked for once for each subschema, so preparing ends in time as well.
+            deadline::look();
             Ok(Box::new(deadline::Clock))
         })
 }
@@ -55,23 +67,23 @@ fn options<'a>(deadline: Instant) -> ValidationOptions<'a> {
 /// Whether the linear engine can run a pattern. Look-around and back-references need another.
 fn is_linear(pattern: &str) -> bool {
     let schema = json!({ "pattern": pattern });
-    let options = PatternOptions::regex().size_limit(limits::PATTERN_BYTES).dfa_size_limit(limits::PATTERN_BYTES);
-    jsonschema::options().with_pattern_options(options).build(&schema).is_ok()
+    let options = PatternOptions::regex()
+        .size_limit(limits::PATTERN_BYTES)
+        .dfa_size_limit(limits::PATTERN_BYTES);
+    jsonschema::options()
+        .with_pattern_options(options)
+        .build(&schema)
+        .is_ok()
 }
 
-/// Walks a schema before it is compiled: counts, and gives each subschema the clock.
+/// Walks a schema before it is compiled: looks at its patterns, and gives each subschema the clock.
 #[derive(Default)]
 struct Guard {
-    nodes: usize,
     patterns: usize,
 }
 
 impl Guard {
-    fn prepare(&mut self, schema: &mut Value, original: &Value) -> Result<(), String> {
-        if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
-            return Err("it is neither an object nor a boolean".to_owned());
-        }
-        chain::check(original)?;
+    fn prepare(&mut self, schema: &mut Value) -> Result<(), String> {
         // A dialect that nobody knows is read as the newest.
         if let Some(members) = schema.as_object_mut()
             && let Some(dialect) = members.get("$schema")
@@ -88,24 +100,35 @@ impl Guard {
         if *schema == Value::Bool(true) {
             *schema = Value::Object(Map::new());
         }
-        let Some(members) = schema.as_object_mut() else { return Ok(()) };
-        self.nodes += 1;
-        if self.nodes > limits::SCHEMA_NODES {
-            return Err(format!("it has more than {} subschemas", limits::SCHEMA_NODES));
-        }
+        let Some(members) = schema.as_object_mut() else {
+            return Ok(());
+        };
         self.patterns(members)?;
         for (key, value) in members.iter_mut() {
             match (key.as_str(), value) {
                 (
-                    "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
+                    "properties" | "patternProperties" | "$defs" | "definitions"
+                    | "dependentSchemas" | "dependencies",
                     Value::Object(named),
-                ) => named.values_mut().filter(|value| !value.is_array()).try_for_each(|schema| self.node(schema))?,
+                ) => named
+                    .values_mut()
+                    .filter(|value| !value.is_array())
+                    .try_for_each(|schema| self.node(schema))?,
                 ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(list)) => {
                     list.iter_mut().try_for_each(|schema| self.node(schema))?;
                 }
                 (
-                    "items" | "additionalItems" | "contains" | "additionalProperties" | "propertyNames" | "not" | "if"
-                    | "then" | "else" | "unevaluatedItems" | "unevaluatedProperties",
+                    "items"
+                    | "additionalItems"
+                    | "contains"
+                    | "additionalProperties"
+                    | "propertyNames"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "unevaluatedItems"
+                    | "unevaluatedProperties",
                     schema @ (Value::Object(_) | Value::Bool(true)),
                 ) => self.node(schema)?,
                 _ => {}
@@ -146,7 +169,10 @@ impl Guard {
             }
         }
         if self.patterns > limits::SCHEMA_PATTERNS {
-            return Err(format!("it has more than {} patterns", limits::SCHEMA_PATTERNS));
+            return Err(format!(
+                "it has more than {} patterns",
+                limits::SCHEMA_PATTERNS
+            ));
         }
         Ok(())
     }
@@ -154,7 +180,10 @@ impl Guard {
 
 fn is_known_dialect(uri: &str) -> bool {
     let uri = uri.trim_end_matches('#').trim_end_matches('/');
-    let plain = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://")).unwrap_or(uri);
+    let plain = uri
+        .strip_prefix("https://")
+        .or_else(|| uri.strip_prefix("http://"))
+        .unwrap_or(uri);
     [
         "json-schema.org/draft-04/schema",
         "json-schema.org/draft-06/schema",
@@ -164,4 +193,3 @@ fn is_known_dialect(uri: &str) -> bool {
     ]
     .contains(&plain)
 }
-

@@ -33,7 +33,10 @@ pub(super) fn within<T>(deadline: Instant, work: impl FnOnce() -> T) -> Option<T
 
 /// Unwinds if time is up.
 pub(super) fn look() {
-    if DEADLINE.get().is_some_and(|deadline| Instant::now() > deadline) {
+    if DEADLINE
+        .get()
+        .is_some_and(|deadline| Instant::now() > deadline)
+    {
         resume_unwind(Box::new(Late));
     }
 }
@@ -52,3 +55,6 @@ impl<'i> Keyword<'i> for Clock {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,13 @@ use compile::Compiled;
 use parking_lot::Mutex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::{collections::HashMap, fmt, sync::Arc, thread, time::Instant};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 use tokio::sync::{Semaphore, oneshot};
 
 /// Checks values; keeps compiled schemas.
@@ -24,11 +30,13 @@ use tokio::sync::{Semaphore, oneshot};
 pub struct Validators {
     kept: Arc<Mutex<Kept>>,
     at_once: Arc<Semaphore>,
+    /// How long one check may take.
+    limit: Duration,
 }
 
 impl Default for Validators {
     fn default() -> Self {
-        Self { kept: Arc::default(), at_once: Arc::new(Semaphore::new(limits::VALIDATIONS_AT_ONCE)) }
+        Self::new(limits::VALIDATION)
     }
 }
 
@@ -75,26 +83,42 @@ impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let issues: Vec<String> = self.issues.iter().map(ToString::to_string).collect();
         f.write_str(&issues.join("; "))?;
-        if self.more { f.write_str("; and more") } else { Ok(()) }
+        if self.more {
+            f.write_str("; and more")
+        } else {
+            Ok(())
+        }
     }
 }
 
 impl Validators {
+    /// Validators whose checks may take this long.
+    pub fn new(limit: Duration) -> Self {
+        Self {
+            kept: Arc::default(),
+            at_once: Arc::new(Semaphore::new(limits::VALIDATIONS_AT_ONCE)),
+            limit,
+        }
+    }
+
     /// Checks a value, without ever taking longer than a validation may.
     /// Both are the texts that were received.
     pub async fn check(&self, schema: &[u8], value: &[u8]) -> Verdict {
-        let deadline = Instant::now() + limits::VALIDATION;
-        let late = || Verdict::Unchecked(format!("the check took longer than {:?}", limits::VALIDATION));
+        let deadline = Instant::now() + self.limit;
         for (what, size, limit) in [
             ("schema", schema.len(), limits::SCHEMA_BYTES),
             ("value", value.len(), limits::CHECKED_BYTES),
         ] {
             if size > limit {
-                return Verdict::Unchecked(format!("the {what} has {size} bytes, and the limit is {limit}"));
+                return Verdict::Unchecked(format!(
+                    "the {what} has {size} bytes, and the limit is {limit}"
+                ));
             }
         }
         let until = tokio::time::Instant::from_std(deadline);
-        let Ok(Ok(permit)) = tokio::time::timeout_at(until, self.at_once.clone().acquire_owned()).await else {
+        let Ok(Ok(permit)) =
+            tokio::time::timeout_at(until, self.at_once.clone().acquire_owned()).await
+        else {
             return late();
         };
         let (reply, verdict) = oneshot::channel();
@@ -125,6 +149,10 @@ impl Validators {
     }
 }
 
+fn late() -> Verdict {
+    Verdict::Unchecked("the check took too long".to_owned())
+}
+
 /// The check itself, on a thread with enough stack.
 fn check_here(kept: &Mutex<Kept>, schema: &[u8], value: &[u8], deadline: Instant) -> Verdict {
     // The parser's own limit of depth keeps the recursion over the value short.
@@ -137,19 +165,18 @@ fn check_here(kept: &Mutex<Kept>, schema: &[u8], value: &[u8], deadline: Instant
     let compiled = match found {
         Some(compiled) => compiled,
         None => {
-            let compiled = match deadline::within(deadline, || Compiled::new(schema, deadline)) {
-                Some(compiled) => Arc::new(compiled),
-                // What took too long once would do so again.
-                None => Arc::new(Err("it took too long to prepare".to_owned())),
+            // What ran out of time is not kept: the machine may only have been busy.
+            let Some(compiled) = deadline::within(deadline, || Compiled::new(schema)) else {
+                return late();
             };
+            let compiled = Arc::new(compiled);
             kept.lock().put(key, compiled.clone());
             compiled
         }
     };
     match compiled.as_ref() {
         Err(reason) => Verdict::Unchecked(format!("the schema cannot be used: {reason}")),
-        Ok(compiled) => deadline::within(deadline, || compiled.check(&value))
-            .unwrap_or_else(|| Verdict::Unchecked(format!("the check took longer than {:?}", limits::VALIDATION))),
+        Ok(compiled) => deadline::within(deadline, || compiled.check(&value)).unwrap_or_else(late),
     }
 }
 
@@ -174,7 +201,11 @@ impl Kept {
 
     fn put(&mut self, key: Key, compiled: Arc<Result<Compiled, String>>) {
         if self.compiled.len() >= limits::SCHEMAS_KEPT
-            && let Some(oldest) = self.compiled.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| *key)
+            && let Some(oldest) = self
+                .compiled
+                .iter()
+                .min_by_key(|(_, (used, _))| *used)
+                .map(|(key, _)| *key)
         {
             self.compiled.remove(&oldest);
         }

@@ -14,8 +14,15 @@ const QUOTED: usize = 80;
 /// Values of an `enum` that are named.
 const NAMED: usize = 20;
 
+/// Alternatives inside alternatives that are told.
+const NESTED: usize = 3;
+
 /// A fault, told to whoever gave the value.
 pub(super) fn issue(fault: &ValidationError<'_>, schema: &Value) -> Issue {
+    nested_issue(fault, schema, NESTED)
+}
+
+fn nested_issue(fault: &ValidationError<'_>, schema: &Value, depth: usize) -> Issue {
     let value = fault.instance();
     let problem = match fault.kind() {
         Kind::Required { property } => {
@@ -24,36 +31,76 @@ pub(super) fn issue(fault: &ValidationError<'_>, schema: &Value) -> Issue {
         }
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let known = known_names(fault, schema);
-            let known = if known.is_empty() { String::new() } else { format!("; it has {}", listed(&known)) };
+            let known = if known.is_empty() {
+                String::new()
+            } else {
+                format!("; it has {}", listed(&known))
+            };
             format!("there is no {}{known}", listed(unexpected))
         }
         Kind::Type { kind } => format!("must be {}, not {}", types(kind), described(value)),
         Kind::Enum { options } => match options.as_array() {
             Some(options) => format!("must be one of {}, not {}", values(options), quoted(value)),
-            None => format!("is not one of the values it may have, but {}", quoted(value)),
+            None => format!(
+                "is not one of the values it may have, but {}",
+                quoted(value)
+            ),
         },
-        Kind::Constant { expected_value } => format!("must be {}, not {}", quoted(expected_value), quoted(value)),
+        Kind::Constant { expected_value } => {
+            format!("must be {}, not {}", quoted(expected_value), quoted(value))
+        }
         Kind::Minimum { limit } => format!("must be at least {limit}, not {}", quoted(value)),
         Kind::Maximum { limit } => format!("must be at most {limit}, not {}", quoted(value)),
-        Kind::ExclusiveMinimum { limit } => format!("must be more than {limit}, not {}", quoted(value)),
-        Kind::ExclusiveMaximum { limit } => format!("must be less than {limit}, not {}", quoted(value)),
-        Kind::MinLength { limit } => format!("must have at least {limit} characters, not {}", length(value)),
-        Kind::MaxLength { limit } => format!("must have at most {limit} characters, not {}", length(value)),
-        Kind::MinItems { limit } => format!("must have at least {limit} elements, not {}", length(value)),
-        Kind::MaxItems { limit } => format!("must have at most {limit} elements, not {}", length(value)),
-        Kind::MinProperties { limit } => format!("must have at least {limit} members, not {}", length(value)),
-        Kind::MaxProperties { limit } => format!("must have at most {limit} members, not {}", length(value)),
-        Kind::Pattern { pattern } => format!("must match the pattern {}, and {} does not", cut(pattern), quoted(value)),
+        Kind::ExclusiveMinimum { limit } => {
+            format!("must be more than {limit}, not {}", quoted(value))
+        }
+        Kind::ExclusiveMaximum { limit } => {
+            format!("must be less than {limit}, not {}", quoted(value))
+        }
+        Kind::MinLength { limit } => format!(
+            "must have at least {limit} characters, not {}",
+            length(value)
+        ),
+        Kind::MaxLength { limit } => format!(
+            "must have at most {limit} characters, not {}",
+            length(value)
+        ),
+        Kind::MinItems { limit } => {
+            format!("must have at least {limit} elements, not {}", length(value))
+        }
+        Kind::MaxItems { limit } => {
+            format!("must have at most {limit} elements, not {}", length(value))
+        }
+        Kind::MinProperties { limit } => {
+            format!("must have at least {limit} members, not {}", length(value))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("must have at most {limit} members, not {}", length(value))
+        }
+        Kind::Pattern { pattern } => format!(
+            "must match the pattern {}, and {} does not",
+            cut(pattern),
+            quoted(value)
+        ),
         Kind::UniqueItems => "must not have the same element twice".to_owned(),
         Kind::FalseSchema => "must not be there".to_owned(),
         Kind::Not { .. } => format!("must not be {}", quoted(value)),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            format!("fits none of its {} alternatives{}", context.len(), nearest(context, schema))
+            format!(
+                "fits none of its {} alternatives{}",
+                context.len(),
+                nearest(context, schema, depth)
+            )
         }
-        Kind::OneOfMultipleValid { .. } => "fits several alternatives of which exactly one must fit".to_owned(),
-        _ => cut(&fault.to_string()),
+        Kind::OneOfMultipleValid { .. } => {
+            "fits several alternatives of which exactly one must fit".to_owned()
+        }
+        other => format!("does not satisfy {:?}", other.keyword()),
     };
-    Issue { path: path(fault), problem: visible::line(&problem) }
+    Issue {
+        path: path(fault),
+        problem: visible::line(&problem),
+    }
 }
 
 /// `a.b[0]`, as people write it; names that are no words are quoted.
@@ -63,7 +110,10 @@ fn path(fault: &ValidationError<'_>) -> String {
         match segment {
             LocationSegment::Index(index) => out.push_str(&format!("[{index}]")),
             LocationSegment::Property(name) => {
-                let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+                let plain = !name.is_empty()
+                    && name
+                        .chars()
+                        .all(|c| c.is_alphanumeric() || c == '_' || c == '-');
                 match (plain, out.is_empty()) {
                     (true, true) => out.push_str(&name),
                     (true, false) => out.push_str(&format!(".{name}")),
@@ -77,7 +127,9 @@ fn path(fault: &ValidationError<'_>) -> String {
 
 /// What a missing property should be: its type and the start of its description.
 fn expected(fault: &ValidationError<'_>, schema: &Value, name: &str) -> String {
-    let Some(property) = holder(fault, schema).and_then(|holder| holder.get("properties")?.get(name)) else {
+    let Some(property) =
+        holder(fault, schema).and_then(|holder| holder.get("properties")?.get(name))
+    else {
         return String::new();
     };
     let kind = match property.get("type") {
@@ -95,7 +147,10 @@ fn expected(fault: &ValidationError<'_>, schema: &Value, name: &str) -> String {
 
 fn known_names(fault: &ValidationError<'_>, schema: &Value) -> Vec<String> {
     let properties = holder(fault, schema).and_then(|holder| holder.get("properties")?.as_object());
-    properties.into_iter().flat_map(|properties| properties.keys().cloned()).collect()
+    properties
+        .into_iter()
+        .flat_map(|properties| properties.keys().cloned())
+        .collect()
 }
 
 /// The subschema that the failed keyword stands in.
@@ -106,11 +161,17 @@ fn holder<'s>(fault: &ValidationError<'_>, schema: &'s Value) -> Option<&'s Valu
 }
 
 /// The faults of the alternative that came nearest: the one with fewest.
-fn nearest(context: &[Vec<ValidationError<'static>>], schema: &Value) -> String {
-    let best = context.iter().filter(|faults| !faults.is_empty()).min_by_key(|faults| faults.len());
+fn nearest(context: &[Vec<ValidationError<'static>>], schema: &Value, depth: usize) -> String {
+    let best = context
+        .iter()
+        .filter(|faults| !faults.is_empty())
+        .min_by_key(|faults| faults.len());
     match best.and_then(|faults| faults.first()) {
-        Some(fault) => format!("; for the nearest: {}", issue(fault, schema)),
-        None => String::new(),
+        Some(fault) if depth > 0 => format!(
+            "; for the nearest: {}",
+            nested_issue(fault, schema, depth - 1)
+        ),
+        _ => String::new(),
     }
 }
 
@@ -118,7 +179,10 @@ fn types(kind: &TypeKind) -> String {
     match kind {
         TypeKind::Single(kind) => article(&kind.to_string()),
         TypeKind::Multiple(kinds) => {
-            let kinds: Vec<String> = kinds.iter().map(|kind| article(&kind.to_string())).collect();
+            let kinds: Vec<String> = kinds
+                .iter()
+                .map(|kind| article(&kind.to_string()))
+                .collect();
             kinds.join(" or ")
         }
     }

@@ -109,13 +109,13 @@ fn make_processes(options: &Options) -> std::io::Result<Vec<u32>> {
     }
     let mut pids = Vec::new();
     for (number, (setsid, no_pipe)) in wanted.into_iter().enumerate() {
-        let ready = ready_file(number);
+        let ready = ready_file(options, number);
         start_clinging(options, setsid, no_pipe, &ready)?;
         pids.push(wait_for(&ready)?);
         std::fs::remove_file(ready)?;
     }
     if options.daemonise {
-        let ready = ready_file(pids.len());
+        let ready = ready_file(options, pids.len());
         myself(options)?.arg("--leave").arg(&ready).status()?;
         pids.push(wait_for(&ready)?);
         std::fs::remove_file(ready)?;
@@ -123,8 +123,17 @@ fn make_processes(options: &Options) -> std::io::Result<Vec<u32>> {
     Ok(pids)
 }
 
-fn ready_file(number: usize) -> PathBuf {
-    std::env::temp_dir().join(format!("clinger-{}-{number}.ready", std::process::id()))
+/// Beside the pid file if there is one, so that whoever clears up after a
+/// killed clinger finds it.
+fn ready_file(options: &Options, number: usize) -> PathBuf {
+    let directory = options
+        .pid_file
+        .as_deref()
+        .and_then(Path::parent)
+        .map(Path::to_owned);
+    directory
+        .unwrap_or_else(std::env::temp_dir)
+        .join(format!("clinger-{}-{number}.ready", std::process::id()))
 }
 
 /// This program again, with the options that go down.

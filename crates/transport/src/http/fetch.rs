@@ -25,10 +25,19 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn request(&self, path: &Uri, credentials: Option<&HeaderMap>) -> Request<PayloadBody> {
+    fn request(
+        &self,
+        shared: &Shared,
+        path: &Uri,
+        credentials: Option<&HeaderMap>,
+    ) -> Request<PayloadBody> {
         let mut request = Request::new(PayloadBody::from(self.payload.clone()));
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = path.clone();
+        let forward = shared.pool.forward();
+        *request.uri_mut() = match forward {
+            Some(_) => whole(shared, path).unwrap_or_else(|_| path.clone()),
+            None => path.clone(),
+        };
         let headers = request.headers_mut();
         headers.clone_from(self.headers);
         for (name, value) in self.more {
@@ -39,6 +48,9 @@ impl Wanted<'_> {
                 headers.insert(name.clone(), value.clone());
             }
         }
+        if let Some(Some(shown)) = forward {
+            headers.insert(header::PROXY_AUTHORIZATION, shown.clone());
+        }
         request
     }
 }
@@ -46,7 +58,16 @@ impl Wanted<'_> {
 /// Sends a request and gives the head of its final answer. A refusal (401, 403)
 /// comes back only if nobody can do anything about it.
 pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer, Undelivered> {
-    let mut path = shared.path();
+    fetch_at(shared, wanted, shared.path()).await
+}
+
+/// The same at another path of the origin; a redirect is not remembered there.
+pub(super) async fn fetch_at(
+    shared: &Shared,
+    wanted: Wanted<'_>,
+    mut path: Uri,
+) -> Result<Answer, Undelivered> {
+    let home = path == shared.path();
     let mut redirects = 0;
     let mut refusals = 0;
     loop {
@@ -56,7 +77,7 @@ pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer,
         };
         let answer = match shared
             .pool
-            .send(wanted.request(&path, credentials.as_ref()))
+            .send(wanted.request(shared, &path, credentials.as_ref()))
             .await
         {
             Ok(answer) => answer,
@@ -75,7 +96,7 @@ pub(super) async fn fetch(shared: &Shared, wanted: Wanted<'_>) -> Result<Answer,
                     redirect::follow(&shared.url, &path, answer.text(header::LOCATION))
                 };
                 path = next.map_err(|preview| Undelivered::Status { status, preview })?;
-                if status == 308 {
+                if status == 308 && home {
                     shared.set_path(path.clone());
                 }
                 answer.discard(&shared.pool, LEFTOVERS).await;
@@ -108,9 +129,7 @@ async fn credentials(
     wanted: &Wanted<'_>,
     path: &Uri,
 ) -> Result<HeaderMap, Undelivered> {
-    let mut parts = shared.url.clone().into_parts();
-    parts.path_and_query = path.path_and_query().cloned();
-    let url = Uri::from_parts(parts).map_err(|fault| Undelivered::NotSent(fault.to_string()))?;
+    let url = whole(shared, path).map_err(|fault| Undelivered::NotSent(fault.to_string()))?;
     let asking = Asking {
         method: &wanted.method,
         url: &url,
@@ -119,4 +138,11 @@ async fn credentials(
         .headers(&asking)
         .await
         .map_err(Undelivered::NotSent)
+}
+
+/// The whole address of a path at the link's origin.
+fn whole(shared: &Shared, path: &Uri) -> Result<Uri, http::uri::InvalidUriParts> {
+    let mut parts = shared.url.clone().into_parts();
+    parts.path_and_query = path.path_and_query().cloned();
+    Uri::from_parts(parts)
 }

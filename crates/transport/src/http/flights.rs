@@ -91,6 +91,17 @@ impl Flights {
         }
     }
 
+    /// The requests that are under way.
+    pub(super) fn requests(&self) -> Vec<u64> {
+        let state = self.state.lock();
+        let keys = state.tasks.keys();
+        keys.filter_map(|key| match key {
+            Key::Request(id) => Some(*id),
+            Key::Other(_) => None,
+        })
+        .collect()
+    }
+
     /// Refuses new messages and stops all requests, then waits a moment for the
     /// rest (a cancellation, say) to leave, then stops that too.
     pub(super) async fn close(&self, patience: Duration) {

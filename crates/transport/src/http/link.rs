@@ -2,22 +2,19 @@
 
 use super::{
     Authorize, HttpOptions, HttpTarget,
-    connector::Connector,
     fetch::{Wanted, fetch},
     flights::Flights,
     gate::{Gate, is_initialized},
     headers::{Speaking, Spoken, without_body},
     pool::Pool,
-    post, redirect, stream,
+    post, stream,
 };
 use crate::{
     budget::Budget,
+    dial::{Dialer, origin},
     link::{About, Closed, Outgoing, Receive, SendError},
 };
-use http::{
-    Uri,
-    uri::{PathAndQuery, Scheme},
-};
+use http::{Uri, uri::PathAndQuery};
 use parking_lot::Mutex;
 use std::{
     fmt,
@@ -56,9 +53,9 @@ pub(super) struct Shared {
     pub(super) pool: Pool,
     pub(super) gate: Gate,
     speaking: Mutex<Speaking>,
-    flights: Arc<Flights>,
+    pub(super) flights: Arc<Flights>,
     stream: Mutex<Stream>,
-    closed: AtomicBool,
+    pub(super) closed: AtomicBool,
 }
 
 #[derive(Default)]
@@ -76,41 +73,13 @@ impl HttpLink {
         budget: Budget,
         receive: Arc<dyn Receive>,
     ) -> Self {
-        let origin = Uri::builder()
-            .scheme(target.url.scheme().cloned().unwrap_or(Scheme::HTTP))
-            .authority(
-                target
-                    .url
-                    .authority()
-                    .map_or("", |authority| authority.as_str()),
-            )
-            .path_and_query("/")
-            .build()
-            .unwrap_or_default();
-        let path = target
-            .url
-            .path_and_query()
-            .cloned()
-            .unwrap_or_else(|| PathAndQuery::from_static("/"));
-        Self(Arc::new(Owner(Arc::new(Shared {
-            path: Mutex::new(Uri::from(path)),
-            pool: Pool::new(Connector::new(origin, options.connect_timeout), &options),
-            speaking: Mutex::new(Speaking::new(&target)),
-            url: target.url,
-            authorize: target.authorize,
-            options,
-            budget,
-            receive,
-            gate: Gate::default(),
-            flights: Arc::default(),
-            stream: Mutex::default(),
-            closed: AtomicBool::new(false),
-        }))))
+        let shared = Shared::new(target, options, budget, receive);
+        Self(Arc::new(Owner(Arc::new(shared))))
     }
 
     /// Says which revision is spoken from now on. `initialize` itself never says one.
     pub fn speak(&self, revision: Revision) {
-        self.shared().speaking.lock().speak(revision);
+        self.shared().speak(revision);
     }
 
     /// The session that the answer to `initialize` named.
@@ -200,6 +169,34 @@ async fn end_session(shared: &Shared, spoken: &Spoken) {
 }
 
 impl Shared {
+    pub(super) fn new(
+        target: HttpTarget,
+        options: HttpOptions,
+        budget: Budget,
+        receive: Arc<dyn Receive>,
+    ) -> Self {
+        let path = target
+            .url
+            .path_and_query()
+            .cloned()
+            .unwrap_or_else(|| PathAndQuery::from_static("/"));
+        let dialer = Dialer::new(&target.url, target.via.clone(), options.connect_timeout);
+        Self {
+            path: Mutex::new(Uri::from(path)),
+            pool: Pool::new(dialer, &options),
+            speaking: Mutex::new(Speaking::new(&target)),
+            url: target.url,
+            authorize: target.authorize,
+            options,
+            budget,
+            receive,
+            gate: Gate::default(),
+            flights: Arc::default(),
+            stream: Mutex::default(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
     pub(super) fn path(&self) -> Uri {
         self.path.lock().clone()
     }
@@ -210,6 +207,10 @@ impl Shared {
 
     pub(super) fn spoken(&self, method: Option<Method>) -> Spoken {
         self.speaking.lock().spoken(method)
+    }
+
+    pub(super) fn speak(&self, revision: Revision) {
+        self.speaking.lock().speak(revision);
     }
 
     pub(super) fn era(&self) -> Option<Era> {
@@ -243,7 +244,7 @@ impl Drop for Owner {
 impl fmt::Debug for HttpLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpLink")
-            .field("origin", &redirect::origin(&self.shared().url))
+            .field("origin", &origin(&self.shared().url))
             .finish_non_exhaustive()
     }
 }

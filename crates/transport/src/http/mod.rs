@@ -4,6 +4,7 @@
 //! [`HttpLink`] owns the conversation. A POST lives in [`post`] from its first
 //! byte to its conclusion, over [`fetch`] (credentials, redirects) and [`pool`]
 //! (connections). [`sse`] is the codec of event streams, for both sides.
+//! [`SseLink`] is the older HTTP+SSE, over the same parts.
 //!
 //! Every request that [`HttpLink::send`] accepts ends in exactly one way: its
 //! reply is handed over, or [`Receive::undelivered`] says why there is none, or
@@ -19,6 +20,7 @@ mod fetch;
 mod flights;
 mod gate;
 mod headers;
+mod legacy_sse;
 mod link;
 mod pool;
 mod post;
@@ -28,9 +30,12 @@ mod redirect;
 pub mod sse;
 mod stream;
 
-pub use connector::tls_config;
+pub use crate::dial::tls_config;
+pub use legacy_sse::SseLink;
 pub use link::HttpLink;
+pub(crate) use preview::preview;
 
+use crate::dial::{Via, origin};
 use http::{HeaderMap, Method, Uri};
 use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
@@ -46,6 +51,8 @@ pub struct HttpTarget {
     pub headers: HeaderMap,
     /// Who adds credentials, if anybody.
     pub authorize: Option<Arc<dyn Authorize>>,
+    /// How it is reached, besides its address.
+    pub via: Via,
 }
 
 impl HttpTarget {
@@ -55,6 +62,7 @@ impl HttpTarget {
             url,
             headers: HeaderMap::new(),
             authorize: None,
+            via: Via::default(),
         }
     }
 }
@@ -63,7 +71,7 @@ impl fmt::Debug for HttpTarget {
     // Headers and the URL's query may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTarget")
-            .field("origin", &redirect::origin(&self.url))
+            .field("origin", &origin(&self.url))
             .finish_non_exhaustive()
     }
 }

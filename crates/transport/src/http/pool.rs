@@ -9,10 +9,10 @@ use super::{
     HttpOptions,
     answer::Answer,
     body::PayloadBody,
-    connector::{Connector, Wire},
+    connector::Wire,
 };
-use crate::link::Undelivered;
-use http::Request;
+use crate::{dial::Dialer, link::Undelivered};
+use http::{HeaderValue, Request};
 use hyper::client::conn::http1;
 use parking_lot::Mutex;
 use std::{
@@ -108,7 +108,7 @@ impl From<Undelivered> for SendFault {
 
 /// The connections to one origin.
 pub(super) struct Pool {
-    connector: Connector,
+    dialer: Dialer,
     idle: Arc<Mutex<Idle>>,
     idle_timeout: Duration,
     idle_connections: usize,
@@ -125,13 +125,18 @@ struct Idle {
 }
 
 impl Pool {
-    pub(super) fn new(connector: Connector, options: &HttpOptions) -> Self {
+    pub(super) fn new(dialer: Dialer, options: &HttpOptions) -> Self {
         Self {
-            connector,
+            dialer,
             idle: Arc::default(),
             idle_timeout: options.idle_timeout,
             idle_connections: options.idle_connections,
         }
+    }
+
+    /// The proxy that wants requests with whole addresses, and what it is shown.
+    pub(super) fn forward(&self) -> Option<Option<&HeaderValue>> {
+        self.dialer.forward()
     }
 
     /// Sends a request and waits for the head of its answer. A kept connection
@@ -200,12 +205,12 @@ impl Pool {
     }
 
     async fn connect(&self) -> Result<Box<Connection>, Undelivered> {
-        let wire = self
-            .connector
-            .connect()
+        let stream = self
+            .dialer
+            .dial_forward()
             .await
             .map_err(Undelivered::NotSent)?;
-        Connection::open(wire)
+        Connection::open(Wire::new(stream))
             .await
             .map_err(|fault| Undelivered::NotSent(describe(&fault)))
     }

@@ -223,6 +223,16 @@ async fn refused(
     }
 }
 
+/// What an answer that accepts nothing means, where no reply can be in it.
+pub(super) async fn refusal(answer: Answer) -> Undelivered {
+    let status = answer.status.as_u16();
+    let challenge = answer.text(header::WWW_AUTHENTICATE).map(str::to_owned);
+    if status == 401 || (status == 403 && challenge.is_some()) {
+        return Undelivered::NeedsAuth { status, challenge };
+    }
+    unexpected(answer, "").await
+}
+
 async fn collect(shared: &Shared, answer: &mut Answer) -> Result<bytes::Bytes, Undelivered> {
     let options = &shared.options;
     answer

@@ -9,7 +9,7 @@ const TOKEN: usize = 16;
 
 /// A short text that shows what came: one line, nothing a terminal would obey,
 /// nothing that looks like a secret.
-pub(super) fn preview(body: &[u8]) -> String {
+pub(crate) fn preview(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]);
     let mut shown = String::new();
     let mut after_scheme = false;

@@ -132,7 +132,7 @@ impl<'a> Pump<'a> {
 /// How often a server shows that it is there. One that has sent comments at some
 /// interval and then sends nothing for twice that long is gone.
 #[derive(Debug, Default)]
-struct Pulse {
+pub(super) struct Pulse {
     comments: u64,
     last: Option<Instant>,
     gaps: u32,
@@ -140,7 +140,7 @@ struct Pulse {
 }
 
 impl Pulse {
-    fn saw(&mut self, comments: u64) {
+    pub(super) fn saw(&mut self, comments: u64) {
         if comments == self.comments {
             return;
         }
@@ -156,7 +156,7 @@ impl Pulse {
     }
 
     /// How long a silence may be, once that is known.
-    fn limit(&self, floor: Duration) -> Option<Duration> {
+    pub(super) fn limit(&self, floor: Duration) -> Option<Duration> {
         (self.gaps >= 2).then(|| (self.longest * 2).max(floor))
     }
 }

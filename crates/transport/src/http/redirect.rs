@@ -1,29 +1,11 @@
 //! Where a redirect leads, if it may be followed: the same origin only, so that
 //! neither headers nor bodies reach anybody they were not meant for.
 
-use http::{
-    Uri,
-    uri::{PathAndQuery, Scheme},
-};
+use crate::dial::origin;
+use http::{Uri, uri::PathAndQuery};
 
 /// How many redirects one request follows.
 pub(super) const FOLLOWED: usize = 5;
-
-/// Scheme, host and port of an address, to show and to compare. Leaves out
-/// whatever else the address holds, since that may be secret.
-pub(super) fn origin(url: &Uri) -> String {
-    let scheme = url.scheme_str().unwrap_or("http").to_ascii_lowercase();
-    let host = url.host().unwrap_or_default().to_ascii_lowercase();
-    let default = if scheme == Scheme::HTTPS.as_str() {
-        443
-    } else {
-        80
-    };
-    match url.port_u16() {
-        Some(port) if port != default => format!("{scheme}://{host}:{port}"),
-        _ => format!("{scheme}://{host}"),
-    }
-}
 
 /// The path that `location` leads to from `path` at `base`, or why it is not followed.
 pub(super) fn follow(base: &Uri, path: &Uri, location: Option<&str>) -> Result<Uri, String> {

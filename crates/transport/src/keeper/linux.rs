@@ -13,10 +13,7 @@ pub(super) const VARIABLE: &str = "SWITCHBOARD_KEEPER";
 
 /// A worker starts right after its keeper. A process that started much later
 /// and finds the variable got it by accident.
-const WORKER_STARTS_WITHIN: u64 = 5 * TICKS_PER_SECOND;
-
-/// The unit of start times; the same on every architecture that we run on.
-const TICKS_PER_SECOND: u64 = 100;
+const WORKER_STARTS_WITHIN: u64 = 5 * table::TICKS_PER_SECOND;
 
 pub(super) fn enter() -> Result<Kept, KeeperError> {
     match role() {

@@ -10,6 +10,8 @@ mod system;
 #[path = "table/other.rs"]
 mod system;
 
+#[cfg(target_os = "linux")]
+pub(crate) use system::TICKS_PER_SECOND;
 pub(crate) use system::{adopts_orphans, mark, signal};
 
 /// A process that cannot be mistaken for a later one with the same number.
@@ -28,7 +30,7 @@ pub(crate) enum Mark {
     Ours,
     /// It carries another, or none.
     Other,
-    /// It ended before it could be asked.
+    /// It ended, or became another program, before it could be asked.
     Vanished,
 }
 

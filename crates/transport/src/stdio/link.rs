@@ -3,13 +3,14 @@
 use super::{LineFault, LineWriter, Lines};
 use crate::{
     budget::Budget,
+    inbox::{Batches, deliver},
     limits,
     link::{Closed, Inbound, Receive, SendError},
     process::ServerProcess,
 };
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
-use switchboard_wire::{Message, Payload, message::salvage_id};
+use switchboard_wire::{Message, Payload, Revision, message::salvage_id};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The link to a server that speaks in lines.
@@ -20,6 +21,7 @@ struct Shared {
     writer: LineWriter,
     process: Option<ServerProcess>,
     reader: Mutex<Option<tokio::task::AbortHandle>>,
+    batches: Arc<Batches>,
 }
 
 impl fmt::Debug for StdioLink {
@@ -55,9 +57,11 @@ impl StdioLink {
         receive: Arc<dyn Receive>,
     ) -> Self {
         let exited = process.as_ref().map(ServerProcess::exit_watch);
-        let link = Self(Arc::new(Shared { writer: LineWriter::new(write), process, reader: Mutex::new(None) }));
+        let batches = Arc::new(Batches::default());
+        let (writer, known) = (LineWriter::new(write), batches.clone());
+        let link = Self(Arc::new(Shared { writer, process, reader: Mutex::new(None), batches }));
         let task = tokio::spawn(async move {
-            let why = read_all(Lines::new(read, cap, budget), receive.as_ref()).await;
+            let why = read_all(Lines::new(read, cap, budget), &known, receive.as_ref()).await;
             // An exit status says more than the end of its output does.
             let status = match exited {
                 Some(watch) => watch.soon().await,
@@ -71,6 +75,11 @@ impl StdioLink {
         });
         *link.0.reader.lock() = Some(task.abort_handle());
         link
+    }
+
+    /// Says which revision is spoken from now on: it decides about batches.
+    pub fn speak(&self, revision: Revision) {
+        self.0.batches.speak(revision);
     }
 
     /// Queues a message.
@@ -96,10 +105,15 @@ impl StdioLink {
 }
 
 /// Hands over every message until the stream ends; says why if it broke.
-async fn read_all(mut lines: Lines<impl AsyncRead + Unpin>, receive: &dyn Receive) -> Option<LineFault> {
+async fn read_all(
+    mut lines: Lines<impl AsyncRead + Unpin>,
+    batches: &Batches,
+    receive: &dyn Receive,
+) -> Option<LineFault> {
     let mut noise = 0u64;
     loop {
         match lines.next().await {
+            Ok(Some(line)) if line.first() == Some(&b'[') && batches.are_spoken() => deliver(receive, batches, line),
             Ok(Some(line)) => match Message::parse(line.clone()) {
                 Ok(message) => receive.message(Inbound { message, during: None }),
                 Err(fault) => {

@@ -12,20 +12,35 @@ use std::time::{Duration, Instant};
 
 use switchboard_transport::process::{ServerCommand, ServerProcess};
 
-/// A program that cargo built beside the tests. (With `--test NAME` it builds
-/// none: add `--examples` then.)
+/// A program that cargo built beside the tests: `cargo test` does, but with
+/// `--test NAME` it does not, and an old one would be tested unnoticed.
 pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let path = test
-        .parent()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .join("examples")
-        .join(name);
+    let path = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    let built = std::fs::metadata(&path)
+        .and_then(|found| found.modified())
+        .ok();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources = match name {
+        "clinger" => vec![here.join("../testkit/src/bin/clinger.rs")],
+        _ => ["examples", "src/process", "src/process/table", "src/keeper"]
+            .iter()
+            .flat_map(|directory| std::fs::read_dir(here.join(directory)).unwrap())
+            .map(|file| file.unwrap().path())
+            .filter(|file| file.is_file())
+            .collect(),
+    };
+    let is_new = |source: &PathBuf| {
+        source
+            .metadata()
+            .unwrap()
+            .modified()
+            .ok()
+            .is_some_and(|changed| Some(changed) <= built)
+    };
     assert!(
-        path.exists(),
-        "{} is missing: cargo test builds it, with --test add --examples",
+        sources.iter().all(is_new),
+        "{} is missing or old: cargo build -p switchboard-transport --examples",
         path.display()
     );
     path

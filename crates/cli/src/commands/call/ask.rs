@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::io::{BufRead, Write};
 
 /// Completes the arguments, or says what is missing.
-pub fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Failure> {
+pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Failure> {
     let required = schema["required"]
         .as_array()
         .into_iter()
@@ -28,7 +28,10 @@ pub fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Failure>
         return Err(Failure::usage(text).hint(format!("give it with -a {}=…", missing[0])));
     }
     for name in missing {
-        let value = question(name, &schema["properties"][name])?;
+        let (asked, property) = (name.to_owned(), schema["properties"][name].clone());
+        // Waiting for a person must not stop everything else, Ctrl-C included.
+        let answer = tokio::task::spawn_blocking(move || question(&asked, &property)).await;
+        let value = answer.map_err(|_| Failure::usage(format!("no answer for {name:?}")))??;
         arguments.set(name, arguments::answer(name, &value, schema)?);
     }
     Ok(())

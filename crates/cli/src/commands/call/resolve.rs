@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{sync::Arc, time::Duration};
 use switchboard::{
     Caller, Met, Pools, Roster, Settings,
-    host::{Server, Target, catalog::Item},
+    host::{Server, catalog::Item},
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -196,7 +196,7 @@ async fn ask(
     pools: &Pools,
     server: &Arc<Server>,
 ) -> Result<(Met, Vec<Item>), Failure> {
-    let remote = matches!(server.spec.target, Target::Http { .. });
+    let remote = server.spec.target.is_remote();
     let met = pools
         .run(remote, caller.meet(server))
         .await

@@ -72,24 +72,30 @@ impl EventLog {
     pub(super) async fn begun(&self) {
         std::future::poll_fn(|context| {
             self.waker.register(context.waker());
-            if self.state.lock().events.is_empty() { Poll::Pending } else { Poll::Ready(()) }
+            if self.has_begun() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }
 
-    /// A reader of everything after `last`; whoever read before is sent away.
+    /// Whether there is an event already.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.state.lock().events.is_empty()
+    }
+
+    /// A reader of everything after `last`, or of what nobody has read yet;
+    /// whoever read before is sent away.
     /// `prime` begins with an event that only has a number.
     pub(super) fn read(self: &Arc<Self>, last: Option<u64>, prime: bool) -> Reader {
-        let reader = {
+        let (reader, unread) = {
             let mut state = self.state.lock();
             state.readers += 1;
-            state.readers
+            (state.readers, state.sent.saturating_sub(1))
         };
         self.waker.wake();
         let mut alive = interval(limits::KEEP_ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         alive.reset();
-        Reader { log: self.clone(), reader, after: last.unwrap_or(0), prime, alive }
+        Reader { log: self.clone(), reader, after: last.unwrap_or(unread), prime, alive }
     }
 }
 

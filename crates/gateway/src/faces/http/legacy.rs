@@ -87,11 +87,15 @@ async fn answer(post: &Post, held: &Arc<Held>, log: Arc<EventLog>, running: Runn
         biased;
         payload = running.get() => {
             running.done();
-            return match payload {
-                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, budget).await),
+            match payload {
+                Some(payload) if !log.has_begun() => {
+                    return reply::json(StatusCode::OK, spool::body(payload, budget).await);
+                }
+                // What came before the answer, in the same moment, must not be lost.
+                Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
                 // Given up by the client: nothing is owed, so the stream ends without a word.
-                None => { log.finish(); events(&log, None, false) }
-            };
+                None => { log.finish(); return events(&log, None, false); }
+            }
         }
         () = log.begun() => {}
         () = tokio::time::sleep(limits::PLAIN_ANSWER) => {}
@@ -197,7 +201,7 @@ pub(super) async fn delete(face: Arc<Face>, principal: Arc<str>, request: Reques
     let Some(id) = request.headers().get(SESSION).and_then(|value| value.to_str().ok()) else {
         return reply::method_not_allowed();
     };
-    let Some(scope) = super::scope(&face, request.uri().path()) else { return reply::status(StatusCode::NOT_FOUND) };
+    let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else { return reply::status(StatusCode::NOT_FOUND) };
     let ended = face.sessions.remove(id, &principal, &path_of(&scope));
     reply::status(if ended { StatusCode::OK } else { StatusCode::NOT_FOUND })
 }

@@ -1,23 +1,31 @@
 //! The gateway over HTTP: `/mcp` for all servers as one, `/mcp/{server}` for
-//! each of them, legacy and modern clients on the same addresses.
+//! each of them, legacy and modern clients on the same addresses; the same over
+//! HTTP+SSE (`/sse`) and WebSocket (`/ws`); and the plain dialect (`/plain/…`).
 
 mod body;
 mod events;
 mod legacy;
+mod mailbox;
 mod modern;
+mod plain;
 mod read;
 mod reply;
+mod routes;
 mod sessions;
 mod spool;
+mod sse;
+mod ws;
+
+pub use routes::Routes;
 
 use crate::{door::Door, gateway::Gateway, limits};
 use body::Body;
 use http::{Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use routes::Route;
 use sessions::Sessions;
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
-use switchboard_host::Scope;
 use switchboard_wire::{ErrorObject, code};
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -30,10 +38,25 @@ pub async fn serve(
     door: Door,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
+    serve_routes(gateway, listener, door, Routes::All, shutdown).await
+}
+
+/// The same with a choice of what is at which path.
+pub async fn serve_routes(
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    door: Door,
+    routes: Routes,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
     let face = Arc::new(Face {
         gateway,
         door,
+        routes,
         sessions: Sessions::default(),
+        streams: sse::Streams::default(),
+        plain: plain::Plain::default(),
+        sockets: Arc::new(Semaphore::new(limits::SOCKETS)),
         shutdown: shutdown.clone(),
         tasks: TaskTracker::new(),
     });
@@ -76,7 +99,11 @@ pub async fn serve(
 struct Face {
     gateway: Arc<Gateway>,
     door: Door,
+    routes: Routes,
     sessions: Sessions,
+    streams: sse::Streams,
+    plain: plain::Plain,
+    sockets: Arc<Semaphore>,
     shutdown: CancellationToken,
     /// Connections, and calls that outlive theirs.
     tasks: TaskTracker,
@@ -90,7 +117,7 @@ async fn connection(face: Arc<Face>, stream: tokio::net::TcpStream) {
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits::HEADER_READ).max_buf_size(64 * 1024);
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(connection);
     let result = tokio::select! {
         result = &mut connection => result,
@@ -117,32 +144,22 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
     let Some(principal) = face.door.principal(request.headers()) else {
         return reply::unauthorized();
     };
-    let Some(scope) = scope(&face, path) else {
-        let error = ErrorObject::new(code::INVALID_REQUEST, "there is nothing at this path; MCP is at /mcp and /mcp/{server}");
-        return reply::error(StatusCode::NOT_FOUND, &error, None);
-    };
-    match *request.method() {
-        Verb::POST => read::post(face, scope, principal, request).await,
-        Verb::GET => legacy::get(face, scope, principal, request).await,
-        Verb::DELETE => legacy::delete(face, principal, request).await,
-        _ => reply::method_not_allowed(),
-    }
-}
-
-/// Whom a path addresses: `/mcp`, `/mcp/{server}`, both with an optional `@{key}` before the server.
-fn scope(face: &Face, path: &str) -> Option<Scope> {
-    let rest = path.strip_prefix("/mcp")?;
-    let rest = rest.strip_suffix('/').unwrap_or(rest);
-    if rest.is_empty() {
-        return Some(Scope::All);
-    }
-    let rest = rest.strip_prefix('/')?;
-    let rest = match rest.strip_prefix('@') {
-        Some(keyed) => match keyed.split_once('/') {
-            Some((_, server)) => server,
-            None => return Some(Scope::All),
+    match routes::route(&face, path) {
+        Some(Route::Mcp(scope)) => match *request.method() {
+            Verb::POST => read::post(face, scope, principal, request).await,
+            Verb::GET => legacy::get(face, scope, principal, request).await,
+            Verb::DELETE => legacy::delete(face, principal, request).await,
+            _ => reply::method_not_allowed(),
         },
-        None => rest,
-    };
-    face.gateway.host().server(rest).map(Scope::One)
+        Some(Route::Sse(scope)) if request.method() == Verb::GET => sse::open(&face, scope, principal, &request),
+        Some(Route::Messages) if request.method() == Verb::POST => sse::post(&face, &principal, request).await,
+        Some(Route::Ws(scope)) if request.method() == Verb::GET => ws::upgrade(&face, scope, principal, request),
+        Some(Route::Plain(page)) => plain::handle(&face, page, principal, request).await,
+        Some(Route::Sse(_) | Route::Ws(_)) => reply::not_allowed("GET"),
+        Some(Route::Messages) => reply::not_allowed("POST"),
+        None => {
+            let text = "there is nothing at this path; MCP is at /mcp and /mcp/{server}";
+            reply::error(StatusCode::NOT_FOUND, &ErrorObject::new(code::INVALID_REQUEST, text), None)
+        }
+    }
 }

@@ -36,9 +36,13 @@ pub(super) async fn post(
     if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
         return reply::busy();
     }
-    let body = match read(body).await {
+    let mut arriving = body;
+    let body = match read(&mut arriving).await {
         Ok(body) => body,
         Err((status, text)) => {
+            if status == StatusCode::PAYLOAD_TOO_LARGE {
+                tokio::spawn(discard(arriving));
+            }
             return reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
         }
     };
@@ -77,16 +81,16 @@ fn speaks_modern(headers: &HeaderMap, message: &Message, params: &Params) -> boo
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = value.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json")
 }
 
 /// The whole body, within size and time.
-async fn read(mut body: Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
+pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
     const TOO_LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is too large");
-    if http_body::Body::size_hint(&body).lower() > MESSAGE_BYTES as u64 {
+    if http_body::Body::size_hint(body).lower() > MESSAGE_BYTES as u64 {
         return Err(TOO_LARGE);
     }
     let mut first = Bytes::new();
@@ -114,6 +118,19 @@ async fn read(mut body: Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
         }
     }
     Ok(rest.map_or(first, BytesMut::freeze))
+}
+
+/// Reads the rest of a body that was refused, within limits, so that its
+/// connection can be used again.
+async fn discard(mut body: Incoming) {
+    let mut left = limits::DISCARDED;
+    while let Ok(Some(Ok(frame))) = timeout(limits::BODY_IDLE, body.frame()).await {
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(length) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
 }
 
 /// The id to answer under.

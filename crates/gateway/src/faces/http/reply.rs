@@ -56,8 +56,13 @@ pub(super) fn unauthorized() -> Response<Body> {
 
 /// A verb that this path does not have.
 pub(super) fn method_not_allowed() -> Response<Body> {
+    not_allowed("POST, GET, DELETE")
+}
+
+/// The same, with the verbs that it does have.
+pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
 }
 

@@ -134,7 +134,7 @@ pub(super) async fn sweep(face: Arc<Face>) {
 }
 
 /// 128 random bits.
-fn random_id() -> String {
+pub(super) fn random_id() -> String {
     let mut bytes = [0u8; 16];
     // Without randomness there is no safe session; the operating system always has some.
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");

@@ -61,10 +61,13 @@ const AROUND: usize = 200;
 impl Store {
     /// One page of a stored result.
     pub fn read(&self, id: &str, query: &Query) -> Result<Page, ReadError> {
-        let path = self.find(id).ok_or_else(|| ReadError::Unknown(id.chars().take(64).collect()))?;
+        let path = self
+            .find(id)
+            .ok_or_else(|| ReadError::Unknown(id.chars().take(64).collect()))?;
         let pattern = query.pattern.as_deref().map(compile).transpose()?;
         let bytes = fs::read(&path)?;
-        let text = String::from_utf8(bytes).map_err(|_| ReadError::Binary(path.display().to_string()))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| ReadError::Binary(path.display().to_string()))?;
         let mut page = Pager::new(query);
         let mut number = 0;
         for line in text.lines() {
@@ -76,14 +79,22 @@ impl Store {
                 Some(pattern) => number = page.search(pattern, line, number),
             }
         }
-        Ok(Page { rows: page.rows, next: page.next, total: number, searched: pattern.is_some() })
+        Ok(Page {
+            rows: page.rows,
+            next: page.next,
+            total: number,
+            searched: pattern.is_some(),
+        })
     }
 }
 
 /// The crate's expressions run in linear time; what they compile to is capped.
 fn compile(pattern: &str) -> Result<Regex, ReadError> {
     if pattern.chars().count() > limits::QUERY_CHARS {
-        return Err(ReadError::Pattern(format!("it has more than {} characters", limits::QUERY_CHARS)));
+        return Err(ReadError::Pattern(format!(
+            "it has more than {} characters",
+            limits::QUERY_CHARS
+        )));
     }
     let built = RegexBuilder::new(pattern)
         .size_limit(limits::PATTERN_BYTES)
@@ -102,8 +113,17 @@ struct Pager {
 
 impl Pager {
     fn new(query: &Query) -> Self {
-        let lines = query.lines.unwrap_or(limits::PAGE_LINES).clamp(1, limits::PAGE_LINES);
-        Self { from: query.offset.max(1), lines, chars: 0, rows: Vec::new(), next: None }
+        let lines = query
+            .lines
+            .unwrap_or(limits::PAGE_LINES)
+            .clamp(1, limits::PAGE_LINES);
+        Self {
+            from: query.offset.max(1),
+            lines,
+            chars: 0,
+            rows: Vec::new(),
+            next: None,
+        }
     }
 
     /// Takes a line if the page starts at or before it and has room.
@@ -120,7 +140,10 @@ impl Pager {
             return;
         }
         self.chars += chars;
-        self.rows.push(Row { number, text: text.into_owned() });
+        self.rows.push(Row {
+            number,
+            text: text.into_owned(),
+        });
     }
 
     /// Takes what matches in a line; returns the number of its last piece. A
@@ -147,7 +170,9 @@ impl Pager {
             let piece = starts.partition_point(|start| *start <= found.start()) - 1;
             // One row a piece is enough to know where to read.
             if told != Some(piece) && self.next.is_none() {
-                self.offer(before + piece + 1, || Cow::Owned(around(line, found.start(), found.end())));
+                self.offer(before + piece + 1, || {
+                    Cow::Owned(around(line, found.start(), found.end()))
+                });
                 told = Some(piece);
             }
         }
@@ -157,9 +182,19 @@ impl Pager {
 
 /// A match with some text on either side.
 fn around(line: &str, start: usize, end: usize) -> String {
-    let before = line[..start].char_indices().rev().nth(AROUND - 1).map_or(0, |(at, _)| at);
-    let end = line[start..end].char_indices().nth(limits::PAGE_LINE_CHARS).map_or(end, |(at, _)| start + at);
-    let after = line[end..].char_indices().nth(AROUND).map_or(line.len(), |(at, _)| end + at);
+    let before = line[..start]
+        .char_indices()
+        .rev()
+        .nth(AROUND - 1)
+        .map_or(0, |(at, _)| at);
+    let end = line[start..end]
+        .char_indices()
+        .nth(limits::PAGE_LINE_CHARS)
+        .map_or(end, |(at, _)| start + at);
+    let after = line[end..]
+        .char_indices()
+        .nth(AROUND)
+        .map_or(line.len(), |(at, _)| end + at);
     let mut text = String::new();
     if before > 0 {
         text.push('…');
@@ -198,10 +233,23 @@ impl Page {
         for Row { number, text } in &self.rows {
             let _ = writeln!(out, "{number}: {text}");
         }
-        let what = if self.searched { "matching lines" } else { "lines" };
+        let what = if self.searched {
+            "matching lines"
+        } else {
+            "lines"
+        };
         let _ = match (self.rows.as_slice(), self.next) {
-            ([], _) => write!(out, "[no {what} from there on; the result has {} lines]", self.total),
-            (rows, None) => write!(out, "[{} {what}; the result has {} lines; this is the end]", rows.len(), self.total),
+            ([], _) => write!(
+                out,
+                "[no {what} from there on; the result has {} lines]",
+                self.total
+            ),
+            (rows, None) => write!(
+                out,
+                "[{} {what}; the result has {} lines; this is the end]",
+                rows.len(),
+                self.total
+            ),
             (rows, Some(next)) => write!(
                 out,
                 "[{} {what}; the result has {} lines; continue with offset {next}]",

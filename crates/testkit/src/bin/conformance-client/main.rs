@@ -11,9 +11,11 @@
 //! - `peer.rs`: the suite's server as the host speaks to it
 //! - `answers.rs`: what the client answers when it is asked something
 //! - `scenarios.rs`: what each scenario is about
+//! - `auth.rs`: those in which somebody has to sign in
 //! - `headers.rs`, `rounds.rs`, `skills.rs`: the longer ones
 
 mod answers;
+mod auth;
 mod headers;
 mod peer;
 mod rounds;
@@ -42,7 +44,11 @@ async fn main() -> Result<()> {
         Revision::parse(&revision).with_context(|| format!("no revision {revision:?} is known"))?;
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "null".into());
     let context: Value = serde_json::from_str(&context).context("MCP_CONFORMANCE_CONTEXT")?;
-    let peer = Peer::new(url, scenarios::revision(&scenario, revision));
+    let revision = scenarios::revision(&scenario, revision);
+    if scenario.starts_with("auth/") {
+        return auth::run(&scenario, url, revision, &context).await;
+    }
+    let peer = Peer::new(url, revision);
     let done = scenarios::run(&scenario, &peer, &context).await;
     peer.close().await;
     done

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_host::{
-    Client, Dialogue, Host, NoSink, Operator, ServerSpec, Target,
+    Client, Dialogue, Host, NoSink, Operator, Remote, ServerSpec, Target,
     catalog::{Item, List},
     skills,
 };
-use switchboard_transport::Budget;
+use switchboard_transport::{Budget, http::Authorize};
 use switchboard_wire::{Method, Revision, name::Style};
 
 /// How much may be in memory at once.
@@ -24,10 +24,19 @@ pub struct Peer {
 
 impl Peer {
     pub fn new(url: http::Uri, revision: Revision) -> Self {
-        let target = Target::Http {
-            url,
-            headers: http::HeaderMap::new(),
-        };
+        Self::authorized(url, revision, None)
+    }
+
+    /// The same with somebody who adds credentials.
+    pub fn authorized(
+        url: http::Uri,
+        revision: Revision,
+        authorize: Option<Arc<dyn Authorize>>,
+    ) -> Self {
+        let target = Target::Http(Remote {
+            authorize,
+            ..Remote::new(url)
+        });
         let host = Host::new(
             vec![ServerSpec::new("suite", target)],
             Style::default(),

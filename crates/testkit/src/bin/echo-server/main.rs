@@ -1,4 +1,5 @@
-//! A fast, well-behaved MCP server for both eras, over stdio or HTTP.
+//! A fast, well-behaved MCP server for both eras, over stdio or HTTP, and over
+//! HTTP+SSE and WebSocket.
 //!
 //! It returns what it was given (`echo`), waits, counts, asks, notifies. It is
 //! the upstream of the benchmark as well, so `echo` and `payload` take a path
@@ -8,16 +9,20 @@
 //! - `world.rs`: what outlives a request: sessions, counters, listeners
 //! - `call.rs`: one request on the ordinary path, and its answer as text
 //! - `methods.rs`, `tools.rs`, `catalog.rs`: what the server offers
-//! - `stdio.rs`, `http.rs`: the two transports
+//! - `stdio.rs`, `http.rs`: the two fast transports
+//! - `channel.rs`, `sse.rs`, `ws.rs`: the others
 
 mod call;
 mod catalog;
+mod channel;
 mod fast;
 mod http;
 mod methods;
+mod sse;
 mod stdio;
 mod tools;
 mod world;
+mod ws;
 
 use std::sync::Arc;
 
@@ -29,11 +34,17 @@ use crate::world::World;
 #[derive(Parser)]
 struct Args {
     /// Speak newline-delimited JSON on stdin and stdout.
-    #[arg(long, conflicts_with = "http")]
+    #[arg(long, conflicts_with_all = ["http", "sse", "ws"])]
     stdio: bool,
     /// Serve http://127.0.0.1:PORT/mcp (0 picks a free port).
-    #[arg(long, value_name = "PORT", required_unless_present = "stdio")]
+    #[arg(long, value_name = "PORT", required_unless_present_any = ["stdio", "sse", "ws"])]
     http: Option<u16>,
+    /// Serve HTTP+SSE at http://127.0.0.1:PORT/sse.
+    #[arg(long, value_name = "PORT", conflicts_with = "http")]
+    sse: Option<u16>,
+    /// Serve WebSocket at ws://127.0.0.1:PORT/.
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["http", "sse"])]
+    ws: Option<u16>,
     /// The revisions to speak.
     #[arg(long, value_enum, default_value_t = Eras::Both)]
     era: Eras,
@@ -72,9 +83,11 @@ fn main() -> anyhow::Result<()> {
             .enable_all()
             .build()?
     };
-    match args.http {
-        Some(port) => runtime.block_on(http::serve(world, port))?,
-        None => stdio::serve(&world, &runtime)?,
+    match (args.http, args.sse, args.ws) {
+        (Some(port), ..) => runtime.block_on(http::serve(world, port))?,
+        (_, Some(port), _) => runtime.block_on(sse::serve(world, port))?,
+        (.., Some(port)) => runtime.block_on(ws::serve(world, port))?,
+        _ => stdio::serve(&world, &runtime)?,
     }
     Ok(())
 }

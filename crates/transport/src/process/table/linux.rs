@@ -13,6 +13,9 @@ use crate::process::tag::Tag;
 /// No environment is longer than the kernel lets a command line be.
 const LONGEST_ENVIRONMENT: u64 = 8 * 1024 * 1024;
 
+/// The unit of start times; the same on every architecture that we run on.
+pub(crate) const TICKS_PER_SECOND: u64 = 100;
+
 /// How often newcomers are looked for, and how many at once.
 const MOST_ROUNDS: usize = 20;
 const MOST_NEW: i32 = 1000;
@@ -93,13 +96,27 @@ pub(crate) fn mark(id: ProcessId, tag: &Tag) -> Mark {
             _ if tag.is_in(&environ) => return Mark::Ours,
             Ok(length) if length > 0 => return Mark::Other,
             _ if !is_there() => return Mark::Vanished,
-            // Another user's.
-            Err(_) => return Mark::Other,
-            // It has none, or is just becoming another program.
-            Ok(_) => std::thread::sleep(Duration::from_micros(200)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Mark::Other,
+            // It has none; or it is just becoming another program, or ending.
+            _ => std::thread::sleep(Duration::from_micros(200)),
         }
     }
-    Mark::Other
+    if is_young(id) {
+        Mark::Vanished
+    } else {
+        Mark::Other
+    }
+}
+
+/// Whether it started within the last second. One that has shown nothing for
+/// longer has nothing to show.
+fn is_young(id: ProcessId) -> bool {
+    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let seconds = uptime
+        .split('.')
+        .next()
+        .and_then(|text| text.parse::<u64>().ok());
+    seconds.is_none_or(|seconds| seconds <= id.started / TICKS_PER_SECOND + 1)
 }
 
 /// Whether orphans below us become our children.

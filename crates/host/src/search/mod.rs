@@ -51,7 +51,10 @@ enum Query<'a> {
     /// `select:name1,name2`: these tools.
     Select(Vec<&'a str>),
     /// Words; those with a `+` must be in the name.
-    Words { required: Vec<String>, ranked: Vec<String> },
+    Words {
+        required: Vec<String>,
+        ranked: Vec<String>,
+    },
 }
 
 /// What was found.
@@ -81,18 +84,32 @@ impl Index {
             add(&tool.name, NAME_WEIGHT);
             add(&tool.tool, NAME_WEIGHT);
             tool.title.iter().for_each(|title| add(title, NAME_WEIGHT));
-            tool.search_hint.iter().for_each(|hint| add(hint, HINT_WEIGHT));
+            tool.search_hint
+                .iter()
+                .for_each(|hint| add(hint, HINT_WEIGHT));
             add(&tool.description, DESCRIPTION_WEIGHT);
-            tool.argument_names().for_each(|name| add(name, ARGUMENT_WEIGHT));
+            tool.argument_names()
+                .for_each(|name| add(name, ARGUMENT_WEIGHT));
             for (word, weight) in weights {
-                words.entry(word).or_default().push((position as u32, weight));
+                words
+                    .entry(word)
+                    .or_default()
+                    .push((position as u32, weight));
             }
             total += length;
-            entries.push(Entry { name: tool.name.clone(), folded: fold(&tool.name), length });
+            entries.push(Entry {
+                name: tool.name.clone(),
+                folded: fold(&tool.name),
+                length,
+            });
         }
         let mut words: Vec<_> = words.into_iter().collect();
         words.sort_by(|a, b| a.0.cmp(&b.0));
-        Self { average: (total / tools.len().max(1) as f32).max(1.0), tools: entries, words }
+        Self {
+            average: (total / tools.len().max(1) as f32).max(1.0),
+            tools: entries,
+            words,
+        }
     }
 
     /// The tools that answer a query, at most `max`.
@@ -131,12 +148,18 @@ impl Index {
         for word in required.iter().chain(ranked) {
             self.score(word, &mut scores);
         }
-        let in_name = |at: usize| required.iter().all(|word| self.tools[at].folded.contains(word.as_str()));
+        let in_name = |at: usize| {
+            required
+                .iter()
+                .all(|word| self.tools[at].folded.contains(word.as_str()))
+        };
         let wanted = |at: &usize| (scores[*at] > 0.0 || !required.is_empty()) && in_name(*at);
         let mut order: Vec<usize> = (0..scores.len()).filter(wanted).collect();
         // Equal scores by name, so that the same query has the same answer.
         order.sort_by(|a, b| {
-            scores[*b].total_cmp(&scores[*a]).then_with(|| self.tools[*a].name.cmp(&self.tools[*b].name))
+            scores[*b]
+                .total_cmp(&scores[*a])
+                .then_with(|| self.tools[*a].name.cmp(&self.tools[*b].name))
         });
         order.truncate(max);
         order
@@ -144,8 +167,12 @@ impl Index {
 
     /// Adds what one word of the query is worth to each tool that has it, or a word that begins with it.
     fn score(&self, word: &str, scores: &mut [f32]) {
-        let from = self.words.partition_point(|(other, _)| other.as_str() < word);
-        let alike = self.words[from..].iter().take_while(|(other, _)| other.starts_with(word));
+        let from = self
+            .words
+            .partition_point(|(other, _)| other.as_str() < word);
+        let alike = self.words[from..]
+            .iter()
+            .take_while(|(other, _)| other.starts_with(word));
         for (other, tools) in alike {
             let exact = other == word;
             if !exact && word.chars().count() < 3 {
@@ -166,7 +193,13 @@ impl Index {
 impl<'a> Query<'a> {
     fn parse(text: &'a str) -> Self {
         if let Some(names) = text.trim().strip_prefix("select:") {
-            return Self::Select(names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect());
+            return Self::Select(
+                names
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|name| !name.is_empty())
+                    .collect(),
+            );
         }
         let (mut required, mut ranked) = (Vec::new(), Vec::new());
         for part in text.split_whitespace() {
@@ -192,7 +225,8 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
     while let Some(c) = chars.next() {
         let digit = c.is_ascii_digit();
         let hump = c.is_uppercase()
-            && (last.is_lowercase() || (last.is_uppercase() && chars.peek().is_some_and(|next| next.is_lowercase())));
+            && (last.is_lowercase()
+                || (last.is_uppercase() && chars.peek().is_some_and(|next| next.is_lowercase())));
         if !word.is_empty() && (!c.is_alphanumeric() || hump || digit != last.is_ascii_digit()) {
             words.push(stem(std::mem::take(&mut word)));
         }
@@ -211,7 +245,9 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
 fn stem(word: String) -> String {
     match word.as_str() {
         w if w.len() > 4 && w.ends_with("ies") => format!("{}y", &w[..w.len() - 3]),
-        w if w.len() > 3 && w.ends_with('s') && !w.ends_with("ss") && !w.ends_with("us") => w[..w.len() - 1].to_owned(),
+        w if w.len() > 3 && w.ends_with('s') && !w.ends_with("ss") && !w.ends_with("us") => {
+            w[..w.len() - 1].to_owned()
+        }
         _ => word,
     }
 }
@@ -251,8 +287,8 @@ struct Arguments {
 
 /// Runs the tool. The error is for the model.
 pub fn run(index: &Index, arguments: &[u8]) -> Result<Found, String> {
-    let Arguments { query, max_results } =
-        serde_json::from_slice(arguments).map_err(|fault| format!("The arguments of {NAME} are wrong: {fault}"))?;
+    let Arguments { query, max_results } = serde_json::from_slice(arguments)
+        .map_err(|fault| format!("The arguments of {NAME} are wrong: {fault}"))?;
     Ok(index.search(&query, max_results.unwrap_or(limits::FOUND_TOOLS.0)))
 }
 
@@ -260,12 +296,17 @@ impl Found {
     /// The answer as text: one definition a line. `tools` are those that the index was made from.
     pub fn to_text(&self, tools: &[ModelTool]) -> String {
         let found = self.tools.iter().filter_map(|at| tools.get(*at));
-        let mut lines: Vec<String> = found.map(|tool| tool.to_anthropic(false).to_string()).collect();
+        let mut lines: Vec<String> = found
+            .map(|tool| tool.to_anthropic(false).to_string())
+            .collect();
         if lines.is_empty() {
             lines.push("No tool was found. Try other words, or fewer.".to_owned());
         }
         if !self.missing.is_empty() {
-            lines.push(format!("There is no tool named {}.", self.missing.join(", ")));
+            lines.push(format!(
+                "There is no tool named {}.",
+                self.missing.join(", ")
+            ));
         }
         lines.join("\n")
     }
@@ -276,7 +317,9 @@ impl Found {
             return vec![json!({ "type": "text", "text": self.to_text(tools) })];
         }
         let found = self.tools.iter().filter_map(|at| tools.get(*at));
-        found.map(|tool| json!({ "type": "tool_reference", "tool_name": tool.name })).collect()
+        found
+            .map(|tool| json!({ "type": "tool_reference", "tool_name": tool.name }))
+            .collect()
     }
 }
 

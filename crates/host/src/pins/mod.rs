@@ -105,7 +105,10 @@ impl Change {
 impl Pins {
     /// The pins in this directory, which is made when the first is written.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), known: Mutex::default() }
+        Self {
+            dir: dir.into(),
+            known: Mutex::default(),
+        }
     }
 
     /// Whether anything of this server was approved by a pin.
@@ -117,7 +120,9 @@ impl Pins {
     /// not an empty one: the caller quarantines the server's tools.
     pub fn status(&self, server: &str, definition: &Definition) -> Result<Status, PinsFault> {
         let pins = self.of(server)?;
-        let Some(pin) = pins.tools.get(&definition.tool) else { return Ok(Status::New) };
+        let Some(pin) = pins.tools.get(&definition.tool) else {
+            return Ok(Status::New);
+        };
         if pin.hash == definition.hash {
             return Ok(Status::Same);
         }
@@ -125,15 +130,26 @@ impl Pins {
             Some(before) => diff::diff(before, &definition.text),
             None => "(what was approved is too large to be shown)".to_owned(),
         };
-        Ok(Status::Changed(Change { server: server.to_owned(), tool: definition.tool.clone(), diff }))
+        Ok(Status::Changed(Change {
+            server: server.to_owned(),
+            tool: definition.tool.clone(),
+            diff,
+        }))
     }
 
     /// Approves these definitions as they are now.
     pub fn approve(&self, server: &str, definitions: &[Definition]) -> Result<(), PinsFault> {
-        let approved = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let approved = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default()
+            .as_secs();
         self.change(server, |pins| {
             for definition in definitions {
-                let pin = Pin { hash: definition.hash.clone(), approved, definition: definition.kept() };
+                let pin = Pin {
+                    hash: definition.hash.clone(),
+                    approved,
+                    definition: definition.kept(),
+                };
                 pins.tools.insert(definition.tool.clone(), pin);
             }
         })
@@ -175,7 +191,10 @@ impl Pins {
     fn path(&self, server: &str) -> PathBuf {
         let mut safe = normalize(server);
         safe.truncate(60);
-        self.dir.join(format!("{safe}-{}.json", &definition::hash(server.as_bytes())[..12]))
+        self.dir.join(format!(
+            "{safe}-{}.json",
+            &definition::hash(server.as_bytes())[..12]
+        ))
     }
 }
 

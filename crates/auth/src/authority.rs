@@ -1,0 +1,320 @@
+//! One server's way in, as the rest of Switchboard sees it: adds credentials to
+//! requests, keeps them fresh, answers refusals, signs in and out.
+//!
+//! All changes to the stored sign-in happen in one order: our own turn, the
+//! vault's lock, a fresh look at what is stored, and only then anything else. So
+//! a hundred processes at one expiry renew once.
+
+mod authorize;
+mod obtain;
+
+use crate::{
+    challenge::Challenge,
+    clock,
+    dpop::Dpop,
+    engine::Engine,
+    fault::Fault,
+    flow::Flow,
+    needs_auth::NeedsAuth,
+    net::NetLimits,
+    record::Record,
+    renew,
+    settings::{Grant, OauthSettings, Server, Visit},
+    vault::{TokenStore, Vault, VaultKey},
+};
+use parking_lot::Mutex;
+use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+
+/// How long another process may take to renew.
+const LOCK_LIMIT: Duration = Duration::from_secs(45);
+/// With a token that still works, a renewal is waited for no longer than this.
+const PATIENCE_WHILE_VALID: Duration = Duration::from_secs(2);
+
+/// The way in to one server.
+#[derive(Clone)]
+pub struct Authority {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    server: Server,
+    grant: Grant,
+    settings: OauthSettings,
+    vault: Vault,
+    key: VaultKey,
+    needs_auth: Option<NeedsAuth>,
+    limits: NetLimits,
+    /// Who can be asked to sign in in the middle of things, if anybody.
+    visit: Option<Visit>,
+    /// What the vault last said, so that a request costs no file.
+    current: Mutex<Option<Arc<Current>>>,
+    turn: tokio::sync::Mutex<()>,
+    /// When scopes were added lately; at most three times an hour.
+    steps: Mutex<VecDeque<std::time::Instant>>,
+    /// What the server last asked for, for the next sign-in.
+    asked: Mutex<Option<Challenge>>,
+}
+
+/// A stored sign-in, ready to be used.
+struct Current {
+    record: Record,
+    dpop: Option<Arc<Dpop>>,
+}
+
+/// Makes an [`Authority`].
+#[derive(Debug)]
+pub struct AuthorityBuilder {
+    server: Server,
+    vault: Vault,
+    grant: Grant,
+    settings: OauthSettings,
+    needs_auth: Option<NeedsAuth>,
+    limits: NetLimits,
+    visit: Option<Visit>,
+}
+
+impl AuthorityBuilder {
+    /// In whose name; a person's where not said.
+    pub fn grant(mut self, grant: Grant) -> Self {
+        self.grant = grant;
+        self
+    }
+
+    /// What the configuration says.
+    pub fn settings(mut self, settings: OauthSettings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Where to note that the server needs a sign-in.
+    pub fn needs_auth(mut self, cache: NeedsAuth) -> Self {
+        self.needs_auth = Some(cache);
+        self
+    }
+
+    /// Limits for the requests of signing in.
+    pub fn limits(mut self, limits: NetLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Somebody is there who can sign in whenever the server asks for it. Without,
+    /// a refusal that only a person can help with is passed on.
+    pub fn attended(mut self, visit: Visit) -> Self {
+        self.visit = Some(visit);
+        self
+    }
+
+    /// Done.
+    pub fn build(self) -> Authority {
+        let key = VaultKey::server(&self.server.name, &self.server.config_hash);
+        Authority {
+            inner: Arc::new(Inner {
+                key,
+                server: self.server,
+                grant: self.grant,
+                settings: self.settings,
+                vault: self.vault,
+                needs_auth: self.needs_auth,
+                limits: self.limits,
+                visit: self.visit,
+                current: Mutex::new(None),
+                turn: tokio::sync::Mutex::new(()),
+                steps: Mutex::default(),
+                asked: Mutex::new(None),
+            }),
+        }
+    }
+}
+
+/// A sign-in, as people are told about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// Who issued it.
+    pub issuer: Option<String>,
+    /// What was granted.
+    pub scopes: Vec<String>,
+    /// When the access token ends, in milliseconds since 1970.
+    pub expires_at: Option<u64>,
+    /// Whether it is renewed without a person.
+    pub renewable: bool,
+    /// Where it is kept.
+    pub store: TokenStore,
+}
+
+/// What signing out did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedOut {
+    /// Whether there was a sign-in.
+    pub existed: bool,
+    /// Whether the issuer ended it too.
+    pub revoked: bool,
+    /// Why not, where it should have.
+    pub fault: Option<String>,
+}
+
+impl Authority {
+    /// Begins the way in to `server`, with its sign-in kept in `vault`.
+    pub fn builder(server: Server, vault: Vault) -> AuthorityBuilder {
+        AuthorityBuilder {
+            server,
+            vault,
+            grant: Grant::default(),
+            settings: OauthSettings::default(),
+            needs_auth: None,
+            limits: NetLimits::default(),
+            visit: None,
+        }
+    }
+
+    /// Signs in now, whatever is stored. `visit` brings the person there and back;
+    /// grants that need nobody ignore it.
+    ///
+    /// # Errors
+    /// When it does not work out; what was stored before is then still there.
+    pub async fn sign_in(&self, visit: &Visit) -> Result<SignedIn, Fault> {
+        let inner = &self.inner;
+        // Before anybody is sent anywhere: can the result be kept?
+        inner.vault.ready().await?;
+        let _turn = inner.turn.lock().await;
+        let asked = inner.asked.lock().clone();
+        let challenge = match asked {
+            Some(asked) => Some(asked),
+            None => inner.probe().await,
+        };
+        let record = match &inner.grant {
+            Grant::Person => inner.flow(visit, challenge.as_ref()).await?,
+            _ => inner.obtain(Some(visit), challenge.as_ref()).await?,
+        };
+        let lock = inner.vault.lock(&inner.key, LOCK_LIMIT).await?;
+        inner.vault.replace(&inner.key, &record).await?;
+        drop(lock);
+        inner.keep(record)?;
+        inner.signed_in();
+        self.status().await?.ok_or_else(|| {
+            Fault::NeedsSignIn("the sign-in was removed while it was stored".into())
+        })
+    }
+
+    /// Ends the sign-in: at the issuer if it can (RFC 7009), and here in any case.
+    ///
+    /// # Errors
+    /// When it cannot be removed here.
+    pub async fn sign_out(&self) -> Result<SignedOut, Fault> {
+        let inner = &self.inner;
+        let _turn = inner.turn.lock().await;
+        let lock = inner.vault.lock(&inner.key, LOCK_LIMIT).await?;
+        // A record that cannot be read is removed all the same.
+        let known = inner.vault.load(&inner.key).await;
+        let (existed, ended) = match known {
+            Ok(None) => (false, Ok(false)),
+            Ok(Some(record)) => (true, inner.revoke(&record).await),
+            Err(fault) => (true, Err(fault.into())),
+        };
+        inner.vault.forget(&inner.key).await?;
+        drop(lock);
+        *inner.current.lock() = None;
+        *inner.asked.lock() = None;
+        if let Some(cache) = &inner.needs_auth {
+            cache.clear(&inner.server.name);
+        }
+        Ok(SignedOut {
+            existed,
+            revoked: matches!(ended, Ok(true)),
+            fault: ended.err().map(|fault| fault.to_string()),
+        })
+    }
+
+    /// The stored sign-in, if there is one that has not ended for good.
+    ///
+    /// # Errors
+    /// When what is stored cannot be read.
+    pub async fn status(&self) -> Result<Option<SignedIn>, Fault> {
+        let inner = &self.inner;
+        let Some(record) = inner.vault.load(&inner.key).await? else {
+            return Ok(None);
+        };
+        let Some(tokens) = &record.tokens else {
+            return Ok(None);
+        };
+        let renewable = tokens.refresh.is_some() || !matches!(inner.grant, Grant::Person);
+        if !renewable && !tokens.valid(clock::millis()) {
+            return Ok(None);
+        }
+        Ok(Some(SignedIn {
+            issuer: record.issuer.clone(),
+            scopes: record.scopes.clone(),
+            expires_at: tokens.expires_at,
+            renewable,
+            store: inner.vault.store(),
+        }))
+    }
+
+    /// Looks at what is stored again: somebody signed in or out elsewhere.
+    pub fn reload(&self) {
+        *self.inner.current.lock() = None;
+    }
+}
+
+impl Inner {
+    /// A person signs in.
+    async fn flow(&self, visit: &Visit, challenge: Option<&Challenge>) -> Result<Record, Fault> {
+        let flow = Flow {
+            server: &self.server,
+            settings: &self.settings,
+            limits: self.limits,
+            challenge,
+            known: self.vault.load(&self.key).await?,
+        };
+        flow.run(visit).await
+    }
+
+    async fn revoke(&self, record: &Record) -> Result<bool, Fault> {
+        let engine = Engine::new(&self.server.url, &self.settings, self.limits).await?;
+        renew::revoke(&engine, record).await
+    }
+
+    /// Puts a record into use.
+    fn keep(&self, record: Record) -> Result<Arc<Current>, Fault> {
+        let dpop = match &record.dpop_key {
+            Some(key) => Some(Arc::new(Dpop::restore(key).map_err(Fault::Settings)?)),
+            None => None,
+        };
+        let mut slot = self.current.lock();
+        // The same key keeps its nonces.
+        let dpop = match (&*slot, dpop) {
+            (Some(before), Some(key)) => match &before.dpop {
+                Some(same) if same.pkcs8() == key.pkcs8() => Some(same.clone()),
+                _ => Some(key),
+            },
+            (_, key) => key,
+        };
+        let current = Arc::new(Current { record, dpop });
+        *slot = Some(current.clone());
+        Ok(current)
+    }
+
+    fn signed_in(&self) {
+        *self.asked.lock() = None;
+        if let Some(cache) = &self.needs_auth {
+            cache.clear(&self.server.name);
+        }
+    }
+
+    fn sign_in_needed(&self, challenge: Option<&Challenge>) {
+        if let Some(challenge) = challenge {
+            *self.asked.lock() = Some(challenge.clone());
+        }
+        if let Some(cache) = &self.needs_auth {
+            cache.note(&self.server.name);
+        }
+    }
+}
+
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority")
+            .field("server", &self.inner.server.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,243 @@
+//! Credentials for requests, and what to do about refusals.
+
+use super::{Authority, Current, Inner, LOCK_LIMIT};
+use crate::{
+    challenge::{self, Challenge},
+    fault::Fault,
+    record::Record,
+    settings::{Grant, Visit},
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use http::{HeaderMap, HeaderValue, header};
+use serde_json::Value;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal};
+use url::Url;
+
+/// How often scopes may be added within [`STEP_WINDOW`].
+const STEPS: usize = 3;
+const STEP_WINDOW: Duration = Duration::from_secs(3600);
+
+impl Authorize for Authority {
+    fn headers<'a>(&'a self, request: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
+        Box::pin(async move {
+            let usable = self.inner.usable().await;
+            match usable.map_err(|fault| fault.to_string())? {
+                Some(current) => current.headers(request),
+                // The server says what it wants.
+                None => Ok(HeaderMap::new()),
+            }
+        })
+    }
+
+    fn challenged<'a>(&'a self, refusal: &'a Refusal<'a>) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            match self.inner.refused(refusal).await {
+                Ok(again) => again,
+                Err(fault) => {
+                    tracing::info!(server = self.inner.server.name, %fault, "not let in");
+                    false
+                }
+            }
+        })
+    }
+
+    fn answered(&self, headers: &HeaderMap) {
+        if !headers.contains_key("dpop-nonce") {
+            return;
+        }
+        let current = self.inner.current.lock().clone();
+        if let Some(dpop) = current.as_ref().and_then(|current| current.dpop.as_ref()) {
+            dpop.note_nonce(&self.inner.server.url, headers);
+        }
+    }
+}
+
+impl Inner {
+    async fn refused(self: &Arc<Self>, refusal: &Refusal<'_>) -> Result<bool, Fault> {
+        let challenge = challenge::oauth(refusal.headers);
+        let challenge = challenge.as_ref();
+        let sent = Sent::of(refusal.credentials);
+        if challenge.is_some_and(|c| c.param("error") == Some("use_dpop_nonce"))
+            && sent.token.is_some()
+        {
+            // A nonce that was sent and is refused is no reason to sign in anew.
+            let current = self.current.lock().clone();
+            let dpop = current.as_ref().and_then(|current| current.dpop.as_ref());
+            return Ok(dpop.is_some_and(|dpop| dpop.nonce(&self.server.url) != sent.nonce));
+        }
+        if refusal.status == 403 {
+            return match challenge.filter(|c| is_step_up(c)) {
+                Some(challenge) => self.step_up(challenge).await,
+                None => Ok(false),
+            };
+        }
+        self.readmitted(sent.token.as_deref(), refusal.times, challenge).await
+    }
+
+    /// 401: another token, a renewed one, or a new sign-in.
+    async fn readmitted(
+        self: &Arc<Self>,
+        refused: Option<&str>,
+        times: u32,
+        challenge: Option<&Challenge>,
+    ) -> Result<bool, Fault> {
+        let _turn = self.turn.lock().await;
+        let current = self.current.lock().clone();
+        if let (Some(current), Some(token)) = (&current, refused)
+            && !current.carries(token)
+            && current.fresh()
+        {
+            return Ok(true);
+        }
+        // A renewed token that is refused as well will not get better by renewing.
+        if refused.is_some() && times == 1 {
+            match self.renew(refused, challenge).await {
+                Ok(_) => return Ok(true),
+                Err(fault) if fault.needs_sign_in() => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        if refused.is_none() && current.is_none() {
+            // Somebody may have signed in elsewhere since.
+            if let Some(record) = self.vault.load(&self.key).await?
+                && record.tokens.is_some()
+            {
+                return Ok(self.keep(record)?.valid() && times == 1);
+            }
+        }
+        if times > 2 {
+            return Ok(false);
+        }
+        match self.anew(challenge).await? {
+            Some(record) => self.admit(record).await.map(|()| true),
+            None => {
+                self.sign_in_needed(challenge);
+                Ok(false)
+            }
+        }
+    }
+
+    /// 403 with a scope: asks for more, at most three times an hour.
+    async fn step_up(self: &Arc<Self>, challenge: &Challenge) -> Result<bool, Fault> {
+        let _turn = self.turn.lock().await;
+        if !self.count_step() {
+            tracing::warn!(
+                server = self.server.name,
+                "the server keeps asking for more scopes; not followed any further"
+            );
+            return Ok(false);
+        }
+        if let Some(record) = self.anew(Some(challenge)).await? {
+            self.admit(record).await?;
+            return Ok(true);
+        }
+        // Nobody is there: remembered for the sign-in that somebody will start.
+        let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
+        if let Some(mut record) = self.vault.load(&self.key).await? {
+            for scope in challenge.scopes() {
+                if !record.scopes.contains(&scope) && !record.wanted.contains(&scope) {
+                    record.wanted.push(scope);
+                }
+            }
+            self.vault.save(&self.key, &record).await?;
+        }
+        drop(lock);
+        self.sign_in_needed(Some(challenge));
+        Ok(false)
+    }
+
+    /// A new sign-in, if one is possible here and now.
+    async fn anew(&self, challenge: Option<&Challenge>) -> Result<Option<Record>, Fault> {
+        let visit: Option<&Visit> = self.visit.as_ref();
+        match (&self.grant, visit) {
+            (Grant::Person, None) => Ok(None),
+            (Grant::Person, Some(visit)) => {
+                self.vault.ready().await?;
+                self.flow(visit, challenge).await.map(Some)
+            }
+            _ => match self.obtain(visit, challenge).await {
+                Err(fault) if fault.needs_sign_in() => Ok(None),
+                got => got.map(Some),
+            },
+        }
+    }
+
+    async fn admit(&self, record: Record) -> Result<(), Fault> {
+        let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
+        let kept = self.vault.save(&self.key, &record).await;
+        drop(lock);
+        self.keep(record)?;
+        self.signed_in();
+        Ok(kept?)
+    }
+
+    fn count_step(&self) -> bool {
+        let mut steps = self.steps.lock();
+        let now = Instant::now();
+        while steps.front().is_some_and(|step| now.duration_since(*step) > STEP_WINDOW) {
+            steps.pop_front();
+        }
+        if steps.len() >= STEPS {
+            return false;
+        }
+        steps.push_back(now);
+        true
+    }
+}
+
+fn is_step_up(challenge: &Challenge) -> bool {
+    challenge.param("error") == Some("insufficient_scope")
+        || (challenge.param("error").is_none() && !challenge.scopes().is_empty())
+}
+
+impl Current {
+    fn headers(&self, request: &Asking<'_>) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
+        let Some(tokens) = &self.record.tokens else {
+            return Ok(headers);
+        };
+        let token = tokens.access.expose();
+        let scheme = match &self.dpop {
+            Some(dpop) if tokens.bound => {
+                let url = Url::parse(&request.url.to_string()).map_err(|fault| fault.to_string())?;
+                let proof = dpop.proof(request.method, &url, Some(token))?;
+                headers.insert("dpop", sensitive(proof)?);
+                "DPoP"
+            }
+            _ => "Bearer",
+        };
+        headers.insert(header::AUTHORIZATION, sensitive(format!("{scheme} {token}"))?);
+        Ok(headers)
+    }
+}
+
+fn sensitive(text: String) -> Result<HeaderValue, String> {
+    let mut value =
+        HeaderValue::try_from(text).map_err(|_| "the token cannot be sent in a header")?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// What a refused request carried.
+struct Sent {
+    token: Option<String>,
+    nonce: Option<String>,
+}
+
+impl Sent {
+    fn of(credentials: &HeaderMap) -> Self {
+        let text = |name: &str| credentials.get(name).and_then(|value| value.to_str().ok());
+        let token = text("authorization").and_then(|value| value.split_once(' '));
+        let claims = text("dpop").and_then(|proof| proof.split('.').nth(1));
+        let claims = claims.and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
+        let claims = claims.and_then(|claims| serde_json::from_slice::<Value>(&claims).ok());
+        Self {
+            token: token.map(|(_, token)| token.to_owned()),
+            nonce: claims.and_then(|claims| claims["nonce"].as_str().map(str::to_owned)),
+        }
+    }
+}

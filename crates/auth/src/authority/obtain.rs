@@ -1,0 +1,289 @@
+//! Getting tokens: from the vault, by renewing, or by a grant that needs nobody.
+
+use super::{Current, Inner, LOCK_LIMIT, PATIENCE_WHILE_VALID};
+use crate::{
+    challenge::{self, Challenge},
+    clock,
+    discovery::discover,
+    engine::Engine,
+    fault::Fault,
+    flow,
+    hook::ResourceParam,
+    net::Outbound,
+    record::{Client, ClientKind, Record},
+    renew,
+    settings::{Grant, Visit},
+    xaa::Around,
+};
+use http::{HeaderValue, Method, header};
+use std::sync::Arc;
+
+impl Inner {
+    /// The sign-in to use now, renewed if it is time. `None` where there is none,
+    /// or none that works without a person.
+    pub(super) async fn usable(self: &Arc<Self>) -> Result<Option<Arc<Current>>, Fault> {
+        let known = self.current.lock().clone();
+        let current = match known {
+            Some(current) => current,
+            None => match self.vault.load(&self.key).await? {
+                Some(record) => self.keep(record)?,
+                None => return Ok(None),
+            },
+        };
+        let Some(tokens) = &current.record.tokens else {
+            return Ok(None);
+        };
+        let now = clock::millis();
+        if tokens.fresh(now) {
+            return Ok(Some(current));
+        }
+        let waiting = current
+            .record
+            .trouble
+            .as_ref()
+            .is_some_and(|trouble| now < trouble.until);
+        if waiting && tokens.valid(now) {
+            return Ok(Some(current));
+        }
+        // In a task of its own: a renewal under way must not be torn down half-way
+        // because one request was given up.
+        let inner = self.clone();
+        let renewing = tokio::spawn(async move { inner.renew_stale().await });
+        let outcome = if tokens.valid(now) {
+            match tokio::time::timeout(PATIENCE_WHILE_VALID, renewing).await {
+                Ok(outcome) => outcome,
+                Err(_) => return Ok(Some(current)),
+            }
+        } else {
+            renewing.await
+        };
+        match outcome {
+            Ok(Ok(renewed)) => Ok(Some(renewed)),
+            Ok(Err(_)) if tokens.valid(clock::millis()) => Ok(Some(current)),
+            Ok(Err(fault)) if fault.needs_sign_in() => Ok(None),
+            Ok(Err(fault)) => Err(fault),
+            Err(gone) => Err(Fault::Token(gone.to_string())),
+        }
+    }
+
+    /// Renews if nobody else has in the meantime.
+    async fn renew_stale(self: Arc<Self>) -> Result<Arc<Current>, Fault> {
+        let _turn = self.turn.lock().await;
+        if let Some(current) = self.current.lock().clone()
+            && current.fresh()
+        {
+            return Ok(current);
+        }
+        self.renew(None, None).await
+    }
+
+    /// Renews the stored sign-in unless it is another one than `refused` by now.
+    /// The turn is ours already.
+    pub(super) async fn renew(
+        &self,
+        refused: Option<&str>,
+        challenge: Option<&Challenge>,
+    ) -> Result<Arc<Current>, Fault> {
+        let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
+        let stored = self.vault.load(&self.key).await?;
+        let Some(stored) = stored else {
+            *self.current.lock() = None;
+            return Err(Fault::NeedsSignIn("nobody is signed in".into()));
+        };
+        let current = self.keep(stored)?;
+        let useful = match refused {
+            Some(token) => !current.carries(token) && current.valid(),
+            None => current.fresh(),
+        };
+        if useful {
+            return Ok(current);
+        }
+        let record = &current.record;
+        if let Some(trouble) = record.trouble.as_ref().filter(|t| clock::millis() < t.until) {
+            return Err(Fault::Token(trouble.why.clone()));
+        }
+        let renewed = match &self.grant {
+            Grant::Person => self.refresh(&current, refused.is_some(), challenge).await,
+            _ => match self.obtain(None, challenge).await {
+                Ok(record) => Ok(record),
+                Err(fault) => Err((fault, None)),
+            },
+        };
+        let outcome = match renewed {
+            Ok(record) => {
+                let kept = self.vault.save(&self.key, &record).await;
+                // In use even if it cannot be stored: the old one is worth nothing now.
+                let current = self.keep(record)?;
+                if let Err(fault) = kept {
+                    tracing::error!(server = self.server.name, %fault, "a renewed sign-in was not stored");
+                }
+                Ok(current)
+            }
+            Err((fault, Some(record))) => {
+                self.vault.save(&self.key, &record).await?;
+                self.keep(record)?;
+                Err(fault)
+            }
+            Err((fault, None)) => Err(fault),
+        };
+        drop(lock);
+        outcome
+    }
+
+    /// Renews by refresh token. With a failure comes the record to store, if it
+    /// has to change.
+    async fn refresh(
+        &self,
+        current: &Current,
+        was_refused: bool,
+        challenge: Option<&Challenge>,
+    ) -> Result<Record, (Fault, Option<Record>)> {
+        let record = &current.record;
+        if record.tokens.as_ref().is_none_or(|tokens| tokens.refresh.is_none()) {
+            return Err((Fault::NeedsSignIn("the sign-in has ended".into()), None));
+        }
+        if was_refused {
+            self.same_issuer(record, challenge).await?;
+        }
+        let engine = Engine::new(&self.server.url, &self.settings, self.limits).await;
+        let mut engine = engine.map_err(|fault| (fault, None))?;
+        let failed = match renew::refresh(&mut engine, record, current.dpop.clone()).await {
+            Ok(renewed) => return Ok(renewed),
+            Err(failed) => failed,
+        };
+        let mut changed = record.clone();
+        if failed.fault.needs_sign_in() {
+            // The server's own word. The access token may live on; the rest is over.
+            if let Some(tokens) = &mut changed.tokens {
+                tokens.refresh = None;
+            }
+        } else {
+            let times = changed.trouble.as_ref().map_or(0, |trouble| trouble.times);
+            let wait = failed.wait(changed.tokens.as_ref(), times);
+            changed.note_trouble(failed.fault.to_string(), wait);
+        }
+        Err((failed.fault, Some(changed)))
+    }
+
+    /// A token was refused: perhaps because the server has moved to another
+    /// authorization server, which must not see the old one's refresh token.
+    async fn same_issuer(
+        &self,
+        record: &Record,
+        challenge: Option<&Challenge>,
+    ) -> Result<(), (Fault, Option<Record>)> {
+        let engine = Engine::new(&self.server.url, &self.settings, self.limits).await;
+        let mut engine = engine.map_err(|fault| (fault, None))?;
+        let found = discover(&mut engine, &self.server, &self.settings, challenge).await;
+        let Ok(found) = found else {
+            // Not to be had just now; the issuer that is stored is a safe place.
+            return Ok(());
+        };
+        if record.issuer.as_ref() == Some(&found.issuer) {
+            return Ok(());
+        }
+        // Only the tokens go now. Who the old issuer was is kept until somebody
+        // signs in, so that a secret meant for it is not shown to the new one.
+        let mut changed = record.clone();
+        changed.tokens = None;
+        changed.scopes.clear();
+        let why = "the server has changed its authorization server";
+        Err((Fault::NeedsSignIn(why.into()), Some(changed)))
+    }
+
+    /// Gets tokens by a grant that needs no browser at the server's issuer.
+    pub(super) async fn obtain(
+        &self,
+        visit: Option<&Visit>,
+        challenge: Option<&Challenge>,
+    ) -> Result<Record, Fault> {
+        let mut engine = Engine::new(&self.server.url, &self.settings, self.limits).await?;
+        let found = discover(&mut engine, &self.server, &self.settings, challenge).await?;
+        let known = self.vault.load(&self.key).await?;
+        let known = flow::settle_issuer(known, &found, &self.settings)?;
+        let mut scopes = flow::scopes(&self.settings, &found, &known, challenge);
+        scopes.retain(|scope| scope != "offline_access");
+        let dpop = match &self.grant {
+            Grant::Enterprise(_) => None,
+            _ => flow::key(&found, &known)?,
+        };
+        engine.hook.set_dpop(dpop.clone());
+        let (client_id, (tokens, granted)) = match &self.grant {
+            Grant::Person => return Err(Fault::NeedsSignIn("nobody is signed in".into())),
+            Grant::Client(client) => {
+                engine.hook.set_resource(ResourceParam::Is(found.resource.clone()));
+                let got = client.obtain(engine, &found, scopes).await?;
+                (Some(&client.client_id), got)
+            }
+            Grant::Workload(workload) => {
+                let got = workload.obtain(&engine, &found, scopes).await?;
+                (workload.client_id.as_ref(), got)
+            }
+            Grant::Enterprise(enterprise) => {
+                let around = Around {
+                    vault: &self.vault,
+                    visit,
+                    settings: &self.settings,
+                    limits: self.limits,
+                };
+                let got = enterprise.obtain(&engine, &found, &scopes, &around).await?;
+                (Some(&enterprise.client_id), got)
+            }
+        };
+        Ok(Record {
+            server: self.server.name.clone(),
+            url: self.server.url.to_string(),
+            metadata: found.metadata_value(),
+            client: client_id.map(|id| Client {
+                id: id.clone(),
+                // The configuration has it; here it would only be a second copy.
+                secret: None,
+                redirect_uri: String::new(),
+                kind: ClientKind::Configured,
+            }),
+            issuer: Some(found.issuer),
+            resource: Some(found.resource),
+            tokens: Some(tokens),
+            scopes: granted,
+            wants_dpop: dpop.is_some(),
+            dpop_key: dpop.map(|dpop| dpop.pkcs8().clone()),
+            ..Record::default()
+        })
+    }
+
+    /// Asks the server for its challenge with a request that changes nothing.
+    pub(super) async fn probe(&self) -> Option<Challenge> {
+        let engine = Engine::new(&self.server.url, &self.settings, self.limits)
+            .await
+            .ok()?;
+        let mut out = Outbound::get(self.server.url.clone());
+        out.method = Method::POST;
+        out.body = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#.into();
+        for (name, value) in [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::ACCEPT, "application/json, text/event-stream"),
+        ] {
+            out.headers.insert(name, HeaderValue::from_static(value));
+        }
+        let head = engine.hook.head(out).await.ok()?;
+        challenge::oauth(&head)
+    }
+}
+
+impl Current {
+    pub(super) fn fresh(&self) -> bool {
+        let tokens = self.record.tokens.as_ref();
+        tokens.is_some_and(|tokens| tokens.fresh(clock::millis()))
+    }
+
+    pub(super) fn valid(&self) -> bool {
+        let tokens = self.record.tokens.as_ref();
+        tokens.is_some_and(|tokens| tokens.valid(clock::millis()))
+    }
+
+    /// Whether `token` is the access token of this sign-in.
+    pub(super) fn carries(&self, token: &str) -> bool {
+        let tokens = self.record.tokens.as_ref();
+        tokens.is_some_and(|tokens| tokens.access.expose() == token)
+    }
+}

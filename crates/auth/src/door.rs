@@ -1,0 +1,304 @@
+//! The gateway's own door: who a client is, by the token that its identity
+//! provider gave it. A library; routes and answers are the gateway's.
+
+use crate::{
+    address::Guard,
+    discovery::same_issuer,
+    fault::Fault,
+    jwt::{self, Claims, Unfit},
+    net::{self, NetLimits, Outbound},
+};
+use jsonwebtoken::jwk::JwkSet;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use url::Url;
+
+/// Keys are fetched anew after this.
+const KEYS_LIVE: Duration = Duration::from_secs(600);
+/// A token with an unknown key makes us look again, but not more often than this:
+/// otherwise anybody could make us flood the issuer.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// The longest token that is looked at.
+const TOKEN_BYTES: usize = 16 * 1024;
+
+/// Whom to let in.
+#[derive(Clone, Debug)]
+pub struct DoorSettings {
+    /// Who vouches for clients.
+    pub issuer: Url,
+    /// What tokens must be meant for.
+    pub audience: String,
+    /// Our own endpoint, as clients write it.
+    pub resource: Url,
+    /// Scopes that every token must have.
+    pub scopes: Vec<String>,
+    /// Whether the issuer may be in a private network.
+    pub allow_private_addresses: bool,
+}
+
+/// A client that was let in.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    /// The token's subject.
+    pub subject: String,
+    /// Who vouched.
+    pub issuer: String,
+    /// The client that the token was given to.
+    pub client_id: Option<String>,
+    /// What the token allows.
+    pub scopes: Vec<String>,
+    /// When it ends, in seconds since 1970.
+    pub expires_at: u64,
+}
+
+/// Why somebody was not let in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    /// No token: 401.
+    #[error("no token")]
+    NoToken,
+    /// A token that is no good: 401.
+    #[error("the token is not accepted: {0}")]
+    Invalid(&'static str),
+    /// A good token that allows too little: 403.
+    #[error("the token lacks a scope")]
+    TooLittle,
+    /// We cannot tell: 503.
+    #[error("the issuer's keys cannot be had: {0}")]
+    Unavailable(String),
+}
+
+impl Rejected {
+    /// The HTTP status that says so.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::NoToken | Self::Invalid(_) => 401,
+            Self::TooLittle => 403,
+            Self::Unavailable(_) => 503,
+        }
+    }
+}
+
+/// The door.
+pub struct Door {
+    settings: DoorSettings,
+    guard: Guard,
+    limits: NetLimits,
+    keys: Mutex<Option<Arc<Keys>>>,
+    fetching: tokio::sync::Mutex<Option<Instant>>,
+}
+
+struct Keys {
+    set: JwkSet,
+    /// The issuer exactly as it writes itself.
+    issuer: String,
+    fetched: Instant,
+}
+
+impl Door {
+    /// A door with these settings. Nothing is fetched yet.
+    ///
+    /// # Errors
+    /// When the issuer's address is not one to go to.
+    pub fn new(settings: DoorSettings) -> Result<Self, Fault> {
+        // The operator wrote the issuer: it is trusted to be where it says.
+        let guard = Guard::new(&settings.issuer, settings.allow_private_addresses);
+        guard.check(&settings.issuer).map_err(Fault::Settings)?;
+        if settings.audience.is_empty() {
+            return Err(Fault::Settings("an audience is needed".into()));
+        }
+        Ok(Self {
+            settings,
+            guard,
+            limits: NetLimits::default(),
+            keys: Mutex::new(None),
+            fetching: tokio::sync::Mutex::new(None),
+        })
+    }
+
+    /// Whether to let in who sent this `Authorization` header. Tokens anywhere
+    /// else, as in a query, are not looked at.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn admit(&self, authorization: Option<&str>) -> Result<Admitted, Rejected> {
+        let token = authorization
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim())
+            .filter(|token| !token.is_empty())
+            .ok_or(Rejected::NoToken)?;
+        if token.len() > TOKEN_BYTES {
+            return Err(Rejected::Invalid("it is too long"));
+        }
+        let keys = self.keys(None).await?;
+        let verified = match self.verify(token, &keys) {
+            Err(Unfit::UnknownKey) => {
+                let newer = self.keys(Some(&keys)).await?;
+                self.verify(token, &newer)
+            }
+            other => other,
+        };
+        let claims = verified.map_err(|unfit| match unfit {
+            Unfit::UnknownKey => Rejected::Invalid("its key is not among the issuer's"),
+            Unfit::Bad(why) => Rejected::Invalid(why),
+        })?;
+        self.admitted(&claims, &keys.issuer)
+    }
+
+    fn verify(&self, token: &str, keys: &Keys) -> Result<Claims, Unfit> {
+        let kinds = ["at+jwt", "JWT"];
+        jwt::verify(token, &keys.set, &keys.issuer, &self.settings.audience, &kinds)
+    }
+
+    fn admitted(&self, claims: &Claims, issuer: &str) -> Result<Admitted, Rejected> {
+        let text = |name: &str| claims.get(name).and_then(Value::as_str);
+        let subject = text("sub")
+            .filter(|subject| !subject.is_empty())
+            .ok_or(Rejected::Invalid("it names nobody"))?;
+        let scopes: Vec<String> = match claims.get("scope").or_else(|| claims.get("scp")) {
+            Some(Value::String(all)) => all.split_whitespace().map(str::to_owned).collect(),
+            Some(list) => crate::discovery::strings(list),
+            None => Vec::new(),
+        };
+        if !self.settings.scopes.iter().all(|scope| scopes.contains(scope)) {
+            return Err(Rejected::TooLittle);
+        }
+        Ok(Admitted {
+            subject: subject.to_owned(),
+            issuer: issuer.to_owned(),
+            client_id: text("client_id").or_else(|| text("azp")).map(str::to_owned),
+            scopes,
+            expires_at: claims.get("exp").and_then(Value::as_u64).unwrap_or(0),
+        })
+    }
+
+    /// The issuer's keys; newer ones than `old` if that is possible.
+    async fn keys(&self, old: Option<&Arc<Keys>>) -> Result<Arc<Keys>, Rejected> {
+        let cached = || self.keys.lock().clone();
+        let good = |keys: &Arc<Keys>| match old {
+            Some(old) => !Arc::ptr_eq(keys, old),
+            None => keys.fetched.elapsed() < KEYS_LIVE,
+        };
+        if let Some(keys) = cached().filter(good) {
+            return Ok(keys);
+        }
+        let mut looked = self.fetching.lock().await;
+        if let Some(keys) = cached().filter(good) {
+            return Ok(keys);
+        }
+        if looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
+            return cached().ok_or_else(|| Rejected::Unavailable("asked a moment ago".into()));
+        }
+        *looked = Some(Instant::now());
+        match self.fetch().await {
+            Ok(keys) => {
+                let keys = Arc::new(keys);
+                *self.keys.lock() = Some(keys.clone());
+                Ok(keys)
+            }
+            // An issuer that is away does not lock everybody out.
+            Err(why) => cached().ok_or(Rejected::Unavailable(why)),
+        }
+    }
+
+    async fn fetch(&self) -> Result<Keys, String> {
+        let base = &self.settings.issuer;
+        let path = base.path().trim_end_matches('/');
+        let mut document = None;
+        for place in [
+            format!("{path}/.well-known/openid-configuration"),
+            format!("/.well-known/oauth-authorization-server{path}"),
+        ] {
+            let mut url = base.clone();
+            url.set_path(&place);
+            document = self.document(url).await?;
+            if document.is_some() {
+                break;
+            }
+        }
+        let document = document.ok_or("it publishes no metadata")?;
+        let issuer = document["issuer"].as_str().unwrap_or_default();
+        if !same_issuer(issuer, base.as_str()) {
+            return Err("its metadata names another issuer".into());
+        }
+        let keys = document["jwks_uri"].as_str().ok_or("it publishes no keys")?;
+        let keys = Url::parse(keys).map_err(|_| "it publishes no keys")?;
+        let set = self.document(keys).await?.ok_or("it publishes no keys")?;
+        Ok(Keys {
+            set: read_keys(&set),
+            issuer: issuer.to_owned(),
+            fetched: Instant::now(),
+        })
+    }
+
+    async fn document(&self, url: Url) -> Result<Option<Value>, String> {
+        let answer = net::send(&self.guard, &self.limits, Outbound::get(url))
+            .await
+            .map_err(|fault| fault.to_string())?;
+        match answer.status.as_u16() {
+            200 => Ok(serde_json::from_slice(&answer.body).ok()),
+            500..=599 => Err(format!("HTTP {}", answer.status.as_u16())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The protected-resource document (RFC 9728) to publish at
+    /// [`metadata_path`](Self::metadata_path).
+    pub fn metadata(&self) -> Value {
+        let mut document = json!({
+            "resource": self.settings.resource.as_str(),
+            "authorization_servers": [self.settings.issuer.as_str().trim_end_matches('/')],
+            "bearer_methods_supported": ["header"],
+        });
+        if !self.settings.scopes.is_empty() {
+            document["scopes_supported"] = json!(self.settings.scopes);
+        }
+        document
+    }
+
+    /// Where the document belongs.
+    pub fn metadata_path(&self) -> String {
+        let path = self.settings.resource.path().trim_end_matches('/');
+        format!("/.well-known/oauth-protected-resource{path}")
+    }
+
+    /// The `WWW-Authenticate` of an answer to somebody who was not let in.
+    pub fn challenge(&self, why: &Rejected) -> String {
+        let mut url = self.settings.resource.clone();
+        url.set_path(&self.metadata_path());
+        url.set_query(None);
+        let mut value = format!("Bearer resource_metadata=\"{url}\"");
+        if !self.settings.scopes.is_empty() {
+            value.push_str(&format!(", scope=\"{}\"", self.settings.scopes.join(" ")));
+        }
+        match why {
+            Rejected::NoToken | Rejected::Unavailable(_) => {}
+            Rejected::Invalid(_) => value.push_str(", error=\"invalid_token\""),
+            Rejected::TooLittle => value.push_str(", error=\"insufficient_scope\""),
+        }
+        value
+    }
+}
+
+/// Keys that can be read; one of an unknown kind does not spoil the others.
+fn read_keys(document: &Value) -> JwkSet {
+    let keys = document["keys"].as_array().into_iter().flatten();
+    let keys = keys.filter_map(|key| serde_json::from_value(key.clone()).ok());
+    JwkSet {
+        keys: keys.collect(),
+    }
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,14 @@
+//! Signing in against a strict authorization server, over real sockets.
+
+mod door;
+mod flow;
+mod grants;
+mod guards;
+mod helper;
+mod keychain;
+mod peer;
+mod renewal;
+mod secrets;
+mod site;
+mod traps;
+mod xaa;

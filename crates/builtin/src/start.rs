@@ -1,0 +1,171 @@
+//! Starting any of the servers in one way, for whoever assembles the program.
+
+use crate::{
+    BuiltinError, Files, Memory, ServerReport, Shell, System, Toolbox, in_process, on_stdio_until,
+    tools::Caller,
+};
+use std::{fmt, path::PathBuf, sync::Arc};
+use tokio::io::DuplexStream;
+use tokio_util::sync::CancellationToken;
+
+/// The servers there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerKind {
+    /// Files in allowed directories.
+    Files,
+    /// Commands. Not to be started unless a person has switched it on.
+    Shell,
+    /// How this machine and the gateway are doing.
+    System,
+    /// A store of knowledge.
+    Memory,
+    /// A folder of manifests.
+    Tools,
+}
+
+impl ServerKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Files,
+        Self::Shell,
+        Self::System,
+        Self::Memory,
+        Self::Tools,
+    ];
+
+    /// The server of this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::Shell => "shell",
+            Self::System => "system",
+            Self::Memory => "memory",
+            Self::Tools => "tools",
+        }
+    }
+
+    /// Whether `up` starts it without being told: the shell must be switched
+    /// on, and manifests need a folder.
+    pub const fn is_on_by_default(self) -> bool {
+        matches!(self, Self::Files | Self::System | Self::Memory)
+    }
+}
+
+/// What the servers need; each takes what is its own.
+#[derive(Clone, Default)]
+pub struct Setup {
+    /// The version that they report.
+    pub version: String,
+    /// The allowed directories of `files` and `shell`.
+    pub roots: Vec<PathBuf>,
+    /// `files` changes nothing.
+    pub read_only: bool,
+    /// A person has switched the shell on.
+    pub shell_enabled: bool,
+    /// Where `memory` keeps its file.
+    pub data: Option<PathBuf>,
+    /// The folder of `tools`.
+    pub manifests: Option<PathBuf>,
+    /// How flows reach other servers.
+    pub caller: Option<Arc<dyn Caller>>,
+    /// How `system` learns about the others.
+    pub reports: Option<Arc<dyn Fn() -> Vec<ServerReport> + Send + Sync>>,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup")
+            .field("roots", &self.roots)
+            .field("data", &self.data)
+            .field("manifests", &self.manifests)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A server that is ready, for any number of connections.
+#[derive(Clone, Debug)]
+pub enum Server {
+    /// `files`.
+    Files(Files),
+    /// `shell`.
+    Shell(Shell),
+    /// `system`.
+    System(System),
+    /// `memory`.
+    Memory(Memory),
+    /// `tools`.
+    Tools(Toolbox),
+}
+
+impl Server {
+    /// Prepares a server. The fault says what it lacks.
+    pub fn new(kind: ServerKind, setup: &Setup) -> Result<Self, BuiltinError> {
+        let version = setup.version.as_str();
+        let lacks = |what: &str| BuiltinError(format!("the server {} {what}", kind.name()));
+        Ok(match kind {
+            ServerKind::Files => {
+                let files = Files::new(version, &setup.roots)?;
+                let is_read_only = setup.read_only;
+                Self::Files(if is_read_only {
+                    files.read_only()
+                } else {
+                    files
+                })
+            }
+            ServerKind::Shell if !setup.shell_enabled => {
+                return Err(lacks(
+                    "is off; it runs any command, so it must be switched on",
+                ));
+            }
+            ServerKind::Shell => Self::Shell(Shell::enabled(version, &setup.roots)?),
+            ServerKind::System => {
+                let system = System::new(version);
+                Self::System(match setup.reports.clone() {
+                    Some(reports) => system.reporting(move || reports()),
+                    None => system,
+                })
+            }
+            ServerKind::Memory => {
+                let data = setup.data.as_ref();
+                let data = data.ok_or_else(|| lacks("needs a directory for its data"))?;
+                Self::Memory(Memory::open(version, data)?)
+            }
+            ServerKind::Tools => {
+                let folder = setup.manifests.as_ref();
+                let folder = folder.ok_or_else(|| lacks("needs a folder of manifests"))?;
+                let toolbox = Toolbox::open(version, folder)?;
+                Self::Tools(match setup.caller.clone() {
+                    Some(caller) => toolbox.calling(caller),
+                    None => toolbox,
+                })
+            }
+        })
+    }
+
+    /// Serves one end of a pipe, in a task of its own.
+    pub fn in_process(&self, pipe: DuplexStream) {
+        match self {
+            Self::Files(files) => in_process(files.session(), pipe),
+            Self::Shell(shell) => in_process(shell.session(), pipe),
+            Self::System(system) => in_process(system.clone(), pipe),
+            Self::Memory(memory) => in_process(memory.session(), pipe),
+            Self::Tools(toolbox) => in_process(toolbox.session(), pipe),
+        }
+    }
+
+    /// Serves our own stdin and stdout until stdin ends or `stop` is cancelled.
+    pub async fn on_stdio_until(&self, stop: CancellationToken) -> Result<(), BuiltinError> {
+        match self {
+            Self::Files(files) => on_stdio_until(files.session(), stop).await,
+            Self::Shell(shell) => on_stdio_until(shell.session(), stop).await,
+            Self::System(system) => on_stdio_until(system.clone(), stop).await,
+            Self::Memory(memory) => on_stdio_until(memory.session(), stop).await,
+            Self::Tools(toolbox) => on_stdio_until(toolbox.session(), stop).await,
+        }
+    }
+}

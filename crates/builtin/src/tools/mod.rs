@@ -1,0 +1,281 @@
+//! `tools`: a folder of manifests as a server.
+//!
+//! `*.tool.json` describes a program that becomes a tool (the plugin pattern),
+//! `*.flow.json` a row of calls to other servers' tools that becomes one (the
+//! orchestrator pattern). The folder is read again when it changes.
+//!
+//! | module | what |
+//! |---|---|
+//! | `manifest`, `load` | the files, and reading them |
+//! | `argv`, `command` | a program as a tool, never through a shell |
+//! | `template`, `flow`, `caller` | calls to other servers as a tool |
+
+mod argv;
+mod caller;
+mod command;
+mod flow;
+mod load;
+mod manifest;
+mod template;
+
+pub use caller::{CallFault, Caller, FLOW_DEPTH, ToolCall};
+pub use load::ManifestFault;
+
+use crate::{
+    answer::{guarded, unknown_tool},
+    limits,
+    serve::{BuiltinError, Session},
+};
+use load::{Action, Loaded, Set};
+use parking_lot::Mutex;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// The server, before anyone is connected to it. Clones are the same server.
+#[derive(Clone)]
+pub struct Toolbox {
+    version: Arc<str>,
+    folder: Arc<PathBuf>,
+    caller: Option<Arc<dyn Caller>>,
+    set: Arc<Mutex<Arc<Set>>>,
+    flows: Arc<Semaphore>,
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let folder = &self.folder;
+        f.debug_struct("Toolbox")
+            .field("folder", folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Toolbox {
+    /// A server for the manifests in this folder, which must exist and be
+    /// writable by its owner alone. A manifest that cannot be used is left
+    /// out; [`faults`](Self::faults) says why.
+    pub fn open(version: impl Into<Arc<str>>, folder: &Path) -> Result<Self, BuiltinError> {
+        let wrong = |fault: &dyn fmt::Display| {
+            BuiltinError(format!(
+                "the tools in {} cannot be used: {fault}",
+                folder.display()
+            ))
+        };
+        let folder = folder.canonicalize().map_err(|fault| wrong(&fault))?;
+        let set = Set::read(&folder).map_err(|fault| wrong(&fault))?;
+        Ok(Self {
+            version: version.into(),
+            folder: Arc::new(folder),
+            caller: None,
+            set: Arc::new(Mutex::new(Arc::new(set))),
+            flows: Arc::new(Semaphore::new(limits::FLOWS_AT_ONCE)),
+        })
+    }
+
+    /// The same server, whose flows reach other servers through `caller`.
+    /// Without one, flows are listed as faults and not as tools.
+    #[must_use]
+    pub fn calling(mut self, caller: Arc<dyn Caller>) -> Self {
+        self.caller = Some(caller);
+        self
+    }
+
+    /// The manifests that cannot be used, and why.
+    pub fn faults(&self) -> Vec<ManifestFault> {
+        let set = self.current();
+        let mut faults = set.faults.clone();
+        if self.caller.is_none() {
+            let flows = set.tools.values().filter(|one| !self.offers(one));
+            faults.extend(flows.map(|one| ManifestFault {
+                file: one.file.clone(),
+                problem: "there is no gateway here through which a flow could call".to_owned(),
+            }));
+        }
+        faults
+    }
+
+    /// One connection's view of it.
+    pub fn session(&self) -> ToolboxSession {
+        ToolboxSession {
+            toolbox: self.clone(),
+            over: CancellationToken::new(),
+        }
+    }
+
+    fn current(&self) -> Arc<Set> {
+        Arc::clone(&self.set.lock())
+    }
+
+    fn offers(&self, one: &Loaded) -> bool {
+        self.caller.is_some() || !matches!(one.action, Action::Flow(_))
+    }
+
+    /// Looks whether the folder has changed, and reads it again if so.
+    async fn refreshed(&self) -> Arc<Set> {
+        let before = self.current();
+        let folder = Arc::clone(&self.folder);
+        let known = before.stamp.clone();
+        let look = tokio::task::spawn_blocking(move || {
+            let stamp = load::stamp(&folder)?;
+            if stamp == known {
+                Ok(None)
+            } else {
+                Set::read(&folder).map(Some)
+            }
+        });
+        let new = match look.await {
+            Ok(Ok(None)) | Err(_) => return before,
+            Ok(Ok(Some(set))) => set,
+            // Gone, or no longer to be trusted: no tools.
+            Ok(Err(fault)) => Set::unusable(&self.folder, &fault),
+        };
+        let mut set = self.set.lock();
+        // Someone else may have been quicker.
+        if set.stamp != new.stamp {
+            let generation = set.generation + 1;
+            *set = Arc::new(Set { generation, ..new });
+        }
+        Arc::clone(&set)
+    }
+}
+
+/// One connection to the server.
+#[derive(Debug)]
+pub struct ToolboxSession {
+    toolbox: Toolbox,
+    over: CancellationToken,
+}
+
+impl Session for ToolboxSession {
+    fn over(&self) -> CancellationToken {
+        self.over.clone()
+    }
+}
+
+impl ToolboxSession {
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let toolbox = &self.toolbox;
+        let set = toolbox.refreshed().await;
+        let found = set.tools.get(request.name.as_ref());
+        let Some(one) = found.filter(|one| toolbox.offers(one)) else {
+            return unknown_tool(&request.name);
+        };
+        if let Some(refusal) = one.check.refuse(request.arguments.as_ref()) {
+            return refusal;
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let result = match &one.action {
+            Action::Command(command) => command.run(arguments, context.ct, self.over.clone()).await,
+            Action::Flow(flow) => {
+                let call = flow::Call {
+                    caller: toolbox.caller.as_deref(),
+                    flows: &toolbox.flows,
+                    meta: caller::passed_on(&context.meta),
+                    cancel: context.ct,
+                    over: &self.over,
+                };
+                flow.run(arguments, call).await
+            }
+        };
+        result.unwrap_or_else(|failure| failure.answer())
+    }
+}
+
+impl ServerHandler for ToolboxSession {
+    fn get_info(&self) -> ServerConfig {
+        let about = Implementation::new("switchboard-tools", self.toolbox.version.as_ref())
+            .with_title("Switchboard tools");
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(about)
+            .with_instructions("Tools of this user, from manifests in a folder.")
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (toolbox, over) = (self.toolbox.clone(), self.over.clone());
+        tokio::spawn(async move {
+            let mut seen = toolbox.current().generation;
+            while over
+                .run_until_cancelled(tokio::time::sleep(limits::POLL))
+                .await
+                .is_some()
+            {
+                let now = toolbox.refreshed().await.generation;
+                if now != seen && context.peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+                seen = now;
+            }
+        });
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = request.name.to_string();
+        let result = guarded(&name, self.call(request, context)).await;
+        Ok(result.unwrap_or_else(|failure| failure.answer()).into())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let set = self.toolbox.refreshed().await;
+        let offered = set.tools.values().filter(|one| self.toolbox.offers(one));
+        let tools: Vec<Tool> = offered.map(|one| one.tool.clone()).collect();
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let set = self.toolbox.current();
+        let found = set.tools.get(name).filter(|one| self.toolbox.offers(one));
+        found.map(|one| one.tool.clone())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        _requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(SubscriptionFilter::builder().tools_list_changed().build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut seen = self.toolbox.current().generation;
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                () = self.over.cancelled() => return Ok(()),
+                () = tokio::time::sleep(limits::POLL) => {}
+            }
+            let now = self.toolbox.refreshed().await.generation;
+            if now != seen && context.sink().notify_tool_list_changed().await.is_err() {
+                return Ok(());
+            }
+            seen = now;
+        }
+    }
+}

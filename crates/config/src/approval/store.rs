@@ -1,0 +1,162 @@
+//! The file of approvals.
+
+use super::{Binding, Difference};
+use crate::edit::{self, EditError, Target};
+use crate::guard;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// What was decided about one server of one directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Yes or no.
+    pub approved: bool,
+    /// What it was said about.
+    pub binding: Binding,
+}
+
+/// What an entry counts for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Approved, exactly like this.
+    Approved,
+    /// Refused.
+    Rejected,
+    /// Something else was approved; what is different now.
+    Changed(Vec<Difference>),
+    /// Nobody has said anything.
+    Open,
+}
+
+/// Approvals cannot be read or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file cannot be trusted or read. Nothing is approved then.
+    #[error("{}: {problem}", .file.display())]
+    Unreadable {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It cannot be written.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// All that was decided.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    records: Vec<Record>,
+}
+
+impl Store {
+    /// Reads the file; one that is not there holds nothing.
+    pub fn read(path: &Path) -> Result<Self, StoreError> {
+        let unreadable = |problem: String| StoreError::Unreadable {
+            file: path.to_owned(),
+            problem,
+        };
+        let text = match guard::read(path, None) {
+            Ok(text) => text,
+            Err(why) if why.is_absent() => return Ok(Self::default()),
+            Err(why) => return Err(unreadable(why.to_string())),
+        };
+        let whole: Value = serde_json::from_str(&text)
+            .map_err(|error| unreadable(format!("not JSON: {error}; delete it to start over")))?;
+        let mut records = Vec::new();
+        for (directory, servers) in whole["projects"].as_object().into_iter().flatten() {
+            for (name, record) in servers.as_object().into_iter().flatten() {
+                records.push(Record {
+                    approved: record["approved"] == true,
+                    binding: Binding {
+                        name: name.clone(),
+                        directory: directory.into(),
+                        program: record["program"].as_str().map(PathBuf::from),
+                        entry: record["entry"].clone(),
+                    },
+                });
+            }
+        }
+        Ok(Self { records })
+    }
+
+    /// What was decided about exactly this.
+    pub fn decision(&self, binding: &Binding) -> Decision {
+        let same = |record: &&Record| {
+            record.binding.name == binding.name && record.binding.directory == binding.directory
+        };
+        match self.records.iter().find(same) {
+            None => Decision::Open,
+            Some(record) if record.binding.hash() == binding.hash() => {
+                if record.approved {
+                    Decision::Approved
+                } else {
+                    Decision::Rejected
+                }
+            }
+            // A refusal of something else says nothing about this.
+            Some(record) if record.approved => {
+                Decision::Changed(record.binding.differences(binding))
+            }
+            Some(_) => Decision::Open,
+        }
+    }
+
+    /// The directory in which an entry of this name was first taken on trust,
+    /// other than this one.
+    pub fn elsewhere(&self, binding: &Binding) -> Option<&Record> {
+        self.records.iter().find(|record| {
+            record.approved
+                && record.binding.name == binding.name
+                && record.binding.directory != binding.directory
+                && record.binding.entry != binding.entry
+        })
+    }
+
+    /// Keeps decisions, replacing older ones about the same servers.
+    pub fn decide(path: &Path, decisions: &[(Binding, bool)]) -> Result<(), StoreError> {
+        edit::replace_json(&Target::private(path), |whole: &mut Map<String, Value>| {
+            let projects = object(whole, "projects");
+            for (binding, approved) in decisions {
+                let key = binding.directory.display().to_string();
+                let record = json!({
+                    "approved": approved,
+                    "program": binding.program.as_ref().map(|path| path.to_string_lossy()),
+                    "entry": binding.entry,
+                });
+                object(projects, &key).insert(binding.name.clone(), record);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Forgets all decisions about these directories; how many there were.
+    pub fn forget(path: &Path, directories: &[PathBuf]) -> Result<usize, StoreError> {
+        if Self::read(path)?.records.is_empty() {
+            return Ok(0);
+        }
+        let count =
+            edit::replace_json(&Target::private(path), |whole: &mut Map<String, Value>| {
+                let projects = object(whole, "projects");
+                let gone = directories.iter().filter_map(|directory| {
+                    projects.shift_remove(&directory.display().to_string())
+                });
+                gone.map(|servers| servers.as_object().map_or(0, Map::len))
+                    .sum()
+            })?;
+        Ok(count)
+    }
+}
+
+/// The object under this key, made where there is none.
+fn object<'a>(whole: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
+    let value = whole.entry(key).or_insert_with(|| json!({}));
+    if !value.is_object() {
+        *value = json!({});
+    }
+    match value {
+        Value::Object(object) => object,
+        _ => unreachable!("it was just made one"),
+    }
+}

@@ -1,0 +1,263 @@
+//! Replacing a file: all of it or nothing, one writer at a time.
+
+use super::EditError;
+use crate::{guard, limits};
+use std::{
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::Instant,
+};
+
+/// A file to be changed.
+#[derive(Clone, Debug)]
+pub struct Target {
+    file: PathBuf,
+    /// The rights of a new file.
+    mode: u32,
+    /// The folder that it must not lead out of.
+    project: Option<PathBuf>,
+}
+
+impl Target {
+    /// A file for the user alone. Its folder is made where there is none.
+    pub fn private(file: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            mode: 0o600,
+            project: None,
+        }
+    }
+
+    /// A file that belongs to a project, to be read by all who work on it.
+    pub fn project(file: &Path, project: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            mode: 0o644,
+            project: Some(project.to_owned()),
+        }
+    }
+
+    /// Its path.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn failed(&self, doing: &'static str) -> impl Fn(io::Error) -> EditError {
+        let file = self.file.clone();
+        move |error| EditError::Io {
+            file: file.clone(),
+            doing,
+            error,
+        }
+    }
+
+    /// The real file: links are followed, so that a file that somebody keeps
+    /// elsewhere stays there.
+    fn real(&self) -> Result<PathBuf, EditError> {
+        let real = match self.file.canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if fs::symlink_metadata(&self.file).is_ok() {
+                    // A link that leads nowhere: where it would make a file is not ours to say.
+                    return Err(self.failed("read")(error));
+                }
+                self.file.clone()
+            }
+            Err(error) => return Err(self.failed("read")(error)),
+        };
+        match &self.project {
+            Some(project) if fs::symlink_metadata(&self.file).is_ok() => {
+                let project = project.canonicalize().map_err(self.failed("read"))?;
+                if real.starts_with(project) {
+                    Ok(real)
+                } else {
+                    Err(EditError::LeavesProject {
+                        file: self.file.clone(),
+                        to: real,
+                    })
+                }
+            }
+            _ => Ok(real),
+        }
+    }
+}
+
+/// Reads the file, has its text changed and puts the new text in its place.
+pub(super) fn rewrite(
+    target: &Target,
+    change: impl FnOnce(Option<&str>) -> Result<String, EditError>,
+) -> Result<(), EditError> {
+    let real = target.real()?;
+    let folder = real.parent().unwrap_or(Path::new("/")).to_owned();
+    if target.project.is_none() {
+        make_private(&folder).map_err(target.failed("written"))?;
+    }
+    let _lock = lock(target, &folder)?;
+    failpoint::step();
+    // Only now: before, another writer could still have been at it.
+    let before = match File::open(&real) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(target.failed("read")(error)),
+    };
+    let mut mode = target.mode;
+    let before = match before {
+        None => None,
+        Some(file) => {
+            let metadata = file.metadata().map_err(target.failed("read"))?;
+            if metadata.permissions().readonly() || !writable(&metadata) {
+                return Err(EditError::ReadOnly(target.file.clone()));
+            }
+            // A project's file keeps its rights; secrets are never shown to others.
+            mode = if target.project.is_some() {
+                rights(&metadata)
+            } else {
+                target.mode
+            };
+            Some(guard::bounded(file).map_err(target.failed("read"))?)
+        }
+    };
+    let text = change(before.as_deref())?;
+    failpoint::step();
+    if before.as_deref() == Some(text.as_str()) {
+        return Ok(());
+    }
+    replace(&real, &folder, text.as_bytes(), mode).map_err(target.failed("written"))
+}
+
+fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}.new", std::process::id()));
+    // Left by one of our number that was killed; nobody else holds the lock.
+    let _ = fs::remove_file(&temporary);
+    let written = (|| {
+        let mut file = create(&temporary)?;
+        failpoint::step();
+        let (first, rest) = bytes.split_at(bytes.len() / 2);
+        file.write_all(first)?;
+        failpoint::step();
+        file.write_all(rest)?;
+        set_rights(&file, mode)?;
+        failpoint::step();
+        file.sync_all()?;
+        failpoint::step();
+        fs::rename(&temporary, real)?;
+        failpoint::step();
+        Ok(())
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+        return written;
+    }
+    // The new name must outlive a power cut, too. Where a folder cannot be
+    // synced the file is nevertheless in place.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+    failpoint::step();
+    Ok(())
+}
+
+/// The lock is on the folder: it needs no file of its own, and replacing the
+/// file does not lose it. The system releases it when its holder dies.
+fn lock(target: &Target, folder: &Path) -> Result<File, EditError> {
+    let handle = File::open(folder).map_err(target.failed("written"))?;
+    let started = Instant::now();
+    loop {
+        match handle.try_lock() {
+            Ok(()) => return Ok(handle),
+            Err(TryLockError::Error(error)) => return Err(target.failed("locked")(error)),
+            Err(TryLockError::WouldBlock) if started.elapsed() > limits::LOCK_WAIT => {
+                return Err(EditError::Locked(target.file.clone()));
+            }
+            Err(TryLockError::WouldBlock) => sleep(limits::LOCK_PAUSE),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+/// Readable for us alone from the first byte, whatever comes later.
+#[cfg(unix)]
+fn create(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+#[cfg(not(unix))]
+fn create(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).open(path)
+}
+
+#[cfg(unix)]
+fn rights(metadata: &fs::Metadata) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o777
+}
+
+#[cfg(not(unix))]
+fn rights(_: &fs::Metadata) -> u32 {
+    0
+}
+
+/// Asked of the file itself: to root the system would say yes.
+#[cfg(unix)]
+fn writable(metadata: &fs::Metadata) -> bool {
+    rights(metadata) & 0o200 != 0
+}
+
+#[cfg(not(unix))]
+fn writable(_: &fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(unix)]
+fn set_rights(file: &File, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_rights(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Places at which a test has us killed: `SWITCHBOARD_FAILPOINT=3` is the third.
+#[cfg(all(debug_assertions, unix))]
+mod failpoint {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static STEP: AtomicUsize = AtomicUsize::new(0);
+
+    pub(super) fn step() {
+        let step = STEP.fetch_add(1, Ordering::Relaxed) + 1;
+        let wanted = std::env::var("SWITCHBOARD_FAILPOINT").ok();
+        if wanted.and_then(|wanted| wanted.parse().ok()) == Some(step) {
+            let me = rustix::process::getpid();
+            let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[cfg(not(all(debug_assertions, unix)))]
+mod failpoint {
+    pub(super) fn step() {}
+}

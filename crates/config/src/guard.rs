@@ -1,0 +1,142 @@
+//! Reading files only where nobody else could have put them.
+
+use crate::{
+    fault::{Fault, Source},
+    limits,
+};
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+/// Why a file or folder is not looked at.
+#[derive(Debug, thiserror::Error)]
+pub enum Distrust {
+    /// It cannot be read, or is not there.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// Somebody else's.
+    #[error("{} belongs to another user", .0.display())]
+    Owner(PathBuf),
+    /// Somebody else could have written it.
+    #[error("{} can be written by every user", .0.display())]
+    Writable(PathBuf),
+    /// A pipe, a device or a folder.
+    #[error("is not a file")]
+    NoFile,
+}
+
+impl Distrust {
+    /// Whether there is simply nothing.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Unreadable(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    }
+
+    /// The fault that it is in a file.
+    pub fn fault(&self, path: &Path) -> Fault {
+        let hint = match self {
+            Self::Owner(_) => Some("it is skipped; make it your own with chown"),
+            Self::Writable(_) => Some("it is skipped; take the right away with chmod o-w"),
+            Self::Unreadable(_) | Self::NoFile => None,
+        };
+        Fault {
+            source: Source::File(path.to_owned()),
+            line: 0,
+            column: None,
+            server: None,
+            field: None,
+            problem: self.to_string(),
+            hint: hint.map(str::to_owned),
+        }
+    }
+}
+
+/// Reads a file that belongs to us or root and that nobody else can write, in
+/// such a folder. `owner` demands one owner in particular.
+pub fn read(path: &Path, owner: Option<u32>) -> Result<String, Distrust> {
+    let file = open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Distrust::NoFile);
+    }
+    judge(path, &metadata, owner)?;
+    // The folder of the link and that of the file: both decide what is read.
+    let real = path.canonicalize()?;
+    for path in [path, &real] {
+        if let Some(folder) = path.parent() {
+            check(folder, owner)?;
+        }
+    }
+    Ok(bounded(file)?)
+}
+
+/// Looks at one file or folder alone.
+pub fn check(path: &Path, owner: Option<u32>) -> Result<(), Distrust> {
+    judge(path, &fs::metadata(path)?, owner)
+}
+
+/// Reads a whole file, up to the cap.
+pub fn bounded(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(limits::FILE_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > limits::FILE_BYTES {
+        let problem = format!("it has more than {} bytes", limits::FILE_BYTES);
+        return Err(io::Error::other(problem));
+    }
+    Ok(text)
+}
+
+/// A pipe that was planted must not hold us up.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let mut options = File::options();
+    options
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
+    options.open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(unix)]
+fn judge(path: &Path, metadata: &Metadata, owner: Option<u32>) -> Result<(), Distrust> {
+    use std::os::unix::fs::MetadataExt;
+    let owned = match owner {
+        Some(owner) => metadata.uid() == owner,
+        None => metadata.uid() == me() || metadata.uid() == 0,
+    };
+    if !owned {
+        return Err(Distrust::Owner(path.to_owned()));
+    }
+    // A managed file is for all; a group is as foreign there as anybody.
+    let others = if owner.is_some() { 0o022 } else { 0o002 };
+    if metadata.mode() & others != 0 {
+        return Err(Distrust::Writable(path.to_owned()));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn judge(_: &Path, _: &Metadata, _: Option<u32>) -> Result<(), Distrust> {
+    Ok(())
+}
+
+/// Who we are.
+#[cfg(unix)]
+pub fn me() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Who we are.
+#[cfg(not(unix))]
+pub fn me() -> u32 {
+    0
+}

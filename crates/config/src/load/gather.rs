@@ -1,0 +1,346 @@
+//! Reading the files of every scope. Which of their entries count is decided
+//! afterwards, over all of them.
+
+use super::{Loaded, Looked, Outcome};
+use crate::{
+    entry::{Entry, Isolation, Scope},
+    fault::{Fault, Source},
+    guard,
+    places::Places,
+    plugin,
+    policy::Policy,
+    read::{self, Doc},
+    settings::{Lists, Rules},
+};
+use std::path::Path;
+
+/// Everything that files say.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    entries: Vec<(Scope, Entry)>,
+    /// Lists of the user's that are meant for everywhere.
+    pub(super) everywhere: Vec<Lists>,
+    /// Lists of the user's that are meant for this project.
+    pub(super) here: Vec<Lists>,
+    /// Lists that a repository could have written: only what they forbid counts.
+    pub(super) inside: Vec<Lists>,
+    managed: Vec<Rules>,
+    user: Vec<Rules>,
+    restrictions: Vec<Rules>,
+    /// `enabledPlugins` of the user.
+    plugins: Vec<String>,
+}
+
+impl Gathered {
+    pub(super) fn add(&mut self, scope: Scope, entries: Vec<Entry>) {
+        self.entries
+            .extend(entries.into_iter().map(|entry| (scope, entry)));
+    }
+
+    /// The entries: the highest scope first, in it as they came.
+    pub(super) fn take(&mut self) -> Vec<Entry> {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_by_key(|(scope, _)| std::cmp::Reverse(*scope));
+        entries.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// All allow lists together, unless only the managed ones are to count; and
+    /// whatever anybody forbids.
+    pub(super) fn policy(&self) -> Policy {
+        let managed_only = self.managed.iter().any(|rules| rules.managed_only);
+        let user = self.user.iter().filter(|_| !managed_only);
+        let lists: Vec<_> = self
+            .managed
+            .iter()
+            .chain(user)
+            .filter_map(|rules| rules.allowed.clone())
+            .collect();
+        let all = self
+            .managed
+            .iter()
+            .chain(&self.user)
+            .chain(&self.restrictions);
+        let allowed = if lists.is_empty() && !managed_only {
+            None
+        } else {
+            Some(lists.concat())
+        };
+        Policy {
+            allowed,
+            denied: all.flat_map(|rules| rules.denied.clone()).collect(),
+        }
+    }
+}
+
+/// Who could have written a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Administrator,
+    User,
+    Repository,
+}
+
+/// The administrator's files. What of them cannot be read shuts everything.
+pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loaded) {
+    for folder in &places.managed {
+        for name in ["managed-mcp.json", "managed-settings.json"] {
+            let file = folder.join(name);
+            let faults = loaded.faults.len();
+            let mut found = Reading {
+                places,
+                gathered,
+                loaded,
+                owner: Some(places.managed_owner),
+            };
+            let there = found.read(Scope::Enterprise, &file, |doc, this| {
+                this.rules(doc, &file, Writer::Administrator);
+                if name == "managed-mcp.json" {
+                    this.servers(
+                        doc,
+                        &["mcpServers"],
+                        Scope::Enterprise,
+                        Writer::Administrator,
+                    );
+                } else {
+                    this.lists(doc, &file, &[], Writer::Administrator);
+                }
+            });
+            if there && name == "managed-mcp.json" || loaded.faults.len() > faults {
+                loaded.exclusive.get_or_insert(file);
+            }
+        }
+    }
+}
+
+/// All other scopes.
+pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Loaded) {
+    let mut reading = Reading {
+        places,
+        gathered,
+        loaded,
+        owner: None,
+    };
+    let project = places.project().display().to_string();
+    // Claude Code's file first: in one scope the later wins, and that is ours.
+    for file in [places.claude_json.clone(), places.settings()] {
+        let writer = reading.writer(&file);
+        let (user, local) = match writer {
+            Writer::Repository => (Scope::Project, Scope::Project),
+            _ => (Scope::User, Scope::Local),
+        };
+        reading.read(user, &file, |doc, this| {
+            this.servers(doc, &["projects", &project, "mcpServers"], local, writer);
+            this.servers(doc, &["mcpServers"], user, writer);
+            this.lists(doc, &file, &[], writer);
+            this.lists(doc, &file, &["projects", &project], writer);
+            this.rules(doc, &file, writer);
+        });
+    }
+    let file = places.claude.join("settings.json");
+    let writer = reading.writer(&file);
+    reading.read(Scope::User, &file, |doc, this| {
+        this.lists(doc, &file, &[], writer);
+        this.rules(doc, &file, writer);
+        if writer == Writer::User {
+            let (enabled, _) = doc.value(&["enabledPlugins"]).unwrap_or_default();
+            let enabled = enabled.as_object().into_iter().flatten();
+            let names = enabled
+                .filter(|(_, on)| **on == true)
+                .map(|(name, _)| name.clone());
+            this.gathered.plugins.extend(names);
+        }
+    });
+    for name in ["settings.json", "settings.local.json"] {
+        let file = places.project().join(".claude").join(name);
+        if file == places.claude.join(name) {
+            continue;
+        }
+        reading.read(Scope::Local, &file, |doc, this| {
+            this.servers(doc, &["mcpServers"], Scope::Local, Writer::Repository);
+            this.lists(doc, &file, &[], Writer::Repository);
+            this.rules(doc, &file, Writer::Repository);
+        });
+    }
+    for file in &places.strays {
+        reading.read(Scope::Project, file, |doc, this| {
+            this.servers(doc, &["mcpServers"], Scope::Project, Writer::Repository);
+            this.servers(
+                doc,
+                &["projects", &project, "mcpServers"],
+                Scope::Project,
+                Writer::Repository,
+            );
+            this.lists(doc, file, &[], Writer::Repository);
+            this.rules(doc, file, Writer::Repository);
+        });
+    }
+    // The nearest last, so that it wins.
+    for folder in places.project_folders().into_iter().rev() {
+        let file = folder.join(".mcp.json");
+        reading.read(Scope::Project, &file, |doc, this| {
+            this.servers(doc, &["mcpServers"], Scope::Project, Writer::Repository);
+        });
+    }
+    reading.plugins();
+    reading.connectors();
+}
+
+struct Reading<'a> {
+    places: &'a Places,
+    gathered: &'a mut Gathered,
+    loaded: &'a mut Loaded,
+    owner: Option<u32>,
+}
+
+impl Reading<'_> {
+    /// Reads one file, if there is one that can be trusted.
+    fn read(
+        &mut self,
+        scope: Scope,
+        file: &Path,
+        use_it: impl FnOnce(&Doc<'_>, &mut Self),
+    ) -> bool {
+        let source = Source::File(file.to_owned());
+        let read = match guard::read(file, self.owner) {
+            Err(why) if why.is_absent() => {
+                self.looked(scope, file, Outcome::Absent);
+                return false;
+            }
+            Err(why) => Err(Box::new(why.fault(file))),
+            Ok(text) => read::with(&text, &source, |doc| use_it(doc, self)),
+        };
+        let outcome = match read {
+            Ok(()) => Outcome::Read,
+            Err(fault) => {
+                let why = fault.reason();
+                self.loaded.faults.push((scope, *fault));
+                Outcome::Skipped(why)
+            }
+        };
+        self.looked(scope, file, outcome);
+        true
+    }
+
+    fn looked(&mut self, scope: Scope, file: &Path, outcome: Outcome) {
+        let file = file.to_owned();
+        self.loaded.looked.push(Looked {
+            scope,
+            file,
+            outcome,
+        });
+    }
+
+    fn writer(&self, file: &Path) -> Writer {
+        if self.places.is_inside(file) {
+            Writer::Repository
+        } else {
+            Writer::User
+        }
+    }
+
+    fn fault(&mut self, scope: Scope, fault: Fault) {
+        self.loaded.faults.push((scope, fault));
+    }
+
+    fn servers(&mut self, doc: &Doc<'_>, path: &[&str], scope: Scope, writer: Writer) {
+        match doc.servers(path, scope) {
+            Ok(mut entries) => {
+                for entry in &mut entries {
+                    self.place(entry, writer);
+                }
+                self.gathered.add(scope, entries);
+            }
+            Err(fault) => self.fault(scope, *fault),
+        }
+    }
+
+    /// What an entry knows by its place, and what it may not say there.
+    fn place(&self, entry: &mut Entry, writer: Writer) {
+        let known = [
+            ("userHome", self.places.home.as_deref()),
+            ("workspaceFolder", Some(self.places.project())),
+        ];
+        let known = known
+            .into_iter()
+            .filter_map(|(name, path)| Some((name.to_owned(), path?.display().to_string())));
+        entry.given.extend(known);
+        if writer == Writer::Repository {
+            entry.inside = true;
+            entry.isolation = Isolation::default();
+            entry.unknown.shift_remove("alwaysLoad");
+        }
+    }
+
+    fn lists(&mut self, doc: &Doc<'_>, file: &Path, path: &[&str], writer: Writer) {
+        let lists = Lists::read(doc, path, &file.display().to_string());
+        let to = match writer {
+            Writer::Repository => &mut self.gathered.inside,
+            _ if path.is_empty() => &mut self.gathered.everywhere,
+            _ => &mut self.gathered.here,
+        };
+        to.push(lists);
+    }
+
+    fn rules(&mut self, doc: &Doc<'_>, file: &Path, writer: Writer) {
+        let mut rules = Rules::read(doc, &file.display().to_string());
+        let scope = if writer == Writer::Administrator {
+            Scope::Enterprise
+        } else {
+            Scope::User
+        };
+        let faults = std::mem::take(&mut rules.faults);
+        self.loaded
+            .faults
+            .extend(faults.into_iter().map(|fault| (scope, fault)));
+        match writer {
+            Writer::Administrator => self.gathered.managed.push(rules),
+            Writer::User => self.gathered.user.push(rules),
+            Writer::Repository => self.gathered.restrictions.push(rules),
+        }
+    }
+
+    fn plugins(&mut self) {
+        for installed in plugin::installed(self.places, &self.gathered.plugins) {
+            for file in plugin::files(&installed.folder) {
+                let writer = self.writer(&file);
+                let before = self.gathered.entries.len();
+                self.read(Scope::Plugin, &file, |doc, this| {
+                    let bare = doc.value(&["mcpServers"]).is_none() && file.ends_with(".mcp.json");
+                    let path: &[&str] = if bare { &[] } else { &["mcpServers"] };
+                    this.servers(doc, path, Scope::Plugin, writer);
+                });
+                for (_, entry) in &mut self.gathered.entries[before..] {
+                    entry.name = format!("plugin:{}:{}", installed.name, entry.name);
+                    let root = installed.folder.display().to_string();
+                    entry.given.push(("CLAUDE_PLUGIN_ROOT".to_owned(), root));
+                }
+            }
+        }
+    }
+
+    /// The cached list of connectors. It may name remote servers only: one
+    /// command in it, and nothing of it is believed.
+    fn connectors(&mut self) {
+        let file = self.places.cache.join("connectors.json");
+        if self.writer(&file) == Writer::Repository {
+            return;
+        }
+        let before = self.gathered.entries.len();
+        self.read(Scope::Connector, &file, |doc, this| {
+            this.servers(doc, &["mcpServers"], Scope::Connector, Writer::User);
+        });
+        let local = self.gathered.entries[before..].iter().find(|(_, entry)| {
+            !entry.transport.is_remote()
+                || entry.command.is_some()
+                || entry.written.get("headersHelper").is_some()
+        });
+        if let Some((_, entry)) = local {
+            let fault = entry.fault(
+                "type",
+                "a connector must be a remote server: the whole list is refused",
+            );
+            self.gathered.entries.truncate(before);
+            self.fault(Scope::Connector, fault);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What each entry counts for: switched off, approved, allowed, and who gives
+//! way to whom.
+
+use super::{Configured, Loaded, Request, Standing, gather::Gathered};
+use crate::{
+    approval::{Binding, Decision, Difference, Store},
+    entry::{Entry, Scope, Transport},
+    expand, itself,
+    places::Places,
+    policy::Verdict,
+    settings::{Lists, Named},
+};
+
+/// Decides about all of them.
+pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loaded) {
+    let entries = gathered.take();
+    let mut store = Store::default();
+    if let Some(places) = &request.places
+        && entries.iter().any(|entry| entry.inside)
+    {
+        match Store::read(&places.approvals()) {
+            Ok(read) => store = read,
+            Err(error) => {
+                let fault = crate::Fault {
+                    source: crate::Source::File(places.approvals()),
+                    line: 0,
+                    column: None,
+                    server: None,
+                    field: None,
+                    problem: format!("{error}"),
+                    hint: Some("until then nothing from inside a project is approved".to_owned()),
+                };
+                loaded.faults.push((Scope::Project, fault));
+                // Nor may a list approve it again for the first time.
+                gathered.everywhere.clear();
+                gathered.here.clear();
+            }
+        }
+    }
+    let court = Court {
+        gathered: &gathered,
+        request,
+        store: &store,
+    };
+    for entry in entries {
+        let configured = court.judge(entry, loaded);
+        loaded.servers.push(configured);
+    }
+    shadow(&mut loaded.servers);
+    deduplicate(&mut loaded.servers);
+}
+
+struct Court<'a> {
+    gathered: &'a Gathered,
+    request: &'a Request,
+    store: &'a Store,
+}
+
+impl Court<'_> {
+    fn judge(&self, mut entry: Entry, loaded: &mut Loaded) -> Configured {
+        let (mut standing, mut because) = self.trusted(&mut entry, loaded);
+        if let Some(file) = &loaded.exclusive
+            && entry.scope != Scope::Enterprise
+        {
+            standing = Standing::Denied(format!("{} allows no other servers", file.display()));
+        } else if matches!(
+            standing,
+            Standing::Active | Standing::PendingApproval | Standing::Rejected
+        ) {
+            // What nobody has approved is judged as it is written.
+            let env = |name: &str| std::env::var(name).ok();
+            let filled = match standing {
+                Standing::Active => expand::expand(&entry, &env).ok(),
+                _ => None,
+            };
+            match loaded.policy.decide(filled.as_ref().unwrap_or(&entry)) {
+                Verdict::Allowed(None) => {}
+                Verdict::Allowed(Some(rule)) => {
+                    because = because.or(Some(format!("allowed by {rule}")))
+                }
+                Verdict::Denied(rule) => standing = Standing::Denied(format!("denied by {rule}")),
+                Verdict::NotAllowed(rule) => {
+                    standing =
+                        Standing::Denied(format!("not in the list of allowed servers ({rule})"));
+                }
+            }
+        }
+        Configured {
+            entry,
+            standing,
+            because,
+        }
+    }
+
+    /// Everything but policy.
+    fn trusted(&self, entry: &mut Entry, loaded: &mut Loaded) -> (Standing, Option<String>) {
+        if entry.disabled {
+            return (
+                Standing::Disabled,
+                Some(format!("\"disabled\" in {}", entry.place())),
+            );
+        }
+        if let Some(named) = self
+            .all(|lists| &lists.off)
+            .find(|named| named.name == entry.name)
+        {
+            return (
+                Standing::Disabled,
+                Some(format!("disabledMcpServers in {}", named.place)),
+            );
+        }
+        if itself::starts_switchboard(entry, self.request.own_program.as_deref()) {
+            return (Standing::Itself, None);
+        }
+        match &self.request.places {
+            Some(places) if entry.inside => self.approved(entry, places, loaded),
+            _ => (Standing::Active, None),
+        }
+    }
+
+    fn approved(
+        &self,
+        entry: &mut Entry,
+        places: &Places,
+        loaded: &mut Loaded,
+    ) -> (Standing, Option<String>) {
+        if let Some(named) = self
+            .all(|lists| &lists.disabled)
+            .find(|named| named.name == entry.name)
+        {
+            return (
+                Standing::Rejected,
+                Some(format!("disabledMcpjsonServers in {}", named.place)),
+            );
+        }
+        let binding = Binding::of(entry, places);
+        let because = match self.store.decision(&binding) {
+            Decision::Approved => "you approved it as it is".to_owned(),
+            Decision::Rejected => return (Standing::Rejected, Some("you rejected it".to_owned())),
+            Decision::Changed(differences) => {
+                return (Standing::PendingApproval, Some(changed(&differences)));
+            }
+            Decision::Open => match self.listed(&binding) {
+                Some(place) => {
+                    loaded.pins.push(binding.clone());
+                    format!("approved by {place}")
+                }
+                None => return (Standing::PendingApproval, None),
+            },
+        };
+        entry.program = binding.program;
+        (Standing::Active, Some(because))
+    }
+
+    /// The user's own list that approves it, the first time it is seen. A name
+    /// that is meant for everywhere is good for one entry: another repository
+    /// can call anything by the same name.
+    fn listed(&self, binding: &Binding) -> Option<String> {
+        let named = |lists: &Lists| {
+            let found = lists
+                .enabled
+                .iter()
+                .find(|named| named.name == binding.name)?;
+            Some(format!("enabledMcpjsonServers in {}", found.place))
+        };
+        let all = |lists: &Lists| {
+            let place = lists.enable_all.as_ref()?;
+            Some(format!("enableAllProjectMcpServers in {place}"))
+        };
+        let here = || self.gathered.here.iter();
+        let everywhere = || self.gathered.everywhere.iter();
+        here()
+            .find_map(named)
+            .or_else(|| here().find_map(all))
+            .or_else(|| everywhere().find_map(all))
+            .or_else(|| {
+                let pinned = self.store.elsewhere(binding).is_some();
+                everywhere().find_map(named).filter(|_| !pinned)
+            })
+    }
+
+    /// What any of the lists says: to forbid is everybody's right.
+    fn all(&self, which: fn(&Lists) -> &Vec<Named>) -> impl Iterator<Item = &Named> {
+        let lists = self
+            .gathered
+            .everywhere
+            .iter()
+            .chain(&self.gathered.here)
+            .chain(&self.gathered.inside);
+        lists.flat_map(which)
+    }
+}
+
+fn changed(differences: &[Difference]) -> String {
+    let fields: Vec<&str> = differences
+        .iter()
+        .map(|difference| difference.field.as_str())
+        .collect();
+    format!("changed since you approved it: {}", fields.join(", "))
+}
+
+/// Of entries with one name the highest scope counts, and in it the last. One
+/// that may not be used takes nobody's place.
+fn shadow(servers: &mut [Configured]) {
+    let counts = |server: &Configured| {
+        matches!(
+            server.standing,
+            Standing::Active | Standing::Disabled | Standing::Itself | Standing::Shadowed(_)
+        )
+    };
+    for i in 0..servers.len() {
+        let me = &servers[i].entry;
+        let strongest = servers
+            .iter()
+            .enumerate()
+            .filter(|(j, other)| {
+                other.entry.name == me.name
+                    && counts(other)
+                    && (other.entry.scope, *j) > (me.scope, i)
+            })
+            .max_by_key(|(j, other)| (other.entry.scope, *j));
+        if let Some((_, other)) = strongest {
+            servers[i].standing =
+                Standing::Shadowed(format!("{} ({})", other.entry.scope, other.entry.place()));
+        }
+    }
+}
+
+/// A plugin or connector that brings a server which is there already gives way.
+/// Two that the user configured with the same command both stay.
+fn deduplicate(servers: &mut [Configured]) {
+    for i in 0..servers.len() {
+        let me = &servers[i];
+        if me.standing != Standing::Active || me.entry.scope > Scope::Plugin {
+            continue;
+        }
+        let Some(signature) = signature(&me.entry) else {
+            continue;
+        };
+        let same = servers.iter().enumerate().find(|(j, other)| {
+            let stronger =
+                other.entry.scope > me.entry.scope || other.entry.scope == me.entry.scope && *j < i;
+            stronger
+                && other.standing == Standing::Active
+                && self::signature(&other.entry).as_ref() == Some(&signature)
+        });
+        if let Some((_, other)) = same {
+            let by = format!(
+                "{:?} of {} ({})",
+                other.entry.name,
+                other.entry.scope,
+                other.entry.place()
+            );
+            servers[i].standing = Standing::Duplicate(by);
+        }
+    }
+}
+
+/// What makes two entries the same server.
+fn signature(entry: &Entry) -> Option<(bool, Vec<String>)> {
+    match entry.transport {
+        Transport::Stdio => {
+            let words = entry.command.iter().chain(&entry.args).cloned();
+            Some((true, words.collect()))
+        }
+        Transport::Builtin => None,
+        _ => Some((
+            false,
+            vec![entry.url.as_deref()?.trim_end_matches('/').to_owned()],
+        )),
+    }
+}

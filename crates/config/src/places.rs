@@ -1,0 +1,177 @@
+//! Where configuration lives, and what counts as inside a repository.
+//!
+//! Only paths are decided here; nothing is read but what says whether a path is
+//! a repository, and whose it is.
+
+use crate::guard;
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The places of one run of the program.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Where we are: a real path.
+    pub directory: PathBuf,
+    /// The user's home: a real path.
+    pub home: Option<PathBuf>,
+    /// The folder of our own settings.
+    pub config: PathBuf,
+    /// The folder of Claude Code's settings.
+    pub claude: PathBuf,
+    /// Claude Code's file of servers.
+    pub claude_json: PathBuf,
+    /// Where an administrator puts files; later ones win.
+    pub managed: Vec<PathBuf>,
+    /// Whose managed files must be: root.
+    pub managed_owner: u32,
+    /// Approvals. Never moved by a variable that a repository may set.
+    pub data: PathBuf,
+    /// The list of connectors.
+    pub cache: PathBuf,
+    /// Files that the environment names inside the tree: they count as the
+    /// project's, whatever they are called.
+    pub strays: Vec<PathBuf>,
+    /// The search path for programs.
+    pub path: OsString,
+}
+
+/// Our settings file in its folder.
+pub const SETTINGS: &str = "settings.json";
+
+impl Places {
+    /// Finds them. `config`, `data` and `cache` are the folders by the rules of
+    /// the system, without `SWITCHBOARD_CONFIG_DIR`.
+    pub fn find(
+        directory: &Path,
+        config: &Path,
+        data: &Path,
+        cache: &Path,
+        lookup: impl Fn(&str) -> Option<OsString>,
+    ) -> Self {
+        let set = |name: &str| {
+            lookup(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let home = set("HOME").filter(|home| home.is_absolute()).map(real);
+        let under_home = |name: &str| home.as_deref().unwrap_or(Path::new("/")).join(name);
+        let mut places = Self {
+            directory: real(directory.to_owned()),
+            config: config.to_owned(),
+            claude: under_home(".claude"),
+            claude_json: under_home(".claude.json"),
+            managed: ["/etc/claude-code", "/etc/switchboard"]
+                .map(PathBuf::from)
+                .to_vec(),
+            managed_owner: 0,
+            data: data.to_owned(),
+            cache: cache.to_owned(),
+            strays: Vec::new(),
+            path: lookup("PATH").unwrap_or_default(),
+            home,
+        };
+        // Tests cannot write to /etc. Not in a released program: a user could
+        // step around the administrator with it.
+        if cfg!(debug_assertions)
+            && let Some(folder) = set("SWITCHBOARD_TEST_MANAGED_DIR")
+        {
+            places.managed = vec![folder];
+            places.managed_owner = guard::me();
+        }
+        if let Some(folder) = set("SWITCHBOARD_CONFIG_DIR") {
+            let folder = places.directory.join(folder);
+            if places.is_foreign(&folder) {
+                places.strays.push(folder.join(SETTINGS));
+            } else {
+                places.config = folder;
+            }
+        }
+        if let Some(folder) = set("CLAUDE_CONFIG_DIR") {
+            let folder = places.directory.join(folder);
+            if places.is_foreign(&folder) {
+                places.strays.push(folder.join(".claude.json"));
+            } else {
+                places.claude_json = folder.join(".claude.json");
+                places.claude = folder;
+            }
+        }
+        places
+    }
+
+    /// Our settings.
+    pub fn settings(&self) -> PathBuf {
+        self.config.join(SETTINGS)
+    }
+
+    /// Where approvals are kept.
+    pub fn approvals(&self) -> PathBuf {
+        self.data.join("approvals.json")
+    }
+
+    /// The root of the repository that we are in.
+    pub fn repository(&self) -> Option<&Path> {
+        let mut above = self.directory.ancestors();
+        above.find(|folder| fs::symlink_metadata(folder.join(".git")).is_ok())
+    }
+
+    /// What a repository could have written: its root, or the directory we are
+    /// in. A home directory is nobody's repository, even where it is kept in one.
+    pub fn tree(&self) -> Option<&Path> {
+        let holds_home = |folder: &Path| {
+            self.home
+                .as_deref()
+                .is_some_and(|home| home.starts_with(folder))
+        };
+        self.repository()
+            .into_iter()
+            .chain([self.directory.as_path()])
+            .find(|folder| !holds_home(folder))
+    }
+
+    /// Whether the real path is inside the tree. What does not exist is where
+    /// it would be made.
+    pub fn is_inside(&self, path: &Path) -> bool {
+        let real = path
+            .ancestors()
+            .find_map(|above| Some((above, above.canonicalize().ok()?)))
+            .map(|(above, real)| match path.strip_prefix(above) {
+                Ok(rest) => real.join(rest),
+                Err(_) => real,
+            });
+        self.tree()
+            .is_some_and(|tree| real.is_none_or(|real| real.starts_with(tree)))
+    }
+
+    /// Whether a folder that the environment names cannot be the user's own.
+    fn is_foreign(&self, folder: &Path) -> bool {
+        self.is_inside(folder) || guard::check(folder, None).is_err_and(|why| !why.is_absent())
+    }
+
+    /// The folder that local entries are kept for: the repository's root, or
+    /// the directory itself.
+    pub fn project(&self) -> &Path {
+        self.repository().unwrap_or(&self.directory)
+    }
+
+    /// The folders in which `.mcp.json` is looked for, nearest first: up to
+    /// home, and outside of it up to the repository's root.
+    pub fn project_folders(&self) -> Vec<&Path> {
+        let home = self.home.as_deref();
+        let last = match home {
+            Some(home) if self.directory.starts_with(home) => home,
+            _ => self.repository().unwrap_or(&self.directory),
+        };
+        let up_to_last = |folder: &&Path| folder.starts_with(last);
+        self.directory.ancestors().take_while(up_to_last).collect()
+    }
+}
+
+fn real(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+use super::*;
+use crate::{entry::Scope, fault::Source};
+use serde_json::json;
+
+fn rules(value: &Value) -> Vec<Rule> {
+    let rule = |(i, value)| Rule::read(value, format!("p:{i}")).unwrap();
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .enumerate()
+        .map(rule)
+        .collect()
+}
+
+fn local(name: &str, argv: &[&str]) -> Entry {
+    let mut entry = Entry::at(name, Scope::User, Source::Ours, 1);
+    entry.command = Some(argv[0].into());
+    entry.args = argv[1..].iter().map(ToString::to_string).collect();
+    entry
+}
+
+fn remote(name: &str, url: &str) -> Entry {
+    let mut entry = Entry::at(name, Scope::User, Source::Ours, 1);
+    entry.transport = Transport::Http;
+    entry.url = Some(url.into());
+    entry
+}
+
+/// What the lists say: `+` allowed, `-` denied, `0` not on the list.
+fn verdict(allowed: &Value, denied: &Value, entry: &Entry) -> char {
+    let allowed = (!allowed.is_null()).then(|| rules(allowed));
+    let policy = Policy {
+        allowed,
+        denied: rules(denied),
+    };
+    match policy.decide(entry) {
+        Verdict::Allowed(_) => '+',
+        Verdict::Denied(_) => '-',
+        Verdict::NotAllowed(_) => '0',
+    }
+}
+
+#[test]
+fn every_observed_rule() {
+    let npx = local("a", &["npx", "-y", "p"]);
+    let web = remote("a", "https://x.example/mcp");
+    let none = json!([]);
+    for (allowed, denied, entry, expected) in [
+        (json!(null), none.clone(), &npx, '+'),
+        // An empty list allows nothing.
+        (json!([]), none.clone(), &npx, '0'),
+        (json!([{"serverName": "a"}]), none.clone(), &npx, '+'),
+        (json!([{"serverName": "b"}]), none.clone(), &npx, '0'),
+        // Deny beats allow.
+        (
+            json!([{"serverName": "a"}]),
+            json!([{"serverName": "a"}]),
+            &npx,
+            '-',
+        ),
+        (
+            json!([{"serverName": "a"}]),
+            json!([{"serverCommand": ["npx", "-y", "p"]}]),
+            &npx,
+            '-',
+        ),
+        (
+            json!([{"serverUrl": "https://x.example/*"}]),
+            json!([{"serverUrl": "https://x.example/*"}]),
+            &web,
+            '-',
+        ),
+        // Commands in the list: names no longer suffice for local servers.
+        (
+            json!([{"serverName": "a"}, {"serverCommand": ["uvx", "p"]}]),
+            none.clone(),
+            &npx,
+            '0',
+        ),
+        (
+            json!([{"serverName": "a"}, {"serverCommand": ["uvx", "p"]}]),
+            none.clone(),
+            &web,
+            '+',
+        ),
+        (
+            json!([{"serverCommand": ["npx", "-y", "p"]}]),
+            none.clone(),
+            &npx,
+            '+',
+        ),
+        (
+            json!([{"serverCommand": ["npx", "-y"]}]),
+            none.clone(),
+            &npx,
+            '0',
+        ),
+        (
+            json!([{"serverCommand": ["npx", "-y", "p"]}]),
+            none.clone(),
+            &web,
+            '0',
+        ),
+        // Addresses in the list: the same for remote servers.
+        (
+            json!([{"serverName": "a"}, {"serverUrl": "https://y.example/*"}]),
+            none.clone(),
+            &web,
+            '0',
+        ),
+        (
+            json!([{"serverName": "a"}, {"serverUrl": "https://y.example/*"}]),
+            none.clone(),
+            &npx,
+            '+',
+        ),
+        (
+            json!([{"serverUrl": "https://x.example/*"}]),
+            none.clone(),
+            &web,
+            '+',
+        ),
+    ] {
+        assert_eq!(
+            verdict(&allowed, &denied, entry),
+            expected,
+            "{allowed} {denied} {}",
+            entry.target()
+        );
+    }
+}
+
+#[test]
+fn commands_are_judged_as_a_whole() {
+    let allow = |rule: Value, entry: &Entry| {
+        verdict(&json!([{"serverCommand": rule}]), &json!([]), entry) == '+'
+    };
+    for (rule, argv, expected) in [
+        (
+            json!(["npx", "-y", "@corp/*"]),
+            &["npx", "-y", "@corp/a"][..],
+            true,
+        ),
+        (
+            json!(["npx", "-y", "@corp/*"]),
+            &["npx", "-c", "@corp/a"],
+            false,
+        ),
+        (
+            json!(["npx", "-y", "@corp/*"]),
+            &["npx", "-y", "@corp/a", "-c", "evil"],
+            false,
+        ),
+        (
+            json!(["npx", "**"]),
+            &["npx", "anything", "at", "all"],
+            true,
+        ),
+        (json!(["npx", "**"]), &["npx"], true),
+        (json!(["npx", "**"]), &["sh", "-c", "npx"], false),
+        (json!(["npx"]), &["./npx"], false),
+        (json!(["npx"]), &["/tmp/npx"], false),
+        (json!(["*"]), &["./x"], false),
+    ] {
+        assert_eq!(
+            allow(rule.clone(), &local("a", argv)),
+            expected,
+            "{rule} {argv:?}"
+        );
+    }
+    // PATH and its like make a known command mean another program.
+    for name in [
+        "PATH",
+        "Path",
+        "LD_PRELOAD",
+        "NODE_OPTIONS",
+        "npm_config_registry",
+    ] {
+        let mut entry = local("a", &["npx"]);
+        entry.env = vec![(name.into(), "x".into())];
+        assert!(!allow(json!(["npx"]), &entry), "{name}");
+    }
+    // To forbid is to forbid under any path, and under either spelling of a name.
+    let denied = |rule: Value, entry: &Entry| verdict(&json!(null), &json!([rule]), entry) == '-';
+    assert!(denied(
+        json!({"serverCommand": ["npx", "**"]}),
+        &local("a", &["/usr/bin/npx", "x"])
+    ));
+    assert!(denied(
+        json!({"serverName": "my-server"}),
+        &local("my_server", &["x"])
+    ));
+}
+
+#[test]
+fn address_patterns_are_anchored_on_scheme_and_host() {
+    for (pattern, url, expected) in [
+        ("https://*.company.com/*", "https://a.company.com/mcp", true),
+        ("https://*.company.com/*", "https://A.Company.COM/mcp", true),
+        (
+            "https://*.company.com/*",
+            "https://a.company.com:443/mcp",
+            true,
+        ),
+        (
+            "https://*.company.com/*",
+            "https://a.company.com./mcp",
+            true,
+        ),
+        ("https://*.company.com/*", "https://a.company.com/", true),
+        ("https://*.company.com/*", "https://company.com/mcp", false),
+        ("https://*.company.com/*", "http://a.company.com/mcp", false),
+        (
+            "https://*.company.com/*",
+            "https://evil.com/?x=.company.com/",
+            false,
+        ),
+        (
+            "https://*.company.com/*",
+            "https://evil.com/.company.com/",
+            false,
+        ),
+        (
+            "https://*.company.com/*",
+            "https://evil.com#.company.com/",
+            false,
+        ),
+        (
+            "https://*.company.com/*",
+            "https://evil.com\\.company.com/",
+            false,
+        ),
+        (
+            "https://*.company.com/*",
+            "https://a.company.com@evil.com/",
+            false,
+        ),
+        (
+            "https://*.company.com/*",
+            "https://a.company.com.evil.com/x",
+            false,
+        ),
+        ("https://*.company.com/*", "https://evilcompany.com/", false),
+        (
+            "https://*.company.com/*",
+            "https://a.company.com:8443/",
+            false,
+        ),
+        (
+            "https://*.company.com:8443/*",
+            "https://a.company.com:8443/",
+            true,
+        ),
+        ("https://x/api/*", "https://x/api/../secret", false),
+        ("https://x", "https://x/", true),
+        ("https://x", "https://x/mcp", false),
+        ("*://x/*", "ws://x/a", true),
+        ("*", "http://127.0.0.1:9/x?y", true),
+        ("http://localhost:*/*", "http://localhost:3000/mcp", true),
+        (
+            "http://localhost:*/*",
+            "http://localhost:3000@evil.com/mcp",
+            false,
+        ),
+    ] {
+        let pattern_value = UrlPattern::parse(pattern).unwrap();
+        assert_eq!(pattern_value.matches(url), expected, "{pattern} {url}");
+    }
+}
+
+#[test]
+fn a_rule_that_says_nothing_clear_is_refused() {
+    for value in [
+        json!({}),
+        json!("a"),
+        json!({"serverName": "a", "serverUrl": "https://x/*"}),
+        json!({"serverName": 1}),
+        json!({"serverCommand": "npx"}),
+        json!({"serverCommand": []}),
+        json!({"serverUrl": "https:///x"}),
+        json!({"name": "a"}),
+    ] {
+        assert!(Rule::read(&value, String::new()).is_err(), "{value}");
+    }
+}

@@ -1,0 +1,99 @@
+//! What settings files say besides servers: approval lists, policy, what is
+//! switched off. Each is kept with its file and line.
+
+use crate::{fault::Fault, policy::Rule, read::Doc};
+use serde_json::Value;
+
+/// A name in a list, and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The server.
+    pub name: String,
+    /// File and line.
+    pub place: String,
+}
+
+/// The lists of one part of a file: of the whole file, or of one project in it.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    /// `enabledMcpjsonServers`.
+    pub enabled: Vec<Named>,
+    /// `disabledMcpjsonServers`: refused, where they come from a project's file.
+    pub disabled: Vec<Named>,
+    /// `disabledMcpServers`: switched off, wherever they come from.
+    pub off: Vec<Named>,
+    /// Where `enableAllProjectMcpServers` is true.
+    pub enable_all: Option<String>,
+}
+
+/// What a file says about which servers may be used.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// `allowedMcpServers`.
+    pub allowed: Option<Vec<Rule>>,
+    /// `deniedMcpServers`.
+    pub denied: Vec<Rule>,
+    /// `allowManagedMcpServersOnly`.
+    pub managed_only: bool,
+    /// Rules that cannot be understood.
+    pub faults: Vec<Fault>,
+}
+
+impl Lists {
+    /// Reads them at this path.
+    pub fn read(doc: &Doc<'_>, path: &[&str], file: &str) -> Self {
+        let at = |key: &'static str| -> Vec<&str> { path.iter().copied().chain([key]).collect() };
+        let names = |key: &'static str| {
+            let items = doc.items(&at(key)).unwrap_or_default();
+            items
+                .into_iter()
+                .filter_map(|(value, line)| match value {
+                    Value::String(name) => Some(Named {
+                        name,
+                        place: format!("{file}:{line}"),
+                    }),
+                    _ => None,
+                })
+                .collect::<Vec<Named>>()
+        };
+        let all = doc.value(&at("enableAllProjectMcpServers"));
+        Self {
+            enabled: names("enabledMcpjsonServers"),
+            disabled: names("disabledMcpjsonServers"),
+            off: names("disabledMcpServers"),
+            enable_all: all
+                .filter(|(value, _)| *value == Value::Bool(true))
+                .map(|(_, line)| format!("{file}:{line}")),
+        }
+    }
+}
+
+impl Rules {
+    /// Reads them.
+    pub fn read(doc: &Doc<'_>, file: &str) -> Self {
+        let mut rules = Self::default();
+        let mut list = |key: &str| {
+            let (whole, line) = doc.value(&[key])?;
+            let Some(items) = doc.items(&[key]) else {
+                let problem = format!("`{key}` must be a list, found {whole}");
+                rules.faults.push(doc.fault_at(line, problem, None));
+                return None;
+            };
+            let mut list = Vec::new();
+            for (value, line) in items {
+                match Rule::read(&value, format!("{file}:{line}")) {
+                    Ok(rule) => list.push(rule),
+                    Err(problem) => rules.faults.push(doc.fault_at(line, problem, None)),
+                }
+            }
+            Some(list)
+        };
+        let allowed = list("allowedMcpServers");
+        let denied = list("deniedMcpServers").unwrap_or_default();
+        rules.allowed = allowed;
+        rules.denied = denied;
+        let only = doc.value(&["allowManagedMcpServersOnly"]);
+        rules.managed_only = only.is_some_and(|(value, _)| value == Value::Bool(true));
+        rules
+    }
+}

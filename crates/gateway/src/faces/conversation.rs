@@ -1,0 +1,256 @@
+//! One client on one channel that carries everything both ways: what standard
+//! streams, a WebSocket, HTTP+SSE and an in-process pair have in common. The
+//! client opens in whichever era it speaks.
+
+use crate::{
+    gateway::Gateway,
+    limits,
+    session::{
+        Outlet, Weight,
+        legacy::Session,
+        modern::{self, Begun, Request, Step},
+    },
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc};
+use switchboard_host::Scope;
+use switchboard_wire::{ErrorObject, Kind, Message, Method, Params, ParseError, Payload, Received, code};
+use tokio::sync::oneshot;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Who the client is and what it may have.
+pub(crate) struct Manner {
+    /// Whom it addresses.
+    pub scope: Scope,
+    /// On whose behalf it acts.
+    pub principal: Arc<str>,
+    /// Whether its servers are shared with nobody.
+    pub own_servers: bool,
+    /// Whether several principals use one credential upstream.
+    pub shared_credential: bool,
+    /// Whether the transport exists in the stateless era.
+    pub modern: bool,
+}
+
+/// A client and what it has under way.
+pub(crate) struct Conversation {
+    gateway: Arc<Gateway>,
+    manner: Manner,
+    outlet: Arc<dyn Outlet>,
+    session: Mutex<Option<Arc<Session>>>,
+    /// Modern requests that are not answered yet, by the client's id.
+    in_flight: Mutex<HashMap<Bytes, oneshot::Sender<Message>>>,
+    tasks: TaskTracker,
+    shutdown: CancellationToken,
+    /// The client is not there any more: what it had under way is given up.
+    gone: CancellationToken,
+}
+
+impl Conversation {
+    pub(crate) fn new(
+        gateway: Arc<Gateway>,
+        manner: Manner,
+        outlet: Arc<dyn Outlet>,
+        shutdown: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            gateway,
+            manner,
+            outlet,
+            session: Mutex::default(),
+            in_flight: Mutex::default(),
+            tasks: TaskTracker::new(),
+            shutdown,
+            gone: CancellationToken::new(),
+        })
+    }
+
+    /// Calls in flight may still finish.
+    pub(crate) async fn drain(&self) {
+        self.tasks.close();
+        let _ = tokio::time::timeout(limits::DRAIN, self.tasks.wait()).await;
+    }
+
+    /// The client is gone: nothing of it is kept.
+    pub(crate) fn end(&self) {
+        self.gone.cancel();
+        self.tasks.close();
+        if let Some(session) = self.session.lock().take() {
+            session.close();
+        }
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let gone = self.gone.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = work => {}
+                () = gone.cancelled() => {}
+            }
+        });
+    }
+
+    pub(crate) fn send(&self, payload: Payload) {
+        self.outlet.send(payload, Weight::Reply);
+    }
+
+    /// What the client said, as it came.
+    pub(crate) async fn bytes(self: &Arc<Self>, bytes: Bytes) {
+        match Received::parse(bytes) {
+            Ok(received) => self.received(received).await,
+            Err(fault) => self.send(fault.to_error().response(fault.id())),
+        }
+    }
+
+    /// What the client said.
+    pub(crate) async fn received(self: &Arc<Self>, received: Received) {
+        match received {
+            Received::One(message) => self.message(message).await,
+            Received::Batch(batch) => self.batch(batch).await,
+        }
+    }
+
+    async fn message(self: &Arc<Self>, message: Message) {
+        let params = match Params::of(&message) {
+            Ok(params) => params,
+            Err(error) if message.kind() == Kind::Request => {
+                return self.send(error.response(message.id().as_ref()));
+            }
+            Err(_) => return,
+        };
+        let session = self.session.lock().clone();
+        match (message.kind(), session) {
+            (Kind::Request, _) if self.manner.modern && modern::is_modern(&params) => self.modern(message, params),
+            (Kind::Request, None) if message.method() == Method::Initialize => self.initialize(message).await,
+            (Kind::Request, Some(session)) => {
+                let (outlet, me) = (self.outlet.clone(), self.clone());
+                self.spawn(async move {
+                    if let Some(answer) = session.request(message, outlet).await {
+                        me.send(answer);
+                    }
+                });
+            }
+            (Kind::Notification, _) if self.give_up(&message) => {}
+            (_, Some(session)) => session.receive(message, self.outlet.clone()),
+            (Kind::Request, None) if message.method() == Method::Ping => {
+                if let Some(id) = message.id() {
+                    self.send(Message::response(&id, "{}").payload());
+                }
+            }
+            (Kind::Request, None) => {
+                let text = "send initialize first, or say in _meta which revision the request speaks";
+                self.send(ErrorObject::new(code::INVALID_PARAMS, text).response(message.id().as_ref()));
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// The handshake. Nothing else is read meanwhile: what follows belongs to the session it makes.
+    async fn initialize(self: &Arc<Self>, message: Message) {
+        let opened = Session::open(
+            self.gateway.clone(),
+            self.manner.scope.clone(),
+            self.manner.principal.clone(),
+            &message,
+            self.outlet.clone(),
+            self.manner.own_servers,
+        );
+        match opened.await {
+            Ok((session, answer)) => {
+                *self.session.lock() = Some(session);
+                self.send(answer);
+            }
+            Err(fault) => self.send(fault.to_error().response(message.id().as_ref())),
+        }
+    }
+
+    fn modern(self: &Arc<Self>, message: Message, params: Params) {
+        let Some(id) = message.id() else { return };
+        if let Err(error) = modern::check(&message, &params) {
+            return self.send(error.response(Some(&id)));
+        }
+        let (given_up, cancel) = oneshot::channel();
+        {
+            let mut in_flight = self.in_flight.lock();
+            if in_flight.len() >= limits::IN_FLIGHT || in_flight.contains_key(id.token()) {
+                drop(in_flight);
+                let error = ErrorObject::new(code::INVALID_REQUEST, "too many requests, or this id is already in use");
+                return self.send(error.response(Some(&id)));
+            }
+            in_flight.insert(id.token().clone(), given_up);
+        }
+        let request = Request {
+            scope: self.manner.scope.clone(),
+            principal: self.manner.principal.clone(),
+            message,
+            params,
+            headers: None,
+            shared_credential: self.manner.shared_credential,
+        };
+        let me = self.clone();
+        self.spawn(async move {
+            let last = me.run(request, cancel).await;
+            // First, so that a client that has its answer can use the id again.
+            me.in_flight.lock().remove(id.token());
+            if let Some(last) = last {
+                me.send(last);
+            }
+        });
+    }
+
+    /// Brings a request to its end; what is left is its last message.
+    async fn run(&self, request: Request, mut cancel: oneshot::Receiver<Message>) -> Option<Payload> {
+        let begun = tokio::select! {
+            begun = modern::begin(&self.gateway, request) => begun,
+            Ok(_) = &mut cancel => return None,
+        };
+        match begun {
+            Begun::Answer(answer) => Some(answer.payload),
+            Begun::Exchange(mut exchange) => loop {
+                tokio::select! {
+                    biased;
+                    step = exchange.next() => match step {
+                        Step::Notice(payload) => self.outlet.send(payload, Weight::Notice),
+                        Step::Done(answer) => return Some(answer.payload),
+                    },
+                    Ok(notice) = &mut cancel => {
+                        exchange.cancel_as(&notice);
+                        return None;
+                    }
+                }
+            },
+            Begun::Listen(mut listen) => loop {
+                tokio::select! {
+                    payload = listen.next() => self.outlet.send(payload, Weight::Notice),
+                    () = self.shutdown.cancelled() => return Some(listen.farewell()),
+                    Ok(_) = &mut cancel => return None,
+                }
+            },
+        }
+    }
+
+    /// Whether a notification gives up a modern request of this client's.
+    fn give_up(&self, message: &Message) -> bool {
+        if !matches!(message.method(), Method::Cancelled | Method::CancelRequest) {
+            return false;
+        }
+        let given_up = modern::cancelled_id(message).and_then(|id| self.in_flight.lock().remove(&id));
+        given_up.is_some_and(|given_up| given_up.send(message.clone()).is_ok())
+    }
+
+    /// Several messages at once, where the session's revision has that: all answers in one array.
+    async fn batch(self: &Arc<Self>, batch: Vec<Result<Message, ParseError>>) {
+        let session = self.session.lock().clone();
+        let Some(session) = session.filter(|session| session.client().revision.has_batches()) else {
+            let error = ErrorObject::new(code::INVALID_REQUEST, "batches are not part of this protocol revision");
+            return self.send(error.response(None));
+        };
+        let (me, outlet) = (self.clone(), self.outlet.clone());
+        self.spawn(async move {
+            if let Some(answers) = session.batch(batch, outlet).await {
+                me.send(answers);
+            }
+        });
+    }
+}

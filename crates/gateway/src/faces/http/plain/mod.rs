@@ -1,0 +1,194 @@
+//! A small dialect of its own: tools over an event stream and POST, without
+//! JSON-RPC. `GET sse` greets with a client id, `POST messages` invokes a tool
+//! and answers both by HTTP and on the stream, `GET tools` lists.
+//!
+//! Calls take the same way as everybody else's, with the same permissions.
+
+mod call;
+mod shape;
+mod tools;
+
+use super::{
+    Face,
+    body::Body,
+    mailbox::Mailbox,
+    modern::event_stream,
+    read::{is_json, read},
+    reply,
+    sessions::random_id,
+};
+use crate::limits;
+use bytes::Bytes;
+use http::{Method as Verb, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use parking_lot::{Mutex, RwLock};
+use serde_json::json;
+use shape::{Failure, Invocation};
+use std::{collections::HashMap, sync::Arc};
+use switchboard_host::{Client, NoSink};
+use switchboard_wire::{Payload, Revision};
+use tokio::{sync::Semaphore, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// One of the three addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    Sse,
+    Messages,
+    Tools,
+}
+
+impl Page {
+    pub(super) fn of(path: &str) -> Option<Self> {
+        match path {
+            "/sse" => Some(Self::Sse),
+            "/messages" => Some(Self::Messages),
+            "/tools" => Some(Self::Tools),
+            _ => None,
+        }
+    }
+}
+
+/// The clients that have a stream open, by their ids.
+#[derive(Default)]
+pub(super) struct Plain(RwLock<HashMap<String, Arc<Session>>>);
+
+/// A client with its stream.
+pub(super) struct Session {
+    principal: Arc<str>,
+    client: Arc<Client>,
+    stream: Arc<Mailbox>,
+    /// Ends with the stream: calls that nobody waits for are given up.
+    gone: CancellationToken,
+    calls: Arc<Semaphore>,
+    used: Mutex<Instant>,
+}
+
+pub(super) async fn handle(
+    face: &Arc<Face>,
+    page: Page,
+    principal: Arc<str>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    match (page, request.method()) {
+        (Page::Sse, &Verb::GET) => open(face, principal),
+        (Page::Messages, &Verb::POST) => messages(face, &principal, request).await,
+        (Page::Tools, &Verb::GET) => {
+            let text = tools::list(&face.gateway, &client(principal)).await;
+            reply::json(StatusCode::OK, Payload::from(text))
+        }
+        (Page::Messages, _) => reply::not_allowed("POST"),
+        _ => reply::not_allowed("GET"),
+    }
+}
+
+/// A client of the dialect, as the servers' side knows it: it can be asked nothing.
+fn client(principal: Arc<str>) -> Arc<Client> {
+    let capabilities = Bytes::from_static(b"{}");
+    let client = Client::new(principal, Revision::NEWEST_LEGACY, capabilities, Arc::new(NoSink));
+    Arc::new(client.passing())
+}
+
+fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
+    let gone = CancellationToken::new();
+    let session = Arc::new(Session {
+        client: client(principal.clone()),
+        principal,
+        stream: Arc::default(),
+        gone: gone.clone(),
+        calls: Arc::new(Semaphore::new(limits::PLAIN_CALLS)),
+        used: Mutex::new(Instant::now()),
+    });
+    let id = random_id();
+    {
+        let mut sessions = face.plain.0.write();
+        if sessions.len() >= limits::SESSIONS {
+            return reply::busy();
+        }
+        sessions.insert(id.clone(), session.clone());
+    }
+    session.stream.push(event(&json!({ "type": "connected", "clientId": id }).to_string().into()));
+    let body = session.stream.read(": ping\n\n", gone.clone().drop_guard());
+    let owner = face.clone();
+    face.tasks.spawn(async move {
+        tokio::select! {
+            () = gone.cancelled() => {}
+            () = session.unused() => {}
+            () = owner.shutdown.cancelled() => {}
+        }
+        owner.plain.0.write().remove(&id);
+        session.gone.cancel();
+        session.stream.finish();
+        owner.gateway.host().detach(&session.client);
+    });
+    event_stream(Body::Stream(Box::pin(body)))
+}
+
+impl Session {
+    /// Waits until nothing has been invoked for too long.
+    async fn unused(&self) {
+        loop {
+            let until = *self.used.lock() + limits::SESSION_IDLE;
+            if Instant::now() >= until && self.calls.available_permits() == limits::PLAIN_CALLS {
+                return;
+            }
+            tokio::time::sleep_until(until.max(Instant::now() + limits::KEEP_ALIVE)).await;
+        }
+    }
+}
+
+async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>) -> Response<Body> {
+    let (parts, mut body) = request.into_parts();
+    if !is_json(&parts.headers) {
+        return Failure::malformed("Content-Type must be application/json").response();
+    }
+    let body = match read(&mut body).await {
+        Ok(body) => body,
+        Err((StatusCode::PAYLOAD_TOO_LARGE, text)) => {
+            return Failure::malformed(text).with_status(StatusCode::PAYLOAD_TOO_LARGE).response();
+        }
+        Err((_, text)) => return Failure::malformed(text).response(),
+    };
+    let envelope = match Invocation::envelope(body) {
+        Ok(envelope) => envelope,
+        Err(failure) => return failure.response(),
+    };
+    let session = envelope.client_id().and_then(|id| face.plain.0.read().get(&id).cloned());
+    let Some(session) = session.filter(|session| *session.principal == *principal) else {
+        return Failure::unknown_client().response();
+    };
+    *session.used.lock() = Instant::now();
+    let invocation = match envelope.invocation() {
+        Ok(invocation) => invocation,
+        Err(failure) => return refused(&session, &envelope, &failure),
+    };
+    let Ok(permit) = session.calls.clone().try_acquire_owned() else { return reply::busy() };
+    // In a task of its own: the stream gets its answer even if nobody waits for this one.
+    let (gateway, caller) = (face.gateway.clone(), session.clone());
+    let running = face.tasks.spawn(async move {
+        let _permit = permit;
+        tokio::select! {
+            outcome = call::run(&gateway, &caller.client, &invocation) => outcome,
+            () = caller.gone.cancelled() => Err(Failure::gone()),
+        }
+    });
+    match running.await.unwrap_or_else(|_| Err(Failure::execution("the call broke off"))) {
+        Ok(result) => {
+            let answer = envelope.result(&result);
+            session.stream.push(event(&answer));
+            reply::json(StatusCode::OK, answer)
+        }
+        Err(failure) => refused(&session, &envelope, &failure),
+    }
+}
+
+/// Tells about a failure on both channels.
+fn refused(session: &Session, envelope: &shape::Envelope, failure: &Failure) -> Response<Body> {
+    session.stream.push(event(&envelope.error(failure)));
+    failure.response()
+}
+
+/// A message as an event: its data alone, on one line.
+fn event(message: &Payload) -> Payload {
+    switchboard_transport::http::sse::encode_event(None, None, message.clone())
+}

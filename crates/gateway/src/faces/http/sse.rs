@@ -1,0 +1,131 @@
+//! HTTP+SSE, as clients spoke it before 2025-03-26: everything comes on one
+//! event stream, whose first event says where messages go.
+
+use super::{
+    Face,
+    body::Body,
+    legacy::accepts,
+    mailbox::Mailbox,
+    modern::event_stream,
+    read::{is_json, read},
+    reply,
+    sessions::random_id,
+};
+use crate::{
+    faces::conversation::{Conversation, Manner},
+    limits,
+};
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use parking_lot::RwLock;
+use std::{collections::HashMap, sync::Arc};
+use switchboard_host::Scope;
+use switchboard_wire::{ErrorObject, Payload, Received, code};
+use tokio::{
+    sync::mpsc::{self, error::TrySendError},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+/// The streams that are open, by session id.
+#[derive(Default)]
+pub(super) struct Streams(RwLock<HashMap<String, Open>>);
+
+struct Open {
+    principal: Arc<str>,
+    /// What the client posted and nobody has looked at yet, in its order.
+    posted: mpsc::Sender<Received>,
+}
+
+/// Opens a stream: GET `/sse`.
+pub(super) fn open(face: &Arc<Face>, scope: Scope, principal: Arc<str>, request: &Request<Incoming>) -> Response<Body> {
+    if !accepts(request.headers(), "text/event-stream") {
+        let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
+        return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
+    }
+    let (posted, incoming) = mpsc::channel(limits::POSTED);
+    let id = random_id();
+    {
+        let mut streams = face.streams.0.write();
+        if streams.len() >= limits::SESSIONS {
+            return reply::busy();
+        }
+        streams.insert(id.clone(), Open { principal: principal.clone(), posted });
+    }
+    let mailbox = Arc::<Mailbox>::default();
+    mailbox.push(Payload::from(format!("event: endpoint\ndata: /messages?sessionId={id}\n\n")));
+    let gone = CancellationToken::new();
+    let body = mailbox.read(": alive\n\n", gone.clone().drop_guard());
+    let manner = Manner {
+        scope,
+        principal,
+        own_servers: false,
+        shared_credential: false,
+        modern: false,
+    };
+    let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone(), face.shutdown.clone());
+    let owner = face.clone();
+    face.tasks.spawn(async move {
+        converse(&client, incoming, &gone, &owner.shutdown).await;
+        owner.streams.0.write().remove(&id);
+        mailbox.finish();
+    });
+    event_stream(Body::Stream(Box::pin(body)))
+}
+
+/// Takes what is posted, in its order, until the stream is gone.
+async fn converse(
+    client: &Arc<Conversation>,
+    mut incoming: mpsc::Receiver<Received>,
+    gone: &CancellationToken,
+    shutdown: &CancellationToken,
+) {
+    let taking = async {
+        while let Some(received) = incoming.recv().await {
+            client.received(received).await;
+        }
+    };
+    tokio::select! {
+        () = taking => {}
+        () = gone.cancelled() => {}
+        () = shutdown.cancelled() => client.drain().await,
+    }
+    client.end();
+}
+
+/// Takes a message: POST `/messages?sessionId=…`.
+pub(super) async fn post(face: &Arc<Face>, principal: &str, request: Request<Incoming>) -> Response<Body> {
+    let (parts, mut body) = request.into_parts();
+    let refuse = |status, text: &str| reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
+    let query = parts.uri.query().unwrap_or_default();
+    let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId="));
+    let Some(id) = id else {
+        return refuse(StatusCode::BAD_REQUEST, "sessionId is missing; open /sse first");
+    };
+    let known = face.streams.0.read().get(id).filter(|open| *open.principal == *principal).map(|open| open.posted.clone());
+    let Some(posted) = known else {
+        return refuse(StatusCode::NOT_FOUND, "this session is not known here; open /sse again");
+    };
+    if !is_json(&parts.headers) {
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json");
+    }
+    let budget = face.gateway.host().budget();
+    if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
+        return reply::busy();
+    }
+    let body = match read(&mut body).await {
+        Ok(body) => body,
+        Err((status, text)) => return refuse(status, text),
+    };
+    let received = match Received::parse(body) {
+        Ok(received) => received,
+        Err(fault) => return reply::error(StatusCode::BAD_REQUEST, &fault.to_error(), fault.id()),
+    };
+    match posted.try_send(received) {
+        Ok(()) => reply::accepted(),
+        Err(TrySendError::Full(_)) => reply::busy(),
+        Err(TrySendError::Closed(_)) => {
+            refuse(StatusCode::NOT_FOUND, "this session is not known here; open /sse again")
+        }
+    }
+}

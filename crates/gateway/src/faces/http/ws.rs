@@ -1,0 +1,149 @@
+//! The gateway over WebSocket: a request is upgraded after the same checks as
+//! any other, and from then on one connection is one client.
+
+use super::{Face, body::Body, reply};
+use crate::{
+    faces::conversation::{Conversation, Manner},
+    limits,
+    session::{Outlet, Weight},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use hyper::{body::Incoming, upgrade::Upgraded};
+use hyper_util::rt::TokioIo;
+use std::sync::Arc;
+use switchboard_host::Scope;
+use switchboard_transport::ws::{self, PROTOCOL, WsOptions, WsWriter};
+use switchboard_wire::Payload;
+use tokio::{sync::mpsc, time::timeout};
+
+const NORMAL: u16 = 1000;
+const GOING_AWAY: u16 = 1001;
+const POLICY: u16 = 1008;
+
+/// Answers the handshake and hands the connection over.
+pub(super) fn upgrade(
+    face: &Arc<Face>,
+    scope: Scope,
+    principal: Arc<str>,
+    mut request: Request<Incoming>,
+) -> Response<Body> {
+    let answer = match handshake(request.headers()) {
+        Ok(answer) => answer,
+        Err(refusal) => return refusal,
+    };
+    let Ok(permit) = face.sockets.clone().try_acquire_owned() else { return reply::busy() };
+    let upgrading = hyper::upgrade::on(&mut request);
+    let owner = face.clone();
+    face.tasks.spawn(async move {
+        match timeout(limits::HEADER_READ, upgrading).await {
+            Ok(Ok(upgraded)) => converse(&owner, scope, principal, upgraded).await,
+            Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
+            Err(_) => tracing::debug!("a connection was not upgraded in time"),
+        }
+        drop(permit);
+    });
+    answer
+}
+
+/// The answer to a handshake, or why there is none.
+fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Response<Body>> {
+    let bad = |text| Err(reply::plain(StatusCode::BAD_REQUEST, text));
+    if !says(headers, &header::UPGRADE, "websocket") || !says(headers, &header::CONNECTION, "upgrade") {
+        let mut refusal = reply::plain(StatusCode::UPGRADE_REQUIRED, "this address speaks WebSocket\n");
+        refusal.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        return Err(refusal);
+    }
+    if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != "13") {
+        let mut refusal = reply::plain(StatusCode::UPGRADE_REQUIRED, "Sec-WebSocket-Version must be 13\n");
+        refusal.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+        return Err(refusal);
+    }
+    // 16 bytes in base64.
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
+    let Some(key) = key.filter(|key| key.len() == 24 && key.ends_with(b"==")) else {
+        return bad("Sec-WebSocket-Key is missing or wrong\n");
+    };
+    let offered = headers.contains_key(header::SEC_WEBSOCKET_PROTOCOL);
+    if offered && !says(headers, &header::SEC_WEBSOCKET_PROTOCOL, PROTOCOL) {
+        return bad("the subprotocol must be mcp\n");
+    }
+    let Ok(accept) = HeaderValue::try_from(ws::accept_key(key)) else {
+        return bad("Sec-WebSocket-Key is missing or wrong\n");
+    };
+    let mut answer = reply::status(StatusCode::SWITCHING_PROTOCOLS);
+    let headers = answer.headers_mut();
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+    if offered {
+        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    }
+    Ok(answer)
+}
+
+/// Whether one of the words in a header's list is this one.
+fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    headers.get_all(name).iter().any(|value| {
+        value.to_str().is_ok_and(|text| text.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
+    })
+}
+
+async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded: Upgraded) {
+    let budget = face.gateway.host().budget().clone();
+    let (writer, mut reader) = ws::serve(TokioIo::new(upgraded), &WsOptions::default(), budget).await;
+    let manner = Manner {
+        scope,
+        principal,
+        own_servers: false,
+        shared_credential: face.door.has_several_principals(),
+        modern: true,
+    };
+    let outlet = Arc::new(Out(writer.clone()));
+    let client = Conversation::new(face.gateway.clone(), manner, outlet, face.shutdown.clone());
+    // A handshake with servers takes its time, and what keeps the connection
+    // alive must be read meanwhile.
+    let (posted, mut incoming) = mpsc::channel::<Bytes>(limits::POSTED);
+    let taking = client.clone();
+    let taking = tokio::spawn(async move {
+        while let Some(bytes) = incoming.recv().await {
+            taking.bytes(bytes).await;
+        }
+    });
+    let (code, reason) = loop {
+        tokio::select! {
+            next = reader.next() => match next {
+                Ok(bytes) => if posted.send(bytes).await.is_err() {
+                    break (NORMAL, "");
+                },
+                Err(end) => {
+                    tracing::debug!(%end, "a client's WebSocket ended");
+                    break (NORMAL, "");
+                }
+            },
+            () = face.shutdown.cancelled() => {
+                client.drain().await;
+                break (GOING_AWAY, "shutting down");
+            }
+        }
+    };
+    taking.abort();
+    client.end();
+    writer.close(code, reason);
+    let _ = timeout(limits::FAREWELL, writer.closed()).await;
+}
+
+struct Out(WsWriter);
+
+impl Outlet for Out {
+    fn send(&self, payload: Payload, weight: Weight) {
+        // While the client does not read, what it can do without goes first.
+        if weight == Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
+            return;
+        }
+        if self.0.send(payload).is_err() {
+            self.0.close(POLICY, "messages are not read");
+        }
+    }
+}

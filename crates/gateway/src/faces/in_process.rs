@@ -1,0 +1,60 @@
+//! A client in the same process: one end of a linked pair.
+
+use super::conversation::{Conversation, Manner};
+use crate::{
+    gateway::Gateway,
+    limits,
+    session::{Outlet, Weight},
+};
+use std::sync::Arc;
+use switchboard_host::Scope;
+use switchboard_transport::in_process::{End, Sender};
+use switchboard_wire::Payload;
+use tokio_util::sync::CancellationToken;
+
+/// Serves the client at the other end until it goes or `shutdown` fires.
+/// `server` addresses one server under its own names, otherwise all as one.
+pub async fn serve(
+    gateway: Arc<Gateway>,
+    end: End,
+    principal: Arc<str>,
+    server: Option<&str>,
+    shutdown: CancellationToken,
+) {
+    let End { sender, mut receiver } = end;
+    let one = server.and_then(|name| gateway.host().server(name));
+    let manner = Manner {
+        scope: one.map_or(Scope::All, Scope::One),
+        principal,
+        own_servers: false,
+        shared_credential: false,
+        modern: true,
+    };
+    let client = Conversation::new(gateway, manner, Arc::new(Out(sender)), shutdown.clone());
+    loop {
+        let bytes = tokio::select! {
+            bytes = receiver.next() => bytes,
+            () = shutdown.cancelled() => break,
+        };
+        match bytes {
+            Some(bytes) => client.bytes(bytes).await,
+            None => break,
+        }
+    }
+    if shutdown.is_cancelled() {
+        client.drain().await;
+    }
+    client.end();
+}
+
+struct Out(Sender);
+
+impl Outlet for Out {
+    fn send(&self, payload: Payload, weight: Weight) {
+        // While the client does not read, what it can do without goes first.
+        if weight == Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
+            return;
+        }
+        let _ = self.0.send(payload);
+    }
+}

@@ -1,0 +1,401 @@
+//! The one function that decides.
+
+use super::{
+    Classifier, Decision, Effect, Leaning, Mode, Origin, Reason, RuleFault, Ruling, Spellings,
+    Subject, What,
+    classify::ByAnnotations,
+    exists,
+    remember::Answers,
+    rule::{Rule, Target},
+};
+use crate::{model::Annotations, upstream::ServerSpec};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
+use switchboard_wire::name::{Namer, Style};
+
+/// Everything that permission depends on, for one set of servers. Made anew
+/// when settings change; the answers that were given go along.
+pub struct Rules {
+    namer: Namer,
+    rules: Vec<Rule>,
+    by_server: HashMap<Arc<str>, Vec<usize>>,
+    by_text: HashMap<String, Vec<usize>>,
+    mode: Mode,
+    modes: HashMap<String, Mode>,
+    trusted: HashSet<String>,
+    classifier: Arc<dyn Classifier>,
+    answers: Arc<Answers>,
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules")
+            .field("mode", &self.mode)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Who<'a> {
+    /// On whose behalf.
+    pub principal: &'a str,
+    /// The mode of the face it came through, if that has one of its own.
+    pub mode: Option<Mode>,
+}
+
+/// What is known of the thing that is asked for. All of it may be left out; what is missing never permits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Facts<'a> {
+    /// What the tool says of itself.
+    pub annotations: Option<&'a Annotations>,
+    /// The names of the same server's tools, so that a permission that could mean two means none.
+    pub spellings: Option<&'a Spellings>,
+    /// The canonical name, where names were given to all tools together.
+    pub canonical: Option<&'a str>,
+    /// The hash of its definition ([`crate::pins::Definition::hash`]): answers are bound to it.
+    pub definition: Option<&'a str>,
+    /// Why it is quarantined, if it is: it changed after it was approved.
+    pub quarantined: Option<&'a str>,
+    /// The text of a call's arguments.
+    pub arguments: Option<&'a [u8]>,
+}
+
+/// What [`Rules`] are made of.
+pub struct RulesBuilder {
+    rules: Rules,
+    servers: Vec<Arc<str>>,
+    faults: Vec<RuleFault>,
+}
+
+impl Rules {
+    /// Rules for these servers. There is no default mode: whoever builds them must choose.
+    pub fn builder<'a>(servers: impl IntoIterator<Item = &'a str>, mode: Mode) -> RulesBuilder {
+        let servers: Vec<Arc<str>> = servers.into_iter().map(Arc::from).collect();
+        let namer = Namer::new(Style::Full, servers.iter().map(AsRef::as_ref));
+        RulesBuilder {
+            rules: Self {
+                namer,
+                rules: Vec::new(),
+                by_server: HashMap::new(),
+                by_text: HashMap::new(),
+                mode,
+                modes: HashMap::new(),
+                trusted: HashSet::new(),
+                classifier: Arc::new(ByAnnotations),
+                answers: Arc::default(),
+            },
+            servers,
+            faults: Vec::new(),
+        }
+    }
+
+    /// What may happen.
+    pub fn decide(
+        &self,
+        who: Who<'_>,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+    ) -> Decision {
+        self.walk(who, server, what, facts, &mut Chain(None))
+    }
+
+    /// Whether lists, searches and completions show it. A request for what they do not show ends as if it were not there.
+    pub fn permitted(
+        &self,
+        who: Who<'_>,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+    ) -> bool {
+        self.decide(who, server, what, facts).is_visible()
+    }
+
+    /// What may happen, and everything that was looked at.
+    pub fn explain(
+        &self,
+        who: Who<'_>,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+    ) -> Ruling {
+        let mut reasons = Vec::new();
+        let decision = self.walk(who, server, what, facts, &mut Chain(Some(&mut reasons)));
+        if let Some(last) = reasons.last_mut() {
+            last.decisive = true;
+        }
+        Ruling { decision, reasons }
+    }
+
+    /// Whether decisions differ between principals: then what one sees must not be cached for another.
+    pub fn differ_by_principal(&self) -> bool {
+        !self.modes.is_empty() || !self.answers.is_empty()
+    }
+
+    /// The answers that were given.
+    pub fn answers(&self) -> &Arc<Answers> {
+        &self.answers
+    }
+
+    /// The mode that holds for somebody: their own, else the face's, else the general one.
+    pub fn mode_for(&self, who: Who<'_>) -> Mode {
+        self.modes
+            .get(who.principal)
+            .copied()
+            .or(who.mode)
+            .unwrap_or(self.mode)
+    }
+
+    /// Whether what this server says of its tools counts.
+    pub fn trusts(&self, server: &str) -> bool {
+        self.trusted.contains(server)
+    }
+
+    /// The steps, in order. The first that decides, decides.
+    fn walk(
+        &self,
+        who: Who<'_>,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+        chain: &mut Chain<'_>,
+    ) -> Decision {
+        if !exists(server, what) {
+            return chain.deny(
+                "the server's entry",
+                "its list of tools leaves this one out".to_owned(),
+            );
+        }
+        chain.pass("the server's entry", || "lets it exist".to_owned());
+        if let Some(rule) = self.rule(Effect::Deny, server, what, facts) {
+            return chain.deny("deny rules", named(rule));
+        }
+        chain.pass("deny rules", || "none is about it".to_owned());
+        if what == What::Method || what == What::SignIn {
+            return chain.allow("kind", "it names no tool of the server".to_owned());
+        }
+        if let Some(reason) = facts.quarantined {
+            return chain.deny("pinned definition", format!("quarantined: {reason}"));
+        }
+        let mode = self.mode_for(who);
+        let hints = facts.annotations.cloned().unwrap_or_default();
+        let is_tool = matches!(what, What::Tool(_));
+        if mode == Mode::ReadOnly && is_tool && !hints.says_read_only() {
+            return chain.deny(
+                "mode read-only",
+                "it does not say that it changes nothing".to_owned(),
+            );
+        }
+        if let Some(rule) = self.rule(Effect::Ask, server, what, facts) {
+            return chain.ask("ask rules", named(rule));
+        }
+        chain.pass("ask rules", || "none is about it".to_owned());
+        if let What::Tool(tool) = what {
+            match self
+                .answers
+                .find(who.principal, &server.name, tool, facts.definition)
+            {
+                Some(true) => {
+                    return chain.allow("remembered answers", "it was allowed before".to_owned());
+                }
+                Some(false) => {
+                    return chain.deny("remembered answers", "it was refused before".to_owned());
+                }
+                None => chain.pass("remembered answers", || "none".to_owned()),
+            }
+        }
+        if let Some(rule) = self.rule(Effect::Allow, server, what, facts) {
+            return chain.allow("allow rules", named(rule));
+        }
+        chain.pass("allow rules", || {
+            "none is about it, or not about it alone".to_owned()
+        });
+        match what {
+            What::Tool(tool) => self.by_mode(mode, who, server, tool, &hints, facts, chain),
+            _ => chain.allow("kind", "prompts and resources are read, not run".to_owned()),
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the last step of `walk`, split off to fit a screen"
+    )]
+    fn by_mode(
+        &self,
+        mode: Mode,
+        who: Who<'_>,
+        server: &ServerSpec,
+        tool: &str,
+        hints: &Annotations,
+        facts: &Facts<'_>,
+        chain: &mut Chain<'_>,
+    ) -> Decision {
+        let trusted = self.trusts(&server.name);
+        match mode {
+            Mode::Bypass => {
+                chain.allow("mode bypassPermissions", "everything is allowed".to_owned())
+            }
+            Mode::Client => chain.allow(
+                "mode client",
+                "the connected client asks its own user".to_owned(),
+            ),
+            Mode::Default => chain.ask("mode default", "no rule allows it".to_owned()),
+            Mode::ReadOnly if trusted => chain.allow(
+                "mode read-only",
+                "a trusted server says that it changes nothing".to_owned(),
+            ),
+            Mode::ReadOnly => chain.ask(
+                "mode read-only",
+                "it says that it changes nothing, but its server is not trusted".to_owned(),
+            ),
+            Mode::Auto => {
+                let subject = Subject {
+                    principal: who.principal,
+                    server: &server.name,
+                    trusted,
+                    tool,
+                    annotations: hints,
+                    arguments: facts.arguments,
+                };
+                match self.classifier.classify(&subject) {
+                    Leaning::Allow(reason) => chain.allow("mode auto", reason),
+                    Leaning::Ask(reason) => chain.ask("mode auto", reason),
+                }
+            }
+        }
+    }
+
+    /// The first rule with this effect that is about this.
+    fn rule(
+        &self,
+        effect: Effect,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+    ) -> Option<&Rule> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let name = match what {
+            What::Tool(name) | What::Prompt(name) => Some(name),
+            What::Resource(_) | What::Method | What::SignIn => None,
+        };
+        let given = || name.map(|name| self.namer.assign(&[(&server.name, name)]).remove(0));
+        let computed = if facts.canonical.is_none() {
+            given()
+        } else {
+            None
+        };
+        let canonical = facts.canonical.or(computed.as_deref());
+        let target = Target {
+            server: &server.name,
+            name,
+            canonical,
+            spellings: facts.spellings,
+        };
+        let by_server = self.by_server.get(&server.name).into_iter().flatten();
+        let by_text = canonical
+            .and_then(|canonical| self.by_text.get(canonical))
+            .into_iter()
+            .flatten();
+        let candidates = by_server.chain(by_text).map(|at| &self.rules[*at]);
+        candidates
+            .filter(|rule| rule.effect == effect)
+            .find(|rule| rule.covers(&target))
+    }
+}
+
+fn named(rule: &Rule) -> String {
+    format!(
+        "{} rule {:?} in {}",
+        rule.effect.as_str(),
+        rule.text,
+        rule.origin.place
+    )
+}
+
+/// Collects the reasons, where somebody wants them.
+struct Chain<'a>(Option<&'a mut Vec<Reason>>);
+
+impl Chain<'_> {
+    fn pass(&mut self, step: &'static str, found: impl FnOnce() -> String) {
+        if let Some(reasons) = &mut self.0 {
+            reasons.push(Reason {
+                step,
+                found: found(),
+                decisive: false,
+            });
+        }
+    }
+
+    fn allow(&mut self, step: &'static str, reason: String) -> Decision {
+        self.pass(step, || reason);
+        Decision::Allow
+    }
+
+    fn ask(&mut self, step: &'static str, reason: String) -> Decision {
+        self.pass(step, || reason.clone());
+        Decision::Ask(reason)
+    }
+
+    fn deny(&mut self, step: &'static str, reason: String) -> Decision {
+        self.pass(step, || reason.clone());
+        Decision::Deny(reason)
+    }
+}
+
+impl RulesBuilder {
+    /// Adds a rule. One that is not taken is reported by [`build`](Self::build).
+    pub fn rule(mut self, effect: Effect, text: &str, origin: Origin) -> Self {
+        match Rule::new(effect, text, origin, &self.rules.namer, &self.servers) {
+            Ok(rule) => self.rules.rules.push(rule),
+            Err(fault) => self.faults.push(fault),
+        }
+        self
+    }
+
+    /// The mode of one principal, whatever the face says.
+    pub fn mode_of(mut self, principal: impl Into<String>, mode: Mode) -> Self {
+        self.rules.modes.insert(principal.into(), mode);
+        self
+    }
+
+    /// What this server says of its tools counts.
+    pub fn trust(mut self, server: impl Into<String>) -> Self {
+        self.rules.trusted.insert(server.into());
+        self
+    }
+
+    /// Who decides in mode `auto`.
+    pub fn classifier(mut self, classifier: Arc<dyn Classifier>) -> Self {
+        self.rules.classifier = classifier;
+        self
+    }
+
+    /// Where answers are remembered.
+    pub fn answers(mut self, answers: Arc<Answers>) -> Self {
+        self.rules.answers = answers;
+        self
+    }
+
+    /// The rules, and those texts that were not taken.
+    pub fn build(self) -> (Rules, Vec<RuleFault>) {
+        let mut rules = self.rules;
+        for (at, rule) in rules.rules.iter().enumerate() {
+            let servers: HashSet<&Arc<str>> = rule.servers().collect();
+            for server in servers {
+                rules.by_server.entry(server.clone()).or_default().push(at);
+            }
+            rules.by_text.entry(rule.text.clone()).or_default().push(at);
+        }
+        (rules, self.faults)
+    }
+}
+
+#[cfg(test)]
+mod tests;

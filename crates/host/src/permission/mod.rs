@@ -1,0 +1,131 @@
+//! What may be seen and what may be reached: one function decides both.
+//!
+//! [`Rules::decide`] is that function. Lists, search, completion,
+//! subscriptions and reads show what it does not deny; a call goes through when
+//! it allows, or when it asks and the answer is yes. Nothing else decides.
+
+mod classify;
+mod decide;
+mod decision;
+mod remember;
+mod rule;
+
+pub use classify::{ByAnnotations, Classifier, Leaning, Subject};
+pub use decide::{Facts, Rules, RulesBuilder, Who};
+pub use decision::{Decision, Reason, Ruling};
+pub use remember::{Answer, Answers, AnswersFault};
+pub use rule::{Effect, Origin, RuleFault, Spellings};
+
+use crate::upstream::ServerSpec;
+use std::{fmt, str::FromStr};
+use switchboard_wire::Method;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What<'a> {
+    /// A tool, by the server's own name for it.
+    Tool(&'a str),
+    /// A prompt, likewise; also as the subject of a completion.
+    Prompt(&'a str),
+    /// A resource or template, by its URI; also to subscribe to, or as the subject of a completion.
+    Resource(&'a str),
+    /// Anything that names nothing.
+    Method,
+    /// The pseudo-tool that signs in to a server.
+    SignIn,
+}
+
+impl<'a> What<'a> {
+    /// What a request asks for: its method, and the server's own name or URI in
+    /// it. For a completion, `name` is what its `ref` names, and `prompt` whether that is a prompt.
+    pub fn of(method: Method, name: Option<&'a str>, prompt: bool) -> Self {
+        match (method, name) {
+            (Method::ToolsCall, Some(name)) => Self::Tool(name),
+            (Method::PromptsGet, Some(name)) => Self::Prompt(name),
+            (
+                Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe,
+                Some(uri),
+            ) => Self::Resource(uri),
+            (Method::Complete, Some(name)) if prompt => Self::Prompt(name),
+            (Method::Complete, Some(uri)) => Self::Resource(uri),
+            _ => Self::Method,
+        }
+    }
+}
+
+/// Who is asked when no rule says anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A person is asked about every tool.
+    Default,
+    /// Everything is allowed.
+    Bypass,
+    /// A [`Classifier`] allows, or has a person asked.
+    Auto,
+    /// Only tools that say they change nothing.
+    ReadOnly,
+    /// The connected client asks its own user: everything is allowed.
+    Client,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Default,
+        Self::Bypass,
+        Self::Auto,
+        Self::ReadOnly,
+        Self::Client,
+    ];
+
+    /// As it is written in settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Bypass => "bypassPermissions",
+            Self::Auto => "auto",
+            Self::ReadOnly => "read-only",
+            Self::Client => "client",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A mode that nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no permission mode; there are default, auto, bypassPermissions, read-only and client"
+)]
+pub struct UnknownMode(String);
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMode> {
+        let known = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
+        known.ok_or_else(|| UnknownMode(text.chars().take(40).collect()))
+    }
+}
+
+/// Whether `principal` may see and reach this at `server` as far as the server's
+/// own entry says, for callers that hold no [`Rules`].
+pub fn permitted(principal: &str, server: &ServerSpec, what: What<'_>) -> bool {
+    let _ = principal;
+    exists(server, what)
+}
+
+/// Whether the entry lets it exist at all.
+fn exists(server: &ServerSpec, what: What<'_>) -> bool {
+    match what {
+        What::Tool(name) => server.rooms.has(name),
+        What::Prompt(_) | What::Resource(_) | What::Method | What::SignIn => true,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! Rules as people write them: `mcp__server__tool`, `mcp__server__*`, `mcp__server`.
+//!
+//! The text can be read in several ways (`mcp__a__b__c` is `b__c` of `a`, or
+//! `c` of `a__b`), and two names can look alike once they are made safe. A
+//! restriction holds for every reading; a permission only where there is one.
+
+use std::{collections::HashMap, sync::Arc};
+use switchboard_wire::name::{Namer, normalize};
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Without asking.
+    Allow,
+    /// Ask every time.
+    Ask,
+    /// Never, and not even seen.
+    Deny,
+}
+
+impl Effect {
+    /// As settings call the list.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// Where a rule was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The place, for `explain`.
+    pub place: Arc<str>,
+    /// It lies inside a repository: only its restrictions count.
+    pub restricts_only: bool,
+}
+
+impl Origin {
+    /// A place of the user's own.
+    pub fn user(place: impl Into<Arc<str>>) -> Self {
+        Self {
+            place: place.into(),
+            restricts_only: false,
+        }
+    }
+
+    /// A place inside a repository.
+    pub fn project(place: impl Into<Arc<str>>) -> Self {
+        Self {
+            place: place.into(),
+            restricts_only: true,
+        }
+    }
+}
+
+/// A rule that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleFault {
+    /// It is about something else, such as a built-in tool of another client.
+    #[error("the rule {0:?} is not about MCP tools (those begin with mcp__)")]
+    NotOurs(String),
+    /// It allows, and was written inside a repository.
+    #[error("the rule {rule:?} in {place} is not counted: a repository cannot allow anything")]
+    FromProject {
+        /// The rule.
+        rule: String,
+        /// Where it was written.
+        place: String,
+    },
+    /// It allows more than a permission may.
+    #[error(
+        "the rule {0:?} is not counted: a permission has to name its server, and a * can stand only for tools"
+    )]
+    TooWide(String),
+}
+
+/// A rule, read against the configured servers.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) text: String,
+    pub(super) effect: Effect,
+    pub(super) origin: Origin,
+    /// What it means for each server that it is about.
+    readings: Vec<(Arc<str>, Tools)>,
+}
+
+/// Which tools of a server a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Tools {
+    /// All of them, and the server's prompts and resources.
+    All,
+    /// Those whose safe name fits; `*` stands for anything.
+    Named(String),
+}
+
+/// How the names of one server's tools look once they are made safe: tells
+/// whether a name stands for one tool only.
+#[derive(Clone, Debug, Default)]
+pub struct Spellings {
+    /// How many tools have this safe name.
+    exact: HashMap<String, u32>,
+    /// The same with `-` and `_` alike.
+    folded: HashMap<String, u32>,
+}
+
+impl Spellings {
+    /// Of these tools of one server.
+    pub fn new<'a>(tools: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut spellings = Self::default();
+        for tool in tools {
+            let safe = normalize(tool);
+            *spellings.folded.entry(fold(&safe)).or_default() += 1;
+            *spellings.exact.entry(safe).or_default() += 1;
+        }
+        spellings
+    }
+
+    /// Whether this text means this tool and no other.
+    fn means_only(&self, text: &str, tool: &str) -> bool {
+        let count =
+            |counts: &HashMap<String, u32>, name: &str| counts.get(name).copied().unwrap_or(0);
+        if normalize(tool) == text {
+            count(&self.exact, text) <= 1
+        } else {
+            count(&self.exact, text) == 0 && count(&self.folded, &fold(text)) <= 1
+        }
+    }
+}
+
+/// What a rule is held against.
+pub(super) struct Target<'a> {
+    pub(super) server: &'a str,
+    /// The tool's or prompt's own name; `None` for what only a rule about the whole server covers.
+    pub(super) name: Option<&'a str>,
+    /// The canonical name, as it is shown.
+    pub(super) canonical: Option<&'a str>,
+    pub(super) spellings: Option<&'a Spellings>,
+}
+
+impl Rule {
+    /// Reads a rule. `namer` knows the configured servers.
+    pub(super) fn new(
+        effect: Effect,
+        text: &str,
+        origin: Origin,
+        namer: &Namer,
+        servers: &[Arc<str>],
+    ) -> Result<Self, RuleFault> {
+        let body = text
+            .trim()
+            .strip_prefix("mcp__")
+            .ok_or_else(|| RuleFault::NotOurs(text.to_owned()))?;
+        // A restriction on some arguments restricts the tool; a permission for some is not understood.
+        let body = match (effect, body.split_once('(')) {
+            (Effect::Allow, Some(_)) => return Err(RuleFault::TooWide(text.to_owned())),
+            (_, Some((plain, _))) => plain.trim_end(),
+            (_, None) => body,
+        };
+        if effect == Effect::Allow && origin.restricts_only {
+            return Err(RuleFault::FromProject {
+                rule: text.to_owned(),
+                place: origin.place.to_string(),
+            });
+        }
+        let mut parts = splits(body);
+        if effect == Effect::Allow {
+            parts.retain(|(server, _)| !server.contains('*'));
+            if parts.is_empty() {
+                return Err(RuleFault::TooWide(text.to_owned()));
+            }
+        }
+        let mut readings: Vec<(Arc<str>, Tools)> = Vec::new();
+        for (part, tools) in parts {
+            let exact =
+                |name: &&Arc<str>| effect == Effect::Allow && namer.prefix(name) == Some(part);
+            let found: Vec<&Arc<str>> = match servers.iter().find(exact) {
+                // The name as it is shown means that server, though another's may look alike.
+                Some(server) => vec![server],
+                None => servers
+                    .iter()
+                    .filter(|name| stands_for(part, name, namer))
+                    .collect(),
+            };
+            readings.extend(found.into_iter().map(|name| (name.clone(), tools.clone())));
+        }
+        if effect == Effect::Allow && readings.iter().any(|(server, _)| *server != readings[0].0) {
+            // It could be about several servers, so it permits nothing.
+            readings.clear();
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            effect,
+            origin,
+            readings,
+        })
+    }
+
+    /// The servers that it is about.
+    pub(super) fn servers(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.readings.iter().map(|(server, _)| server)
+    }
+
+    /// Whether the rule is about this.
+    pub(super) fn covers(&self, target: &Target<'_>) -> bool {
+        // A name that was given a hash tells exactly one pair, whatever else is configured.
+        if let (Some(canonical), Some(name)) = (target.canonical, target.name)
+            && canonical == self.text
+            && !canonical.ends_with(&normalize(name))
+        {
+            return true;
+        }
+        let mut readings = self
+            .readings
+            .iter()
+            .filter(|(server, _)| server.as_ref() == target.server);
+        readings.any(|(_, tools)| match (tools, target.name) {
+            (Tools::All, _) => true,
+            (Tools::Named(_), None) => false,
+            (Tools::Named(pattern), Some(name)) => {
+                self.covers_name(pattern, name, target.spellings)
+            }
+        })
+    }
+
+    fn covers_name(&self, pattern: &str, name: &str, spellings: Option<&Spellings>) -> bool {
+        if !matches(&fold(pattern), &folded(name)) {
+            return false;
+        }
+        match (self.effect, pattern.contains('*'), spellings) {
+            (Effect::Deny | Effect::Ask, _, _) => true,
+            // A pattern is meant for many; still, not under another spelling than its own.
+            (Effect::Allow, true, _) => matches(pattern, &normalize(name)),
+            (Effect::Allow, false, Some(spellings)) => spellings.means_only(pattern, name),
+            // Nobody said which other tools there are: only the name itself is certain.
+            (Effect::Allow, false, None) => pattern == name,
+        }
+    }
+}
+
+/// Every way to read the text after `mcp__` as a server and its tools. A `*`
+/// stands for servers only before the first `__`: in `mcp__a__*` it is tools.
+fn splits(body: &str) -> Vec<(&str, Tools)> {
+    let mut all = vec![(body, Tools::All)];
+    let bytes = body.as_bytes();
+    for at in 1..bytes.len().saturating_sub(1) {
+        if &bytes[at..at + 2] != b"__" {
+            continue;
+        }
+        let (server, tool) = (&body[..at], &body[at + 2..]);
+        match tool {
+            "" => {}
+            "*" => all.push((server, Tools::All)),
+            tool => all.push((server, Tools::Named(tool.to_owned()))),
+        }
+    }
+    all.retain(|(server, _)| !(server.contains('*') && server.contains("__")));
+    all
+}
+
+/// Whether the server part of a rule can mean this server: by its safe name, under either spelling.
+fn stands_for(part: &str, server: &str, namer: &Namer) -> bool {
+    let part = fold(part);
+    matches(&part, &folded(server))
+        || namer
+            .prefix(server)
+            .is_some_and(|prefix| matches(&part, &fold(prefix)))
+}
+
+fn folded(name: &str) -> String {
+    fold(&normalize(name))
+}
+
+/// `-` and `_` alike.
+fn fold(text: &str) -> String {
+    text.replace('-', "_")
+}
+
+/// `*` stands for any run of characters; everything else for itself. Steps
+/// through both at once, so that no pattern can make it slow.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}

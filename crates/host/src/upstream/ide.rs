@@ -1,0 +1,150 @@
+//! IDEs on this machine: each keeps a lock file that says where it listens, with
+//! what token, and for which folders. It is looked for at every connection,
+//! since a restarted IDE has another port and another token.
+
+use super::spec::Remote;
+use http::{HeaderName, HeaderValue, Uri};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// The header in which an IDE wants its token.
+const TOKEN: HeaderName = HeaderName::from_static("x-claude-code-ide-authorization");
+/// No lock file is larger.
+const LOCK_BYTES: u64 = 64 * 1024;
+/// More lock files are not looked at.
+const LOCKS: usize = 256;
+
+/// How an IDE is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdeCarrier {
+    /// HTTP+SSE.
+    Sse,
+    /// WebSocket.
+    Ws,
+}
+
+/// Where to look for an IDE.
+#[derive(Clone, Debug)]
+pub struct Ide {
+    /// How it is spoken to.
+    pub carrier: IdeCarrier,
+    /// The folder with the lock files.
+    pub locks: PathBuf,
+    /// The folder that the IDE must have open.
+    pub workspace: PathBuf,
+    /// A port to hold it to, where the entry names one.
+    pub port: Option<u16>,
+}
+
+/// One lock file.
+#[derive(Debug)]
+struct Lock {
+    port: u16,
+    token: String,
+    folders: Vec<PathBuf>,
+    carrier: IdeCarrier,
+    written: SystemTime,
+}
+
+impl Ide {
+    /// The IDE that has our folder open: the one whose folder is nearest, then the newest.
+    pub fn find(&self) -> Result<Remote, String> {
+        let locks = self.read()?;
+        if locks.is_empty() {
+            return Err(format!("no IDE is running: there is no lock file for it in {}", self.locks.display()));
+        }
+        let workspace = fs::canonicalize(&self.workspace).unwrap_or_else(|_| self.workspace.clone());
+        let depth = |lock: &Lock| {
+            let open = lock.folders.iter().map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.clone()));
+            open.filter(|folder| workspace.starts_with(folder)).map(|folder| folder.components().count()).max()
+        };
+        let found = locks.iter().filter_map(|lock| Some((depth(lock)?, lock.written, lock)));
+        let found = found.max_by_key(|(depth, written, _)| (*depth, *written));
+        match found {
+            Some((_, _, lock)) => lock.remote(),
+            None => Err(format!("no IDE has {} open; those that run have other folders open", workspace.display())),
+        }
+    }
+
+    fn read(&self) -> Result<Vec<Lock>, String> {
+        let files = match fs::read_dir(&self.locks) {
+            Ok(files) => files,
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(fault) => return Err(format!("{} cannot be read: {fault}", self.locks.display())),
+        };
+        let locks = files.filter_map(|file| {
+            let path = file.ok()?.path();
+            let lock = read(&path)?;
+            let wanted = lock.carrier == self.carrier && self.port.is_none_or(|port| port == lock.port);
+            wanted.then_some(lock)
+        });
+        Ok(locks.take(LOCKS).collect())
+    }
+}
+
+impl Lock {
+    /// Always this machine: the token is for the IDE alone.
+    fn remote(&self) -> Result<Remote, String> {
+        let address = match self.carrier {
+            IdeCarrier::Sse => format!("http://127.0.0.1:{}/sse", self.port),
+            IdeCarrier::Ws => format!("ws://127.0.0.1:{}/", self.port),
+        };
+        let url: Uri = address.parse().map_err(|_| "the IDE's lock file names no usable port".to_owned())?;
+        let mut remote = Remote::new(url);
+        if !self.token.is_empty() {
+            let mut token = HeaderValue::from_str(&self.token)
+                .map_err(|_| "the token in the IDE's lock file cannot be sent".to_owned())?;
+            token.set_sensitive(true);
+            remote.headers.insert(TOKEN, token);
+        }
+        Ok(remote)
+    }
+}
+
+/// Reads one lock file. One that others could have written is none.
+fn read(path: &Path) -> Option<Lock> {
+    if path.extension()? != "lock" {
+        return None;
+    }
+    let about = fs::symlink_metadata(path).ok()?;
+    if !about.is_file() || about.len() > LOCK_BYTES || !is_ours(&about) {
+        tracing::debug!(file = %path.display(), "not an IDE's lock file, or not the user's own");
+        return None;
+    }
+    let text = fs::read(path).ok()?;
+    let lock: Value = serde_json::from_slice(&text).ok()?;
+    let named = || path.file_stem()?.to_str()?.parse::<u16>().ok();
+    let port = lock["port"].as_u64().and_then(|port| u16::try_from(port).ok()).or_else(named)?;
+    let folders = lock["workspaceFolders"].as_array().into_iter().flatten();
+    let carrier = match lock["transport"].as_str() {
+        Some("ws") => IdeCarrier::Ws,
+        None if lock["useWebSocket"] == true => IdeCarrier::Ws,
+        None | Some("sse") => IdeCarrier::Sse,
+        Some(_) => return None,
+    };
+    Some(Lock {
+        port,
+        token: lock["authToken"].as_str().unwrap_or_default().to_owned(),
+        folders: folders.filter_map(Value::as_str).map(PathBuf::from).filter(|path| path.is_absolute()).collect(),
+        carrier,
+        written: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+    })
+}
+
+#[cfg(unix)]
+fn is_ours(about: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o022 == 0
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests;

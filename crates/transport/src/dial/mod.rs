@@ -1,0 +1,232 @@
+//! Reaching a server over a network: the connection that HTTP, HTTP+SSE and
+//! WebSocket have in common. TCP or a Unix socket, through a proxy where the
+//! environment names one, and TLS where the address asks for it.
+
+mod address;
+mod proxy;
+mod stream;
+mod tls;
+
+pub use address::{Address, AddressFault};
+pub(crate) use stream::Stream;
+pub use tls::{TlsFiles, tls_config};
+
+use http::{HeaderValue, Uri};
+use hyper_util::client::legacy::connect::HttpConnector;
+use proxy::Proxy;
+use rustls::{ClientConfig, pki_types::ServerName};
+use std::{
+    error::Error, future::poll_fn, io, net::IpAddr, path::PathBuf, sync::Arc, time::Duration,
+};
+use tokio::{sync::OnceCell, time::timeout};
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+
+/// A dead peer is noticed after this much silence and a few unanswered probes.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+const KEEPALIVE_PROBES: u32 = 2;
+
+type AnyError = Box<dyn Error + Send + Sync>;
+
+/// How a server is reached, besides its address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Via {
+    /// Whom to trust, and who we are.
+    pub tls: TlsFiles,
+    /// A Unix socket instead of the address's host and port.
+    pub socket: Option<PathBuf>,
+}
+
+/// Connects to one origin.
+#[derive(Clone)]
+pub(crate) struct Dialer {
+    origin: Uri,
+    via: Arc<Via>,
+    proxy: Option<Proxy>,
+    tcp: HttpConnector,
+    limit: Duration,
+    tls: Arc<OnceCell<Arc<ClientConfig>>>,
+}
+
+impl Dialer {
+    /// A dialer for the origin of `url`, which begins with `http` or `https`
+    /// (also for WebSocket: `ws` is `http` here).
+    pub(crate) fn new(url: &Uri, via: Via, limit: Duration) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(KEEPALIVE));
+        tcp.set_keepalive_interval(Some(KEEPALIVE));
+        tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
+        let proxy = match &via.socket {
+            None => proxy::of(url),
+            Some(_) => None,
+        };
+        let (via, tls) = (Arc::new(via), Arc::default());
+        Self {
+            origin: url.clone(),
+            via,
+            proxy,
+            tcp,
+            limit,
+            tls,
+        }
+    }
+
+    /// A new connection to the origin itself, or one sentence that says what failed.
+    pub(crate) async fn dial(&self) -> Result<Stream, String> {
+        self.within(self.reach(true)).await
+    }
+
+    /// A new connection for requests in which the whole address is named, so
+    /// that a proxy which takes such requests need not tunnel them.
+    pub(crate) async fn dial_forward(&self) -> Result<Stream, String> {
+        self.within(self.reach(self.forward().is_none())).await
+    }
+
+    /// The proxy that wants requests with whole addresses, and what it is shown.
+    pub(crate) fn forward(&self) -> Option<Option<&HeaderValue>> {
+        let proxy = self.proxy.as_ref()?;
+        (!self.is_secure() && proxy.forwards()).then(|| proxy.credentials())
+    }
+
+    async fn within(
+        &self,
+        connecting: impl Future<Output = Result<Stream, AnyError>>,
+    ) -> Result<Stream, String> {
+        match timeout(self.limit, connecting).await {
+            Ok(Ok(stream)) => Ok(stream),
+            Ok(Err(fault)) => Err(self.describe(fault.as_ref())),
+            Err(_) => Err(format!(
+                "{}: no connection within {:?}",
+                origin(&self.origin),
+                self.limit
+            )),
+        }
+    }
+
+    async fn reach(&self, tunnel: bool) -> Result<Stream, AnyError> {
+        if !matches!(self.origin.scheme_str(), Some("http" | "https")) {
+            return Err("the address must begin with http:// or https://".into());
+        }
+        let host = self.origin.host().unwrap_or_default();
+        let stream = match (&self.via.socket, &self.proxy) {
+            (Some(path), _) => unix(path).await?,
+            (None, Some(proxy)) => {
+                proxy
+                    .connect(&self.tcp, tunnel.then_some((host, port(&self.origin))))
+                    .await?
+            }
+            (None, None) => tcp(&self.tcp, &self.origin).await?,
+        };
+        if !self.is_secure() {
+            return Ok(stream);
+        }
+        let config = self.tls.get_or_try_init(|| tls::config(&self.via.tls));
+        secured(config.await?.clone(), host, stream).await
+    }
+
+    fn is_secure(&self) -> bool {
+        self.origin.scheme_str() == Some("https")
+    }
+
+    fn describe(&self, fault: &(dyn Error + Send + Sync + 'static)) -> String {
+        let place = match &self.via.socket {
+            Some(path) => path.display().to_string(),
+            None => origin(&self.origin),
+        };
+        if let Some(fault) = find::<rustls::Error>(fault) {
+            return format!("{place}: {}", tls::explain(fault));
+        }
+        match find::<io::Error>(fault).map(io::Error::kind) {
+            Some(io::ErrorKind::ConnectionRefused) => format!("{place}: connection refused"),
+            Some(io::ErrorKind::ConnectionReset) => format!("{place}: connection reset"),
+            Some(io::ErrorKind::TimedOut) => format!("{place}: the connection timed out"),
+            _ => format!("{place}: {}", chain(fault)),
+        }
+    }
+}
+
+async fn tcp(connector: &HttpConnector, url: &Uri) -> Result<Stream, AnyError> {
+    let mut connector = connector.clone();
+    poll_fn(|context| connector.poll_ready(context)).await?;
+    Ok(Stream::Tcp(
+        connector.call(url.clone()).await?.into_inner(),
+    ))
+}
+
+#[cfg(unix)]
+async fn unix(path: &std::path::Path) -> Result<Stream, AnyError> {
+    Ok(Stream::other(tokio::net::UnixStream::connect(path).await?))
+}
+
+#[cfg(not(unix))]
+async fn unix(_: &std::path::Path) -> Result<Stream, AnyError> {
+    Err("this system has no Unix sockets".into())
+}
+
+/// TLS over a connection to `host`.
+async fn secured(
+    config: Arc<ClientConfig>,
+    host: &str,
+    stream: Stream,
+) -> Result<Stream, AnyError> {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let name = match bare.parse::<IpAddr>() {
+        Ok(address) => ServerName::from(address),
+        Err(_) => ServerName::try_from(bare.to_owned())?,
+    };
+    let stream = TlsConnector::from(config).connect(name, stream).await?;
+    Ok(Stream::other(stream))
+}
+
+fn port(url: &Uri) -> u16 {
+    let default = match url.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    url.port_u16().unwrap_or(default)
+}
+
+/// Scheme, host and port of an address, to show and to compare. Leaves out
+/// whatever else the address holds, since that may be secret.
+pub(crate) fn origin(url: &Uri) -> String {
+    let scheme = url.scheme_str().unwrap_or("http").to_ascii_lowercase();
+    let host = url.host().unwrap_or_default().to_ascii_lowercase();
+    let default = match scheme.as_str() {
+        "https" | "wss" => 443,
+        _ => 80,
+    };
+    match url.port_u16() {
+        Some(port) if port != default => format!("{scheme}://{host}:{port}"),
+        _ => format!("{scheme}://{host}"),
+    }
+}
+
+/// The innermost error of type `T` among `fault` and its causes. An `io::Error`
+/// hides what it wraps from `source`, so it is opened by hand.
+fn find<'a, T: Error + 'static>(fault: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let inner = match fault
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref)
+    {
+        Some(inner) => Some(inner as &(dyn Error + 'static)),
+        None => fault.source(),
+    };
+    inner.and_then(find).or_else(|| fault.downcast_ref::<T>())
+}
+
+/// An error and its causes in one line.
+fn chain(fault: &(dyn Error + 'static)) -> String {
+    let mut text = fault.to_string();
+    let mut cause = fault.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = next.source();
+    }
+    text
+}

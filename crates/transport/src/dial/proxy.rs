@@ -1,0 +1,145 @@
+//! Proxies from the environment: `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
+//! `NO_PROXY`, in either case, read as curl reads them. What is on this machine
+//! is never asked for through a proxy.
+
+use super::{AnyError, Stream, origin, secured, tcp, tls::tls_config};
+use http::{HeaderValue, Uri};
+use hyper_util::client::{
+    legacy::connect::{HttpConnector, proxy::SocksV5},
+    proxy::matcher::{Intercept, Matcher},
+};
+use std::{future::poll_fn, net::IpAddr, sync::OnceLock};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tower_service::Service;
+
+/// The longest head of a proxy's answer.
+const HEAD_BYTES: usize = 8 * 1024;
+
+/// The proxy for one origin.
+#[derive(Clone)]
+pub(super) struct Proxy(Intercept);
+
+/// The proxy that the environment names for this address, if any.
+pub(super) fn of(url: &Uri) -> Option<Proxy> {
+    static MATCHER: OnceLock<Matcher> = OnceLock::new();
+    let host = url.host()?;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let here = bare.eq_ignore_ascii_case("localhost")
+        || bare
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    if here {
+        return None;
+    }
+    MATCHER
+        .get_or_init(Matcher::from_env)
+        .intercept(url)
+        .map(Proxy)
+}
+
+impl Proxy {
+    /// Whether it takes plain requests with whole addresses.
+    pub(super) fn forwards(&self) -> bool {
+        matches!(self.0.uri().scheme_str(), Some("http" | "https") | None)
+    }
+
+    /// What the proxy wants to be shown.
+    pub(super) fn credentials(&self) -> Option<&HeaderValue> {
+        self.0.basic_auth()
+    }
+
+    /// A connection to `to` through the proxy, or to the proxy itself.
+    pub(super) async fn connect(
+        &self,
+        connector: &HttpConnector,
+        to: Option<(&str, u16)>,
+    ) -> Result<Stream, AnyError> {
+        let uri = self.0.uri();
+        let place = origin(uri);
+        match (uri.scheme_str(), to) {
+            (Some("socks5" | "socks5h"), Some((host, port))) => {
+                self.socks(connector, host, port).await
+            }
+            (Some("http" | "https") | None, to) => {
+                let reached = async {
+                    let stream = tcp(connector, uri).await?;
+                    match uri.scheme_str() {
+                        Some("https") => {
+                            secured(tls_config().await?, uri.host().unwrap_or_default(), stream)
+                                .await
+                        }
+                        _ => Ok(stream),
+                    }
+                };
+                let mut stream = reached
+                    .await
+                    .map_err(|fault| format!("the proxy {place} cannot be reached: {fault}"))?;
+                if let Some((host, port)) = to {
+                    self.tunnel(&mut stream, host, port)
+                        .await
+                        .map_err(|fault| format!("the proxy {place}: {fault}"))?;
+                }
+                Ok(stream)
+            }
+            (scheme, _) => {
+                let scheme = scheme.unwrap_or_default();
+                Err(format!("a proxy of the kind {scheme:?} is not supported").into())
+            }
+        }
+    }
+
+    async fn socks(
+        &self,
+        connector: &HttpConnector,
+        host: &str,
+        port: u16,
+    ) -> Result<Stream, AnyError> {
+        let mut socks = SocksV5::new(self.0.uri().clone(), connector.clone());
+        if let Some((user, password)) = self.0.raw_auth() {
+            socks = socks.with_auth(user.to_owned(), password.to_owned());
+        }
+        poll_fn(|context| socks.poll_ready(context)).await?;
+        let target: Uri = format!("http://{host}:{port}/").parse()?;
+        Ok(Stream::Tcp(socks.call(target).await?.into_inner()))
+    }
+
+    /// Asks the proxy for a tunnel. Nothing of ours but its own credentials is shown to it.
+    async fn tunnel(&self, stream: &mut Stream, host: &str, port: u16) -> Result<(), AnyError> {
+        let mut head =
+            format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n").into_bytes();
+        if let Some(credentials) = self.credentials() {
+            head.extend_from_slice(b"Proxy-Authorization: ");
+            head.extend_from_slice(credentials.as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+        stream.write_all(&head).await?;
+        stream.flush().await?;
+        let mut answer = Vec::with_capacity(256);
+        // Byte by byte: what follows the head belongs to whoever is behind the proxy.
+        while !answer.ends_with(b"\r\n\r\n") {
+            if answer.len() >= HEAD_BYTES {
+                return Err("its answer is too long".into());
+            }
+            answer.push(
+                stream
+                    .read_u8()
+                    .await
+                    .map_err(|_| "it closed the connection")?,
+            );
+        }
+        let line = answer.split(|byte| *byte == b'\r').next().unwrap_or(b"");
+        let status = line.split(|byte| *byte == b' ').nth(1).unwrap_or(b"");
+        match status {
+            [b'2', _, _] => Ok(()),
+            b"407" => Err("it wants a user name and password (HTTP 407); \
+                 write them in its address: http://user:password@proxy"
+                .into()),
+            status => Err(format!(
+                "it refuses a connection to {host}:{port} (HTTP {})",
+                String::from_utf8_lossy(status)
+            )
+            .into()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A stream that notes when something was last heard on it: also the middle of
+//! a large message shows that the peer is there.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// When something was last heard.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    start: Instant,
+    heard: Arc<AtomicU64>,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            heard: Arc::default(),
+        }
+    }
+
+    fn hear(&self) {
+        self.heard.store(self.now(), Ordering::Relaxed);
+    }
+
+    /// How long it has been silent.
+    pub(super) fn silence(&self) -> Duration {
+        Duration::from_millis(self.now() - self.heard.load(Ordering::Relaxed))
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_millis() as u64
+    }
+}
+
+/// A stream with a clock.
+pub(super) struct Heard<S> {
+    pub(super) stream: S,
+    pub(super) clock: Clock,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() {
+            self.clock.hear();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
