@@ -131,7 +131,12 @@ impl Guard {
             "https" => {}
             "http" if local && self.loopback => {}
             "http" => return Err(format!("{shown} is not https")),
-            other => return Err(format!("{} is not a web address", crate::fault::shown(other))),
+            other => {
+                return Err(format!(
+                    "{} is not a web address",
+                    crate::fault::shown(other)
+                ));
+            }
         }
         match host {
             Host::Domain(name) if is_localhost(name) && !self.loopback => Err(format!(

@@ -191,9 +191,9 @@ impl Authority {
         drop(lock);
         inner.keep(record)?;
         inner.signed_in();
-        self.status().await?.ok_or_else(|| {
-            Fault::NeedsSignIn("the sign-in was removed while it was stored".into())
-        })
+        self.status()
+            .await?
+            .ok_or_else(|| Fault::NeedsSignIn("the sign-in was removed while it was stored".into()))
     }
 
     /// Ends the sign-in: at the issuer if it can (RFC 7009), and here in any case.

@@ -121,7 +121,9 @@ impl Listener {
             (None, None) => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await,
         };
         let busy = |fault: io::Error| match port {
-            Some(port) => Fault::Settings(format!("the callback port {port} cannot be used: {fault}")),
+            Some(port) => {
+                Fault::Settings(format!("the callback port {port} cannot be used: {fault}"))
+            }
             None => Fault::Settings(format!("no port for the callback: {fault}")),
         };
         let first = first.map_err(busy)?;
@@ -222,18 +224,23 @@ impl Door {
             return page(StatusCode::GONE, "This sign-in has already been answered.");
         }
         if good {
-            page(StatusCode::OK, "You may close this window and return to Switchboard.")
+            page(
+                StatusCode::OK,
+                "You may close this window and return to Switchboard.",
+            )
         } else {
-            page(StatusCode::OK, "The sign-in did not work. Switchboard says why.")
+            page(
+                StatusCode::OK,
+                "The sign-in did not work. Switchboard says why.",
+            )
         }
     }
 }
 
 /// A page that repeats nothing of what came, and leaves nothing behind.
 fn page(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
-    let body = format!(
-        "<!doctype html><meta charset=\"utf-8\"><title>Switchboard</title><p>{text}</p>\n"
-    );
+    let body =
+        format!("<!doctype html><meta charset=\"utf-8\"><title>Switchboard</title><p>{text}</p>\n");
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
     for (name, value) in [

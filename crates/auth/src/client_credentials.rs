@@ -54,7 +54,9 @@ impl ClientCredentials {
             let answer = here.block_on(quiet(engine.manager.exchange_client_credentials(&config)));
             answer.map_err(|fault| engine.token_fault(&fault))
         });
-        let answer = asked.await.map_err(|gone| Fault::Token(gone.to_string()))??;
+        let answer = asked
+            .await
+            .map_err(|gone| Fault::Token(gone.to_string()))??;
         let (mut received, granted) = tokens(&answer)?;
         // The credentials themselves renew (RFC 6749 §4.4.3).
         received.refresh = None;

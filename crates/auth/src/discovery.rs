@@ -6,7 +6,7 @@ use crate::{
     challenge::Challenge,
     engine::{Engine, quiet},
     fault::{Fault, shown},
-    hook::{NO_AUTHORIZATION_ENDPOINT, Last},
+    hook::{Last, NO_AUTHORIZATION_ENDPOINT},
     net::NetFault,
     settings::{OauthSettings, Server},
 };
@@ -43,7 +43,11 @@ impl Discovered {
                 "the authorization server has no page to sign in at".into(),
             ));
         }
-        endpoint(engine, "authorization", &self.metadata.authorization_endpoint)?;
+        endpoint(
+            engine,
+            "authorization",
+            &self.metadata.authorization_endpoint,
+        )?;
         let methods = &self.metadata.code_challenge_methods_supported;
         let s256 = methods
             .as_ref()
@@ -276,7 +280,9 @@ fn endpoint(engine: &Engine, what: &str, address: &str) -> Result<Url, Fault> {
         .check(&url)
         .map_err(|why| Fault::Refused(format!("the {what} endpoint: {why}")))?;
     if url.fragment().is_some() {
-        return Err(Fault::Refused(format!("the {what} endpoint has a fragment")));
+        return Err(Fault::Refused(format!(
+            "the {what} endpoint has a fragment"
+        )));
     }
     Ok(url)
 }
@@ -287,7 +293,9 @@ pub(crate) fn text<'a>(metadata: &'a AuthorizationMetadata, name: &str) -> Optio
 
 pub(crate) fn strings(value: &Value) -> Vec<String> {
     let texts = value.as_array().into_iter().flatten();
-    texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    texts
+        .filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
 }
 
 fn network(fault: NetFault) -> Fault {
@@ -313,9 +321,15 @@ pub(crate) fn issuer_of(url: &Url) -> Option<String> {
     let mut issuer = url.clone();
     issuer.set_query(None);
     issuer.set_fragment(None);
-    let of = ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"]
-        .into_iter()
-        .find_map(|known| path.strip_prefix(known).or_else(|| path.strip_suffix(known)))?;
+    let of = [
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/openid-configuration",
+    ]
+    .into_iter()
+    .find_map(|known| {
+        path.strip_prefix(known)
+            .or_else(|| path.strip_suffix(known))
+    })?;
     issuer.set_path(of);
     Some(issuer.into())
 }
@@ -331,10 +345,23 @@ mod tests {
     #[test]
     fn a_resource_covers_what_is_below_it() {
         let server = url("https://x/a/mcp?k=v");
-        for fits in ["https://x/a/mcp", "https://x/a", "https://x/a/", "https://x", "https://x:443/"] {
+        for fits in [
+            "https://x/a/mcp",
+            "https://x/a",
+            "https://x/a/",
+            "https://x",
+            "https://x:443/",
+        ] {
             assert!(covers(&url(fits), &server), "{fits}");
         }
-        for other in ["https://y/a/mcp", "http://x/a/mcp", "https://x:8/a/mcp", "https://x/a/m", "https://x/b", "https://x/a/mcp#f"] {
+        for other in [
+            "https://y/a/mcp",
+            "http://x/a/mcp",
+            "https://x:8/a/mcp",
+            "https://x/a/m",
+            "https://x/b",
+            "https://x/a/mcp#f",
+        ] {
             assert!(!covers(&url(other), &server), "{other}");
         }
     }

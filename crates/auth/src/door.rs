@@ -153,7 +153,13 @@ impl Door {
 
     fn verify(&self, token: &str, keys: &Keys) -> Result<Claims, Unfit> {
         let kinds = ["at+jwt", "JWT"];
-        jwt::verify(token, &keys.set, &keys.issuer, &self.settings.audience, &kinds)
+        jwt::verify(
+            token,
+            &keys.set,
+            &keys.issuer,
+            &self.settings.audience,
+            &kinds,
+        )
     }
 
     fn admitted(&self, claims: &Claims, issuer: &str) -> Result<Admitted, Rejected> {
@@ -166,7 +172,12 @@ impl Door {
             Some(list) => crate::discovery::strings(list),
             None => Vec::new(),
         };
-        if !self.settings.scopes.iter().all(|scope| scopes.contains(scope)) {
+        if !self
+            .settings
+            .scopes
+            .iter()
+            .all(|scope| scopes.contains(scope))
+        {
             return Err(Rejected::TooLittle);
         }
         Ok(Admitted {
@@ -227,7 +238,9 @@ impl Door {
         if !same_issuer(issuer, base.as_str()) {
             return Err("its metadata names another issuer".into());
         }
-        let keys = document["jwks_uri"].as_str().ok_or("it publishes no keys")?;
+        let keys = document["jwks_uri"]
+            .as_str()
+            .ok_or("it publishes no keys")?;
         let keys = Url::parse(keys).map_err(|_| "it publishes no keys")?;
         let set = self.document(keys).await?.ok_or("it publishes no keys")?;
         Ok(Keys {

@@ -110,7 +110,10 @@ impl Dpop {
 
     /// The nonce that the next proof for this address will carry.
     pub(crate) fn nonce(&self, url: &Url) -> Option<String> {
-        self.nonces.lock().get(&crate::address::origin(url)).cloned()
+        self.nonces
+            .lock()
+            .get(&crate::address::origin(url))
+            .cloned()
     }
 
     fn jwk(&self) -> Value {

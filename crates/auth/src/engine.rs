@@ -42,7 +42,9 @@ impl Engine {
     pub(crate) fn token_fault(&self, fault: &AuthError) -> Fault {
         let why = self.hook.explain(fault);
         let refused = match self.hook.last() {
-            Some(Last::Answered { status, .. }) => status.is_client_error() && status.as_u16() != 429,
+            Some(Last::Answered { status, .. }) => {
+                status.is_client_error() && status.as_u16() != 429
+            }
             _ => false,
         };
         // `invalid_client`: the registration is gone, which no waiting will mend.

@@ -53,7 +53,9 @@ impl Flow<'_> {
         .await?;
         let dpop = key(&found, &known)?;
         engine.hook.set_dpop(dpop.clone());
-        engine.hook.set_resource(ResourceParam::Is(found.resource.clone()));
+        engine
+            .hook
+            .set_resource(ResourceParam::Is(found.resource.clone()));
         let page = page(&engine, &scopes, &found.resource).await?;
         let patience = self.settings.patience;
         let answer = walk(&engine, &found.metadata, page, back, visit, patience).await?;
@@ -91,7 +93,11 @@ pub(crate) fn settle_issuer(
     if before == found.issuer {
         return Ok(known);
     }
-    tracing::warn!(before, now = found.issuer, "the authorization server changed");
+    tracing::warn!(
+        before,
+        now = found.issuer,
+        "the authorization server changed"
+    );
     if settings.client_secret.is_some() && settings.issuer.is_none() {
         return Err(Fault::Issuer {
             expected: format!(
@@ -121,7 +127,13 @@ pub(crate) fn scopes(
     let more = challenge.is_some_and(|c| c.param("error") == Some("insufficient_scope"));
     let asked = if more { asked } else { Vec::new() };
     let mut union: Vec<String> = Vec::new();
-    for scope in known.scopes.iter().chain(&base).chain(&known.wanted).chain(&asked) {
+    for scope in known
+        .scopes
+        .iter()
+        .chain(&base)
+        .chain(&known.wanted)
+        .chain(&asked)
+    {
         if !union.contains(scope) {
             union.push(scope.clone());
         }
@@ -195,9 +207,10 @@ async fn register(
     }
     engine.hook.set_registration(registration_method(found));
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-    let work = engine
-        .manager
-        .register_client(&settings.client_name, redirect_uri.as_str(), &scopes);
+    let work =
+        engine
+            .manager
+            .register_client(&settings.client_name, redirect_uri.as_str(), &scopes);
     let registered = match quiet(work).await {
         Ok(registered) => registered,
         Err(fault) => return Err(Fault::Registration(engine.hook.explain(&fault))),
@@ -259,7 +272,8 @@ async fn page(engine: &Engine, scopes: &[String], resource: &str) -> Result<Url,
     let page = quiet(engine.manager.get_authorization_url(&scopes))
         .await
         .map_err(|fault| Fault::Discovery(engine.hook.scrub(&fault.to_string())))?;
-    let mut url = Url::parse(&page).map_err(|_| Fault::Refused("the page has no address".into()))?;
+    let mut url =
+        Url::parse(&page).map_err(|_| Fault::Refused("the page has no address".into()))?;
     set_param(&mut url, "resource", Some(resource));
     Ok(url)
 }

@@ -95,19 +95,30 @@ impl HeadersHelper {
         // Whatever it started goes with it, also when all went well.
         drop(group);
         let Ok((status, out, err)) = ended else {
-            return Err(Fault::Helper(format!("did not end within {:?}", self.limit)));
+            return Err(Fault::Helper(format!(
+                "did not end within {:?}",
+                self.limit
+            )));
         };
         let status = status.map_err(|fault| Fault::Helper(fault.to_string()))?;
         if !status.success() {
             let said = shown(&String::from_utf8_lossy(&err));
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            let said = if said.is_empty() {
+                String::new()
+            } else {
+                format!(": {said}")
+            };
             return Err(Fault::Helper(format!("failed ({status}){said}")));
         }
         headers(&out)
     }
 
     fn command(&self) -> Command {
-        let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let (shell, flag) = if cfg!(windows) {
+            ("cmd", "/C")
+        } else {
+            ("sh", "-c")
+        };
         let mut command = Command::new(shell);
         command
             .arg(flag)
@@ -197,8 +208,11 @@ fn headers(out: &[u8]) -> Result<HeaderMap, Fault> {
     let mut headers = HeaderMap::new();
     for (name, value) in &object {
         let wrong = |what: &str| Fault::Helper(format!("gave {} {what}", shown(name)));
-        let text = value.as_str().ok_or_else(|| wrong("a value that is not text"))?;
-        let mut value = HeaderValue::from_str(text).map_err(|_| wrong("a value that no header can have"))?;
+        let text = value
+            .as_str()
+            .ok_or_else(|| wrong("a value that is not text"))?;
+        let mut value =
+            HeaderValue::from_str(text).map_err(|_| wrong("a value that no header can have"))?;
         value.set_sensitive(true);
         let name = HeaderName::try_from(name.as_str())
             .map_err(|_| wrong("as a name, which no header can have"))?;

@@ -77,13 +77,21 @@ impl IdentityProvider {
         }
         let key = self.key();
         // Held while somebody signs in: the others wait for that sign-in and use it.
-        let _lock = vault.lock(&key, settings.patience + Duration::from_secs(10)).await?;
-        let known = vault.load(&key).await?.filter(|known| known.issuer == metadata.issuer);
+        let _lock = vault
+            .lock(&key, settings.patience + Duration::from_secs(10))
+            .await?;
+        let known = vault
+            .load(&key)
+            .await?
+            .filter(|known| known.issuer == metadata.issuer);
         if let Some(token) = known.as_ref().and_then(live_token) {
             return Ok(identity(token));
         }
         if let Some(known) = known.filter(|known| {
-            known.tokens.as_ref().is_some_and(|tokens| tokens.refresh.is_some())
+            known
+                .tokens
+                .as_ref()
+                .is_some_and(|tokens| tokens.refresh.is_some())
         }) {
             let mut renewing = self.engine(settings, limits).await?;
             renewing.hook.set_resource(ResourceParam::Absent);
@@ -104,7 +112,9 @@ impl IdentityProvider {
         };
         vault.ready().await?;
         let hook = engine.hook.clone();
-        let (record, token) = self.sign_in(&mut engine, &metadata, visit, settings).await?;
+        let (record, token) = self
+            .sign_in(&mut engine, &metadata, visit, settings)
+            .await?;
         // The exchange that follows does name a resource.
         hook.set_resource(ResourceParam::Engine);
         vault.replace(&key, &record).await?;
@@ -145,8 +155,9 @@ impl IdentityProvider {
         if document["authorization_endpoint"].is_null() {
             document["authorization_endpoint"] = crate::hook::NO_AUTHORIZATION_ENDPOINT.into();
         }
-        let metadata: AuthorizationMetadata = serde_json::from_value(document)
-            .map_err(|_| Fault::Discovery("the identity provider's metadata cannot be read".into()))?;
+        let metadata: AuthorizationMetadata = serde_json::from_value(document).map_err(|_| {
+            Fault::Discovery("the identity provider's metadata cannot be read".into())
+        })?;
         match &metadata.issuer {
             Some(issuer) if same_issuer(issuer, self.issuer.as_str()) => {}
             other => {
@@ -194,10 +205,15 @@ impl IdentityProvider {
         set_param(&mut page, "resource", None);
         set_param(&mut page, "nonce", Some(&nonce));
         let answer = walk(engine, metadata, page, back, visit, settings.patience).await?;
-        let token = answer.extra_fields().0.get("id_token").and_then(|token| token.as_str());
-        let token = Secret::new(token.ok_or_else(|| {
-            Fault::Token("the identity provider gave no identity token".into())
-        })?);
+        let token = answer
+            .extra_fields()
+            .0
+            .get("id_token")
+            .and_then(|token| token.as_str());
+        let token =
+            Secret::new(token.ok_or_else(|| {
+                Fault::Token("the identity provider gave no identity token".into())
+            })?);
         self.check(engine, metadata, &token, Some(&nonce)).await?;
         let (received, _) = tokens(&answer)?;
         let record = Record {
@@ -223,9 +239,14 @@ impl IdentityProvider {
         let record = renew::refresh(engine, &known, None)
             .await
             .map_err(|not| not.fault)?;
-        let token = record.id_token.clone().filter(|token| Some(token) != before.as_ref());
+        let token = record
+            .id_token
+            .clone()
+            .filter(|token| Some(token) != before.as_ref());
         let Some(token) = token else {
-            return Err(Fault::NeedsSignIn("the identity provider renews no identity".into()));
+            return Err(Fault::NeedsSignIn(
+                "the identity provider renews no identity".into(),
+            ));
         };
         self.check(engine, metadata, &token, None).await?;
         Ok((record, token))
@@ -240,18 +261,27 @@ impl IdentityProvider {
         nonce: Option<&str>,
     ) -> Result<Claims, Fault> {
         let bad = |why: &str| Fault::Token(format!("the identity token is no good: {why}"));
-        let keys = metadata.jwks_uri.as_deref().ok_or_else(|| bad("no keys are published"))?;
+        let keys = metadata
+            .jwks_uri
+            .as_deref()
+            .ok_or_else(|| bad("no keys are published"))?;
         let keys = Url::parse(keys).map_err(|_| bad("no keys are published"))?;
-        let keys = engine.hook.document_at(keys).await.map_err(|fault| bad(&fault.to_string()))?;
+        let keys = engine
+            .hook
+            .document_at(keys)
+            .await
+            .map_err(|fault| bad(&fault.to_string()))?;
         let keys = keys
             .and_then(|keys| serde_json::from_value(keys).ok())
             .ok_or_else(|| bad("its keys cannot be read"))?;
         let issuer = metadata.issuer.as_deref().unwrap_or_default();
         let claims = jwt::verify(token.expose(), &keys, issuer, &self.client_id, &["JWT"])
-            .map_err(|unfit| bad(match unfit {
-                jwt::Unfit::UnknownKey => "its key is not among those published",
-                jwt::Unfit::Bad(why) => why,
-            }))?;
+            .map_err(|unfit| {
+                bad(match unfit {
+                    jwt::Unfit::UnknownKey => "its key is not among those published",
+                    jwt::Unfit::Bad(why) => why,
+                })
+            })?;
         let of = |name: &str| claims.get(name).and_then(|value| value.as_str());
         if of("azp").is_some_and(|party| party != self.client_id) {
             return Err(bad("it was issued to another client"));

@@ -83,8 +83,8 @@ fn choose<'a>(keys: &'a JwkSet, kid: Option<&str>, alg: Algorithm) -> Result<&'a
         let named = common
             .key_algorithm
             .is_none_or(|named| named.to_string() == format!("{alg:?}"));
-        let family = DecodingKey::from_jwk(key)
-            .is_ok_and(|key| key.family().algorithms().contains(&alg));
+        let family =
+            DecodingKey::from_jwk(key).is_ok_and(|key| key.family().algorithms().contains(&alg));
         signs && named && family
     };
     let mut usable = keys.keys.iter().filter(fits);

@@ -177,7 +177,10 @@ async fn dial(guard: &Guard, url: &Url) -> Result<Box<dyn Stream>, NetFault> {
         Some(url::Host::Ipv4(v4)) => rustls::pki_types::ServerName::from(std::net::IpAddr::V4(v4)),
         Some(url::Host::Ipv6(v6)) => rustls::pki_types::ServerName::from(std::net::IpAddr::V6(v6)),
         _ => rustls::pki_types::ServerName::try_from(
-            url.host_str().unwrap_or_default().trim_end_matches('.').to_owned(),
+            url.host_str()
+                .unwrap_or_default()
+                .trim_end_matches('.')
+                .to_owned(),
         )
         .map_err(|_| NetFault::NoConnection(format!("{place} is not a host's name")))?,
     };

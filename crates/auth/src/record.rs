@@ -137,7 +137,11 @@ impl Record {
         self.issuer = None;
         self.dpop_key = None;
         self.trouble = None;
-        if self.client.as_ref().is_some_and(|c| c.kind == ClientKind::Registered) {
+        if self
+            .client
+            .as_ref()
+            .is_some_and(|c| c.kind == ClientKind::Registered)
+        {
             self.client = None;
         }
     }

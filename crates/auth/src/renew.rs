@@ -103,14 +103,19 @@ async fn prepare(
     let gone = |what: &str| Fault::NeedsSignIn(format!("the stored sign-in has no {what}"));
     let client = record.client.clone().ok_or_else(|| gone("client"))?;
     let tokens = record.tokens.as_ref().ok_or_else(|| gone("token"))?;
-    let refresh = tokens.refresh.clone().ok_or_else(|| gone("refresh token"))?;
+    let refresh = tokens
+        .refresh
+        .clone()
+        .ok_or_else(|| gone("refresh token"))?;
     let metadata = metadata(record).ok_or_else(|| gone("authorization server"))?;
     engine.manager.set_metadata(metadata);
     configure(engine, &client)?;
     engine.hook.confide(&refresh);
     engine.hook.set_dpop(dpop);
     if let Some(resource) = &record.resource {
-        engine.hook.set_resource(ResourceParam::Is(resource.clone()));
+        engine
+            .hook
+            .set_resource(ResourceParam::Is(resource.clone()));
     }
     let stored: OAuthTokenResponse = serde_json::from_value(json!({
         "access_token": tokens.access.expose(),
@@ -152,7 +157,10 @@ pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, Fau
     let url = Url::parse(endpoint).map_err(|_| Fault::Refused("the revocation endpoint".into()))?;
     // The refresh token first: that ends the access token too, where servers are good.
     let both = [
-        tokens.refresh.as_ref().map(|token| (token, "refresh_token")),
+        tokens
+            .refresh
+            .as_ref()
+            .map(|token| (token, "refresh_token")),
         Some((&tokens.access, "access_token")),
     ];
     for (token, hint) in both.into_iter().flatten() {
@@ -164,7 +172,9 @@ pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, Fau
             .map_err(|fault| Fault::Token(engine.hook.scrub(&fault.to_string())))?;
         if !answer.status.is_success() {
             let status = answer.status.as_u16();
-            return Err(Fault::Token(format!("revocation was answered with HTTP {status}")));
+            return Err(Fault::Token(format!(
+                "revocation was answered with HTTP {status}"
+            )));
         }
     }
     Ok(true)
@@ -196,13 +206,15 @@ fn revocation(
         return Ok(Outbound::form(url.clone(), &pairs));
     }
     let mut out = Outbound::form(url.clone(), &pairs);
-    out.headers.insert(header::AUTHORIZATION, basic(&client.id, secret)?);
+    out.headers
+        .insert(header::AUTHORIZATION, basic(&client.id, secret)?);
     Ok(out)
 }
 
 /// `client_secret_basic`: both parts form-encoded first (RFC 6749 §2.3.1).
 pub(crate) fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, Fault> {
-    let part = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let part =
+        |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let both = zeroize::Zeroizing::new(format!("{}:{}", part(id), part(secret.expose())));
     let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(both.as_bytes())))
         .map_err(|_| Fault::Settings("the client's secret cannot be sent".into()))?;

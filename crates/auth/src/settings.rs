@@ -3,8 +3,8 @@
 use crate::{
     client_credentials::ClientCredentials, secret::Secret, workload::Workload, xaa::Enterprise,
 };
-use switchboard_transport::http::BoxFuture;
 use std::{fmt, sync::Arc, time::Duration};
+use switchboard_transport::http::BoxFuture;
 use url::Url;
 
 /// A server to get in to.

@@ -80,7 +80,13 @@ impl VaultKey {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let safe = |c: char| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        };
         let readable: String = name.chars().map(safe).take(40).collect();
         Self {
             stem: format!("{kind}-{readable}-{digest}"),

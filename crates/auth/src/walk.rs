@@ -79,15 +79,12 @@ pub(crate) async fn walk(
         &callback.csrf_token,
         callback.issuer.as_deref(),
     );
-    quiet(work).await.map_err(|fault| engine.token_fault(&fault))
+    quiet(work)
+        .await
+        .map_err(|fault| engine.token_fault(&fault))
 }
 
-async fn visited(
-    page: Url,
-    back: Return,
-    visit: &Visit,
-    expected: Expected,
-) -> Result<Url, Fault> {
+async fn visited(page: Url, back: Return, visit: &Visit, expected: Expected) -> Result<Url, Fault> {
     match (visit, back) {
         (Visit::Browser(open), Return::Listener(listener)) => {
             let came = listener.wait(expected);

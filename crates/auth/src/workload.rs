@@ -11,7 +11,8 @@ use switchboard_transport::http::BoxFuture;
 use url::Url;
 
 /// Gives the platform's token, fresh each time: platforms replace it under way.
-pub type AssertionSource = Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
+pub type AssertionSource =
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
 
 /// A workload's identity.
 #[derive(Clone)]
@@ -65,7 +66,9 @@ impl Workload {
         let sent = engine.hook.token_request(Outbound::form(url, &pairs)).await;
         let answer = sent.map_err(|fault| Fault::Token(engine.hook.scrub(&fault.to_string())))?;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let Some(access) = body["access_token"].as_str().filter(|_| answer.status.is_success())
+        let Some(access) = body["access_token"]
+            .as_str()
+            .filter(|_| answer.status.is_success())
         else {
             let error = body["error"].as_str().unwrap_or("no token in the answer");
             let more = body["error_description"].as_str().unwrap_or_default();

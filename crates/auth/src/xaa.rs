@@ -64,7 +64,9 @@ impl Enterprise {
                 Err(fault) => return Err(told(engine, &identity, &fault)),
             }
         }
-        Err(Fault::NeedsSignIn("the identity provider refuses its own token".into()))
+        Err(Fault::NeedsSignIn(
+            "the identity provider refuses its own token".into(),
+        ))
     }
 
     async fn exchange(
@@ -91,8 +93,9 @@ impl Enterprise {
             secret.inspect(|secret| engine.hook.confide(secret));
         }
         let token = identity.id_token.expose();
-        let request = EmaExchangeRequest::new_with_id_token(idp, resource_as, &found.resource, token)
-            .with_scopes(scopes.iter().cloned());
+        let request =
+            EmaExchangeRequest::new_with_id_token(idp, resource_as, &found.resource, token)
+                .with_scopes(scopes.iter().cloned());
         let got = quiet(request.exchange(&*identity.hook, &*engine.hook)).await?;
         let tokens = Tokens::received(
             Secret::new(got.access_token.secret().as_str()),
@@ -122,7 +125,10 @@ fn proof(
     };
     let secret = ClientSecret::new(secret.expose().to_owned());
     let methods = metadata
-        .and_then(|m| m.additional_fields.get("token_endpoint_auth_methods_supported"))
+        .and_then(|m| {
+            m.additional_fields
+                .get("token_endpoint_auth_methods_supported")
+        })
         .map(strings)
         .unwrap_or_default();
     let has = |wanted: &str| methods.iter().any(|method| method == wanted);

@@ -21,6 +21,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use std::{collections::HashMap, fmt, panic::AssertUnwindSafe};
+use tokio::sync::Semaphore;
 
 /// Why a tool could not do what it was asked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,6 +226,9 @@ fn reworded(result: CallToolResult) -> CallToolResult {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
+    static AT_ONCE: Semaphore = Semaphore::const_new(crate::limits::DISK_AT_ONCE);
+    // Never closed, so there is always a turn.
+    let _turn = AT_ONCE.acquire().await;
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(fault) if fault.is_panic() => std::panic::resume_unwind(fault.into_panic()),

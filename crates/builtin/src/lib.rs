@@ -10,9 +10,11 @@
 //! | `start`, `serve` | which there are, and serving one |
 //! | `answer` | how tools answer, and the four patterns of errors |
 //! | `process` | running a program to its end |
+//! | `early` | what a subscription must know from before |
 //! | `text`, `limits` | harmless text, and every cap |
 
 mod answer;
+mod early;
 pub mod files;
 pub mod limits;
 mod linked;

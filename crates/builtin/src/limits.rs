@@ -48,6 +48,10 @@ pub const POLL: Duration = Duration::from_millis(500);
 /// Resources on one page of a list.
 pub const RESOURCE_PAGE: usize = 200;
 
+/// Calls that wait for the disk at once, of all servers; others wait.
+pub const DISK_AT_ONCE: usize = 64;
+/// Programs that run to their end at once, of all servers; others are refused.
+pub const COMMANDS_AT_ONCE: usize = 64;
 /// How long a command may take when not told otherwise.
 pub const COMMAND_TIME: Duration = Duration::from_secs(120);
 /// The longest time-out that can be asked for.

@@ -31,6 +31,28 @@ pub enum Command {
     Serve(With<commands::serve::Options>),
     /// Start a gateway on this machine and show how to connect to it
     Up(With<commands::up::Options>),
+    /// Add a server
+    Add(With<commands::add::Options>),
+    /// Add a server from JSON
+    AddJson(With<commands::add::JsonOptions>),
+    /// Import servers from other clients
+    Import(With<commands::import::Options>),
+    /// Remove a server
+    Remove(With<commands::remove::Options>),
+    /// Show one server in full
+    Get(With<commands::get::Options>),
+    /// Switch a server on, in this project
+    Enable(With<commands::switch::Options>),
+    /// Switch a server off, in this project
+    Disable(With<commands::switch::Options>),
+    /// Approve a server that comes from inside a project
+    Approve(With<commands::approve::Options>),
+    /// Reject a server that comes from inside a project
+    Reject(With<commands::approve::RejectOptions>),
+    /// Forget what was approved and rejected in this project
+    ResetProjectChoices(With<Nothing>),
+    /// Say why a server or a tool is there, or is not
+    Explain(With<commands::explain::Options>),
     /// Show every configured server and whether it works
     List(With<commands::list::Options>),
     /// Show the tools of all servers
@@ -52,6 +74,9 @@ impl Command {
             Self::List(with) => with.own.json,
             Self::Tools(with) => with.own.json,
             Self::Call(with) => with.own.json,
+            Self::Get(with) => with.own.json,
+            Self::Explain(with) => with.own.json,
+            Self::Import(with) => with.own.json,
             _ => false,
         }
     }
@@ -68,6 +93,17 @@ impl Command {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,
             Self::Up(with) => &mut with.global,
+            Self::Add(with) => &mut with.global,
+            Self::AddJson(with) => &mut with.global,
+            Self::Import(with) => &mut with.global,
+            Self::Remove(with) => &mut with.global,
+            Self::Get(with) => &mut with.global,
+            Self::Enable(with) => &mut with.global,
+            Self::Disable(with) => &mut with.global,
+            Self::Approve(with) => &mut with.global,
+            Self::Reject(with) => &mut with.global,
+            Self::ResetProjectChoices(with) => &mut with.global,
+            Self::Explain(with) => &mut with.global,
             Self::List(with) => &mut with.global,
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,
@@ -150,12 +186,11 @@ impl Cli {
     pub fn starts_servers(&self) -> bool {
         match self.command {
             Command::Serve(_) | Command::Up(_) => true,
-            // Servers are started from --mcp-config only; without it these
-            // commands answer at once, in one process.
+            // With nothing to start these commands answer at once, in one process.
             Command::List(_) | Command::Tools(_) | Command::Call(_) => {
-                !self.global.mcp_config.is_empty()
+                !self.global.mcp_config.is_empty() || crate::context::has_servers(&self.global)
             }
-            Command::Builtin(_) | Command::Completions(_) | Command::Man(_) => false,
+            _ => false,
         }
     }
 }
@@ -209,6 +244,10 @@ fn drop_mcp(args: &mut Vec<OsString>) {
     if args.get(at).is_some_and(|arg| arg == "mcp") {
         args.remove(at);
     }
+    // The other client's word for one case of ours.
+    if args.get(at).is_some_and(|arg| arg == "add-from-claude-desktop") {
+        args.splice(at..=at, ["import", "claude-desktop"].map(OsString::from));
+    }
 }
 
 #[cfg(test)]
@@ -230,6 +269,10 @@ mod tests {
             (
                 &["switchboard", "--log", "info", "mcp", "list"],
                 &["switchboard", "--log", "info", "list"],
+            ),
+            (
+                &["switchboard", "mcp", "add-from-claude-desktop", "-s", "user"],
+                &["switchboard", "import", "claude-desktop", "-s", "user"],
             ),
             (
                 &["switchboard", "call", "mcp"],

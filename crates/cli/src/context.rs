@@ -5,10 +5,13 @@ use crate::{
     failure::{Code, Failure},
     show::{safe, term},
 };
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 use switchboard::{
-    Roster, Settings,
-    config::{self, Loaded, Request, Scope},
+    Dirs, Roster, Settings,
+    config::{self, Loaded, Places, Request, Scope, Standing, approval::Store},
     wire::name::Style,
 };
 
@@ -43,29 +46,55 @@ impl Context {
     /// Reads what is configured, and tells about what cannot be read in places
     /// that the user did not name.
     pub fn load(&self) -> Loaded {
-        let own = std::env::current_exe()
-            .ok()
-            .and_then(|path| path.canonicalize().ok());
-        let loaded = config::load(&Request {
-            mcp_config: self.global.mcp_config.clone(),
-            strict: self.global.strict_mcp_config,
-            directory: self.directory.clone(),
-            own_program: own,
-        });
+        let loaded = read(&self.global, &self.directory);
         for (scope, fault) in &loaded.faults {
-            if *scope == Scope::Project {
+            if !is_fatal(*scope) {
                 warn(&fault.to_string());
             }
         }
         loaded
     }
 
-    /// The same, for commands that must not go on without what the user named.
+    /// The same, for commands that must not go on without what the user named,
+    /// and that are about to use it.
     pub fn load_all(&self) -> Result<Loaded, Failure> {
-        let loaded = self.load();
+        let mut loaded = self.load();
         match unusable(&loaded) {
             Some(failure) => Err(failure),
-            None => Ok(loaded),
+            None => {
+                self.pin(&mut loaded);
+                Ok(loaded)
+            }
+        }
+    }
+
+    /// Where files are.
+    pub fn places(&self) -> Result<Places, Failure> {
+        places(&self.directory).ok_or_else(|| {
+            Failure::new(
+                Code::Configuration,
+                "the home directory is not known: set HOME",
+            )
+        })
+    }
+
+    /// Keeps what a list of the user's approved, so that a change of it asks
+    /// again. What cannot be kept is not used.
+    pub fn pin(&self, loaded: &mut Loaded) {
+        let Some(places) = places(&self.directory).filter(|_| !loaded.pins.is_empty()) else {
+            return;
+        };
+        let pins: Vec<_> = loaded.pins.drain(..).map(|pin| (pin, true)).collect();
+        if let Err(error) = Store::decide(&places.approvals(), &pins) {
+            warn(&format!(
+                "approvals cannot be kept, so that servers wait for them: {error}"
+            ));
+            for server in &mut loaded.servers {
+                let pinned = pins.iter().any(|(pin, _)| pin.name == server.entry.name);
+                if server.entry.inside && pinned && server.standing == Standing::Active {
+                    server.standing = Standing::PendingApproval;
+                }
+            }
         }
     }
 
@@ -76,14 +105,65 @@ impl Context {
     }
 }
 
-/// The failure that unreadable `--mcp-config` files are, all of them at once.
+/// Whether there is anything to start: decides if a keeper is needed.
+pub fn has_servers(global: &Global) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    let directory = global
+        .directory
+        .as_ref()
+        .map_or(here.clone(), |directory| here.join(directory));
+    read(global, &directory).active().next().is_some()
+}
+
+fn read(global: &Global, directory: &Path) -> Loaded {
+    let own = std::env::current_exe()
+        .ok()
+        .and_then(|path| path.canonicalize().ok());
+    config::load(&Request {
+        mcp_config: global.mcp_config.clone(),
+        strict: global.strict_mcp_config,
+        directory: directory.to_owned(),
+        own_program: own,
+        places: places(directory),
+    })
+}
+
+/// `SWITCHBOARD_CONFIG_DIR` is judged by its place, so the rest is found without it.
+fn places(directory: &Path) -> Option<Places> {
+    let lookup = |name: &str| std::env::var_os(name).filter(|_| name != "SWITCHBOARD_CONFIG_DIR");
+    let dirs = Dirs::find(|name| lookup(name).map(PathBuf::from)).ok()?;
+    Some(Places::find(
+        directory,
+        &dirs.config,
+        &dirs.data,
+        &dirs.cache,
+        |name| std::env::var_os(name),
+    ))
+}
+
+/// Whether nothing goes on without a file of this scope.
+fn is_fatal(scope: Scope) -> bool {
+    matches!(scope, Scope::Dynamic | Scope::Enterprise)
+}
+
+/// The failure that files are which nothing goes on without, all of them at once.
 pub fn unusable(loaded: &Loaded) -> Option<Failure> {
-    let faults = loaded
-        .faults
-        .iter()
-        .filter(|(scope, _)| *scope == Scope::Dynamic);
+    let faults = loaded.faults.iter().filter(|(scope, _)| is_fatal(*scope));
     let texts: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
-    (!texts.is_empty()).then(|| Failure::new(Code::Configuration, texts.join("\n")))
+    if !texts.is_empty() {
+        return Some(Failure::new(Code::Configuration, texts.join("\n")));
+    }
+    // What the user typed is refused, not passed over.
+    let file = loaded.exclusive.as_ref()?;
+    loaded
+        .servers
+        .iter()
+        .find(|server| server.entry.scope == Scope::Dynamic)?;
+    let text = format!(
+        "--mcp-config is not permitted: {} allows no other servers",
+        file.display()
+    );
+    Some(Failure::new(Code::NotPermitted, text))
 }
 
 /// Tells the user something on stderr.

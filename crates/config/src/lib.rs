@@ -6,11 +6,14 @@
 //! What becomes of an entry is decided by those who use it.
 
 pub mod approval;
+pub mod check;
 pub mod edit;
 pub mod entry;
 pub mod expand;
+pub mod explain;
 pub mod fault;
 pub mod guard;
+pub mod import;
 pub mod itself;
 pub mod limits;
 pub mod load;

@@ -2,6 +2,7 @@
 //! without what is plainly a secret.
 
 use crate::entry::{Entry, Transport};
+use serde_json::Value;
 
 impl Entry {
     /// The command line or the address.
@@ -39,6 +40,72 @@ impl Entry {
         }
         words.join(" ")
     }
+}
+
+/// The entry as written, without what is plainly a secret.
+pub fn redacted(written: &Value) -> Value {
+    let mut shown = written.clone();
+    let Some(object) = shown.as_object_mut() else {
+        return shown;
+    };
+    for key in ["env", "headers"] {
+        for (name, value) in object
+            .get_mut(key)
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flatten()
+        {
+            let text = value.as_str().unwrap_or_default();
+            if (is_secret(name, text) || name.eq_ignore_ascii_case("cookie") || looks_secret(text))
+                && !text.contains("${")
+            {
+                *value = HIDDEN.into();
+            }
+        }
+    }
+    if let Some(secret) = object
+        .get_mut("oauth")
+        .and_then(|oauth| oauth.get_mut("clientSecret"))
+    {
+        *secret = HIDDEN.into();
+    }
+    if let Some(Value::String(url)) = object.get_mut("url") {
+        *url = redact_url(url);
+    }
+    if let Some(Value::Array(args)) = object.get_mut("args") {
+        let mut hide_next = false;
+        for arg in args {
+            let Some(text) = arg.as_str() else { continue };
+            let hide = hide_next && !text.starts_with('-');
+            hide_next = text.starts_with('-') && !text.contains('=') && is_secret(text, "");
+            let new = match text.split_once('=') {
+                _ if hide => HIDDEN.to_owned(),
+                Some((flag, value)) if flag.starts_with('-') && is_secret(flag, value) => {
+                    format!("{flag}={HIDDEN}")
+                }
+                _ if text.contains("://") => redact_url(text),
+                _ => continue,
+            };
+            *arg = new.into();
+        }
+    }
+    shown
+}
+
+/// Long and without a space: a key, whatever it is called.
+fn looks_secret(text: &str) -> bool {
+    let begins = [
+        "sk-",
+        "ghp_",
+        "gho_",
+        "github_pat_",
+        "xox",
+        "Bearer ",
+        "Basic ",
+        "AKIA",
+        "eyJ",
+    ];
+    begins.iter().any(|start| text.starts_with(start))
 }
 
 const HIDDEN: &str = "[redacted]";

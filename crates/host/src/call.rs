@@ -55,7 +55,7 @@ struct Routed {
 }
 
 /// A request that may be sent to its server. Nothing else can be.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Permitted {
     pub(crate) client: Arc<Client>,
     pub(crate) server: Arc<Server>,
@@ -77,7 +77,8 @@ pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError
     let mut permitted = permit(routed)?;
     let connection = permitted.server.connection(&permitted.client).await?;
     mirror::headers(&connection, &mut permitted).await?;
-    connection.start(permitted)
+    let again = connection.can_expire().then(|| Box::new(permitted.clone()));
+    Ok(connection.start(permitted)?.or_again(again))
 }
 
 /// Finds the server, and what it calls the thing that is asked for.

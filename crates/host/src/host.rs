@@ -123,8 +123,12 @@ impl Host {
                 }
                 Ok::<(), CallError>(())
             };
-            if let Ok(Err(fault)) = timeout_at(deadline, fetch).await {
-                tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched");
+            match timeout_at(deadline, fetch).await {
+                Ok(Err(fault @ (CallError::Unreadable { .. } | CallError::TimedOut(_)))) => {
+                    tracing::warn!(server = %server.name(), %fault, "its lists could not be fetched and are left out");
+                }
+                Ok(Err(fault)) => tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched"),
+                Ok(Ok(())) | Err(_) => {}
             }
         });
         join_all(each).await;

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::sync::Arc;
 use switchboard_config::{
-    Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup,
+    Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup, explain,
 };
 use switchboard_host::{Host, Server};
 use switchboard_transport::Budget;
@@ -29,6 +29,8 @@ pub struct Member {
     pub entry: Entry,
     /// What became of it.
     pub status: Status,
+    /// The same in words, where it is not used.
+    pub why: Option<String>,
 }
 
 /// What became of an entry.
@@ -48,10 +50,12 @@ impl Roster {
         let reported = Reported::default();
         let mut specs = Vec::new();
         // First what each entry is, then the host, then who is who in it.
-        let prepared: Vec<(Entry, Option<Status>)> = loaded
+        let prepared: Vec<(Entry, Option<Status>, Option<String>)> = loaded
             .servers
             .into_iter()
             .map(|configured| {
+                let why =
+                    (configured.standing != Standing::Active).then(|| explain::reason(&configured));
                 let status = match configured.standing {
                     Standing::Active => {
                         match spec(&configured.entry, settings, lookup, &reported) {
@@ -64,7 +68,7 @@ impl Roster {
                     }
                     standing => Some(Status::Unused(standing)),
                 };
-                (configured.entry, status)
+                (configured.entry, status, why)
             })
             .collect();
         let host = Host::new(specs, style, Budget::default());
@@ -72,9 +76,9 @@ impl Roster {
         let mut servers = host.servers().iter();
         let members = prepared
             .into_iter()
-            .filter_map(|(entry, status)| {
+            .filter_map(|(entry, status, why)| {
                 let status = status.or_else(|| servers.next().cloned().map(Status::Server))?;
-                Some(Member { entry, status })
+                Some(Member { entry, status, why })
             })
             .collect();
         Self { host, members }
@@ -89,11 +93,17 @@ impl Roster {
 
     /// The member of this name that is in use, or would be.
     pub fn find(&self, name: &str) -> Option<&Member> {
-        let mut named = self
-            .members
-            .iter()
-            .filter(|member| member.entry.name == name);
-        named.find(|member| !matches!(member.status, Status::Unused(Standing::Shadowed(_))))
+        let named = || {
+            self.members
+                .iter()
+                .filter(|member| member.entry.name == name)
+        };
+        let used = |member: &&Member| !matches!(member.status, Status::Unused(_));
+        let given_way =
+            |member: &&Member| matches!(member.status, Status::Unused(Standing::Shadowed(_)));
+        named()
+            .find(used)
+            .or_else(|| named().find(|member| !given_way(member)))
     }
 }
 

@@ -5,11 +5,12 @@ mod remote;
 use crate::{VERSION, settings::Settings};
 use std::{
     ffi::OsString,
+    path::Path,
     sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 use switchboard_builtin::{Builtin, ServerReport, System};
-use switchboard_config::{Entry, Fault, Isolation, Transport, expand};
+use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program};
 use switchboard_host::{self as host, Host, IdeCarrier, ServerSpec, ServerState, Target};
 use switchboard_transport::process::ServerCommand;
 
@@ -28,7 +29,7 @@ pub(crate) fn spec(
     }
     let expanded = expand::expand(entry, lookup)?;
     let target = match entry.transport {
-        Transport::Stdio => Target::Stdio(command(&expanded)),
+        Transport::Stdio => Target::Stdio(command(&expanded, lookup)?),
         Transport::Http => Target::Http(remote::remote(&expanded, &["http", "https"])?),
         Transport::Sse => Target::Sse(remote::remote(&expanded, &["http", "https"])?),
         Transport::Ws => Target::Ws(remote::remote(&expanded, &["ws", "wss"])?),
@@ -51,9 +52,14 @@ pub(crate) fn spec(
     Ok(spec)
 }
 
-fn command(entry: &Entry) -> ServerCommand {
-    ServerCommand {
-        program: entry.command.clone().unwrap_or_default().into(),
+fn command(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<ServerCommand, Vec<Fault>> {
+    let program = if entry.inside {
+        approved_program(entry, lookup)?
+    } else {
+        entry.command.clone().unwrap_or_default().into()
+    };
+    Ok(ServerCommand {
+        program,
         args: entry.args.iter().map(OsString::from).collect(),
         env: entry
             .env
@@ -61,6 +67,29 @@ fn command(entry: &Entry) -> ServerCommand {
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
         cwd: entry.cwd.as_ref().map(Into::into),
+    })
+}
+
+/// A project's server runs the program that was approved, and one whose command
+/// has variables never a program that the repository puts on the search path.
+fn approved_program(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<OsString, Vec<Fault>> {
+    if let Some(program) = &entry.program {
+        return Ok(program.into());
+    }
+    let command = entry.command.as_deref().unwrap_or_default();
+    let tree = entry
+        .given
+        .iter()
+        .find(|(name, _)| name == "workspaceFolder");
+    let tree = tree.map(|(_, folder)| Path::new(folder));
+    let directory = Path::new(entry.cwd.as_deref().unwrap_or("."));
+    let path = lookup("PATH").unwrap_or_default();
+    match program::resolve(command, directory, path.as_ref(), tree) {
+        Some(program) => Ok(program.into()),
+        None => {
+            let problem = format!("there is no program {command:?} outside of the project");
+            Err(vec![entry.fault("command", problem)])
+        }
     }
 }
 

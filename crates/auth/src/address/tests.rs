@@ -59,7 +59,11 @@ fn odd_spellings_of_inner_addresses_are_seen_through() {
 
 #[test]
 fn a_loopback_server_may_use_loopback_and_nothing_else_within() {
-    for base in ["http://127.0.0.1:9/mcp", "http://localhost:9/mcp", "http://[::1]:9/mcp"] {
+    for base in [
+        "http://127.0.0.1:9/mcp",
+        "http://localhost:9/mcp",
+        "http://[::1]:9/mcp",
+    ] {
         let local = guard(base);
         assert!(!refused(&local, "http://127.0.0.1:1/token"));
         assert!(!refused(&local, "http://localhost:1/token"));
@@ -71,8 +75,14 @@ fn a_loopback_server_may_use_loopback_and_nothing_else_within() {
 
 #[test]
 fn private_networks_only_for_servers_in_one() {
-    assert!(!refused(&guard("https://10.1.2.3/mcp"), "https://10.0.0.1/"));
-    assert!(refused(&guard("https://10.1.2.3/mcp"), "https://127.0.0.1/"));
+    assert!(!refused(
+        &guard("https://10.1.2.3/mcp"),
+        "https://10.0.0.1/"
+    ));
+    assert!(refused(
+        &guard("https://10.1.2.3/mcp"),
+        "https://127.0.0.1/"
+    ));
     let named = guard("https://mcp.corp/mcp");
     let own = Url::parse("https://mcp.corp/token").unwrap();
     let other = Url::parse("https://sso.corp/token").unwrap();
@@ -80,7 +90,11 @@ fn private_networks_only_for_servers_in_one() {
     assert!(named.allows(private, &own).is_ok());
     assert!(named.allows(private, &other).is_err());
     assert!(named.allows("127.0.0.1".parse().unwrap(), &own).is_err());
-    assert!(named.allows("169.254.169.254".parse().unwrap(), &own).is_err());
+    assert!(
+        named
+            .allows("169.254.169.254".parse().unwrap(), &own)
+            .is_err()
+    );
     let setting = Guard::new(&Url::parse("https://mcp.corp/mcp").unwrap(), true);
     assert!(setting.allows(private, &other).is_ok());
 }
@@ -90,6 +104,18 @@ async fn names_are_judged_by_what_they_resolve_to() {
     // `localhost.` aside, the hosts file is the only name service here.
     let local = guard("http://127.0.0.1:9/mcp");
     let url = Url::parse("http://localhost:80/").unwrap();
-    assert!(local.resolve(&url).await.unwrap().iter().all(|a| a.ip().is_loopback()));
-    assert!(guard("https://mcp.example.com/").resolve(&url).await.is_err());
+    assert!(
+        local
+            .resolve(&url)
+            .await
+            .unwrap()
+            .iter()
+            .all(|a| a.ip().is_loopback())
+    );
+    assert!(
+        guard("https://mcp.example.com/")
+            .resolve(&url)
+            .await
+            .is_err()
+    );
 }

@@ -71,11 +71,12 @@ impl Inner {
         }
         if refusal.status == 403 {
             return match challenge.filter(|c| is_step_up(c)) {
-                Some(challenge) => self.step_up(challenge).await,
+                Some(challenge) => self.step_up(sent.token.as_deref(), challenge).await,
                 None => Ok(false),
             };
         }
-        self.readmitted(sent.token.as_deref(), refusal.times, challenge).await
+        self.readmitted(sent.token.as_deref(), refusal.times, challenge)
+            .await
     }
 
     /// 401: another token, a renewed one, or a new sign-in.
@@ -121,9 +122,23 @@ impl Inner {
         }
     }
 
-    /// 403 with a scope: asks for more, at most three times an hour.
-    async fn step_up(self: &Arc<Self>, challenge: &Challenge) -> Result<bool, Fault> {
+    /// 403 with a scope: asks for more, at most three times an hour, and not for
+    /// what we have: a server that demands granted scopes is not served by asking.
+    async fn step_up(
+        self: &Arc<Self>,
+        refused: Option<&str>,
+        challenge: &Challenge,
+    ) -> Result<bool, Fault> {
         let _turn = self.turn.lock().await;
+        let current = self.current.lock().clone();
+        if let (Some(current), Some(token)) = (&current, refused) {
+            let granted = &current.record.scopes;
+            let wanted = challenge.scopes();
+            if wanted.iter().all(|scope| granted.contains(scope)) {
+                // Somebody else has stepped up in the meantime, or nothing will help.
+                return Ok(!current.carries(token) && current.valid());
+            }
+        }
         if !self.count_step() {
             tracing::warn!(
                 server = self.server.name,
@@ -178,7 +193,10 @@ impl Inner {
     fn count_step(&self) -> bool {
         let mut steps = self.steps.lock();
         let now = Instant::now();
-        while steps.front().is_some_and(|step| now.duration_since(*step) > STEP_WINDOW) {
+        while steps
+            .front()
+            .is_some_and(|step| now.duration_since(*step) > STEP_WINDOW)
+        {
             steps.pop_front();
         }
         if steps.len() >= STEPS {
@@ -203,14 +221,18 @@ impl Current {
         let token = tokens.access.expose();
         let scheme = match &self.dpop {
             Some(dpop) if tokens.bound => {
-                let url = Url::parse(&request.url.to_string()).map_err(|fault| fault.to_string())?;
+                let url =
+                    Url::parse(&request.url.to_string()).map_err(|fault| fault.to_string())?;
                 let proof = dpop.proof(request.method, &url, Some(token))?;
                 headers.insert("dpop", sensitive(proof)?);
                 "DPoP"
             }
             _ => "Bearer",
         };
-        headers.insert(header::AUTHORIZATION, sensitive(format!("{scheme} {token}"))?);
+        headers.insert(
+            header::AUTHORIZATION,
+            sensitive(format!("{scheme} {token}"))?,
+        );
         Ok(headers)
     }
 }

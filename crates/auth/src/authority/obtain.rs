@@ -99,7 +99,11 @@ impl Inner {
             return Ok(current);
         }
         let record = &current.record;
-        if let Some(trouble) = record.trouble.as_ref().filter(|t| clock::millis() < t.until) {
+        if let Some(trouble) = record
+            .trouble
+            .as_ref()
+            .filter(|t| clock::millis() < t.until)
+        {
             return Err(Fault::Token(trouble.why.clone()));
         }
         let renewed = match &self.grant {
@@ -139,7 +143,11 @@ impl Inner {
         challenge: Option<&Challenge>,
     ) -> Result<Record, (Fault, Option<Record>)> {
         let record = &current.record;
-        if record.tokens.as_ref().is_none_or(|tokens| tokens.refresh.is_none()) {
+        if record
+            .tokens
+            .as_ref()
+            .is_none_or(|tokens| tokens.refresh.is_none())
+        {
             return Err((Fault::NeedsSignIn("the sign-in has ended".into()), None));
         }
         if was_refused {
@@ -211,7 +219,9 @@ impl Inner {
         let (client_id, (tokens, granted)) = match &self.grant {
             Grant::Person => return Err(Fault::NeedsSignIn("nobody is signed in".into())),
             Grant::Client(client) => {
-                engine.hook.set_resource(ResourceParam::Is(found.resource.clone()));
+                engine
+                    .hook
+                    .set_resource(ResourceParam::Is(found.resource.clone()));
                 let got = client.obtain(engine, &found, scopes).await?;
                 (Some(&client.client_id), got)
             }

@@ -31,9 +31,13 @@ fn the_first_of_a_name_counts() {
 
 #[test]
 fn escapes_and_unquoted_values() {
-    let challenge = one(r#"Bearer realm="a \"quoted\" \\ thing", resource_metadata=https://x/y?a=b"#);
+    let challenge =
+        one(r#"Bearer realm="a \"quoted\" \\ thing", resource_metadata=https://x/y?a=b"#);
     assert_eq!(challenge.param("realm"), Some(r#"a "quoted" \ thing"#));
-    assert_eq!(challenge.param("resource_metadata"), Some("https://x/y?a=b"));
+    assert_eq!(
+        challenge.param("resource_metadata"),
+        Some("https://x/y?a=b")
+    );
 }
 
 #[test]
@@ -51,14 +55,25 @@ fn several_challenges_in_one_header() {
 fn the_telling_challenge_wins() {
     let mut headers = HeaderMap::new();
     headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=x"));
-    headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer scope=\"a\""));
+    headers.append(
+        header::WWW_AUTHENTICATE,
+        HeaderValue::from_static("Basic realm=x"),
+    );
+    headers.append(
+        header::WWW_AUTHENTICATE,
+        HeaderValue::from_static("Bearer scope=\"a\""),
+    );
     assert_eq!(oauth(&headers).unwrap().scopes(), ["a"]);
 }
 
 #[test]
 fn nothing_readable_is_nothing() {
     for value in ["", ",", "=", "\"", "Bearer scope=\"unterminated"] {
-        assert!(Challenge::parse(value).iter().all(|c| c.scopes().is_empty()), "{value}");
+        assert!(
+            Challenge::parse(value)
+                .iter()
+                .all(|c| c.scopes().is_empty()),
+            "{value}"
+        );
     }
 }

@@ -83,9 +83,8 @@ pub(super) fn token_answer(answer: &mut Inbound, grant: Option<&str>) {
             body.remove(name);
         }
     }
-    let exchanges = grant.is_some_and(|grant| {
-        grant.ends_with(":token-exchange") || grant.ends_with(":jwt-bearer")
-    });
+    let exchanges = grant
+        .is_some_and(|grant| grant.ends_with(":token-exchange") || grant.ends_with(":jwt-bearer"));
     if exchanges {
         // Not ours to keep: the assertion is what renews.
         body.remove("refresh_token");

@@ -40,7 +40,9 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), VaultFault> {
 }
 
 pub(super) async fn exists(path: PathBuf) -> bool {
-    blocking(path, |path| Ok(path.exists())).await.unwrap_or(false)
+    blocking(path, |path| Ok(path.exists()))
+        .await
+        .unwrap_or(false)
 }
 
 pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, VaultFault> {

@@ -37,7 +37,12 @@ async fn token(site: &Site, wish: Value) -> String {
 async fn a_good_token_is_let_in() {
     let site = Site::start().await;
     let door = door(&site, &["a"]);
-    for wish in [json!({}), json!({"typ": "JWT"}), json!({"kid": null}), json!({"claims": {"aud": ["x", "switchboard"]}})] {
+    for wish in [
+        json!({}),
+        json!({"typ": "JWT"}),
+        json!({"kid": null}),
+        json!({"claims": {"aud": ["x", "switchboard"]}}),
+    ] {
         let token = token(&site, wish).await;
         let admitted = door.admit(Some(&token)).await.unwrap();
         assert_eq!(admitted.subject, "alice");
@@ -73,12 +78,19 @@ async fn others_are_not() {
     ] {
         bad.push((wish.clone(), token(&site, wish).await));
     }
-    for text in ["Bearer x", "Bearer a.b.c", &format!("Bearer {}", "a".repeat(20_000))] {
+    for text in [
+        "Bearer x",
+        "Bearer a.b.c",
+        &format!("Bearer {}", "a".repeat(20_000)),
+    ] {
         bad.push((json!(text), text.to_owned()));
     }
     for (wish, token) in bad {
         let rejected = door.admit(Some(&token)).await.unwrap_err();
-        assert!(matches!(rejected, Rejected::Invalid(_)), "{wish}: {rejected}");
+        assert!(
+            matches!(rejected, Rejected::Invalid(_)),
+            "{wish}: {rejected}"
+        );
         assert_eq!(rejected.status(), 401);
         let challenge = door.challenge(&rejected);
         assert!(challenge.contains("invalid_token"), "{challenge}");
@@ -86,7 +98,13 @@ async fn others_are_not() {
             "resource_metadata=\"http://127.0.0.1:3700/.well-known/oauth-protected-resource/mcp\""
         ));
     }
-    for none in [None, Some(""), Some("Bearer "), Some("Basic x"), Some("Bearer")] {
+    for none in [
+        None,
+        Some(""),
+        Some("Bearer "),
+        Some("Basic x"),
+        Some("Bearer"),
+    ] {
         assert_eq!(door.admit(none).await.unwrap_err(), Rejected::NoToken);
     }
     assert!(!door.challenge(&Rejected::NoToken).contains("error"));
@@ -98,9 +116,15 @@ async fn others_are_not() {
 async fn too_few_scopes_are_another_matter() {
     let site = Site::start().await;
     let door = door(&site, &["admin"]);
-    let rejected = door.admit(Some(&token(&site, json!({})).await)).await.unwrap_err();
+    let rejected = door
+        .admit(Some(&token(&site, json!({})).await))
+        .await
+        .unwrap_err();
     assert_eq!(rejected.status(), 403);
-    assert!(door.challenge(&rejected).contains("scope=\"admin\", error=\"insufficient_scope\""));
+    assert!(
+        door.challenge(&rejected)
+            .contains("scope=\"admin\", error=\"insufficient_scope\"")
+    );
 }
 
 #[tokio::test]
@@ -124,8 +148,14 @@ async fn what_is_published() {
     let door = door(&site, &["a"]);
     let document = door.metadata();
     assert_eq!(document["resource"], "http://127.0.0.1:3700/mcp");
-    assert_eq!(document["authorization_servers"], json!([format!("{}/idp", site.base)]));
-    assert_eq!(door.metadata_path(), "/.well-known/oauth-protected-resource/mcp");
+    assert_eq!(
+        document["authorization_servers"],
+        json!([format!("{}/idp", site.base)])
+    );
+    assert_eq!(
+        door.metadata_path(),
+        "/.well-known/oauth-protected-resource/mcp"
+    );
     assert!(
         Door::new(DoorSettings {
             issuer: "http://idp.example".parse().unwrap(),

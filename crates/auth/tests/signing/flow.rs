@@ -6,9 +6,7 @@ use super::{
 };
 use serde_json::json;
 use std::sync::{Arc, atomic::Ordering};
-use switchboard_auth::{
-    ClientKind, Fault, NeedsAuth, OauthSettings, Secret, TokenStore, Visit,
-};
+use switchboard_auth::{ClientKind, Fault, NeedsAuth, OauthSettings, Secret, TokenStore, Visit};
 use url::Url;
 
 #[tokio::test]
@@ -18,12 +16,17 @@ async fn by_browser_and_by_paste() {
         let authority = site.authority().build();
         assert!(needs_auth(&ask(&authority, &site.url("/mcp")).await));
         let signed = authority.sign_in(&visit).await.unwrap();
-        assert_eq!(signed.issuer.as_deref(), Some(format!("{}/as/main", site.base).as_str()));
+        assert_eq!(
+            signed.issuer.as_deref(),
+            Some(format!("{}/as/main", site.base).as_str())
+        );
         assert!(signed.renewable);
         assert_eq!(signed.store, TokenStore::File);
         assert!(served(&ask(&authority, &site.url("/mcp")).await));
         // Another process finds it.
-        assert!(served(&ask(&site.authority().build(), &site.url("/mcp")).await));
+        assert!(served(
+            &ask(&site.authority().build(), &site.url("/mcp")).await
+        ));
         // Another configuration of the same name does not.
         let mut other = site.server("main", "/mcp");
         other.config_hash = "changed".into();
@@ -47,7 +50,11 @@ async fn in_the_middle_of_things_when_somebody_is_there() {
 #[tokio::test]
 async fn a_configured_client_on_its_own_port() {
     // A port that is free now, as the registration by hand names it.
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let redirect = format!("http://localhost:{port}/callback");
     for (secret, methods) in [
         (None, json!(["none"])),
@@ -87,8 +94,14 @@ async fn a_metadata_document_instead_of_a_registration() {
     let authority = site.authority().settings(settings).build();
     authority.sign_in(&browser()).await.unwrap();
     assert_eq!(site.count("register").await, 0);
-    assert_eq!(stored(site.folder.path())["client"]["id"], document.as_str());
-    assert_eq!(stored(site.folder.path())["client"]["kind"], json!(ClientKind::Document));
+    assert_eq!(
+        stored(site.folder.path())["client"]["id"],
+        document.as_str()
+    );
+    assert_eq!(
+        stored(site.folder.path())["client"]["kind"],
+        json!(ClientKind::Document)
+    );
 }
 
 #[tokio::test]
@@ -105,7 +118,12 @@ async fn a_server_that_registers_no_public_clients() {
 #[tokio::test]
 async fn no_way_to_register_is_said() {
     let site = Site::with(json!({"dcr": false})).await;
-    let fault = site.authority().build().sign_in(&browser()).await.unwrap_err();
+    let fault = site
+        .authority()
+        .build()
+        .sign_in(&browser())
+        .await
+        .unwrap_err();
     assert!(matches!(fault, Fault::Registration(_)), "{fault}");
     assert!(fault.to_string().contains("clientId"));
 }
@@ -125,8 +143,10 @@ async fn configured_metadata_instead_of_discovery() {
 
 #[tokio::test]
 async fn metadata_at_the_root_where_there_is_no_resource_document() {
-    let site = Site::with(json!({"prm": false, "pointer": false, "root_metadata": true, "iss": "missing",
-        "metadata": {"authorization_response_iss_parameter_supported": null}}))
+    let site = Site::with(
+        json!({"prm": false, "pointer": false, "root_metadata": true, "iss": "missing",
+        "metadata": {"authorization_response_iss_parameter_supported": null}}),
+    )
     .await;
     let authority = site.authority().build();
     let signed = authority.sign_in(&browser()).await.unwrap();
@@ -153,12 +173,26 @@ async fn scopes_come_from_the_right_place() {
     };
     let site = Site::with(json!({"prm_scopes": ["a"]})).await;
     let authority = site.authority().settings(pinned).build();
-    assert_eq!(authority.sign_in(&browser()).await.unwrap().scopes, ["mine"]);
+    assert_eq!(
+        authority.sign_in(&browser()).await.unwrap().scopes,
+        ["mine"]
+    );
     // Nothing at all.
     let site = Site::start().await;
-    assert!(site.authority().build().sign_in(&browser()).await.unwrap().scopes.is_empty());
+    assert!(
+        site.authority()
+            .build()
+            .sign_in(&browser())
+            .await
+            .unwrap()
+            .scopes
+            .is_empty()
+    );
     let asked = site.log().await;
-    let page = asked.iter().find(|entry| entry["path"] == "/as/main/authorize").unwrap();
+    let page = asked
+        .iter()
+        .find(|entry| entry["path"] == "/as/main/authorize")
+        .unwrap();
     assert!(!page["query"].to_string().contains("scope"));
 }
 
@@ -171,7 +205,10 @@ async fn more_scopes_are_added_to_the_old_ones() {
     site.turn(json!({"scope": "write"})).await;
     assert!(served(&ask(&authority, &site.url("/mcp")).await));
     assert_eq!(opened.load(Ordering::SeqCst), 2);
-    assert_eq!(authority.status().await.unwrap().unwrap().scopes, ["read", "write"]);
+    assert_eq!(
+        authority.status().await.unwrap().unwrap().scopes,
+        ["read", "write"]
+    );
     // The same after a restart: the record knows what was granted.
     site.turn(json!({"scope": "admin"})).await;
     let (visit, _) = counted_browser();
@@ -197,14 +234,21 @@ async fn scopes_that_nobody_could_grant_are_remembered() {
 async fn signing_out_ends_it_everywhere() {
     let site = Site::with(json!({"dcr_secret": true})).await;
     let authority = site.signed_in().await;
-    let token = stored(site.folder.path())["tokens"]["access"].as_str().unwrap().to_owned();
+    let token = stored(site.folder.path())["tokens"]["access"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let out = authority.sign_out().await.unwrap();
     assert!(out.existed && out.revoked && out.fault.is_none(), "{out:?}");
     assert_eq!(site.count("revoke").await, 2);
     assert!(authority.status().await.unwrap().is_none());
     assert!(needs_auth(&ask(&authority, &site.url("/mcp")).await));
     let sent = site.forms("/as/main/revoke").await;
-    assert!(sent[0].iter().any(|(n, v)| n == "token_type_hint" && v == "refresh_token"));
+    assert!(
+        sent[0]
+            .iter()
+            .any(|(n, v)| n == "token_type_hint" && v == "refresh_token")
+    );
     assert!(sent[1].contains(&("token".into(), token)));
     let again = authority.sign_out().await.unwrap();
     assert!(!again.existed);
@@ -222,8 +266,16 @@ async fn signing_out_works_without_the_issuer() {
 #[tokio::test]
 async fn the_person_says_no() {
     let site = Site::with(json!({"deny": true})).await;
-    let fault = site.authority().build().sign_in(&browser()).await.unwrap_err();
-    assert!(matches!(&fault, Fault::Denied { error, .. } if error == "access_denied"), "{fault}");
+    let fault = site
+        .authority()
+        .build()
+        .sign_in(&browser())
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&fault, Fault::Denied { error, .. } if error == "access_denied"),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
@@ -234,7 +286,8 @@ async fn a_server_that_needs_a_sign_in_is_remembered_for_a_while() {
     assert!(!cache.is_known("main"));
     assert!(needs_auth(&ask(&authority, &site.url("/mcp")).await));
     assert!(cache.is_known("main"));
-    let text = std::fs::read_to_string(site.folder.path().join("mcp-needs-auth-cache.json")).unwrap();
+    let text =
+        std::fs::read_to_string(site.folder.path().join("mcp-needs-auth-cache.json")).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(value["main"]["timestamp"].as_u64().unwrap() > 1_700_000_000_000);
     authority.sign_in(&browser()).await.unwrap();
@@ -254,7 +307,9 @@ async fn the_listener_takes_our_answer_and_no_other() {
                 let with = |state: Option<&str>| {
                     let mut url = good.clone();
                     let pairs: Vec<_> = good.query_pairs().into_owned().collect();
-                    url.query_pairs_mut().clear().extend_pairs(pairs.iter().filter(|(n, _)| n != "state"));
+                    url.query_pairs_mut()
+                        .clear()
+                        .extend_pairs(pairs.iter().filter(|(n, _)| n != "state"));
                     if let Some(state) = state {
                         url.query_pairs_mut().append_pair("state", state);
                     }
@@ -268,7 +323,12 @@ async fn the_listener_takes_our_answer_and_no_other() {
                 assert_eq!(http("GET", &elsewhere, "").await.0, 404);
                 assert_eq!(http("POST", &good, "").await.0, 405);
                 let mut twice = good.clone();
-                let state = good.query_pairs().find(|(n, _)| n == "state").unwrap().1.into_owned();
+                let state = good
+                    .query_pairs()
+                    .find(|(n, _)| n == "state")
+                    .unwrap()
+                    .1
+                    .into_owned();
                 twice.query_pairs_mut().append_pair("state", &state);
                 assert_eq!(http("GET", &twice, "").await.0, 400);
                 let (status, _, page) = http("GET", &good, "").await;
@@ -287,10 +347,34 @@ async fn pasted_addresses_are_checked() {
     type Twist = fn(Url) -> String;
     let twists: [(Twist, &str); 5] = [
         (|_| "not an address".into(), "not an address"),
-        (|mut url| { url.set_port(Some(1)).unwrap(); url.into() }, "not for"),
-        (|mut url| { url.set_path("/callback/x"); url.into() }, "not for"),
-        (|mut url| { url.query_pairs_mut().append_pair("code", "b"); url.into() }, "twice"),
-        (|mut url| { url.set_query(Some("code=x&state=y")); url.into() }, "state"),
+        (
+            |mut url| {
+                url.set_port(Some(1)).unwrap();
+                url.into()
+            },
+            "not for",
+        ),
+        (
+            |mut url| {
+                url.set_path("/callback/x");
+                url.into()
+            },
+            "not for",
+        ),
+        (
+            |mut url| {
+                url.query_pairs_mut().append_pair("code", "b");
+                url.into()
+            },
+            "twice",
+        ),
+        (
+            |mut url| {
+                url.set_query(Some("code=x&state=y"));
+                url.into()
+            },
+            "state",
+        ),
     ];
     for (twist, said) in twists {
         let visit = Visit::Paste(Arc::new(move |page| {
@@ -310,7 +394,9 @@ async fn parallel_sign_ins_do_not_mix() {
     let site = Site::start().await;
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..8 {
-        let authority = site.authority_to(&format!("s{n}"), &format!("/mcp/s{n}")).build();
+        let authority = site
+            .authority_to(&format!("s{n}"), &format!("/mcp/s{n}"))
+            .build();
         let url = site.url(&format!("/mcp/s{n}"));
         tasks.spawn(async move {
             authority.sign_in(&browser()).await.unwrap();

@@ -5,15 +5,11 @@ use super::{
     site::{Site, browser, make_expired, settings, stored},
 };
 use serde_json::json;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
-use switchboard_auth::{
-    ClientCredentials, ClientProof, Grant, OauthSettings, Secret, Workload,
-};
+use switchboard_auth::{ClientCredentials, ClientProof, Grant, OauthSettings, Secret, Workload};
 
 pub fn own_client(secret: &str) -> Grant {
     Grant::Client(ClientCredentials {
@@ -24,13 +20,23 @@ pub fn own_client(secret: &str) -> Grant {
 
 #[tokio::test]
 async fn client_credentials_with_a_secret() {
-    for methods in [json!(["client_secret_basic"]), json!(["client_secret_post"])] {
-        let site = Site::with(json!({"methods": methods, "clients": {"own": {"secret": "s"}}})).await;
+    for methods in [
+        json!(["client_secret_basic"]),
+        json!(["client_secret_post"]),
+    ] {
+        let site =
+            Site::with(json!({"methods": methods, "clients": {"own": {"secret": "s"}}})).await;
         let authority = site.authority().grant(own_client("s")).build();
         assert!(served(&ask(&authority, &site.url("/mcp")).await));
         // Renewed by asking again, in another process too.
         make_expired(site.folder.path());
-        assert!(served(&ask(&site.authority().grant(own_client("s")).build(), &site.url("/mcp")).await));
+        assert!(served(
+            &ask(
+                &site.authority().grant(own_client("s")).build(),
+                &site.url("/mcp")
+            )
+            .await
+        ));
         assert_eq!(site.count("token.client_credentials").await, 2);
         assert_eq!(site.count("token.refresh_token").await, 0);
         // The secret is the configuration's; the vault has no second copy.
@@ -49,7 +55,10 @@ async fn a_wrong_secret_is_tried_once() {
 #[tokio::test]
 async fn client_credentials_with_a_key() {
     let site = Site::with(json!({"methods": ["private_key_jwt"]})).await;
-    let pem = site.mint(json!({"pem": "workload"})).await["pem"].as_str().unwrap().to_owned();
+    let pem = site.mint(json!({"pem": "workload"})).await["pem"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let grant = Grant::Client(ClientCredentials {
         client_id: "key-client".into(),
         proof: ClientProof::PrivateKey {
@@ -72,11 +81,12 @@ async fn a_workload_with_its_platforms_token() {
         .await;
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
-    let source = move || -> switchboard_transport::http::BoxFuture<'static, Result<Secret, String>> {
-        count.fetch_add(1, Ordering::SeqCst);
-        let token = Secret::new(token.clone());
-        Box::pin(async move { Ok(token) })
-    };
+    let source =
+        move || -> switchboard_transport::http::BoxFuture<'static, Result<Secret, String>> {
+            count.fetch_add(1, Ordering::SeqCst);
+            let token = Secret::new(token.clone());
+            Box::pin(async move { Ok(token) })
+        };
     let grant = Grant::Workload(Workload {
         client_id: None,
         assertion: Arc::new(source),
@@ -105,7 +115,10 @@ async fn bound_tokens_with_and_without_nonces() {
         make_expired(site.folder.path());
         let again = site.authority().build();
         assert!(served(&ask(&again, &site.url("/mcp")).await));
-        assert_eq!(site.count("token.refresh_token").await, 1 + u64::from(dpop == "nonce"));
+        assert_eq!(
+            site.count("token.refresh_token").await,
+            1 + u64::from(dpop == "nonce")
+        );
         assert_eq!(site.count("bad_proof").await, 0);
         assert_eq!(site.count("authorize").await, 1);
     }
@@ -114,13 +127,20 @@ async fn bound_tokens_with_and_without_nonces() {
 #[tokio::test]
 async fn bound_tokens_only_where_both_sides_know_them() {
     // The issuer offers them; the server says nothing of them.
-    let site = Site::with(json!({"metadata": {"dpop_signing_alg_values_supported": ["ES256"]}})).await;
+    let site =
+        Site::with(json!({"metadata": {"dpop_signing_alg_values_supported": ["ES256"]}})).await;
     let authority = site.signed_in().await;
     assert!(served(&ask(&authority, &site.url("/mcp")).await));
     assert!(site.log().await.iter().all(|entry| entry["dpop"].is_null()));
     // Other algorithms than ours.
-    let site = Site::with(json!({"metadata": {"dpop_signing_alg_values_supported": ["RS256"]}})).await;
-    site.authority().settings(OauthSettings { dpop: true, ..settings() }).build();
+    let site =
+        Site::with(json!({"metadata": {"dpop_signing_alg_values_supported": ["RS256"]}})).await;
+    site.authority()
+        .settings(OauthSettings {
+            dpop: true,
+            ..settings()
+        })
+        .build();
     let authority = site.signed_in().await;
     assert!(served(&ask(&authority, &site.url("/mcp")).await));
     let _ = browser();

@@ -55,7 +55,12 @@ async fn what_is_no_object_of_strings_is_a_failure() {
         assert!(!fault.to_string().contains("canary"));
         assert!(headers(&helper(command)).await.is_err());
         // Unless the configured headers suffice, and that is said.
-        assert!(headers(&helper(command).optional()).await.unwrap().is_empty());
+        assert!(
+            headers(&helper(command).optional())
+                .await
+                .unwrap()
+                .is_empty()
+        );
     }
 }
 
@@ -65,7 +70,11 @@ async fn it_is_killed_with_all_it_started() {
     let pid = folder.path().join("pid");
     let command = format!("sleep 60 & echo $! > {}; sleep 60", pid.display());
     let begun = Instant::now();
-    let fault = helper(&command).within(Duration::from_millis(500)).run().await.unwrap_err();
+    let fault = helper(&command)
+        .within(Duration::from_millis(500))
+        .run()
+        .await
+        .unwrap_err();
     assert!(fault.to_string().contains("did not end"), "{fault}");
     assert!(begun.elapsed() < Duration::from_secs(3));
     let pid = std::fs::read_to_string(pid).unwrap().trim().to_owned();
@@ -79,7 +88,10 @@ async fn it_is_killed_with_all_it_started() {
 async fn it_runs_again_on_401_and_once_a_connection_otherwise() {
     let site = Site::start().await;
     site.signed_in().await;
-    let token = super::site::stored(site.folder.path())["tokens"]["access"].as_str().unwrap().to_owned();
+    let token = super::site::stored(site.folder.path())["tokens"]["access"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let folder = tempfile::tempdir().unwrap();
     let count = folder.path().join("count");
     // The first token is no good, the second is.
@@ -87,7 +99,8 @@ async fn it_runs_again_on_401_and_once_a_connection_otherwise() {
         "echo x >> {0}; if [ $(wc -l < {0}) -ge 2 ]; then echo '{{\"Authorization\":\"Bearer {token}\"}}'; else echo '{{\"Authorization\":\"Bearer old\"}}'; fi",
         count.display()
     );
-    let helper: Arc<dyn Authorize> = Arc::new(HeadersHelper::new(&command, "s", site.url("/mcp").as_str()));
+    let helper: Arc<dyn Authorize> =
+        Arc::new(HeadersHelper::new(&command, "s", site.url("/mcp").as_str()));
     for _ in 0..3 {
         assert!(served(&ask_with(helper.clone(), &site.url("/mcp")).await));
     }

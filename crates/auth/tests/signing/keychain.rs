@@ -71,8 +71,11 @@ async fn sealed_files_and_a_key_in_the_keychain() {
     let site = Site::start().await;
     let keeper = Arc::new(Memory::default());
     let authority = |keeper: &Arc<Memory>| {
-        Authority::builder(site.server("main", "/mcp"), vault(&site, Keychain::new(keeper.clone())))
-            .build()
+        Authority::builder(
+            site.server("main", "/mcp"),
+            vault(&site, Keychain::new(keeper.clone())),
+        )
+        .build()
     };
     authority(&keeper).sign_in(&browser()).await.unwrap();
     // Another process, the same keychain.
@@ -80,7 +83,10 @@ async fn sealed_files_and_a_key_in_the_keychain() {
     assert_eq!(keeper.0.lock().unwrap().as_ref().unwrap().len(), 32);
     for (path, bytes) in files(&site) {
         let text = String::from_utf8_lossy(&bytes);
-        assert!(!text.contains("access-") && !text.contains("refresh-"), "{path}");
+        assert!(
+            !text.contains("access-") && !text.contains("refresh-"),
+            "{path}"
+        );
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{path}");
     }
@@ -88,7 +94,10 @@ async fn sealed_files_and_a_key_in_the_keychain() {
     let other = Arc::new(Memory::default());
     other.set(&[7; 32]).unwrap();
     let fault = authority(&other).status().await.unwrap_err();
-    assert!(matches!(fault, Fault::Vault(VaultFault::File { .. })), "{fault}");
+    assert!(
+        matches!(fault, Fault::Vault(VaultFault::File { .. })),
+        "{fault}"
+    );
 }
 
 #[tokio::test]
@@ -98,15 +107,23 @@ async fn fault_72_locked_absent_or_hung() {
     for keychain in [Keychain::new(Arc::new(Locked)), hung, Keychain::system()] {
         let (visit, opened) = counted_browser();
         let begun = Instant::now();
-        let authority = Authority::builder(site.server("main", "/mcp"), vault(&site, keychain)).build();
+        let authority =
+            Authority::builder(site.server("main", "/mcp"), vault(&site, keychain)).build();
         let signed = authority.sign_in(&visit).await;
         if signed.is_ok() {
             // A machine with a working keychain.
             continue;
         }
         let fault = signed.unwrap_err();
-        assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
-        assert!(matches!(fault, Fault::Vault(VaultFault::Keychain(_))), "{fault}");
+        assert!(
+            begun.elapsed() < Duration::from_secs(6),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert!(
+            matches!(fault, Fault::Vault(VaultFault::Keychain(_))),
+            "{fault}"
+        );
         assert!(fault.to_string().contains("--token-store file"), "{fault}");
         // Nobody was sent anywhere, and nothing was put into a file instead.
         assert_eq!(opened.load(Ordering::SeqCst), 0);
@@ -145,8 +162,16 @@ async fn a_file_that_others_can_read_is_not_used() {
     let vault = Vault::open(folder.path().join("new"), TokenStore::File);
     let key = VaultKey::server("a/../b", "hash");
     vault.save(&key, &Record::default()).await.unwrap();
-    let path = std::fs::read_dir(folder.path().join("new")).unwrap().next().unwrap().unwrap().path();
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let path = std::fs::read_dir(folder.path().join("new"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     let parent = std::fs::metadata(path.parent().unwrap()).unwrap();
     assert_eq!(parent.permissions().mode() & 0o777, 0o700);
     assert!(vault.load(&key).await.unwrap().is_some());
@@ -159,7 +184,10 @@ async fn a_file_that_others_can_read_is_not_used() {
 async fn a_broken_file_is_said_without_its_content() {
     let site = Site::start().await;
     let authority = site.signed_in().await;
-    let (path, _) = files(&site).into_iter().find(|(path, _)| path.ends_with(".json")).unwrap();
+    let (path, _) = files(&site)
+        .into_iter()
+        .find(|(path, _)| path.ends_with(".json"))
+        .unwrap();
     std::fs::write(&path, "{\"tokens\": {\"access\": \"canary-x\", oops").unwrap();
     authority.reload();
     let fault = authority.status().await.unwrap_err().to_string();

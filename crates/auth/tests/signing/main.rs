@@ -1,5 +1,7 @@
 //! Signing in against a strict authorization server, over real sockets.
 
+#![allow(clippy::unwrap_used, reason = "what tests share is test code too")]
+
 mod door;
 mod flow;
 mod grants;

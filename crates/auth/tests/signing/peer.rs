@@ -37,9 +37,16 @@ pub async fn ask_with(authorize: Arc<dyn Authorize>, url: &Url) -> Result<Value,
     let mut target = HttpTarget::new(url.as_str().parse().unwrap());
     target.authorize = Some(authorize);
     let (ear, mut heard) = mpsc::unbounded_channel();
-    let link = HttpLink::new(target, HttpOptions::default(), Budget::default(), Arc::new(Ear(ear)));
+    let link = HttpLink::new(
+        target,
+        HttpOptions::default(),
+        Budget::default(),
+        Arc::new(Ear(ear)),
+    );
     link.send(Outgoing {
-        payload: Payload::from(String::from(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)),
+        payload: Payload::from(String::from(
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+        )),
         about: About::Request {
             id: 1,
             method: Method::ToolsList,

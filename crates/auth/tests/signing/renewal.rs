@@ -16,7 +16,11 @@ use tokio::{
 fn renewer() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.ancestors().nth(2).unwrap().join("examples/renewer");
-    assert!(path.exists(), "{} is missing: cargo build -p switchboard-auth --examples", path.display());
+    assert!(
+        path.exists(),
+        "{} is missing: cargo build -p switchboard-auth --examples",
+        path.display()
+    );
     path
 }
 
@@ -44,7 +48,13 @@ async fn fault_66_a_hundred_processes_renew_once() {
     let mut tokens = Vec::new();
     for mut child in children {
         let mut text = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut text).await.unwrap();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut text)
+            .await
+            .unwrap();
         assert!(child.wait().await.unwrap().success());
         tokens.push(text);
     }
@@ -93,7 +103,9 @@ async fn generations_of_rotation() {
     for round in 1..=5 {
         make_expired(site.folder.path());
         // A new process each time.
-        assert!(served(&ask(&site.authority().build(), &site.url("/mcp")).await));
+        assert!(served(
+            &ask(&site.authority().build(), &site.url("/mcp")).await
+        ));
         assert_eq!(site.count("token.refresh_token").await, round);
     }
     assert_eq!(site.count("reuse").await, 0);
@@ -105,14 +117,18 @@ async fn a_server_that_does_not_rotate() {
     site.signed_in().await;
     for _ in 0..2 {
         make_expired(site.folder.path());
-        assert!(served(&ask(&site.authority().build(), &site.url("/mcp")).await));
+        assert!(served(
+            &ask(&site.authority().build(), &site.url("/mcp")).await
+        ));
     }
     assert!(stored(site.folder.path())["tokens"]["refresh"].is_string());
 }
 
 #[tokio::test]
 async fn fault_67_while_the_token_is_still_good() {
-    for fault in ["500", "503", "429", "html", "hang", "cut", "redirect", "big"] {
+    for fault in [
+        "500", "503", "429", "html", "hang", "cut", "redirect", "big",
+    ] {
         let site = Site::start().await;
         let authority = site.signed_in().await;
         let before = stored(site.folder.path());
@@ -124,7 +140,11 @@ async fn fault_67_while_the_token_is_still_good() {
             assert!(served(&ask(&authority, &site.url("/mcp")).await), "{fault}");
         }
         // A hang costs two seconds once, not each time.
-        assert!(begun.elapsed() < Duration::from_secs(6), "{fault}: {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(6),
+            "{fault}: {:?}",
+            begun.elapsed()
+        );
         assert!(site.count("token.refresh_token").await <= 2, "{fault}");
         tokio::time::sleep(Duration::from_millis(300)).await;
         let after = stored(site.folder.path());
@@ -137,7 +157,9 @@ async fn fault_67_while_the_token_is_still_good() {
 
 #[tokio::test]
 async fn fault_67_and_when_it_is_over_all_is_well() {
-    for fault in ["500", "503", "429", "html", "hang", "cut", "redirect", "big", "loose"] {
+    for fault in [
+        "500", "503", "429", "html", "hang", "cut", "redirect", "big", "loose",
+    ] {
         let site = Site::with(json!({"grace": true})).await;
         let authority = site.signed_in().await;
         make_expired(site.folder.path());
@@ -200,7 +222,9 @@ async fn trouble_is_shared_between_processes() {
     make_expired(site.folder.path());
     site.turn(json!({"fault": "500"})).await;
     for _ in 0..10 {
-        assert!(!served(&ask(&site.authority().build(), &site.url("/mcp")).await));
+        assert!(!served(
+            &ask(&site.authority().build(), &site.url("/mcp")).await
+        ));
     }
     assert!(site.count("token.refresh_token").await <= 2);
 }

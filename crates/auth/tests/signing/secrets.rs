@@ -62,7 +62,12 @@ async fn trap_10_nothing_in_the_logs() {
     for canary in ["canary-secret", "access-", "refresh-", "code-"] {
         assert!(!log.contains(canary), "{canary} in {log}");
     }
-    assert!(record["tokens"]["access"].as_str().unwrap().starts_with("access-"));
+    assert!(
+        record["tokens"]["access"]
+            .as_str()
+            .unwrap()
+            .starts_with("access-")
+    );
 }
 
 #[tokio::test]
@@ -74,10 +79,21 @@ async fn errors_do_not_repeat_what_was_confided() {
         client_secret: Some(Secret::new("canary-secret")),
         ..settings()
     };
-    let fault = site.authority().settings(settings.clone()).build().sign_in(&browser()).await;
+    let fault = site
+        .authority()
+        .settings(settings.clone())
+        .build()
+        .sign_in(&browser())
+        .await;
     let told = format!("{0} {0:?}", fault.unwrap_err());
     assert!(!told.contains("canary"), "{told}");
-    assert!(!format!("{settings:?} {:?}", site.authority().settings(settings.clone())).contains("canary"));
+    assert!(
+        !format!(
+            "{settings:?} {:?}",
+            site.authority().settings(settings.clone())
+        )
+        .contains("canary")
+    );
 }
 
 #[tokio::test]
@@ -96,6 +112,10 @@ async fn nothing_but_the_form_and_the_header_carries_a_secret() {
     .collect();
     for entry in site.log().await {
         let (path, query) = (entry["path"].to_string(), entry["query"].to_string());
-        assert!(secrets.iter().all(|s| !path.contains(s) && !query.contains(s)));
+        assert!(
+            secrets
+                .iter()
+                .all(|s| !path.contains(s) && !query.contains(s))
+        );
     }
 }

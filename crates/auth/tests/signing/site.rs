@@ -84,7 +84,9 @@ impl Site {
             .filter(|entry| entry["path"] == path && entry["method"] == "POST")
             .map(|entry| {
                 let body = entry["body"].as_str().unwrap_or_default();
-                url::form_urlencoded::parse(body.as_bytes()).into_owned().collect()
+                url::form_urlencoded::parse(body.as_bytes())
+                    .into_owned()
+                    .collect()
             })
             .collect()
     }
@@ -200,7 +202,8 @@ pub async fn http(method: &str, url: &Url, body: &str) -> (u16, Option<String>, 
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let location = head.lines().find_map(|line| {
         let (name, value) = line.split_once(": ")?;
-        name.eq_ignore_ascii_case("location").then(|| value.to_owned())
+        name.eq_ignore_ascii_case("location")
+            .then(|| value.to_owned())
     });
     (status, location, body.to_owned())
 }
@@ -211,7 +214,13 @@ pub fn stored(folder: &Path) -> Value {
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("server"))
+        .filter(|path| {
+            path.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("server")
+        })
         .collect();
     assert_eq!(files.len(), 1, "{files:?}");
     serde_json::from_slice(&std::fs::read(&files[0]).unwrap()).unwrap()

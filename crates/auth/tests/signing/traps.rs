@@ -30,7 +30,11 @@ async fn trap_1_and_renewed_in_time() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!(site.count("token.refresh_token").await, 2);
-    assert_eq!(site.count("mcp.401").await, 1, "only the question before signing in");
+    assert_eq!(
+        site.count("mcp.401").await,
+        1,
+        "only the question before signing in"
+    );
 }
 
 #[tokio::test]
@@ -49,7 +53,9 @@ async fn trap_4_after_a_restart_all_is_there() {
     let site = Site::with(json!({"dcr_secret": true, "prm_scopes": ["a", "b"]})).await;
     site.signed_in().await;
     make_expired(site.folder.path());
-    assert!(served(&ask(&site.authority().build(), &site.url("/mcp")).await));
+    assert!(served(
+        &ask(&site.authority().build(), &site.url("/mcp")).await
+    ));
     assert_eq!(site.count("bad_client").await, 0);
     let forms = site.forms("/as/main/token").await;
     let refresh = forms.last().unwrap();
@@ -70,7 +76,9 @@ async fn trap_4_the_resource_is_the_documents() {
     let fresh = site.authority_to("main", "/mcp/below").build();
     let _ = ask(&fresh, &site.url("/mcp/below")).await;
     let forms = site.forms("/as/main/token").await;
-    let refresh = forms.iter().find(|form| form.iter().any(|(_, v)| v == "refresh_token"));
+    let refresh = forms
+        .iter()
+        .find(|form| form.iter().any(|(_, v)| v == "refresh_token"));
     assert!(refresh.unwrap().contains(&("resource".into(), resource)));
 }
 
@@ -87,17 +95,35 @@ async fn trap_5_a_refresh_token_goes_to_its_own_issuer() {
 #[tokio::test]
 async fn trap_7_no_guessed_endpoints() {
     let site = Site::with(json!({"prm": false, "pointer": false})).await;
-    let fault = site.authority().build().sign_in(&browser()).await.unwrap_err();
+    let fault = site
+        .authority()
+        .build()
+        .sign_in(&browser())
+        .await
+        .unwrap_err();
     assert!(matches!(fault, Fault::Discovery(_)), "{fault}");
     let log = site.log().await;
-    assert!(!log.iter().any(|entry| entry["path"] == "/register" || entry["path"] == "/authorize"));
+    assert!(
+        !log.iter()
+            .any(|entry| entry["path"] == "/register" || entry["path"] == "/authorize")
+    );
     // Revision 2025-03-26 has them.
     let old = OauthSettings {
         legacy_endpoints: true,
         ..settings()
     };
-    let _ = site.authority().settings(old).build().sign_in(&browser()).await;
-    assert!(site.log().await.iter().any(|entry| entry["path"] == "/register"));
+    let _ = site
+        .authority()
+        .settings(old)
+        .build()
+        .sign_in(&browser())
+        .await;
+    assert!(
+        site.log()
+            .await
+            .iter()
+            .any(|entry| entry["path"] == "/register")
+    );
 }
 
 #[tokio::test]
@@ -107,8 +133,16 @@ async fn trap_8_no_authorization_endpoint() {
         "clients": {"own": {"secret": "s"}},
     }))
     .await;
-    let fault = site.authority().build().sign_in(&browser()).await.unwrap_err();
-    assert!(fault.to_string().contains("no page to sign in at"), "{fault}");
+    let fault = site
+        .authority()
+        .build()
+        .sign_in(&browser())
+        .await
+        .unwrap_err();
+    assert!(
+        fault.to_string().contains("no page to sign in at"),
+        "{fault}"
+    );
     let grant = super::grants::own_client("s");
     let authority = site.authority().grant(grant).build();
     assert!(served(&ask(&authority, &site.url("/mcp")).await));
@@ -126,7 +160,8 @@ async fn trap_9_a_stream_that_never_ends() {
 
 #[tokio::test]
 async fn trap_11_a_description_is_no_scope() {
-    let evil = r#"error_description="scope=evil resource_metadata=https://evil.example/x", scope="good""#;
+    let evil =
+        r#"error_description="scope=evil resource_metadata=https://evil.example/x", scope="good""#;
     let site = Site::with(json!({"challenge": evil})).await;
     let signed = site.authority().build().sign_in(&browser()).await.unwrap();
     assert_eq!(signed.scopes, ["good"]);

@@ -76,7 +76,10 @@ async fn five_servers_one_sign_in() {
     for entry in &log {
         let text = entry.to_string();
         if !entry["path"].as_str().unwrap().starts_with("/idp") {
-            assert!(!text.contains("canary-idp-secret") && !text.contains("id_token"), "{text}");
+            assert!(
+                !text.contains("canary-idp-secret") && !text.contains("id_token"),
+                "{text}"
+            );
         }
     }
 }
@@ -84,12 +87,18 @@ async fn five_servers_one_sign_in() {
 #[tokio::test]
 async fn nobody_there_and_nobody_signed_in() {
     let site = site().await;
-    assert!(needs_auth(&ask(&to(&site, 0, None), &site.url("/mcp/s0")).await));
+    assert!(needs_auth(
+        &ask(&to(&site, 0, None), &site.url("/mcp/s0")).await
+    ));
     let (visit, _) = counted_browser();
     to(&site, 0, None).sign_in(&visit).await.unwrap();
     // From now on nobody has to be there, for any server.
-    assert!(served(&ask(&to(&site, 0, None), &site.url("/mcp/s0")).await));
-    assert!(served(&ask(&to(&site, 1, None), &site.url("/mcp/s1")).await));
+    assert!(served(
+        &ask(&to(&site, 0, None), &site.url("/mcp/s0")).await
+    ));
+    assert!(served(
+        &ask(&to(&site, 1, None), &site.url("/mcp/s1")).await
+    ));
 }
 
 #[tokio::test]
@@ -98,9 +107,13 @@ async fn an_identity_that_ends_is_renewed_without_anybody() {
     // Good for one exchange, but not for long.
     site.turn(json!({"id_life": 30})).await;
     let (visit, opened) = counted_browser();
-    assert!(served(&ask(&to(&site, 0, Some(visit)), &site.url("/mcp/s0")).await));
+    assert!(served(
+        &ask(&to(&site, 0, Some(visit)), &site.url("/mcp/s0")).await
+    ));
     site.turn(json!({"id_life": 3600})).await;
-    assert!(served(&ask(&to(&site, 1, None), &site.url("/mcp/s1")).await));
+    assert!(served(
+        &ask(&to(&site, 1, None), &site.url("/mcp/s1")).await
+    ));
     assert_eq!(opened.load(Ordering::SeqCst), 1);
     assert_eq!(site.count("idp.refresh_token").await, 1);
 }
@@ -118,7 +131,8 @@ async fn an_identity_token_for_another_question_is_refused() {
 #[tokio::test]
 async fn trap_13_what_servers_add_is_put_right() {
     let site = site().await;
-    site.turn(json!({"exchange_extra": {"refresh_token": "not wanted", "scope": ""}})).await;
+    site.turn(json!({"exchange_extra": {"refresh_token": "not wanted", "scope": ""}}))
+        .await;
     let (visit, _) = counted_browser();
     let authority = to(&site, 0, Some(visit));
     assert!(served(&ask(&authority, &site.url("/mcp/s0")).await));

@@ -26,6 +26,7 @@ mod write;
 
 use crate::{
     answer::Toolset,
+    early::Early,
     serve::{BuiltinError, Session},
 };
 use parking_lot::Mutex;
@@ -46,7 +47,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 use tokio_util::sync::CancellationToken;
-use watch::Watches;
+use watch::{Seen, Watches};
 
 static TOOLS: LazyLock<Toolset<FilesSession>> = LazyLock::new(|| {
     Toolset::new(
@@ -94,6 +95,7 @@ impl Files {
             files: self.clone(),
             over: CancellationToken::new(),
             watches: Watches::default(),
+            early: Early::default(),
         }
     }
 }
@@ -104,6 +106,7 @@ pub struct FilesSession {
     files: Files,
     over: CancellationToken,
     watches: Watches,
+    early: Early<Seen>,
 }
 
 impl FilesSession {
@@ -231,11 +234,11 @@ impl ServerHandler for FilesSession {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(watch::accepted(&self.roots(), requested))
+        Some(watch::accepted(&self.roots(), requested, &self.early))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        watch::listen(self.roots(), context, &self.over).await;
+        watch::listen(self.roots(), context, &self.early, &self.over).await;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! confined way as everything else, which works on every file system.
 
 use super::{resources::locate, roots::Roots};
-use crate::limits;
+use crate::{early::Early, limits};
 use parking_lot::Mutex;
 use rmcp::{
     ErrorData, Peer, RoleServer,
@@ -14,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// What a file looked like; `None` where there was none.
 type Stamp = Option<(u64, i64, i64, i64, i64)>;
+
+/// What some files looked like.
+pub(super) type Seen = Vec<(String, Stamp)>;
 
 /// The files that one connection asked about, each with what it looked like.
 type Watched = Arc<Mutex<HashMap<String, Stamp>>>;
@@ -86,12 +89,21 @@ async fn look_again(
     }
 }
 
-/// What of a modern client's subscriptions we can serve.
-pub(super) fn accepted(roots: &Arc<Roots>, requested: &SubscriptionFilter) -> SubscriptionFilter {
+/// What of a modern client's subscriptions we can serve. What the files look
+/// like now is noted, so that no later change is missed.
+pub(super) fn accepted(
+    roots: &Arc<Roots>,
+    requested: &SubscriptionFilter,
+    early: &Early<Seen>,
+) -> SubscriptionFilter {
     let uris = requested.resource_subscriptions.iter().flatten();
-    let known = uris
+    let known: Vec<String> = uris
         .filter(|uri| locate(roots, uri).is_ok())
-        .take(limits::SUBSCRIPTIONS);
+        .take(limits::SUBSCRIPTIONS)
+        .cloned()
+        .collect();
+    let seen = known.iter().map(|uri| (uri.clone(), stamp(roots, uri)));
+    early.note(seen.collect());
     SubscriptionFilter::builder()
         .resource_subscriptions(known)
         .build()
@@ -101,26 +113,28 @@ pub(super) fn accepted(roots: &Arc<Roots>, requested: &SubscriptionFilter) -> Su
 pub(super) async fn listen(
     roots: Arc<Roots>,
     context: SubscriptionContext,
+    early: &Early<Seen>,
     over: &CancellationToken,
 ) {
-    let uris = context
-        .accepted()
-        .resource_subscriptions
-        .clone()
-        .unwrap_or_default();
-    let mut before: HashMap<String, Stamp> =
-        stamps(&roots, uris.clone()).await.into_iter().collect();
+    let uris = context.accepted().resource_subscriptions.clone();
+    let uris = uris.unwrap_or_default();
+    let is_ours = |seen: &Seen| seen.iter().map(|(uri, _)| uri).eq(&uris);
+    let seen = match early.take(is_ours) {
+        Some(seen) => seen,
+        None => stamps(&roots, uris.clone()).await,
+    };
+    let mut before: HashMap<String, Stamp> = seen.into_iter().collect();
     loop {
-        tokio::select! {
-            () = context.cancelled() => return,
-            () = over.cancelled() => return,
-            () = tokio::time::sleep(limits::POLL) => {}
-        }
         for (uri, stamp) in stamps(&roots, uris.clone()).await {
             let is_new = before.insert(uri.clone(), stamp) != Some(stamp);
             if is_new && context.sink().notify_resource_updated(uri).await.is_err() {
                 return;
             }
+        }
+        tokio::select! {
+            () = context.cancelled() => return,
+            () = over.cancelled() => return,
+            () = tokio::time::sleep(limits::POLL) => {}
         }
     }
 }

@@ -14,6 +14,7 @@ pub use store::Entry;
 
 use crate::{
     answer::{Failure, Toolset, blocking},
+    early::Early,
     limits,
     serve::{BuiltinError, Session},
 };
@@ -70,6 +71,8 @@ impl Memory {
             memory: self.clone(),
             over: CancellationToken::new(),
             subscribed: Subscribed::default(),
+            news: Mutex::new(Some(self.changes.subscribe())),
+            early: Early::default(),
         }
     }
 
@@ -94,6 +97,9 @@ pub struct MemorySession {
     memory: Memory,
     over: CancellationToken,
     subscribed: Subscribed,
+    /// What has changed since the connection was made.
+    news: Mutex<Option<broadcast::Receiver<Change>>>,
+    early: Early<broadcast::Receiver<Change>>,
 }
 
 impl MemorySession {
@@ -141,7 +147,9 @@ impl ServerHandler for MemorySession {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let changes = self.memory.changes.subscribe();
+        let Some(changes) = self.news.lock().take() else {
+            return;
+        };
         let (subscribed, over) = (self.subscribed.clone(), self.over.clone());
         tokio::spawn(news::tell(changes, subscribed, context.peer, over));
     }
@@ -231,11 +239,14 @@ impl ServerHandler for MemorySession {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        self.early.note(self.memory.changes.subscribe());
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        news::listen(self.memory.changes.subscribe(), context, &self.over).await;
+        let early = self.early.take(|_| true);
+        let changes = early.unwrap_or_else(|| self.memory.changes.subscribe());
+        news::listen(changes, context, &self.over).await;
         Ok(())
     }
 

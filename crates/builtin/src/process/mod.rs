@@ -13,7 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_transport::process::{Exit, ServerCommand, ServerProcess};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    sync::Semaphore,
+};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// What to run, and how long and how loud it may be.
@@ -51,6 +54,10 @@ pub(crate) enum Ending {
 
 /// Runs it. When this returns, or is dropped, nothing of it is left.
 pub(crate) async fn run(job: Job) -> Result<Done, Failure> {
+    static AT_ONCE: Semaphore = Semaphore::const_new(limits::COMMANDS_AT_ONCE);
+    let _turn = AT_ONCE
+        .try_acquire()
+        .map_err(|_| Failure::new("too many programs are running").hint("wait for one to end"))?;
     let begun = Instant::now();
     let mut process =
         ServerProcess::spawn(&job.command).map_err(|fault| Failure::new(fault.to_string()))?;

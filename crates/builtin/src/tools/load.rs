@@ -65,7 +65,14 @@ impl Set {
             stamp: stamp(folder)?,
             generation: 0,
         };
-        for (file, ..) in set.stamp.clone() {
+        for (index, (file, ..)) in set.stamp.clone().into_iter().enumerate() {
+            if index == limits::MANIFESTS {
+                set.fault(
+                    file,
+                    format!("is one more than {} manifests", limits::MANIFESTS),
+                );
+                break;
+            }
             match read_one(&file, folder) {
                 Ok(loaded) => set.add(loaded),
                 Err(problem) => set.fault(file, problem),
@@ -86,6 +93,14 @@ impl Set {
         set
     }
 
+    /// Logs what is wrong: once for every state of the folder.
+    pub(super) fn warn(&self) {
+        for fault in &self.faults {
+            let problem = &fault.problem;
+            tracing::warn!(file = %fault.file.display(), problem, "a manifest is left out");
+        }
+    }
+
     fn add(&mut self, loaded: Loaded) {
         let name = loaded.tool.name.to_string();
         match self.tools.get(&name) {
@@ -99,7 +114,6 @@ impl Set {
 
     fn fault(&mut self, file: PathBuf, problem: String) {
         let problem = text::line(&problem);
-        tracing::warn!(file = %file.display(), problem, "a manifest is left out");
         self.faults.push(ManifestFault { file, problem });
     }
 }
@@ -118,8 +132,8 @@ pub(super) fn stamp(folder: &Path) -> io::Result<Stamp> {
         if !is_manifest || name.starts_with('.') {
             continue;
         }
-        if found.len() == limits::MANIFESTS {
-            tracing::warn!(folder = %folder.display(), "there are too many manifests");
+        // One more shows that there are too many.
+        if found.len() > limits::MANIFESTS {
             break;
         }
         // One that vanishes meanwhile, or a link to nothing, still shows in the faults.

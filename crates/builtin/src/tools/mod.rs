@@ -4,6 +4,22 @@
 //! `*.flow.json` a row of calls to other servers' tools that becomes one (the
 //! orchestrator pattern). The folder is read again when it changes.
 //!
+//! ```json
+//! { "name": "word-count", "description": "Counts the words of a file.",
+//!   "inputSchema": { "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] },
+//!   "command": ["wc", "-w", "--", "{path}"],
+//!   "stdin": "none", "output": "text", "cwd": ".", "env": ["LANG"], "timeoutMs": 5000, "maxOutputBytes": 10000 }
+//! ```
+//! ```json
+//! { "name": "note-file", "description": "Remembers what a file says.",
+//!   "inputSchema": { "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] },
+//!   "steps": [
+//!     { "id": "file", "server": "files", "tool": "read", "arguments": { "path": "${args.path}" } },
+//!     { "id": "note", "server": "memory", "tool": "remember", "onError": "stop",
+//!       "arguments": { "text": "${steps.file.structuredContent.text}", "key": "${args.path}" } }],
+//!   "result": { "remembered": "${steps.note.structuredContent.entry.id}" }, "timeoutMs": 60000 }
+//! ```
+//!
 //! | module | what |
 //! |---|---|
 //! | `manifest`, `load` | the files, and reading them |
@@ -23,6 +39,7 @@ pub use load::ManifestFault;
 
 use crate::{
     answer::{guarded, unknown_tool},
+    early::Early,
     limits,
     serve::{BuiltinError, Session},
 };
@@ -76,6 +93,7 @@ impl Toolbox {
         };
         let folder = folder.canonicalize().map_err(|fault| wrong(&fault))?;
         let set = Set::read(&folder).map_err(|fault| wrong(&fault))?;
+        set.warn();
         Ok(Self {
             version: version.into(),
             folder: Arc::new(folder),
@@ -112,6 +130,8 @@ impl Toolbox {
         ToolboxSession {
             toolbox: self.clone(),
             over: CancellationToken::new(),
+            generation: self.current().generation,
+            early: Early::default(),
         }
     }
 
@@ -146,6 +166,7 @@ impl Toolbox {
         // Someone else may have been quicker.
         if set.stamp != new.stamp {
             let generation = set.generation + 1;
+            new.warn();
             *set = Arc::new(Set { generation, ..new });
         }
         Arc::clone(&set)
@@ -157,6 +178,9 @@ impl Toolbox {
 pub struct ToolboxSession {
     toolbox: Toolbox,
     over: CancellationToken,
+    /// What the folder was like when the connection was made.
+    generation: u64,
+    early: Early<u64>,
 }
 
 impl Session for ToolboxSession {
@@ -213,8 +237,8 @@ impl ServerHandler for ToolboxSession {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (toolbox, over) = (self.toolbox.clone(), self.over.clone());
+        let mut seen = self.generation;
         tokio::spawn(async move {
-            let mut seen = toolbox.current().generation;
             while over
                 .run_until_cancelled(tokio::time::sleep(limits::POLL))
                 .await
@@ -260,11 +284,13 @@ impl ServerHandler for ToolboxSession {
         &self,
         _requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        self.early.note(self.toolbox.current().generation);
         Some(SubscriptionFilter::builder().tools_list_changed().build())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut seen = self.toolbox.current().generation;
+        let early = self.early.take(|_| true);
+        let mut seen = early.unwrap_or_else(|| self.toolbox.current().generation);
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),

@@ -37,7 +37,10 @@ pub struct Options {
 
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load();
+    let mut loaded = context.load();
+    if !options.no_connect {
+        context.pin(&mut loaded);
+    }
     let unusable = context::unusable(&loaded);
     let (roster, settings) = context.roster(loaded, Style::Full);
     let layout = Layout::of(&roster.members);
@@ -45,7 +48,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let settled = |row: &Row| options.no_connect || row.state != State::NotConnected;
     if !options.json {
         if rows.is_empty() && unusable.is_none() {
-            context::warn("no servers are configured; name some with --mcp-config FILE");
+            context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
         }
         for row in rows.iter().filter(|row| settled(row)) {
             layout.print(row)?;
@@ -72,8 +75,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .count();
     if waiting > 0 && !options.json {
         context::warn(&format!(
-            "{waiting} of the servers above come from .mcp.json in this directory; they are not started, since \
-             nobody has approved them. To use them now: --mcp-config .mcp.json"
+            "{waiting} of the servers above come from inside the project; they are not started, since nobody has \
+             approved them. To look at one and approve it: switchboard approve NAME"
         ));
     }
     match unusable {
@@ -94,24 +97,20 @@ fn first_row(member: &switchboard::Member) -> Row {
             let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
             row = row.with(State::Failed, texts.join("\n"));
         }
-        Status::Unused(Standing::PendingApproval) => {
-            row = row.with(
-                State::PendingApproval,
-                "comes from inside the project and is not approved",
-            );
-        }
-        Status::Unused(Standing::Itself) => {
-            row = row.with(
-                State::Disabled,
-                "starts Switchboard itself, so it is left out",
-            );
-        }
-        Status::Unused(Standing::Shadowed(by)) => {
-            row.state = State::Shadowed;
-            row.shadowed_by = Some(by.clone());
-        }
-        Status::Unused(Standing::Disabled | Standing::Active) => {
-            row = row.with(State::Disabled, "switched off where it is configured");
+        Status::Unused(standing) => {
+            let why = member.why.clone().unwrap_or_default();
+            match standing {
+                Standing::Shadowed(by) | Standing::Duplicate(by) => {
+                    row.state = State::Shadowed;
+                    row.shadowed_by = Some(by.clone());
+                }
+                Standing::PendingApproval => row = row.with(State::PendingApproval, why),
+                Standing::Rejected => row = row.with(State::Rejected, why),
+                Standing::Denied(_) => row = row.with(State::Denied, why),
+                Standing::Itself | Standing::Disabled | Standing::Active => {
+                    row = row.with(State::Disabled, why);
+                }
+            }
         }
     }
     row

@@ -169,11 +169,12 @@ pub fn usable(roster: &Roster) -> Result<(), Failure> {
         match &member.status {
             Status::Faulty(found) => faults.extend(found.iter().map(ToString::to_string)),
             Status::Unused(Standing::PendingApproval) => {
-                tracing::info!(
-                    server = member.entry.name,
-                    file = member.entry.place(),
-                    "waits for approval, not started"
-                );
+                warn(&format!(
+                    "server {:?} ({}) waits for approval and is not started; look at it with: switchboard approve {}",
+                    member.entry.name,
+                    member.entry.place(),
+                    member.entry.name
+                ));
             }
             Status::Unused(Standing::Itself) => {
                 tracing::info!(
@@ -188,7 +189,7 @@ pub fn usable(roster: &Roster) -> Result<(), Failure> {
         if !faults.is_empty() {
             return Err(Failure::new(Code::Configuration, faults.join("\n")));
         }
-        warn("no servers are configured; name some with --mcp-config FILE");
+        warn("no servers are configured; add one: switchboard add NAME COMMAND");
     }
     for fault in faults {
         warn(&fault);

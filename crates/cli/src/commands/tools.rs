@@ -137,16 +137,19 @@ pub fn one(roster: &Roster, name: &str) -> Result<Arc<Server>, Failure> {
             let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
             Failure::new(Code::Configuration, texts.join("\n"))
         }
-        Status::Unused(Standing::PendingApproval) => {
-            let text = format!(
-                "server {name:?} comes from {} and is not approved",
-                member.entry.place()
-            );
-            Failure::new(Code::NotPermitted, text).hint("to use it now: --mcp-config .mcp.json")
-        }
-        Status::Unused(_) => {
-            Failure::new(Code::NotPermitted, format!("server {name:?} is disabled"))
-                .hint(format!("see {}", member.entry.place()))
+        Status::Unused(standing) => {
+            let why = member.why.clone().unwrap_or_default();
+            let hint = match standing {
+                Standing::PendingApproval => format!("look at it with: switchboard approve {name}"),
+                _ => format!("see switchboard explain {name}"),
+            };
+            let text = match standing {
+                Standing::PendingApproval => {
+                    format!("server {name:?} ({}) is not approved: it {why}", member.entry.place())
+                }
+                _ => format!("server {name:?} ({}) is not used: {why}", member.entry.place()),
+            };
+            Failure::new(Code::NotPermitted, text).hint(hint)
         }
     })
 }

@@ -86,10 +86,7 @@ fn add_builtins(loaded: &mut Loaded) {
             let entry = builtin_entry(builtin.name());
             loaded.servers.insert(
                 0,
-                Configured {
-                    entry,
-                    standing: Standing::Active,
-                },
+                Configured::new(entry, Standing::Active),
             );
         }
     }

@@ -1,7 +1,7 @@
 //! The program between a client and a server, over any two transports.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
-use super::{config, switchboard};
+use crate::support::{config, switchboard};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use switchboard_testkit::{Channel, Program, bin};

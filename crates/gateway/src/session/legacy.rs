@@ -167,6 +167,7 @@ impl Session {
         let method = message.method();
         let mut exchange =
             self.gateway.host().call(Admitted { client, scope, message, params, headers: None }).await?;
+        let mut asked = Vec::new();
         loop {
             let event = tokio::select! {
                 biased;
@@ -182,8 +183,9 @@ impl Session {
                         outlet.send(notice.payload, Weight::Notice);
                     }
                 }
-                Event::Input(input) => self.desk.put(input, outlet.clone()),
+                Event::Input(input) => asked.extend(self.desk.put(input, outlet.clone())),
                 Event::Outcome(Outcome::Reply(mut reply)) => {
+                    self.desk.withdraw(&asked, &outlet);
                     if matches!(self.scope, Scope::All) {
                         let server = exchange.connection().server_name();
                         rewrite::uris(&self.gateway, &self.client, server, method, &mut reply);
@@ -192,7 +194,10 @@ impl Session {
                     }
                     return Ok(reply.payload(id));
                 }
-                Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
+                Event::Outcome(Outcome::Failed(fault)) => {
+                    self.desk.withdraw(&asked, &outlet);
+                    return Err(fault);
+                }
             }
         }
     }
@@ -359,8 +364,19 @@ impl Desk {
         message.edited(&edits)
     }
 
-    /// Asks the client and passes its answer on, whenever it comes.
-    fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) {
+    /// Takes back those of these questions that are still open. Before the answer
+    /// to the call they belong to: nothing can follow that on its stream.
+    fn withdraw(&self, questions: &[u64], outlet: &Arc<dyn Outlet>) {
+        for number in questions {
+            if self.questions.lock().remove(number).is_some() {
+                let params = format!("{{\"requestId\":{number}}}");
+                outlet.send(Message::notification(Method::Cancelled, &params).payload(), Weight::Notice);
+            }
+        }
+    }
+
+    /// Asks the client and passes its answer on, whenever it comes. The question's number.
+    fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) -> Option<u64> {
         if self.aggregate.is_some() {
             rewrite::name_the_server(&mut input);
         }
@@ -372,7 +388,7 @@ impl Desk {
             if questions.len() >= limits::QUESTIONS {
                 drop(questions);
                 input.refuse(&ErrorObject::new(code::INTERNAL, "too many questions are open at this client"));
-                return;
+                return None;
             }
             questions.insert(number, answer);
         }
@@ -385,13 +401,10 @@ impl Desk {
                     Ok(response) => input.answer(&response),
                     Err(_) => drop(input),
                 },
-                () = withdrawn.cancelled() => {
-                    desk.questions.lock().remove(&number);
-                    let params = format!("{{\"requestId\":{number}}}");
-                    outlet.send(Message::notification(Method::Cancelled, &params).payload(), Weight::Notice);
-                }
+                () = withdrawn.cancelled() => desk.withdraw(&[number], &outlet),
             }
         });
+        Some(number)
     }
 }
 

@@ -13,7 +13,7 @@ use crossing::Before;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
 
-use crate::{error::CallError, upstream::Connection};
+use crate::{call::Permitted, error::CallError, upstream::Connection};
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
@@ -81,11 +81,18 @@ pub struct Exchange {
     over: bool,
     /// What it takes to join client and server where they speak different eras.
     bridge: Option<Box<Crossing>>,
+    /// What to send again, once, if the server has forgotten our session: then it was not carried out.
+    again: Option<Box<Permitted>>,
 }
 
 impl Exchange {
     pub(crate) fn new(inbox: Arc<Inbox>, connection: Arc<Connection>, request: u64, allowed: Duration) -> Self {
-        Self { inbox, connection, request, deadline: Instant::now() + allowed, allowed, over: false, bridge: None }
+        Self { inbox, connection, request, deadline: Instant::now() + allowed, allowed, over: false, bridge: None, again: None }
+    }
+
+    pub(crate) fn or_again(mut self, again: Option<Box<Permitted>>) -> Self {
+        self.again = again;
+        self
     }
 
     pub(crate) fn across(mut self, crossing: Crossing) -> Self {
@@ -113,10 +120,32 @@ impl Exchange {
                     Some(Event::Outcome(Outcome::Failed(CallError::TimedOut(self.allowed))))
                 }
             };
+            let step = match step {
+                Some(Event::Outcome(Outcome::Failed(fault))) if fault.is_expired_session() => self.renewed(fault).await,
+                other => other,
+            };
             if let Some(event) = step {
                 self.over |= matches!(event, Event::Outcome(_));
                 return event;
             }
+        }
+    }
+
+    /// Sends the request again in a new session; the end if there is nothing to send or no session.
+    async fn renewed(&mut self, fault: CallError) -> Option<Event> {
+        let Some(permitted) = self.again.take() else { return Some(Event::Outcome(Outcome::Failed(fault))) };
+        let renewed = async {
+            let connection = permitted.server.connection(&permitted.client).await?;
+            connection.start(*permitted)
+        };
+        match renewed.await {
+            Ok(mut fresh) => {
+                fresh.deadline = self.deadline;
+                std::mem::swap(self, &mut fresh);
+                fresh.over = true;
+                None
+            }
+            Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
         }
     }
 

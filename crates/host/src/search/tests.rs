@@ -97,6 +97,22 @@ fn words_are_found_in_names_descriptions_hints_and_arguments() {
 }
 
 #[test]
+fn a_whole_word_counts_more_than_a_beginning() {
+    let items = [
+        ("s", tool("a_logger", "", None, &[])),
+        ("s", tool("b_login", "", None, &[])),
+        ("s", tool("c_log", "", None, &[])),
+        ("s", tool("d_catalog", "", None, &[])),
+    ];
+    let (tools, _) = model_tools(["s"], &items);
+    let found = names(&tools, &Index::new(&tools).search("log", 5));
+    assert_eq!(
+        found,
+        ["mcp__s__c_log", "mcp__s__a_logger", "mcp__s__b_login"]
+    );
+}
+
+#[test]
 fn a_plus_needs_the_name() {
     let tools = some_tools();
     let index = Index::new(&tools);

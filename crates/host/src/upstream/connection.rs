@@ -17,7 +17,7 @@ use std::{
     fmt,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -74,6 +74,8 @@ pub struct Connection {
     link: OnceLock<Link>,
     hello: OnceLock<Hello>,
     next: AtomicU64,
+    /// Whether the server has answered anything since we met.
+    of_use: AtomicBool,
     closed: watch::Sender<Option<String>>,
 }
 
@@ -115,6 +117,7 @@ impl Connection {
             link: OnceLock::new(),
             hello: OnceLock::new(),
             next: AtomicU64::new(1),
+            of_use: AtomicBool::new(false),
             closed: watch::Sender::new(None),
         })
     }
@@ -161,9 +164,19 @@ impl Connection {
         self.link.get()
     }
 
+    /// Whether it is a session that the server may forget.
+    pub(crate) fn can_expire(&self) -> bool {
+        self.revision().era() == Era::Legacy && matches!(self.link.get(), Some(Link::Http(_)))
+    }
+
     /// Why the connection has ended, if it has.
     pub fn closed(&self) -> Option<String> {
         self.closed.borrow().clone()
+    }
+
+    /// Whether the server has answered anything since we met.
+    pub(super) fn was_of_use(&self) -> bool {
+        self.of_use.load(Ordering::Relaxed)
     }
 
     /// Waits for the end of the connection.
@@ -448,6 +461,9 @@ impl Connection {
         let call = self.calls.lock().remove(&id);
         let found = call.is_some();
         if let Some(call) = call {
+            if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
+                self.of_use.store(true, Ordering::Relaxed);
+            }
             call.over.cancel();
             call.inbox.finish(outcome);
         }
@@ -474,21 +490,22 @@ impl Receive for Connection {
     }
 
     fn unreadable(&self, fault: ParseError, during: Option<u64>) {
-        // Without an id it is still clear whose reply it was if only one is awaited.
-        let id = during.or_else(|| self.only_call());
         let (server, reason) = (self.name(), fault.to_string());
         tracing::warn!(server = %self.spec.name, %fault, "the server sent something that cannot be read");
-        if let Some(id) = id {
+        // Where nothing says whose reply it was it may as well be noise.
+        if let Some(id) = during {
             self.finish(id, Outcome::Failed(CallError::Unreadable { server, reason }));
         }
     }
 
     fn undelivered(&self, request: u64, why: Undelivered) {
-        if matches!(why, Undelivered::SessionExpired) {
-            self.end("the session has expired");
-        }
+        let expired = matches!(why, Undelivered::SessionExpired);
         let outcome = CallError::Undelivered { server: self.name(), why };
         self.finish(request, Outcome::Failed(outcome));
+        // Last, since what else was in flight may have been carried out; this was not.
+        if expired {
+            self.end("the session has expired");
+        }
     }
 
     fn closed(&self, why: Closed) {
@@ -497,11 +514,6 @@ impl Receive for Connection {
 }
 
 impl Connection {
-    fn only_call(&self) -> Option<u64> {
-        let calls = self.calls.lock();
-        (calls.len() == 1).then(|| calls.keys().next().copied()).flatten()
-    }
-
     /// The call that something without an id of its own belongs to: the one on
     /// whose stream it came, or the latest if all calls in flight are one client's.
     pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {

@@ -20,6 +20,7 @@ use crate::{
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
+    ops::Deref,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering},
@@ -338,7 +339,7 @@ impl Server {
         match legacy::complete(&connection, outcome) {
             Ok(_) => {
                 connection.attach(client);
-                Ok(connection)
+                Ok(connection.met())
             }
             Err(ConnectError::Refused(text)) if self.is_modern(key).await => {
                 connection.close().await;
@@ -355,7 +356,7 @@ impl Server {
         key: &Key,
         client: &Arc<Client>,
         carrier: Carrier,
-    ) -> Result<(Arc<Connection>, Outcome), ConnectError> {
+    ) -> Result<(Unmet, Outcome), ConnectError> {
         let revision = match (self.spec.target.is_remote(), client.exclusive) {
             (true, _) | (_, true) => key.revision.unwrap_or_else(|| legacy_revision(client)),
             _ => Revision::NEWEST_LEGACY,
@@ -373,7 +374,7 @@ impl Server {
             found = probe(&connection).await;
         }
         match found {
-            Ok(Found::Modern) => Ok(connection),
+            Ok(Found::Modern) => Ok(connection.met()),
             Ok(Found::Legacy) => {
                 connection.close().await;
                 Err(ConnectError::WrongEra(Era::Legacy))
@@ -399,11 +400,11 @@ impl Server {
         }
     }
 
-    fn open(&self, key: &Key) -> Result<Arc<Connection>, ConnectError> {
+    fn open(&self, key: &Key) -> Result<Unmet, ConnectError> {
         self.open_over(key, Carrier::Streamable)
     }
 
-    fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Arc<Connection>, ConnectError> {
+    fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
         let (me, era) = (self.me.clone(), key.era);
         let exclusive = matches!(key.owner, Owner::Client(_));
         let changes = Box::new(move |method: Method| {
@@ -413,7 +414,7 @@ impl Server {
         });
         let connection = Connection::new(self.spec.clone(), exclusive, changes);
         link::open(&self.spec, carrier, &self.budget, &connection).map_err(ConnectError::Failed)?;
-        Ok(connection)
+        Ok(Unmet(Some(connection)))
     }
 
     /// Ends what was started and adds what the server last said on stderr.
@@ -430,6 +431,32 @@ impl Server {
                 ConnectError::Failed(format!("{text}; its last words on stderr:\n{stderr}"))
             }
             other => other,
+        }
+    }
+}
+
+/// A connection whose server has not introduced itself. One that is given up
+/// on the way, because the start took too long, is ended with all that it started.
+struct Unmet(Option<Arc<Connection>>);
+
+impl Unmet {
+    fn met(mut self) -> Arc<Connection> {
+        self.0.take().expect("it is taken only here")
+    }
+}
+
+impl Deref for Unmet {
+    type Target = Arc<Connection>;
+
+    fn deref(&self) -> &Arc<Connection> {
+        self.0.as_ref().expect("it is there until it is met")
+    }
+}
+
+impl Drop for Unmet {
+    fn drop(&mut self) {
+        if let Some(connection) = self.0.take().filter(|connection| connection.closed().as_deref() != Some(CLOSED_BY_US)) {
+            tokio::spawn(async move { connection.close().await });
         }
     }
 }

@@ -4,7 +4,10 @@
 use super::connection::Connection;
 use crate::{error::CallError, limits};
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 use switchboard_transport::Undelivered;
@@ -68,6 +71,8 @@ pub(super) enum Content {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     content: watch::Sender<Content>,
+    /// How many connections in a row ended before they were of any use.
+    useless: AtomicU32,
 }
 
 impl Slot {
@@ -78,18 +83,36 @@ impl Slot {
 
     /// Claims the making of the connection: true for exactly one caller while it is needed.
     pub(super) fn claim(&self, force: bool) -> bool {
+        let mut claimed = false;
         self.content.send_if_modified(|content| {
-            let needed = match content {
-                Content::Empty => true,
-                Content::Connecting => false,
-                Content::Ready(connection) => connection.closed().is_some(),
-                Content::Failed { retry, .. } => force || Instant::now() >= *retry,
+            let failed = match content {
+                Content::Empty => None,
+                Content::Connecting => return false,
+                Content::Ready(connection) => match connection.closed() {
+                    Some(why) => self.crashed(connection, why),
+                    None => return false,
+                },
+                Content::Failed { retry, .. } if force || Instant::now() >= *retry => None,
+                Content::Failed { .. } => return false,
             };
-            if needed {
-                *content = Content::Connecting;
-            }
-            needed
-        })
+            claimed = force || failed.is_none();
+            *content = if claimed { Content::Connecting } else { failed.unwrap_or_default() };
+            true
+        });
+        claimed
+    }
+
+    /// A server that ends as soon as it has started is started again once, and
+    /// then less and less often.
+    fn crashed(&self, connection: &Arc<Connection>, why: String) -> Option<Content> {
+        if connection.was_of_use() {
+            self.useless.store(0, Ordering::Relaxed);
+            return None;
+        }
+        let attempts = self.useless.fetch_add(1, Ordering::Relaxed) + 1;
+        let retry = Instant::now() + backoff(attempts);
+        let (error, old) = (ConnectError::Failed(why), Some(connection.clone()));
+        (attempts > 1).then_some(Content::Failed { error, attempts, retry, old })
     }
 
     /// Puts in what the claimed attempt gave. `attempts` counts failures in a row.

@@ -20,8 +20,16 @@ pub(super) fn remote(entry: &Entry, schemes: &[&str]) -> Result<Remote, Vec<Faul
     match address {
         Some(address) if faults.is_empty() => {
             address.authorize(&mut headers);
-            let via = Via { tls: tls(entry), socket: address.socket };
-            Ok(Remote { url: address.url, headers, via, authorize: None })
+            let via = Via {
+                tls: tls(entry),
+                socket: address.socket,
+            };
+            Ok(Remote {
+                url: address.url,
+                headers,
+                via,
+                authorize: None,
+            })
         }
         _ => Err(faults),
     }
@@ -59,11 +67,19 @@ fn headers(entry: &Entry, faults: &mut Vec<Fault>) -> HeaderMap {
 
 fn tls(entry: &Entry) -> TlsFiles {
     let file = |path: &Option<String>| path.as_ref().map(PathBuf::from);
-    TlsFiles { ca: file(&entry.tls.ca), cert: file(&entry.tls.cert), key: file(&entry.tls.key) }
+    TlsFiles {
+        ca: file(&entry.tls.ca),
+        cert: file(&entry.tls.cert),
+        key: file(&entry.tls.key),
+    }
 }
 
 /// An IDE on this machine. An address in the entry only says which port.
-pub(super) fn ide(entry: &Entry, carrier: IdeCarrier, lookup: expand::Lookup<'_>) -> Result<Ide, Vec<Fault>> {
+pub(super) fn ide(
+    entry: &Entry,
+    carrier: IdeCarrier,
+    lookup: expand::Lookup<'_>,
+) -> Result<Ide, Vec<Fault>> {
     let schemes: &[&str] = match carrier {
         IdeCarrier::Sse => &["http", "https"],
         IdeCarrier::Ws => &["ws", "wss"],
@@ -76,12 +92,18 @@ pub(super) fn ide(entry: &Entry, carrier: IdeCarrier, lookup: expand::Lookup<'_>
             let host = address.url.host().unwrap_or_default();
             if !["localhost", "127.0.0.1", "[::1]"].contains(&host) {
                 // Its token must not go anywhere else.
-                return Err(vec![entry.fault("url", "an IDE is on this machine: write 127.0.0.1")]);
+                return Err(vec![
+                    entry.fault("url", "an IDE is on this machine: write 127.0.0.1"),
+                ]);
             }
             address.url.port_u16()
         }
     };
-    let home = || lookup("HOME").or_else(|| lookup("USERPROFILE")).map(PathBuf::from);
+    let home = || {
+        lookup("HOME")
+            .or_else(|| lookup("USERPROFILE"))
+            .map(PathBuf::from)
+    };
     let locks = match entry.lock_folder.as_deref() {
         Some(folder) => match folder.strip_prefix("~/") {
             Some(rest) => home().map(|home| home.join(rest)),
@@ -92,11 +114,21 @@ pub(super) fn ide(entry: &Entry, carrier: IdeCarrier, lookup: expand::Lookup<'_>
             .or_else(|| home().map(|home| home.join(".claude")))
             .map(|folder| folder.join("ide")),
     };
-    let locks = locks.ok_or_else(|| vec![entry.fault("lockFolder", "is not known: HOME is not set")])?;
+    let locks =
+        locks.ok_or_else(|| vec![entry.fault("lockFolder", "is not known: HOME is not set")])?;
     let workspace = match &entry.cwd {
         Some(cwd) => cwd.into(),
-        None => std::env::current_dir()
-            .map_err(|fault| vec![entry.fault("cwd", format!("the working directory cannot be read: {fault}"))])?,
+        None => std::env::current_dir().map_err(|fault| {
+            vec![entry.fault(
+                "cwd",
+                format!("the working directory cannot be read: {fault}"),
+            )]
+        })?,
     };
-    Ok(Ide { carrier, locks, workspace, port })
+    Ok(Ide {
+        carrier,
+        locks,
+        workspace,
+        port,
+    })
 }

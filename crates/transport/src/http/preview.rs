@@ -56,7 +56,16 @@ fn push_redacted(out: &mut String, word: &str) {
     }
 }
 
+/// What the value of a parameter is called where it had better not be shown.
+const SECRETS: [&str; 7] = ["token", "secret", "passw", "key", "code", "auth", "session"];
+
 fn is_like_a_token(run: &str) -> bool {
+    if let Some((name, _)) = run.split_once('=') {
+        let name = name.to_ascii_lowercase();
+        if SECRETS.iter().any(|secret| name.contains(secret)) {
+            return true;
+        }
+    }
     run.split(['=', '/']).any(|run| {
         let digits = run.bytes().filter(u8::is_ascii_digit).count();
         let letters = run.bytes().filter(u8::is_ascii_alphabetic).count();
@@ -111,6 +120,7 @@ mod tests {
             let shown = preview(body.replace("\"hunter2\"", "\"\"").as_bytes());
             assert!(!shown.contains(secret), "{shown}");
         }
+        assert!(!preview(b"<p>token=hunter2</p>").contains("hunter2"));
         assert!(!preview(b"https://h/p?access_token=abc123abc123abc123").contains("abc123abc123"));
     }
 }

@@ -81,7 +81,7 @@ pub fn unknown(roster: &Roster, name: &str, names: &[&str]) -> Failure {
     let hint = did_you_mean(&near(name, names.iter().copied()));
     Failure::usage(format!("there is no tool {name:?}")).hint(hint.unwrap_or_else(|| {
         if roster.members.is_empty() {
-            "no servers are configured; name some with --mcp-config FILE".to_owned()
+            "no servers are configured; add one: switchboard add NAME COMMAND".to_owned()
         } else {
             "see switchboard tools".to_owned()
         }

@@ -45,7 +45,9 @@ pub enum State {
     Failed,
     NeedsAuth,
     PendingApproval,
+    Rejected,
     Disabled,
+    Denied,
     Shadowed,
     NotConnected,
 }
@@ -62,7 +64,9 @@ impl State {
             Self::Failed => "failed",
             Self::NeedsAuth => "needs sign-in",
             Self::PendingApproval => "pending approval",
+            Self::Rejected => "rejected",
             Self::Disabled => "disabled",
+            Self::Denied => "denied",
             Self::Shadowed => "shadowed",
             Self::NotConnected => "not connected",
         }
@@ -74,6 +78,7 @@ impl State {
             Self::Failed => paint.red("✘"),
             Self::NeedsAuth => paint.yellow("!"),
             Self::PendingApproval => paint.yellow("⏸"),
+            Self::Rejected | Self::Denied => paint.red("⊘"),
             Self::Disabled | Self::Shadowed | Self::NotConnected => paint.dim("·"),
         }
     }

@@ -111,7 +111,11 @@ fn grant(given: &Value) -> Result<Grant> {
             client_secret: text("client_secret").map(Secret::new),
         }));
     }
-    let proof = match (text("private_key_pem"), text("client_secret"), text("issuer")) {
+    let proof = match (
+        text("private_key_pem"),
+        text("client_secret"),
+        text("issuer"),
+    ) {
         (Some(pem), ..) => ClientProof::PrivateKey {
             pem: Secret::new(pem),
             algorithm: text("signing_algorithm").unwrap_or_else(|| "ES256".into()),
@@ -135,7 +139,9 @@ fn nobody() -> Visit {
 /// Where a page redirects to.
 async fn redirected(page: &Url) -> Result<String> {
     let host = page.host_str().context("a page without a host")?;
-    let port = page.port_or_known_default().context("a page without a port")?;
+    let port = page
+        .port_or_known_default()
+        .context("a page without a port")?;
     let socket = tokio::net::TcpStream::connect((host, port)).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(socket)).await?;
     let driver = tokio::spawn(connection);

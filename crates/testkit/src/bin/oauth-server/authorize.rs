@@ -31,7 +31,11 @@ pub fn consent(
     };
     // What is wrong with client or address is told to the person, never by redirect.
     let (Some(client), Some(back)) = (of("client_id"), of("redirect_uri")) else {
-        return oauth_error(400, "invalid_request", "client_id and redirect_uri, once each");
+        return oauth_error(
+            400,
+            "invalid_request",
+            "client_id and redirect_uri, once each",
+        );
     };
     if let Err(why) = known_redirect(world, tenant, client, back) {
         return oauth_error(400, "invalid_request", &why);

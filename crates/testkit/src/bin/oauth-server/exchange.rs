@@ -21,7 +21,11 @@ pub fn client_credentials(
     jkt: Option<String>,
 ) -> Response<Body> {
     if !who.confidential {
-        return oauth_error(401, "invalid_client", "a public client has nothing of its own");
+        return oauth_error(
+            401,
+            "invalid_client",
+            "a public client has nothing of its own",
+        );
     }
     let Some(resource) = one(form, "resource").filter(|r| is_resource(call, r)) else {
         return oauth_error(400, "invalid_target", "resource");
@@ -52,7 +56,10 @@ pub fn assertion(
         return oauth_error(400, "invalid_request", "no assertion");
     };
     let jag = world.idp_key.verify(assertion);
-    let claims = match jag.clone().or_else(|_| world.workload_key.verify(assertion)) {
+    let claims = match jag
+        .clone()
+        .or_else(|_| world.workload_key.verify(assertion))
+    {
         Ok(claims) => claims,
         Err(why) => return oauth_error(400, "invalid_grant", &why),
     };
@@ -75,7 +82,9 @@ pub fn assertion(
         } else {
             (one(form, "resource"), one(form, "scope"))
         };
-        let resource = resource.filter(|r| is_resource(call, r)).ok_or("resource")?;
+        let resource = resource
+            .filter(|r| is_resource(call, r))
+            .ok_or("resource")?;
         Ok((resource.to_owned(), scope.unwrap_or_default().to_owned()))
     };
     let (resource, scope) = match check() {

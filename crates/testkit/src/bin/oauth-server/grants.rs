@@ -1,8 +1,7 @@
 //! Who clients are: registration, authentication, revocation.
 
 use crate::{
-    Call,
-    jwt,
+    Call, jwt,
     reply::{Body, json_reply, not_found, oauth_error, text},
     state::{Client, World, random},
     token::one,
@@ -33,11 +32,21 @@ pub fn register(world: &World, call: &Call, tenant: &str) -> Response<Body> {
     if redirects.is_empty() {
         return oauth_error(400, "invalid_redirect_uri", "none");
     }
-    let method = wanted["token_endpoint_auth_method"].as_str().unwrap_or("client_secret_basic");
+    let method = wanted["token_endpoint_auth_method"]
+        .as_str()
+        .unwrap_or("client_secret_basic");
     let methods = world.knob("methods");
-    let known = methods.as_array().into_iter().flatten().any(|known| known == method);
+    let known = methods
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|known| known == method);
     if !known {
-        return oauth_error(400, "invalid_client_metadata", "that authentication is not known here");
+        return oauth_error(
+            400,
+            "invalid_client_metadata",
+            "that authentication is not known here",
+        );
     }
     let secret = (method != "none" || world.is("dcr_secret")).then(|| random("clientsecret"));
     let id = random("client");
@@ -69,7 +78,9 @@ pub fn authenticate(
     if one(form, "client_assertion").is_some() {
         return jwt::client_assertion(world, form, issuer);
     }
-    let basic = call.header("authorization").and_then(|value| value.strip_prefix("Basic "));
+    let basic = call
+        .header("authorization")
+        .and_then(|value| value.strip_prefix("Basic "));
     let (id, secret) = match basic {
         Some(basic) => {
             let both = STANDARD.decode(basic).map_err(|_| "not base64")?;
@@ -91,10 +102,17 @@ pub fn authenticate(
     let expected = if id.starts_with("https://") && world.is("cimd") {
         None
     } else if world.knob("clients")[&id].is_object() {
-        world.knob("clients")[&id]["secret"].as_str().map(str::to_owned)
+        world.knob("clients")[&id]["secret"]
+            .as_str()
+            .map(str::to_owned)
     } else {
         let state = world.state();
-        state.clients.get(&id).ok_or("unknown client")?.secret.clone()
+        state
+            .clients
+            .get(&id)
+            .ok_or("unknown client")?
+            .secret
+            .clone()
     };
     if expected != secret {
         world.count("bad_client");
@@ -132,7 +150,9 @@ pub fn revoke(world: &World, call: &Call, tenant: &str) -> Response<Body> {
             return oauth_error(400, "invalid_grant", "another client's token");
         }
         state.families.remove(&known.family);
-        state.access.retain(|_, access| access.family != known.family);
+        state
+            .access
+            .retain(|_, access| access.family != known.family);
     }
     state.access.remove(token);
     text(200, "text/plain", "")

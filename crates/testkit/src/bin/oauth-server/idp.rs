@@ -54,7 +54,10 @@ fn metadata(call: &Call) -> Response<Body> {
 fn token(world: &World, call: &Call) -> Response<Body> {
     let form = call.form();
     let grant = one(&form, "grant_type").unwrap_or_default();
-    world.count(&format!("idp.{}", grant.rsplit(':').next().unwrap_or_default()));
+    world.count(&format!(
+        "idp.{}",
+        grant.rsplit(':').next().unwrap_or_default()
+    ));
     let who = match grants::authenticate(world, call, &form, &issuer(call)) {
         Ok(who) => who,
         Err(why) => return oauth_error(401, "invalid_client", &why),

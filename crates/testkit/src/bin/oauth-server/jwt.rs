@@ -59,7 +59,12 @@ impl Key {
 
 /// The claims of a token that this key signed; nothing else is looked at.
 pub fn verify_with(token: &str, key: &Jwk) -> Result<Value, String> {
-    if key.common.public_key_use.as_ref().is_some_and(|usage| *usage != PublicKeyUse::Signature) {
+    if key
+        .common
+        .public_key_use
+        .as_ref()
+        .is_some_and(|usage| *usage != PublicKeyUse::Signature)
+    {
         return Err("not a signing key".into());
     }
     let key = DecodingKey::from_jwk(key).map_err(|_| "key")?;
@@ -144,5 +149,9 @@ pub fn mint(world: &World, call: &Call) -> Response<Body> {
 
 fn unsigned(claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    format!("{}.{}.", part(&json!({"alg": "none", "typ": "JWT"})), part(claims))
+    format!(
+        "{}.{}.",
+        part(&json!({"alg": "none", "typ": "JWT"})),
+        part(claims)
+    )
 }

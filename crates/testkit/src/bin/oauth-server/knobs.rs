@@ -12,7 +12,7 @@
 //! | `challenge` | – | parameters added to the challenge, as text |
 //! | `pointer` | `true` | whether the challenge names the metadata |
 //! | `scope` | – | scopes that the MCP endpoint demands (403 otherwise) |
-//! | `always_403` | `false` | demands them whatever the token has |
+//! | `always_403` | `false` | demands them whatever the token has; `fresh`: another one each time |
 //! | `token_life` | 3600 | seconds |
 //! | `rotate` | `true` | whether refresh tokens rotate |
 //! | `grace` | `false` | whether an old refresh token works while its successor is unused |

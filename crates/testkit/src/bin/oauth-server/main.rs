@@ -126,7 +126,10 @@ async fn route(world: &World, call: &Call) -> Response<Body> {
     if path == "/elsewhere" {
         // Where faulty redirects lead: nobody should ever come here.
         world.count("elsewhere");
-        return json_reply(200, &json!({"access_token": "stolen", "token_type": "Bearer"}));
+        return json_reply(
+            200,
+            &json!({"access_token": "stolen", "token_type": "Bearer"}),
+        );
     }
     not_found()
 }

@@ -46,11 +46,16 @@ fn reply(call: &Call) -> Response<Body> {
         Some("tools/list") => json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}),
         _ => json!({}),
     };
-    json_reply(200, &json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+    json_reply(
+        200,
+        &json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}),
+    )
 }
 
 fn admitted(world: &World, call: &Call) -> Result<(), Box<Response<Body>>> {
-    let sent = call.header("authorization").and_then(|value| value.split_once(' '));
+    let sent = call
+        .header("authorization")
+        .and_then(|value| value.split_once(' '));
     let Some((scheme, token)) = sent else {
         return Err(refused(world, call, 401, ""));
     };
@@ -59,9 +64,10 @@ fn admitted(world: &World, call: &Call) -> Result<(), Box<Response<Body>>> {
     let good = known.filter(|known| {
         known.expires_ms > now_ms()
             && known.resource.as_deref() == Some(own.as_str())
-            && world.knob("as").as_array().is_some_and(|named| {
-                named.iter().any(|tenant| tenant == known.tenant.as_str())
-            })
+            && world
+                .knob("as")
+                .as_array()
+                .is_some_and(|named| named.iter().any(|tenant| tenant == known.tenant.as_str()))
     });
     let Some(known) = good else {
         return Err(refused(world, call, 401, "error=\"invalid_token\""));
@@ -72,7 +78,12 @@ fn admitted(world: &World, call: &Call) -> Result<(), Box<Response<Body>>> {
         }
         let (claims, proved) = proof::proof(world, call).map_err(|why| {
             world.count("bad_proof");
-            refused(world, call, 401, &format!("error=\"invalid_dpop_proof\", error_description=\"{why}\""))
+            refused(
+                world,
+                call,
+                401,
+                &format!("error=\"invalid_dpop_proof\", error_description=\"{why}\""),
+            )
         })?;
         let hash = digest::digest(&digest::SHA256, token.as_bytes());
         if proved != *jkt || claims["ath"] != URL_SAFE_NO_PAD.encode(hash).as_str() {
@@ -84,10 +95,13 @@ fn admitted(world: &World, call: &Call) -> Result<(), Box<Response<Body>>> {
             return Err(Box::new(with_header(*refusal, "dpop-nonce", &nonce)));
         }
     }
-    let wanted = world.knob("scope");
-    let wanted = wanted.as_str().unwrap_or_default();
+    let mut wanted = world.knob("scope").as_str().unwrap_or_default().to_owned();
     let has = |scope: &str| known.scope.split(' ').any(|granted| granted == scope);
-    if world.is("always_403") || !wanted.split_whitespace().all(has) {
+    let fresh = world.says("always_403", "fresh");
+    if fresh {
+        wanted = crate::state::random("more");
+    }
+    if fresh || world.is("always_403") || !wanted.split_whitespace().all(has) {
         let why = format!("error=\"insufficient_scope\", scope=\"{wanted}\"");
         return Err(refused(world, call, 403, &why));
     }
@@ -96,7 +110,11 @@ fn admitted(world: &World, call: &Call) -> Result<(), Box<Response<Body>>> {
 
 fn refused(world: &World, call: &Call, status: u16, why: &str) -> Box<Response<Body>> {
     world.count(&format!("mcp.{status}"));
-    let scheme = if world.says("dpop", "off") { "Bearer" } else { "DPoP" };
+    let scheme = if world.says("dpop", "off") {
+        "Bearer"
+    } else {
+        "DPoP"
+    };
     let mut parts: Vec<String> = Vec::new();
     if !why.is_empty() {
         parts.push(why.to_owned());
@@ -105,7 +123,10 @@ fn refused(world: &World, call: &Call, status: u16, why: &str) -> Box<Response<B
         parts.push(more.to_owned());
     }
     if world.is("pointer") {
-        let at = format!("{}/.well-known/oauth-protected-resource{}", call.base, call.path);
+        let at = format!(
+            "{}/.well-known/oauth-protected-resource{}",
+            call.base, call.path
+        );
         parts.push(format!("resource_metadata=\"{at}\""));
     }
     let challenge = format!("{scheme} {}", parts.join(", "));

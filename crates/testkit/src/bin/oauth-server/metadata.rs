@@ -60,7 +60,11 @@ fn server(world: &World, call: &Call, tenant: &str) -> Response<Body> {
     } else {
         format!("{}/as/{tenant}", call.base)
     };
-    let at = format!("{}/as/{}", call.base, if tenant.is_empty() { "main" } else { tenant });
+    let at = format!(
+        "{}/as/{}",
+        call.base,
+        if tenant.is_empty() { "main" } else { tenant }
+    );
     let mut document = json!({
         "issuer": issuer,
         "authorization_endpoint": format!("{at}/authorize"),

@@ -11,7 +11,10 @@ use jsonwebtoken::jwk::{Jwk, ThumbprintHash};
 use serde_json::Value;
 
 /// The thumbprint of the key that a token request proves, if tokens are bound here.
-pub fn at_token_endpoint(world: &World, call: &Call) -> Result<Option<String>, Box<Response<Body>>> {
+pub fn at_token_endpoint(
+    world: &World,
+    call: &Call,
+) -> Result<Option<String>, Box<Response<Body>>> {
     if world.says("dpop", "off") {
         return Ok(None);
     }
@@ -71,6 +74,8 @@ pub fn proof(world: &World, call: &Call) -> Result<(Value, String), String> {
     if !world.state().used_ids.insert(id.to_owned()) {
         return Err("a proof that was used before".into());
     }
-    let jkt = key.thumbprint(ThumbprintHash::SHA256).map_err(|_| "thumbprint")?;
+    let jkt = key
+        .thumbprint(ThumbprintHash::SHA256)
+        .map_err(|_| "thumbprint")?;
     Ok((claims, jkt))
 }

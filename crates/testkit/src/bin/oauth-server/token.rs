@@ -77,7 +77,11 @@ fn code(
     match redeem(world, tenant, form, who) {
         Ok(code) => {
             if one(form, "resource") != code.resource.as_deref() {
-                return oauth_error(400, "invalid_target", "resource differs from the question's");
+                return oauth_error(
+                    400,
+                    "invalid_target",
+                    "resource differs from the question's",
+                );
             }
             let family = random("family");
             let scope = code.scope.clone();
@@ -105,7 +109,11 @@ pub fn redeem(
     who: &Who,
 ) -> Result<Code, String> {
     let code = one(form, "code").ok_or("no code")?;
-    let code = world.state().codes.remove(code).ok_or("unknown or used code")?;
+    let code = world
+        .state()
+        .codes
+        .remove(code)
+        .ok_or("unknown or used code")?;
     let verifier = one(form, "code_verifier").ok_or("no code_verifier")?;
     let hash = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, verifier.as_bytes());
     if URL_SAFE_NO_PAD.encode(hash) != code.challenge {
@@ -145,7 +153,9 @@ fn refresh(
         world.count("reuse");
         let mut state = world.state();
         state.families.remove(&known.family);
-        state.access.retain(|_, access| access.family != known.family);
+        state
+            .access
+            .retain(|_, access| access.family != known.family);
         drop(state);
         return oauth_error(400, "invalid_grant", "a refresh token was used twice");
     }
@@ -190,7 +200,9 @@ fn fits(
         return Err("another key".into());
     }
     if let Some(scope) = one(form, "scope")
-        && !scope.split(' ').all(|s| known.scope.split(' ').any(|k| k == s))
+        && !scope
+            .split(' ')
+            .all(|s| known.scope.split(' ').any(|k| k == s))
     {
         return Err("more scopes than were granted".into());
     }

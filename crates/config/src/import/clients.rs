@@ -1,0 +1,106 @@
+//! The clients, and where they keep their files.
+
+use std::path::{Path, PathBuf};
+
+/// A client whose files can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// Claude Desktop.
+    ClaudeDesktop,
+    /// Claude Code.
+    ClaudeCode,
+    /// Cursor.
+    Cursor,
+    /// VS Code.
+    VsCode,
+    /// Codex.
+    Codex,
+    /// Windsurf.
+    Windsurf,
+    /// Zed.
+    Zed,
+    /// goose.
+    Goose,
+    /// Gemini CLI.
+    Gemini,
+    /// OpenCode.
+    OpenCode,
+}
+
+impl Client {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::ClaudeDesktop,
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::VsCode,
+        Self::Codex,
+        Self::Windsurf,
+        Self::Zed,
+        Self::Goose,
+        Self::Gemini,
+        Self::OpenCode,
+    ];
+
+    /// How the user calls it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::ClaudeCode => "claude-code",
+            Self::Cursor => "cursor",
+            Self::VsCode => "vscode",
+            Self::Codex => "codex",
+            Self::Windsurf => "windsurf",
+            Self::Zed => "zed",
+            Self::Goose => "goose",
+            Self::Gemini => "gemini",
+            Self::OpenCode => "opencode",
+        }
+    }
+
+    /// The client of this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|client| client.as_str() == text)
+    }
+
+    /// Under which key its servers are.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::VsCode => "servers",
+            Self::Codex => "mcp_servers",
+            Self::Zed => "context_servers",
+            Self::Goose => "extensions",
+            Self::OpenCode => "mcp",
+            _ => "mcpServers",
+        }
+    }
+
+    /// Its files, the one that counts most first.
+    pub(super) fn files(self, home: &Path, project: &Path) -> Vec<PathBuf> {
+        let support = |path: &str| home.join("Library/Application Support").join(path);
+        let config = |path: &str| home.join(".config").join(path);
+        match self {
+            Self::ClaudeDesktop => vec![
+                config("Claude/claude_desktop_config.json"),
+                config("claude/claude_desktop_config.json"),
+                support("Claude/claude_desktop_config.json"),
+            ],
+            Self::ClaudeCode => vec![home.join(".claude.json")],
+            Self::Cursor => vec![
+                project.join(".cursor/mcp.json"),
+                home.join(".cursor/mcp.json"),
+            ],
+            Self::VsCode => vec![
+                project.join(".vscode/mcp.json"),
+                config("Code/User/mcp.json"),
+                support("Code/User/mcp.json"),
+            ],
+            Self::Codex => vec![home.join(".codex/config.toml")],
+            Self::Windsurf => vec![home.join(".codeium/windsurf/mcp_config.json")],
+            Self::Zed => vec![config("zed/settings.json")],
+            Self::Goose => vec![config("goose/config.yaml")],
+            Self::Gemini => vec![home.join(".gemini/settings.json")],
+            Self::OpenCode => vec![config("opencode/opencode.json")],
+        }
+    }
+}
