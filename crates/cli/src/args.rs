@@ -245,7 +245,10 @@ fn drop_mcp(args: &mut Vec<OsString>) {
         args.remove(at);
     }
     // The other client's word for one case of ours.
-    if args.get(at).is_some_and(|arg| arg == "add-from-claude-desktop") {
+    if args
+        .get(at)
+        .is_some_and(|arg| arg == "add-from-claude-desktop")
+    {
         args.splice(at..=at, ["import", "claude-desktop"].map(OsString::from));
     }
 }
@@ -271,7 +274,13 @@ mod tests {
                 &["switchboard", "--log", "info", "list"],
             ),
             (
-                &["switchboard", "mcp", "add-from-claude-desktop", "-s", "user"],
+                &[
+                    "switchboard",
+                    "mcp",
+                    "add-from-claude-desktop",
+                    "-s",
+                    "user",
+                ],
                 &["switchboard", "import", "claude-desktop", "-s", "user"],
             ),
             (

@@ -37,7 +37,9 @@ impl Manner {
                 json!({"action": "accept", "content": {"name": "Ada"}})
             }
             ("elicitation/create", Self::CancelsSecond) => json!({"action": "cancel"}),
-            ("elicitation/create", Self::Answers) => json!({"action": "accept", "content": {"answer": "yes"}}),
+            ("elicitation/create", Self::Answers) => {
+                json!({"action": "accept", "content": {"answer": "yes"}})
+            }
             _ => panic!("unexpected question: {method}"),
         }
     }
@@ -47,20 +49,32 @@ impl Manner {
 async fn fixture(era: &str, http: bool) -> (Value, Option<Program>) {
     let program = bin("conformance-server");
     if !http {
-        return (json!({"command": program, "args": ["--stdio", "--era", era]}), None);
+        return (
+            json!({"command": program, "args": ["--stdio", "--era", era]}),
+            None,
+        );
     }
-    let server = Program::new(&program).args(["--http", "0", "--era", era]).spawn();
+    let server = Program::new(&program)
+        .args(["--http", "0", "--era", era])
+        .spawn();
     let url = server.url().await;
     (json!({"type": "http", "url": url}), Some(server))
 }
 
 fn switchboard(entry: &Value) -> switchboard_testkit::Launch {
     let config = json!({"mcpServers": {"fixture": entry}}).to_string();
-    Program::new(env!("CARGO_BIN_EXE_switchboard")).args(["--strict-mcp-config", "--mcp-config", &config, "serve"])
+    Program::new(env!("CARGO_BIN_EXE_switchboard")).args([
+        "--strict-mcp-config",
+        "--mcp-config",
+        &config,
+        "serve",
+    ])
 }
 
 async fn gateway(entry: &Value) -> Program {
-    switchboard(entry).args(["--http", "127.0.0.1:0", "--no-auth"]).spawn()
+    switchboard(entry)
+        .args(["--http", "127.0.0.1:0", "--no-auth"])
+        .spawn()
 }
 
 fn call() -> Value {
@@ -96,18 +110,32 @@ where
 
 #[tokio::test]
 async fn an_interview_ends_well_in_all_pairs_over_http() {
-    for (server, http) in [("legacy", false), ("legacy", true), ("modern", false), ("modern", true)] {
+    for (server, http) in [
+        ("legacy", false),
+        ("legacy", true),
+        ("modern", false),
+        ("modern", true),
+    ] {
         let (entry, _fixture) = fixture(server, http).await;
         let gateway = gateway(&entry).await;
         let url = format!("{}/mcp/fixture", gateway.url().await);
-        for manner in [Manner::Answers, Manner::DeclinesFirst, Manner::CancelsSecond] {
+        for manner in [
+            Manner::Answers,
+            Manner::DeclinesFirst,
+            Manner::CancelsSecond,
+        ] {
             let mut client = HttpClient::new(&url);
             client.initialize("2025-11-25").await;
             let mut stream = client.stream("tools/call", call()).await;
             let mut asked = 0;
             let response = loop {
-                let message = stream.message().await.expect("the stream goes on until the answer");
-                let Some(method) = message["method"].as_str() else { break message };
+                let message = stream
+                    .message()
+                    .await
+                    .expect("the stream goes on until the answer");
+                let Some(method) = message["method"].as_str() else {
+                    break message;
+                };
                 if message.get("id").is_none() {
                     continue;
                 }
@@ -121,7 +149,13 @@ async fn an_interview_ends_well_in_all_pairs_over_http() {
             assert!(asked >= 1, "{place}");
 
             let client = std::cell::RefCell::new(HttpClient::new(&url));
-            let send = |params: Value| async { client.borrow_mut().modern("tools/call", params).await.message() };
+            let send = |params: Value| async {
+                client
+                    .borrow_mut()
+                    .modern("tools/call", params)
+                    .await
+                    .message()
+            };
             let (response, rounds) = modern_rounds(send, manner).await;
             let place = format!("modern client, {server} server, http {http}, {manner:?}");
             assert_eq!(text_of(&response), manner.expected(), "{place}");
@@ -134,17 +168,31 @@ async fn an_interview_ends_well_in_all_pairs_over_http() {
 async fn an_interview_ends_well_in_all_pairs_over_stdio() {
     for server in ERAS {
         let (entry, _) = fixture(server, false).await;
-        for manner in [Manner::Answers, Manner::DeclinesFirst, Manner::CancelsSecond] {
+        for manner in [
+            Manner::Answers,
+            Manner::DeclinesFirst,
+            Manner::CancelsSecond,
+        ] {
             let mut client = StdioClient::new(switchboard(&entry).spawn());
-            client.on_request(move |method, params| json!({"result": manner.answer(method, params)}));
+            client
+                .on_request(move |method, params| json!({"result": manner.answer(method, params)}));
             client.initialize("2025-11-25").await;
             let response = client.call(TOOL, json!({})).await;
-            assert_eq!(text_of(&response), manner.expected(), "legacy client, {server} server, {manner:?}");
+            assert_eq!(
+                text_of(&response),
+                manner.expected(),
+                "legacy client, {server} server, {manner:?}"
+            );
 
             let client = tokio::sync::Mutex::new(StdioClient::new(switchboard(&entry).spawn()));
-            let send = |params: Value| async { client.lock().await.modern("tools/call", params).await };
+            let send =
+                |params: Value| async { client.lock().await.modern("tools/call", params).await };
             let (response, _) = modern_rounds(send, manner).await;
-            assert_eq!(text_of(&response), manner.expected(), "modern client, {server} server, {manner:?}");
+            assert_eq!(
+                text_of(&response),
+                manner.expected(),
+                "modern client, {server} server, {manner:?}"
+            );
         }
     }
 }
@@ -156,11 +204,12 @@ async fn a_ticket_is_good_once_and_for_its_own_request_only() {
     let url = format!("{}/mcp/fixture", gateway.url().await);
     let mut client = HttpClient::new(&url);
     let first = client.modern("tools/call", call()).await.message();
-    let state = first["result"]["requestState"].as_str().expect("a state").to_owned();
+    let state = first["result"]["requestState"]
+        .as_str()
+        .expect("a state")
+        .to_owned();
     let answers = json!({"first": {"action": "accept", "content": {"name": "Ada"}}});
-    let retry = |name: &str, arguments: Value, state: &str| {
-        json!({"name": name, "arguments": arguments, "inputResponses": answers, "requestState": state})
-    };
+    let retry = |name: &str, arguments: Value, state: &str| json!({"name": name, "arguments": arguments, "inputResponses": answers, "requestState": state});
     // Moved to another tool, to other arguments, or altered: refused, and the call still waits.
     let mut altered = state.clone();
     let last = altered.pop().expect("a character");
@@ -174,10 +223,19 @@ async fn a_ticket_is_good_once_and_for_its_own_request_only() {
         let refused = client.modern("tools/call", params).await.message();
         assert_eq!(refused["error"]["code"], -32602, "{what}: {refused}");
     }
-    let second = client.modern("tools/call", retry(TOOL, json!({}), &state)).await.message();
+    let second = client
+        .modern("tools/call", retry(TOOL, json!({}), &state))
+        .await
+        .message();
     assert_eq!(second["result"]["resultType"], "input_required", "{second}");
-    assert!(second["result"]["inputRequests"]["opinion"].is_object(), "{second}");
-    let replayed = client.modern("tools/call", retry(TOOL, json!({}), &state)).await.message();
+    assert!(
+        second["result"]["inputRequests"]["opinion"].is_object(),
+        "{second}"
+    );
+    let replayed = client
+        .modern("tools/call", retry(TOOL, json!({}), &state))
+        .await
+        .message();
     assert_eq!(replayed["error"]["code"], -32602, "replayed: {replayed}");
 }
 
@@ -186,7 +244,10 @@ async fn a_restart_of_the_gateway_says_ask_again() {
     let (entry, _) = fixture("legacy", false).await;
     let before = gateway(&entry).await;
     let url = format!("{}/mcp/fixture", before.url().await);
-    let first = HttpClient::new(&url).modern("tools/call", call()).await.message();
+    let first = HttpClient::new(&url)
+        .modern("tools/call", call())
+        .await
+        .message();
     let state = first["result"]["requestState"].clone();
     drop(before);
     let after = gateway(&entry).await;
@@ -194,9 +255,17 @@ async fn a_restart_of_the_gateway_says_ask_again() {
     let mut params = call();
     params["requestState"] = state;
     params["inputResponses"] = json!({"first": {"action": "accept", "content": {"name": "Ada"}}});
-    let refused = HttpClient::new(&url).modern("tools/call", params).await.message();
+    let refused = HttpClient::new(&url)
+        .modern("tools/call", params)
+        .await
+        .message();
     assert_eq!(refused["error"]["code"], -32602);
-    assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("ask again")), "{refused}");
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("ask again")),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
@@ -208,7 +277,10 @@ async fn answers_may_come_in_parts() {
     let tool = "test_input_required_result_multiple_inputs";
     let call = || json!({"name": tool, "arguments": {}});
     let first = client.modern("tools/call", call()).await.message();
-    let questions = first["result"]["inputRequests"].as_object().expect("questions").clone();
+    let questions = first["result"]["inputRequests"]
+        .as_object()
+        .expect("questions")
+        .clone();
     assert!(questions.len() >= 2, "asked together: {first}");
     let answer = |question: &Value| match question["method"].as_str() {
         Some("elicitation/create") => json!({"action": "accept", "content": {"name": "Ada"}}),
@@ -230,7 +302,9 @@ async fn answers_may_come_in_parts() {
             assert_eq!(next["result"]["resultType"], "complete", "{next}");
             return;
         }
-        let open = next["result"]["inputRequests"].as_object().expect("the rest");
+        let open = next["result"]["inputRequests"]
+            .as_object()
+            .expect("the rest");
         assert_eq!(open.len(), left, "{next}");
         assert!(!open.contains_key(key), "{next}");
         state = next["result"]["requestState"].clone();
@@ -245,12 +319,22 @@ async fn a_modern_client_that_leaves_cancels_at_a_legacy_server() {
     let url = format!("{}/mcp/fixture", gateway.url().await);
     let mut client = HttpClient::new(&url);
     let slow = json!({"name": "sleep", "arguments": {"ms": 60_000}});
-    let left = tokio::time::timeout(Duration::from_millis(700), client.modern("tools/call", slow)).await;
-    assert!(left.is_err(), "the call is still running when the client leaves");
+    let left = tokio::time::timeout(
+        Duration::from_millis(700),
+        client.modern("tools/call", slow),
+    )
+    .await;
+    assert!(
+        left.is_err(),
+        "the call is still running when the client leaves"
+    );
     drop(client);
     let mut other = HttpClient::new(&url);
     for _ in 0..50 {
-        let count = other.modern("tools/call", json!({"name": "cancelled", "arguments": {}})).await.message();
+        let count = other
+            .modern("tools/call", json!({"name": "cancelled", "arguments": {}}))
+            .await
+            .message();
         if text_of(&count) == "1" {
             return;
         }

@@ -1,5 +1,10 @@
 //! Files survive: many writers, a killed writer, a full disk, a read-only file.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
+
 #[path = "support/homes.rs"]
 mod homes;
 

@@ -30,12 +30,12 @@ pub struct Found {
 
 /// Reads what a client has. A file that cannot be read is a fault, and hides
 /// no other.
-pub fn find(client: Client, home: &Path, project: &Path, faults: &mut Vec<Fault>) -> Vec<Found> {
+pub fn find(client: Client, home: &Path, faults: &mut Vec<Fault>) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
-    for file in client.files(home, project) {
+    for file in client.files(home) {
         let read = match guard::read(&file, None) {
             Err(why) if why.is_absent() => continue,
-            Err(why) => Err(why.fault(&file)),
+            Err(why) => Err(Box::new(why.fault(&file))),
             Ok(text) => parse(client, &text, &file),
         };
         match read {
@@ -46,22 +46,24 @@ pub fn find(client: Client, home: &Path, project: &Path, faults: &mut Vec<Fault>
                     }
                 }
             }
-            Err(fault) => faults.push(fault),
+            Err(fault) => faults.push(*fault),
         }
     }
     all
 }
 
-fn parse(client: Client, text: &str, file: &Path) -> Result<Value, Fault> {
+fn parse(client: Client, text: &str, file: &Path) -> Result<Value, Box<Fault>> {
     let source = Source::File(file.to_owned());
-    let fault = |line: usize, problem: String| Fault {
-        source: source.clone(),
-        line,
-        column: None,
-        server: None,
-        field: None,
-        problem,
-        hint: None,
+    let fault = |line: usize, problem: String| {
+        Box::new(Fault {
+            source: source.clone(),
+            line,
+            column: None,
+            server: None,
+            field: None,
+            problem,
+            hint: None,
+        })
     };
     match client {
         Client::Codex => shape::toml(text).map_err(|(at, problem)| {
@@ -70,7 +72,7 @@ fn parse(client: Client, text: &str, file: &Path) -> Result<Value, Fault> {
         Client::Goose => {
             yaml::read(text).map_err(|problem| fault(0, format!("not YAML: {problem}")))
         }
-        _ => read::with(text, &source, |doc| doc.whole()).map_err(|fault| *fault),
+        _ => read::with(text, &source, |doc| doc.whole()),
     }
 }
 

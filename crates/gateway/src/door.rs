@@ -15,7 +15,9 @@ pub struct ClientToken {
 
 impl fmt::Debug for ClientToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientToken").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("ClientToken")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -51,8 +53,12 @@ impl Door {
     }
 
     fn is_our_origin(&self, origin: &HeaderValue) -> bool {
-        let Ok(origin) = origin.to_str() else { return false };
-        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let Ok(origin) = origin.to_str() else {
+            return false;
+        };
+        let rest = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
         rest.is_some_and(|host| !host.contains('/') && self.is_our_host(host))
     }
 
@@ -62,8 +68,14 @@ impl Door {
             None => host.rsplit_once(':').map_or(host, |(name, _)| name),
         };
         let loopback = name.eq_ignore_ascii_case("localhost")
-            || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        loopback || self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(name))
+            || name
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.is_loopback());
+        loopback
+            || self
+                .hosts
+                .iter()
+                .any(|ours| ours.eq_ignore_ascii_case(name))
     }
 
     /// Whether more than one principal can come in.
@@ -73,7 +85,9 @@ impl Door {
 
     /// The principal behind a request, or `None` if it may not come in.
     pub fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        let shown = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()));
+        let shown = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| bearer(value.as_bytes()));
         // Every token is compared, each in constant time, so that how long it
         // takes says nothing about how close a guess was.
         let mut found = None;
@@ -93,5 +107,7 @@ impl Door {
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+    scheme
+        .eq_ignore_ascii_case(b"bearer ")
+        .then(|| token.trim_ascii())
 }

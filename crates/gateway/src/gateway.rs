@@ -24,7 +24,11 @@ pub struct GatewayOptions {
 impl Gateway {
     /// A gateway in front of `host`.
     pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
-        Arc::new(Self { host, options, lot: Lot::new() })
+        Arc::new(Self {
+            host,
+            options,
+            lot: Lot::new(),
+        })
     }
 
     /// The servers.
@@ -39,12 +43,20 @@ impl Gateway {
 
     /// The version it tells clients.
     pub fn version(&self) -> &str {
-        if self.options.version.is_empty() { env!("CARGO_PKG_VERSION") } else { &self.options.version }
+        if self.options.version.is_empty() {
+            env!("CARGO_PKG_VERSION")
+        } else {
+            &self.options.version
+        }
     }
 
     /// Whom a client of the stdio face addresses.
     pub fn stdio_scope(&self) -> Scope {
-        let single = self.options.single.as_ref().and_then(|name| self.host.server(name));
+        let single = self
+            .options
+            .single
+            .as_ref()
+            .and_then(|name| self.host.server(name));
         single.map_or(Scope::All, Scope::One)
     }
 }

@@ -44,6 +44,8 @@ pub const SOCKETS: usize = 4096;
 pub const FAREWELL: Duration = Duration::from_secs(1);
 /// Calls of one client of the plain dialect at once.
 pub const PLAIN_CALLS: usize = 64;
+/// Larger events are not kept once a stream has been read to its end.
+pub const KEPT_EVENT: usize = 64 * 1024;
 /// A finished stream is kept for this long.
 pub const STREAM_KEPT: Duration = Duration::from_secs(300);
 /// Answers at least this large are moved to a file when too many bytes are in memory.

@@ -96,7 +96,12 @@ async fn route(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
         Scope::One(server) => server.clone(),
         Scope::All => return route_all(host, admitted, name, span).await,
     };
-    Ok(Routed { admitted, server, name, edits: Edits::new() })
+    Ok(Routed {
+        admitted,
+        server,
+        name,
+        edits: Edits::new(),
+    })
 }
 
 /// Routing in the aggregate: by the outward name or the URI.
@@ -117,12 +122,18 @@ async fn route_all(
         }
         Method::Complete => return route_completion(host, admitted).await,
         _ => {
-            let text = format!("{} is not available over all servers at once", admitted.message.method_name());
+            let text = format!(
+                "{} is not available over all servers at once",
+                admitted.message.method_name()
+            );
             return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
         }
     };
     let Some(name) = name else {
-        return Err(CallError::refused(code::INVALID_PARAMS, "\"name\" is missing"));
+        return Err(CallError::refused(
+            code::INVALID_PARAMS,
+            "\"name\" is missing",
+        ));
     };
     let (server, own) = find(host, &client, list, what, &name).await?;
     Ok(renamed(admitted, server, own, span))
@@ -142,7 +153,10 @@ async fn find(
     // It may be new, or its server not asked yet.
     match host.merged(client, list).await.find(name) {
         Some(item) => Ok((item.server.clone(), item.item.key.clone())),
-        None => Err(CallError::refused(code::INVALID_PARAMS, format!("Unknown {what}: {name}"))),
+        None => Err(CallError::refused(
+            code::INVALID_PARAMS,
+            format!("Unknown {what}: {name}"),
+        )),
     }
 }
 
@@ -156,7 +170,9 @@ pub async fn route_uri(
     let routes = host.uri_routes(client).await;
     match routes.route(host.namer(), uri) {
         Destination::Server(server, plain) => {
-            let server = host.server(&server).ok_or_else(|| not_found(client, uri, &[]))?;
+            let server = host
+                .server(&server)
+                .ok_or_else(|| not_found(client, uri, &[]))?;
             Ok((server, plain))
         }
         Destination::Unclear(candidates) => Err(not_found(client, uri, &candidates)),
@@ -165,26 +181,50 @@ pub async fn route_uri(
 
 fn not_found(client: &Client, uri: &str, candidates: &[String]) -> CallError {
     let (code, text) = if candidates.is_empty() {
-        (client.revision.resource_not_found(), format!("Resource not found: {uri}"))
+        (
+            client.revision.resource_not_found(),
+            format!("Resource not found: {uri}"),
+        )
     } else {
         let text = format!("Several servers could have {uri}; write it as server+uri");
         (code::INVALID_PARAMS, text)
     };
-    CallError::Refused(ErrorObject::new(code, text).with_data(json!({ "uri": uri, "candidates": candidates })))
+    CallError::Refused(
+        ErrorObject::new(code, text).with_data(json!({ "uri": uri, "candidates": candidates })),
+    )
 }
 
 /// `completion/complete` names a prompt or a template inside `ref`.
 async fn route_completion(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
     let body = admitted.message.body_span().unwrap_or(Span::new(0, 0));
     let raw = admitted.message.raw().clone();
-    let missing = || CallError::refused(code::INVALID_PARAMS, "\"ref\" names neither a prompt nor a resource");
-    let reference = json::field(body.of(&raw), "ref").map_err(duplicate)?.ok_or_else(missing)?.shifted(body.start);
+    let missing = || {
+        CallError::refused(
+            code::INVALID_PARAMS,
+            "\"ref\" names neither a prompt nor a resource",
+        )
+    };
+    let reference = json::field(body.of(&raw), "ref")
+        .map_err(duplicate)?
+        .ok_or_else(missing)?
+        .shifted(body.start);
     let [name, uri] = json::fields(reference.of(&raw), ["name", "uri"]).map_err(|_| missing())?;
     let at = |span: Span| span.shifted(reference.start);
-    let text = |span: Span| json::text(at(span).of(&raw)).map(String::from).ok_or_else(missing);
+    let text = |span: Span| {
+        json::text(at(span).of(&raw))
+            .map(String::from)
+            .ok_or_else(missing)
+    };
     match (name, uri) {
         (Some(name), None) => {
-            let (server, own) = find(host, &admitted.client, List::Prompts, "prompt", &text(name)?).await?;
+            let (server, own) = find(
+                host,
+                &admitted.client,
+                List::Prompts,
+                "prompt",
+                &text(name)?,
+            )
+            .await?;
             Ok(renamed(admitted, server, own, Some(at(name))))
         }
         (_, Some(uri)) => {
@@ -207,12 +247,22 @@ fn renamed(admitted: Admitted, server: Arc<Server>, own: String, span: Option<Sp
     {
         edits.replace(span, json::quote(&own));
     }
-    Routed { admitted, server, name: Some(own), edits }
+    Routed {
+        admitted,
+        server,
+        name: Some(own),
+        edits,
+    }
 }
 
 /// Lets through what the principal may reach; the rest ends as if it were not there.
 fn permit(routed: Routed) -> Result<Permitted, CallError> {
-    let Routed { admitted, server, name, edits } = routed;
+    let Routed {
+        admitted,
+        server,
+        name,
+        edits,
+    } = routed;
     let method = admitted.message.method();
     let what = match (method, name.as_deref()) {
         (Method::ToolsCall, Some(name)) => What::Tool(name),
@@ -225,8 +275,18 @@ fn permit(routed: Routed) -> Result<Permitted, CallError> {
         return Err(CallError::refused(code::INVALID_PARAMS, text));
     }
     let timeouts = &server.spec.timeouts;
-    let timeout = if method == Method::ToolsCall { timeouts.tool_call } else { timeouts.request };
-    let Admitted { client, message, params, headers, .. } = admitted;
+    let timeout = if method == Method::ToolsCall {
+        timeouts.tool_call
+    } else {
+        timeouts.request
+    };
+    let Admitted {
+        client,
+        message,
+        params,
+        headers,
+        ..
+    } = admitted;
     Ok(Permitted {
         client,
         server,

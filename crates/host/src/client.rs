@@ -16,8 +16,16 @@ use switchboard_wire::{Era, Revision, json};
 pub type ClientId = u64;
 
 /// The log levels of the protocol, least severe first.
-pub const LOG_LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+pub const LOG_LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
 
 /// A client: a session, a connection, or (modern HTTP) a principal with its key.
 pub struct Client {
@@ -74,7 +82,18 @@ impl Client {
     ) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { id, identity: id, principal, revision, capabilities, greeting: None, exclusive: false, log_level: AtomicU8::new(u8::MAX), addressable: true, sink }
+        Self {
+            id,
+            identity: id,
+            principal,
+            revision,
+            capabilities,
+            greeting: None,
+            exclusive: false,
+            log_level: AtomicU8::new(u8::MAX),
+            addressable: true,
+            sink,
+        }
     }
 
     /// The same client, with what it said when it greeted us: servers of its own are greeted with it.
@@ -108,8 +127,9 @@ impl Client {
 
     /// Whether it declared this capability.
     pub fn declares(&self, capability: &str) -> bool {
-        json::members(&self.capabilities)
-            .any(|member| json::text(member.key.of(&self.capabilities)).is_some_and(|key| key == capability))
+        json::members(&self.capabilities).any(|member| {
+            json::text(member.key.of(&self.capabilities)).is_some_and(|key| key == capability)
+        })
     }
 
     /// Notes the log level it asks for, as an index into [`LOG_LEVELS`].
@@ -119,7 +139,10 @@ impl Client {
 
     /// The log level it asked for; `info` where it did not.
     pub fn log_level(&self) -> &'static str {
-        LOG_LEVELS.get(usize::from(self.log_level.load(Ordering::Relaxed))).copied().unwrap_or("info")
+        LOG_LEVELS
+            .get(usize::from(self.log_level.load(Ordering::Relaxed)))
+            .copied()
+            .unwrap_or("info")
     }
 
     /// Whether it ever asked for a log level.
@@ -140,7 +163,12 @@ impl Client {
             let span = json::field(greeting, "clientInfo").ok()??;
             Some(String::from_utf8_lossy(span.of(greeting)).into_owned())
         });
-        given.unwrap_or_else(|| format!("{{\"name\":\"switchboard\",\"version\":\"{}\"}}", env!("CARGO_PKG_VERSION")))
+        given.unwrap_or_else(|| {
+            format!(
+                "{{\"name\":\"switchboard\",\"version\":\"{}\"}}",
+                env!("CARGO_PKG_VERSION")
+            )
+        })
     }
 
     /// Where to reach it outside its requests.

@@ -20,7 +20,9 @@ pub enum CallError {
         reason: String,
     },
     /// The client speaks one era, the server only the other.
-    #[error("server {server:?} speaks only the {server_era} protocol era, this client the {client_era} one; they cannot be joined yet")]
+    #[error(
+        "server {server:?} speaks only the {server_era} protocol era, this client the {client_era} one; they cannot be joined yet"
+    )]
     EraMismatch {
         /// Which server.
         server: String,
@@ -30,7 +32,9 @@ pub enum CallError {
         client_era: Era,
     },
     /// The connection ended while the call was running.
-    #[error("server {server:?} went away during the call: {reason}; whether it was carried out is unknown")]
+    #[error(
+        "server {server:?} went away during the call: {reason}; whether it was carried out is unknown"
+    )]
     Interrupted {
         /// Which server.
         server: String,
@@ -74,7 +78,11 @@ impl CallError {
     pub fn to_error(&self) -> ErrorObject {
         let (server, reason) = match self {
             Self::Refused(error) => return error.clone(),
-            Self::EraMismatch { server, server_era, client_era } => {
+            Self::EraMismatch {
+                server,
+                server_era,
+                client_era,
+            } => {
                 return ErrorObject::new(code::INTERNAL, self.to_string()).with_data(json!({
                     "server": server, "serverEra": server_era.to_string(), "clientEra": client_era.to_string(),
                 }));
@@ -84,14 +92,23 @@ impl CallError {
             | Self::Unreadable { server, reason }
             | Self::Busy { server, reason } => (server.clone(), reason.clone()),
             Self::Undelivered { server, why } => (server.clone(), why.to_string()),
-            Self::TimedOut(_) | Self::Cancelled => return ErrorObject::new(code::INTERNAL, self.to_string()),
+            Self::TimedOut(_) | Self::Cancelled => {
+                return ErrorObject::new(code::INTERNAL, self.to_string());
+            }
         };
-        ErrorObject::new(code::INTERNAL, self.to_string()).with_data(json!({ "server": server, "reason": reason }))
+        ErrorObject::new(code::INTERNAL, self.to_string())
+            .with_data(json!({ "server": server, "reason": reason }))
     }
 
     /// Whether the server has forgotten the session, and so has not carried the request out.
     pub(crate) fn is_expired_session(&self) -> bool {
-        matches!(self, Self::Undelivered { why: Undelivered::SessionExpired, .. })
+        matches!(
+            self,
+            Self::Undelivered {
+                why: Undelivered::SessionExpired,
+                ..
+            }
+        )
     }
 
     /// A refusal with this code and text.

@@ -35,9 +35,17 @@ type View = (Arc<str>, Era, List);
 impl Host {
     /// A host for these servers. Nothing is started until somebody needs it.
     pub fn new(specs: Vec<ServerSpec>, style: Style, budget: Budget) -> Arc<Self> {
-        let servers: Vec<Arc<Server>> = specs.into_iter().map(|spec| Server::new(spec, budget.clone())).collect();
+        let servers: Vec<Arc<Server>> = specs
+            .into_iter()
+            .map(|spec| Server::new(spec, budget.clone()))
+            .collect();
         let namer = Namer::new(style, servers.iter().map(|server| server.name().as_ref()));
-        Arc::new(Self { servers, namer, budget, merged: Mutex::default() })
+        Arc::new(Self {
+            servers,
+            namer,
+            budget,
+            merged: Mutex::default(),
+        })
     }
 
     /// Every server, in the order they were configured.
@@ -48,7 +56,10 @@ impl Host {
     /// The server that a name or path segment stands for.
     pub fn server(&self, segment: &str) -> Option<Arc<Server>> {
         let name = self.namer.server(segment)?;
-        self.servers.iter().find(|server| server.name().as_ref() == name).cloned()
+        self.servers
+            .iter()
+            .find(|server| server.name().as_ref() == name)
+            .cloned()
     }
 
     /// Who names things.
@@ -76,9 +87,13 @@ impl Host {
         {
             return merged.clone();
         }
-        let lists: Vec<(Arc<Server>, Vec<Item>)> =
-            self.servers.iter().map(|server| (server.clone(), server.visible(client, list))).collect();
-        let routes = matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
+        let lists: Vec<(Arc<Server>, Vec<Item>)> = self
+            .servers
+            .iter()
+            .map(|server| (server.clone(), server.visible(client, list)))
+            .collect();
+        let routes =
+            matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
         let merged = Arc::new(Merged::new(list, &lists, &self.namer, routes.as_ref()));
         let mut cache = self.merged.lock();
         if cache.len() >= limits::MERGED_VIEWS {
@@ -96,7 +111,8 @@ impl Host {
 
     /// Whose URIs are whose.
     pub async fn uri_routes(&self, client: &Arc<Client>) -> UriRoutes {
-        self.refresh(client, &[List::Resources, List::Templates]).await;
+        self.refresh(client, &[List::Resources, List::Templates])
+            .await;
         self.known_routes(client)
     }
 
@@ -105,7 +121,11 @@ impl Host {
         let mut routes = UriRoutes::default();
         for server in &self.servers {
             for list in [List::Resources, List::Templates] {
-                routes.add(server.name(), &server.visible(client, list), list == List::Templates);
+                routes.add(
+                    server.name(),
+                    &server.visible(client, list),
+                    list == List::Templates,
+                );
             }
         }
         routes
@@ -147,6 +167,9 @@ impl Host {
     }
 
     fn stamp(&self, era: Era) -> u64 {
-        self.servers.iter().map(|server| server.catalog(server.era_for(era)).generation()).sum()
+        self.servers
+            .iter()
+            .map(|server| server.catalog(server.era_for(era)).generation())
+            .sum()
     }
 }

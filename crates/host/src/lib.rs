@@ -31,4 +31,7 @@ pub use error::CallError;
 pub use exchange::{Event, Exchange, Input, Notice, Outcome, Reply};
 pub use host::Host;
 pub use operator::{Operator, Question, call_to_end};
-pub use upstream::{Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec, ServerState, Target, Timeouts};
+pub use upstream::{
+    Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec, ServerState, Target,
+    Timeouts,
+};

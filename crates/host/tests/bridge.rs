@@ -11,8 +11,12 @@ use switchboard_host::{
 };
 use switchboard_wire::{Era, Id, Message, Method, Revision, meta};
 
-const LEGACY: [Revision; 4] =
-    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25];
+const LEGACY: [Revision; 4] = [
+    Revision::V2024_11_05,
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+];
 
 /// The protocol's own schemas, as published.
 fn schema(revision: Revision) -> &'static Value {
@@ -24,22 +28,40 @@ fn schema(revision: Revision) -> &'static Value {
             include_str!("schema/2025-11-25.json"),
             include_str!("schema/2026-07-28.json"),
         ];
-        Revision::ALL.into_iter().zip(texts.map(|text| serde_json::from_str(text).expect("a schema"))).collect()
+        Revision::ALL
+            .into_iter()
+            .zip(texts.map(|text| serde_json::from_str(text).expect("a schema")))
+            .collect()
     });
-    &ALL.iter().find(|(known, _)| *known == revision).expect("every revision has a schema").1
+    &ALL.iter()
+        .find(|(known, _)| *known == revision)
+        .expect("every revision has a schema")
+        .1
 }
 
 /// Fails unless `value` is what the revision calls `definition`.
 fn assert_legal(revision: Revision, definition: &str, value: &Value) {
     let schema = schema(revision);
-    let key = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
+    let key = if schema.get("$defs").is_some() {
+        "$defs"
+    } else {
+        "definitions"
+    };
     let mut whole = Map::new();
     whole.insert("$schema".into(), schema["$schema"].clone());
     whole.insert(key.into(), schema[key].clone());
     whole.insert("$ref".into(), json!(format!("#/{key}/{definition}")));
-    let validator = jsonschema::options().build(&Value::Object(whole)).expect("a usable schema");
-    let faults: Vec<String> = validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(faults.is_empty(), "not a legal {definition} of {revision}: {faults:?}\n{value}");
+    let validator = jsonschema::options()
+        .build(&Value::Object(whole))
+        .expect("a usable schema");
+    let faults: Vec<String> = validator
+        .iter_errors(value)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
+    assert!(
+        faults.is_empty(),
+        "not a legal {definition} of {revision}: {faults:?}\n{value}"
+    );
 }
 
 fn parsed(message: &Message) -> Value {
@@ -51,7 +73,12 @@ fn message(value: &Value) -> Message {
 }
 
 fn client(revision: Revision, capabilities: &Value) -> Client {
-    Client::new("p".into(), revision, Bytes::from(capabilities.to_string()), Arc::new(NoSink))
+    Client::new(
+        "p".into(),
+        revision,
+        Bytes::from(capabilities.to_string()),
+        Arc::new(NoSink),
+    )
 }
 
 fn anything() -> impl Strategy<Value = Value> {
@@ -70,14 +97,20 @@ fn anything() -> impl Strategy<Value = Value> {
 }
 
 fn object(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<String, Value>> {
-    prop::collection::btree_map("x-[a-zé]{1,6}", values, 0..4).prop_map(|map| map.into_iter().collect())
+    prop::collection::btree_map("x-[a-zé]{1,6}", values, 0..4)
+        .prop_map(|map| map.into_iter().collect())
 }
 
 /// `tools/call`, `prompts/get` and `resources/read` with arguments, unknown fields and metadata of all sorts.
 fn requests() -> impl Strategy<Value = (Value, &'static str)> {
     let meta = (object(anything()), any::<bool>());
-    (0..3usize, object(anything()), object(anything()), proptest::option::of(meta)).prop_map(
-        |(which, arguments, mut params, meta)| {
+    (
+        0..3usize,
+        object(anything()),
+        object(anything()),
+        proptest::option::of(meta),
+    )
+        .prop_map(|(which, arguments, mut params, meta)| {
             let (method, definition) = [
                 ("tools/call", "CallToolRequest"),
                 ("resources/read", "ReadResourceRequest"),
@@ -96,9 +129,11 @@ fn requests() -> impl Strategy<Value = (Value, &'static str)> {
                 }
                 params.insert("_meta".into(), Value::Object(meta));
             }
-            (json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}), definition)
-        },
-    )
+            (
+                json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}),
+                definition,
+            )
+        })
 }
 
 proptest! {
@@ -206,12 +241,22 @@ fn a_resource_that_is_not_there_has_each_eras_code() {
         }
         message(&json!({"jsonrpc": "2.0", "id": 1, "error": error}))
     };
-    let modern = reply::translated(Era::Modern, Method::ResourcesRead, Some("file:///a"), error(-32002, None));
+    let modern = reply::translated(
+        Era::Modern,
+        Method::ResourcesRead,
+        Some("file:///a"),
+        error(-32002, None),
+    );
     assert_eq!(parsed(&modern)["error"]["code"], -32602);
     assert_eq!(parsed(&modern)["error"]["data"]["uri"], "file:///a");
     assert_eq!(parsed(&modern)["error"]["x"], 1);
     let data = json!({"uri": "file:///a", "y": 2});
-    let legacy = reply::translated(Era::Legacy, Method::ResourcesRead, None, error(-32602, Some(data.clone())));
+    let legacy = reply::translated(
+        Era::Legacy,
+        Method::ResourcesRead,
+        None,
+        error(-32602, Some(data.clone())),
+    );
     assert_eq!(parsed(&legacy)["error"]["code"], -32002);
     assert_eq!(parsed(&legacy)["error"]["data"], data);
     // Other wrong parameters are just that.
@@ -235,23 +280,35 @@ async fn questions_of_a_modern_server_become_legal_legacy_requests() {
     let answer = Message::response(&Id::number(1), &result.to_string());
     assert!(rounds::asks_for_input(&answer));
     let over = tokio_util::sync::CancellationToken::new();
-    let (round, inputs) = rounds::Round::open(&answer, &"server".into(), Revision::V2025_11_25, &over);
+    let (round, inputs) =
+        rounds::Round::open(&answer, &"server".into(), Revision::V2025_11_25, &over);
     assert_eq!(inputs.len(), 3);
     for input in &inputs {
-        let shown: Value = serde_json::from_slice(&input.payload(&Id::number(9)).into_bytes()).expect("JSON");
-        let definition = if shown["method"] == "roots/list" { "ListRootsRequest" } else { "ElicitRequest" };
+        let shown: Value =
+            serde_json::from_slice(&input.payload(&Id::number(9)).into_bytes()).expect("JSON");
+        let definition = if shown["method"] == "roots/list" {
+            "ListRootsRequest"
+        } else {
+            "ElicitRequest"
+        };
         assert_legal(Revision::V2025_11_25, definition, &shown);
     }
     for input in inputs {
         let id = input.message().id().expect("an id").as_text();
         match id.as_str() {
-            "name" => input.answer(&Message::response(&Id::number(9), "{\"action\":\"accept\",\"content\":{\"n\":\"x\"}}")),
-            "page" => input.answer(&message(&json!({"jsonrpc":"2.0","id":9,"error":{"code":-1,"message":"no"}}))),
+            "name" => input.answer(&Message::response(
+                &Id::number(9),
+                "{\"action\":\"accept\",\"content\":{\"n\":\"x\"}}",
+            )),
+            "page" => input.answer(&message(
+                &json!({"jsonrpc":"2.0","id":9,"error":{"code":-1,"message":"no"}}),
+            )),
             _ => input.answer(&Message::response(&Id::number(9), "{\"roots\":[]}")),
         }
     }
     let retry = round.answered(1).await.expect("all are answered");
-    let responses: Value = serde_json::from_str(&retry.responses.expect("responses")).expect("JSON");
+    let responses: Value =
+        serde_json::from_str(&retry.responses.expect("responses")).expect("JSON");
     assert_eq!(responses["name"]["content"]["n"], "x");
     assert_eq!(responses["page"], json!({"action": "cancel"}));
     assert_eq!(responses["roots"], json!({"roots": []}));
@@ -264,10 +321,20 @@ async fn a_refused_sampling_ends_the_call_with_the_clients_error() {
         "m": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}});
     let answer = Message::response(&Id::number(1), &result.to_string());
     let over = tokio_util::sync::CancellationToken::new();
-    let (round, inputs) = rounds::Round::open(&answer, &"server".into(), Revision::V2025_11_25, &over);
+    let (round, inputs) =
+        rounds::Round::open(&answer, &"server".into(), Revision::V2025_11_25, &over);
     for input in inputs {
-        input.answer(&message(&json!({"jsonrpc":"2.0","id":9,"error":{"code":-1,"message":"the user said no"}})));
+        input.answer(&message(
+            &json!({"jsonrpc":"2.0","id":9,"error":{"code":-1,"message":"the user said no"}}),
+        ));
     }
-    let error = round.answered(1).await.expect_err("it was refused").to_error();
-    assert_eq!((error.code, error.message.as_str()), (-1, "the user said no"));
+    let error = round
+        .answered(1)
+        .await
+        .expect_err("it was refused")
+        .to_error();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (-1, "the user said no")
+    );
 }

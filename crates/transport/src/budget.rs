@@ -25,7 +25,11 @@ struct Shared {
 impl Budget {
     /// A budget that counts as full from `cap` bytes on.
     pub fn new(cap: usize) -> Self {
-        Self(Arc::new(Shared { used: AtomicUsize::new(0), cap, freed: Notify::new() }))
+        Self(Arc::new(Shared {
+            used: AtomicUsize::new(0),
+            cap,
+            freed: Notify::new(),
+        }))
     }
 
     /// Turns a buffer into bytes that are counted for as long as any of them are referenced.
@@ -34,7 +38,10 @@ impl Budget {
             return Bytes::from(buffer);
         }
         self.0.used.fetch_add(buffer.capacity(), Ordering::Relaxed);
-        Bytes::from_owner(Counted { buffer, budget: self.0.clone() })
+        Bytes::from_owner(Counted {
+            buffer,
+            budget: self.0.clone(),
+        })
     }
 
     /// Waits until the budget is not full, then counts `bytes` that are about to
@@ -43,11 +50,17 @@ impl Budget {
     pub async fn reserve(&self, bytes: usize) -> Reserved {
         loop {
             let freed = self.0.freed.notified();
-            let counted = self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                (used < self.0.cap).then_some(used + bytes)
-            });
+            let counted = self
+                .0
+                .used
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                    (used < self.0.cap).then_some(used + bytes)
+                });
             if counted.is_ok() {
-                return Reserved { bytes, budget: self.0.clone() };
+                return Reserved {
+                    bytes,
+                    budget: self.0.clone(),
+                };
             }
             freed.await;
         }

@@ -20,7 +20,7 @@ use std::path::Path;
 use subjects::{Programs, Subject};
 
 /// The profile that is measured, defined in the workspace's Cargo.toml.
-const PROFILE: &str = "bench-gateway";
+const PROFILE: &str = "release";
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]

@@ -85,11 +85,14 @@ fn parse(text: &str) -> Result<Vec<Exception>> {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "# Title\n\n| eras | version | scenario | check | reason |\n|---|---|---|---|---|\n";
+    const HEAD: &str =
+        "# Title\n\n| eras | version | scenario | check | reason |\n|---|---|---|---|---|\n";
 
     #[test]
     fn rows_are_read() -> Result<()> {
-        let rows = parse(&format!("{HEAD}| same | 2025-11-25 | `s` | `c` | because |\n"))?;
+        let rows = parse(&format!(
+            "{HEAD}| same | 2025-11-25 | `s` | `c` | because |\n"
+        ))?;
         assert!(rows.len() == 1 && rows[0].covers(false, "2025-11-25", "s", "c"));
         Ok(())
     }

@@ -71,7 +71,7 @@ impl Options {
             what: What::All,
             spec: None,
             scenario: None,
-            auth: false,
+            auth: true,
             json: None,
             no_build: true,
             keep: false,

@@ -48,7 +48,8 @@ impl<'a> Report<'a> {
                 let place = format!("{} {} {}", run.leg, run.version, scenario.name);
                 let covering = |check: &str| {
                     let across = is_across(run);
-                    let about = |e: &Exception| e.covers(across, run.version, &scenario.name, check);
+                    let about =
+                        |e: &Exception| e.covers(across, run.version, &scenario.name, check);
                     exceptions.iter().position(about)
                 };
                 let missing = lost(direct, scenario);

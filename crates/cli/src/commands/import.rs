@@ -52,7 +52,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut faults = Vec::new();
     let found: Vec<Found> = clients
         .into_iter()
-        .flat_map(|client| find(client, &home, places.project(), &mut faults))
+        .flat_map(|client| find(client, &home, &mut faults))
         .collect();
     for fault in &faults {
         warn(&fault.to_string());

@@ -145,9 +145,15 @@ pub fn one(roster: &Roster, name: &str) -> Result<Arc<Server>, Failure> {
             };
             let text = match standing {
                 Standing::PendingApproval => {
-                    format!("server {name:?} ({}) is not approved: it {why}", member.entry.place())
+                    format!(
+                        "server {name:?} ({}) is not approved: it {why}",
+                        member.entry.place()
+                    )
                 }
-                _ => format!("server {name:?} ({}) is not used: {why}", member.entry.place()),
+                _ => format!(
+                    "server {name:?} ({}) is not used: {why}",
+                    member.entry.place()
+                ),
             };
             Failure::new(Code::NotPermitted, text).hint(hint)
         }

@@ -84,10 +84,9 @@ fn add_builtins(loaded: &mut Loaded) {
     for builtin in Builtin::ALL {
         if loaded.active().all(|entry| entry.name != builtin.name()) {
             let entry = builtin_entry(builtin.name());
-            loaded.servers.insert(
-                0,
-                Configured::new(entry, Standing::Active),
-            );
+            loaded
+                .servers
+                .insert(0, Configured::new(entry, Standing::Active));
         }
     }
 }

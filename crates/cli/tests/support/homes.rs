@@ -1,5 +1,9 @@
 //! A home directory of its own for each test, and the program run in it to its end.
 #![allow(dead_code, reason = "each test program uses its own part")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 use serde_json::Value;
 use std::{

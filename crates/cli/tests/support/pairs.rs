@@ -29,9 +29,15 @@ impl Upstream {
     pub async fn start(carrier: Carrier, more: &[&str]) -> Self {
         let flag = match carrier {
             Carrier::Stdio => {
-                let args: Vec<&str> = ["--stdio"].into_iter().chain(more.iter().copied()).collect();
+                let args: Vec<&str> = ["--stdio"]
+                    .into_iter()
+                    .chain(more.iter().copied())
+                    .collect();
                 let entry = json!({"command": bin("echo-server"), "args": args});
-                return Self { entry, program: None };
+                return Self {
+                    entry,
+                    program: None,
+                };
             }
             Carrier::Http => "--http",
             Carrier::Sse => "--sse",
@@ -47,7 +53,10 @@ impl Upstream {
             Carrier::Ws => json!({"type": "ws", "url": url.replace("http://", "ws://")}),
             _ => json!({"type": "http", "url": url}),
         };
-        Self { entry, program: Some(program) }
+        Self {
+            entry,
+            program: Some(program),
+        }
     }
 }
 
@@ -64,11 +73,19 @@ impl Gateway {
         let servers = config(&json!({"e": upstream.entry}));
         let launch = switchboard().args(["--mcp-config", &servers, "serve"]);
         if carrier == Carrier::Stdio {
-            return Self { carrier, program: Some(launch.spawn()), base: String::new() };
+            return Self {
+                carrier,
+                program: Some(launch.spawn()),
+                base: String::new(),
+            };
         }
         let program = launch.args(["--http", "127.0.0.1:0", "--no-auth"]).spawn();
         let base = program.url().await;
-        Self { carrier, program: Some(program), base }
+        Self {
+            carrier,
+            program: Some(program),
+            base,
+        }
     }
 
     /// A client. Over stdio there is only one, and the program goes with it.

@@ -75,8 +75,9 @@ impl Client {
         }
     }
 
-    /// Its files, the one that counts most first.
-    pub(super) fn files(self, home: &Path, project: &Path) -> Vec<PathBuf> {
+    /// Its files, the one that counts most first. Only the user's own: what a
+    /// repository brings along must not become the user's by an import.
+    pub(super) fn files(self, home: &Path) -> Vec<PathBuf> {
         let support = |path: &str| home.join("Library/Application Support").join(path);
         let config = |path: &str| home.join(".config").join(path);
         match self {
@@ -86,15 +87,8 @@ impl Client {
                 support("Claude/claude_desktop_config.json"),
             ],
             Self::ClaudeCode => vec![home.join(".claude.json")],
-            Self::Cursor => vec![
-                project.join(".cursor/mcp.json"),
-                home.join(".cursor/mcp.json"),
-            ],
-            Self::VsCode => vec![
-                project.join(".vscode/mcp.json"),
-                config("Code/User/mcp.json"),
-                support("Code/User/mcp.json"),
-            ],
+            Self::Cursor => vec![home.join(".cursor/mcp.json")],
+            Self::VsCode => vec![config("Code/User/mcp.json"), support("Code/User/mcp.json")],
             Self::Codex => vec![home.join(".codex/config.toml")],
             Self::Windsurf => vec![home.join(".codeium/windsurf/mcp_config.json")],
             Self::Zed => vec![config("zed/settings.json")],

@@ -90,7 +90,7 @@ fn ten_clients() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
         let mut faults = Vec::new();
-        let found = find(client, home.path(), Path::new("/none"), &mut faults);
+        let found = find(client, home.path(), &mut faults);
         assert!(faults.is_empty(), "{faults:?}");
         assert_eq!(found.len(), 1, "{client:?} {found:?}");
         assert_eq!(found[0].name, "a");
@@ -119,12 +119,7 @@ fn names_become_ours_and_bad_files_are_named() {
     .unwrap();
     fs::write(home.path().join(".codex/config.toml"), "a = 1\nb = = 2\n").unwrap();
     let mut faults = Vec::new();
-    let found = find(
-        Client::ClaudeCode,
-        home.path(),
-        Path::new("/none"),
-        &mut faults,
-    );
+    let found = find(Client::ClaudeCode, home.path(), &mut faults);
     assert_eq!(
         (found[0].name.as_str(), &found[0].notes[..]),
         (
@@ -132,7 +127,7 @@ fn names_become_ours_and_bad_files_are_named() {
             &["it was called \"My Server!\"".to_owned()][..]
         )
     );
-    assert!(find(Client::Codex, home.path(), Path::new("/none"), &mut faults).is_empty());
+    assert!(find(Client::Codex, home.path(), &mut faults).is_empty());
     assert!(
         faults[0]
             .to_string()

@@ -15,7 +15,9 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
 use switchboard_host::Scope;
-use switchboard_wire::{ErrorObject, Kind, Message, Method, Params, ParseError, Payload, Received, code};
+use switchboard_wire::{
+    ErrorObject, Kind, Message, Method, Params, ParseError, Payload, Received, code,
+};
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -121,8 +123,12 @@ impl Conversation {
         };
         let session = self.session.lock().clone();
         match (message.kind(), session) {
-            (Kind::Request, _) if self.manner.modern && modern::is_modern(&params) => self.modern(message, params),
-            (Kind::Request, None) if message.method() == Method::Initialize => self.initialize(message).await,
+            (Kind::Request, _) if self.manner.modern && modern::is_modern(&params) => {
+                self.modern(message, params)
+            }
+            (Kind::Request, None) if message.method() == Method::Initialize => {
+                self.initialize(message).await
+            }
             (Kind::Request, Some(session)) => {
                 let (outlet, me) = (self.outlet.clone(), self.clone());
                 self.spawn(async move {
@@ -139,8 +145,11 @@ impl Conversation {
                 }
             }
             (Kind::Request, None) => {
-                let text = "send initialize first, or say in _meta which revision the request speaks";
-                self.send(ErrorObject::new(code::INVALID_PARAMS, text).response(message.id().as_ref()));
+                let text =
+                    "send initialize first, or say in _meta which revision the request speaks";
+                self.send(
+                    ErrorObject::new(code::INVALID_PARAMS, text).response(message.id().as_ref()),
+                );
             }
             (_, None) => {}
         }
@@ -175,7 +184,10 @@ impl Conversation {
             let mut in_flight = self.in_flight.lock();
             if in_flight.len() >= limits::IN_FLIGHT || in_flight.contains_key(id.token()) {
                 drop(in_flight);
-                let error = ErrorObject::new(code::INVALID_REQUEST, "too many requests, or this id is already in use");
+                let error = ErrorObject::new(
+                    code::INVALID_REQUEST,
+                    "too many requests, or this id is already in use",
+                );
                 return self.send(error.response(Some(&id)));
             }
             in_flight.insert(id.token().clone(), given_up);
@@ -200,7 +212,11 @@ impl Conversation {
     }
 
     /// Brings a request to its end; what is left is its last message.
-    async fn run(&self, request: Request, mut cancel: oneshot::Receiver<Message>) -> Option<Payload> {
+    async fn run(
+        &self,
+        request: Request,
+        mut cancel: oneshot::Receiver<Message>,
+    ) -> Option<Payload> {
         let begun = tokio::select! {
             begun = modern::begin(&self.gateway, request) => begun,
             Ok(_) = &mut cancel => return None,
@@ -235,15 +251,20 @@ impl Conversation {
         if !matches!(message.method(), Method::Cancelled | Method::CancelRequest) {
             return false;
         }
-        let given_up = modern::cancelled_id(message).and_then(|id| self.in_flight.lock().remove(&id));
+        let given_up =
+            modern::cancelled_id(message).and_then(|id| self.in_flight.lock().remove(&id));
         given_up.is_some_and(|given_up| given_up.send(message.clone()).is_ok())
     }
 
     /// Several messages at once, where the session's revision has that: all answers in one array.
     async fn batch(self: &Arc<Self>, batch: Vec<Result<Message, ParseError>>) {
         let session = self.session.lock().clone();
-        let Some(session) = session.filter(|session| session.client().revision.has_batches()) else {
-            let error = ErrorObject::new(code::INVALID_REQUEST, "batches are not part of this protocol revision");
+        let Some(session) = session.filter(|session| session.client().revision.has_batches())
+        else {
+            let error = ErrorObject::new(
+                code::INVALID_REQUEST,
+                "batches are not part of this protocol revision",
+            );
             return self.send(error.response(None));
         };
         let (me, outlet) = (self.clone(), self.outlet.clone());

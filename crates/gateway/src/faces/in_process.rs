@@ -21,7 +21,10 @@ pub async fn serve(
     server: Option<&str>,
     shutdown: CancellationToken,
 ) {
-    let End { sender, mut receiver } = end;
+    let End {
+        sender,
+        mut receiver,
+    } = end;
     let one = server.and_then(|name| gateway.host().server(name));
     let manner = Manner {
         scope: one.map_or(Scope::All, Scope::One),

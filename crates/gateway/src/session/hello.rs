@@ -6,11 +6,13 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use switchboard_host::{CallError, Client, Hello, Scope, Server, bridge};
-use switchboard_wire::{Edits, Era, Message, Revision, json as text, limits::TREE_DEPTH, meta};
+use switchboard_wire::{Edits, Era, Message, Revision, json as text, meta};
 
 /// The revision we answer a legacy client with: its own if we know it, else the newest there is.
 pub fn negotiate(initialize: &Message) -> Revision {
-    let asked = text::field(initialize.body(), "protocolVersion").ok().flatten();
+    let asked = text::field(initialize.body(), "protocolVersion")
+        .ok()
+        .flatten();
     let asked = asked.and_then(|span| text::text(span.of(initialize.body())).map(String::from));
     asked
         .and_then(|asked| Revision::parse(&asked))
@@ -22,7 +24,9 @@ pub fn negotiate(initialize: &Message) -> Revision {
 pub fn declared(initialize: &Message) -> Bytes {
     let body = initialize.body_bytes();
     let span = text::field(&body, "capabilities").ok().flatten();
-    span.map_or(Bytes::from_static(b"{}"), |span| body.slice(span.start..span.end))
+    span.map_or(Bytes::from_static(b"{}"), |span| {
+        body.slice(span.start..span.end)
+    })
 }
 
 /// The result of `initialize`. On one server it is the server's own, with our
@@ -56,8 +60,16 @@ pub async fn initialize_result(
 }
 
 /// The result of `server/discover`.
-pub async fn discover_result(gateway: &Gateway, scope: &Scope, client: &Arc<Client>) -> Result<String, CallError> {
-    let versions: Vec<&str> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+pub async fn discover_result(
+    gateway: &Gateway,
+    scope: &Scope,
+    client: &Arc<Client>,
+) -> Result<String, CallError> {
+    let versions: Vec<&str> = Revision::ALL
+        .iter()
+        .rev()
+        .map(|revision| revision.as_str())
+        .collect();
     match scope {
         Scope::One(server) => {
             let connection = server.connection(client).await?;
@@ -85,7 +97,10 @@ pub async fn discover_result(gateway: &Gateway, scope: &Scope, client: &Arc<Clie
 }
 
 fn not_met(server: &Server) -> CallError {
-    CallError::NotConnected { server: server.name().to_string(), reason: "it has not introduced itself".into() }
+    CallError::NotConnected {
+        server: server.name().to_string(),
+        reason: "it has not introduced itself".into(),
+    }
 }
 
 struct Together {
@@ -101,8 +116,12 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
     capabilities.insert("tools".into(), json!({}));
     let mut instructions = String::new();
     for server in host.servers() {
-        let Some(connection) = server.current(client) else { continue };
-        let Some(hello) = connection.hello() else { continue };
+        let Some(connection) = server.current(client) else {
+            continue;
+        };
+        let Some(hello) = connection.hello() else {
+            continue;
+        };
         for (name, value) in parsed_capabilities(hello) {
             let slot = capabilities.entry(name).or_insert_with(|| json!({}));
             if let (Some(slot), Some(value)) = (slot.as_object_mut(), value.as_object()) {
@@ -110,26 +129,33 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
             }
         }
         if let Some(text) = instructions_of(hello) {
-            let text: String = text.chars().take(switchboard_host::limits::INSTRUCTIONS_CHARS).collect();
+            let text: String = text
+                .chars()
+                .take(switchboard_host::limits::INSTRUCTIONS_CHARS)
+                .collect();
             instructions.push_str(&format!("# {}\n{text}\n\n", server.name()));
         }
     }
     // Servers come and go, so every list we have can change; extensions that we
     // could not route are not offered.
     for (name, value) in &mut capabilities {
-        if let (true, Some(value)) = (["tools", "resources", "prompts"].contains(&name.as_str()), value.as_object_mut())
-        {
+        if let (true, Some(value)) = (
+            ["tools", "resources", "prompts"].contains(&name.as_str()),
+            value.as_object_mut(),
+        ) {
             value.insert("listChanged".into(), json!(true));
         }
     }
     for unroutable in ["extensions", "experimental", "tasks"] {
         capabilities.remove(unroutable);
     }
-    Together { capabilities: Value::Object(capabilities), instructions: instructions.trim_end().to_owned() }
+    Together {
+        capabilities: Value::Object(capabilities),
+        instructions: instructions.trim_end().to_owned(),
+    }
 }
 
 fn parsed_capabilities(hello: &Hello) -> Map<String, Value> {
-    debug_assert!(TREE_DEPTH >= 128, "serde_json stops at 128 levels");
     serde_json::from_slice(&hello.capabilities()).unwrap_or_default()
 }
 

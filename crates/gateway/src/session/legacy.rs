@@ -16,11 +16,11 @@ use std::{
 };
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, Event, Input, NoSink, Notice, Outcome, Scope,
-    call::route_uri,
-    catalog::List,
-    client::LOG_LEVELS,
+    call::route_uri, catalog::List, client::LOG_LEVELS,
 };
-use switchboard_wire::{Edits, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
+use switchboard_wire::{
+    Edits, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json,
+};
 use tokio::sync::oneshot;
 
 /// One legacy client.
@@ -65,12 +65,22 @@ impl Session {
             next: AtomicU64::new(1),
             aggregate: matches!(scope, Scope::All).then(|| {
                 let none = Bytes::from_static(b"{}");
-                let viewer = Client::new(principal.clone(), hello::negotiate(initialize), none, Arc::new(NoSink));
+                let viewer = Client::new(
+                    principal.clone(),
+                    hello::negotiate(initialize),
+                    none,
+                    Arc::new(NoSink),
+                );
                 (gateway.clone(), viewer)
             }),
         });
         let sink: Arc<dyn ClientSink> = desk.clone();
-        let mut client = Client::new(principal, hello::negotiate(initialize), hello::declared(initialize), sink);
+        let mut client = Client::new(
+            principal,
+            hello::negotiate(initialize),
+            hello::declared(initialize),
+            sink,
+        );
         client = client.greeting(initialize.body_bytes());
         if own_servers {
             client = client.exclusive(Some(initialize.body_bytes()));
@@ -79,7 +89,16 @@ impl Session {
         let result = hello::initialize_result(&gateway, &scope, &client).await?;
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
-        Ok((Arc::new(Self { gateway, scope, client, desk, in_flight: Mutex::default() }), answer))
+        Ok((
+            Arc::new(Self {
+                gateway,
+                scope,
+                client,
+                desk,
+                in_flight: Mutex::default(),
+            }),
+            answer,
+        ))
     }
 
     /// The client, as the servers' side knows it.
@@ -100,7 +119,10 @@ impl Session {
         {
             let mut in_flight = self.in_flight.lock();
             if in_flight.len() >= limits::IN_FLIGHT {
-                let error = ErrorObject::new(code::INTERNAL, "too many requests of this client are in flight");
+                let error = ErrorObject::new(
+                    code::INTERNAL,
+                    "too many requests of this client are in flight",
+                );
                 return Some(error.response(Some(&id)));
             }
             if in_flight.insert(id.clone(), given_up).is_some() {
@@ -109,7 +131,10 @@ impl Session {
                 return Some(error.response(Some(&id)));
             }
         }
-        let guard = InFlight { session: self, id: &id };
+        let guard = InFlight {
+            session: self,
+            id: &id,
+        };
         let answer = self.answer(&message, outlet, cancel).await;
         drop(guard);
         match answer {
@@ -129,11 +154,16 @@ impl Session {
         let empty = || Ok(Message::response(&id, "{}").payload());
         match message.method() {
             Method::Ping => empty(),
-            Method::Initialize => {
-                Err(CallError::refused(code::INVALID_REQUEST, "this session has been initialized already"))
-            }
+            Method::Initialize => Err(CallError::refused(
+                code::INVALID_REQUEST,
+                "this session has been initialized already",
+            )),
             Method::Discover | Method::Listen => {
-                let text = format!("{} is not part of {}", message.method_name(), self.client.revision);
+                let text = format!(
+                    "{} is not part of {}",
+                    message.method_name(),
+                    self.client.revision
+                );
                 Err(CallError::refused(code::METHOD_NOT_FOUND, text))
             }
             Method::SetLevel => {
@@ -165,8 +195,17 @@ impl Session {
         let params = Params::of(message)?;
         let (client, scope, message) = (self.client.clone(), self.scope.clone(), message.clone());
         let method = message.method();
-        let mut exchange =
-            self.gateway.host().call(Admitted { client, scope, message, params, headers: None }).await?;
+        let mut exchange = self
+            .gateway
+            .host()
+            .call(Admitted {
+                client,
+                scope,
+                message,
+                params,
+                headers: None,
+            })
+            .await?;
         let mut asked = Vec::new();
         loop {
             let event = tokio::select! {
@@ -222,9 +261,14 @@ impl Session {
 
     fn give_up(&self, message: &Message, field: &'static str) {
         let body = message.body();
-        let Some(span) = json::field(body, field).ok().flatten() else { return };
+        let Some(span) = json::field(body, field).ok().flatten() else {
+            return;
+        };
         let mut in_flight = self.in_flight.lock();
-        let id = in_flight.keys().find(|id| id.token().as_ref() == span.of(body)).cloned();
+        let id = in_flight
+            .keys()
+            .find(|id| id.token().as_ref() == span.of(body))
+            .cloned();
         if let Some(given_up) = id.and_then(|id| in_flight.remove(&id)) {
             let _ = given_up.send(message.clone());
         }
@@ -232,7 +276,9 @@ impl Session {
 
     /// Handles the client's answer to a question.
     pub fn response(&self, message: Message) {
-        let asked = message.own_id().and_then(|id| self.desk.questions.lock().remove(&id));
+        let asked = message
+            .own_id()
+            .and_then(|id| self.desk.questions.lock().remove(&id));
         match asked {
             Some(asked) => {
                 let _ = asked.send(message);
@@ -272,7 +318,9 @@ impl Session {
                 Ok(message) if message.kind() == Kind::Notification => self.notification(&message),
                 Ok(message) => self.response(message),
                 Err(fault) => {
-                    waiting.push(Either::Right(ready(Some(fault.to_error().response(fault.id())))));
+                    waiting.push(Either::Right(ready(Some(
+                        fault.to_error().response(fault.id()),
+                    ))));
                 }
             }
         }
@@ -299,8 +347,13 @@ impl Session {
 
     async fn set_level(&self, message: &Message) -> Result<(), CallError> {
         let body = message.body();
-        let level = json::field(body, "level").ok().flatten().and_then(|span| json::text(span.of(body)));
-        let known = level.as_deref().and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
+        let level = json::field(body, "level")
+            .ok()
+            .flatten()
+            .and_then(|span| json::text(span.of(body)));
+        let known = level
+            .as_deref()
+            .and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
         let Some(known) = known else {
             let text = format!("\"level\" must be one of {}", LOG_LEVELS.join(", "));
             return Err(CallError::refused(code::INVALID_PARAMS, text));
@@ -313,7 +366,9 @@ impl Session {
         };
         for server in servers {
             if let Some(connection) = server.current(&self.client) {
-                connection.set_level(self.client.id, known as u8, LOG_LEVELS[known]).await?;
+                connection
+                    .set_level(self.client.id, known as u8, LOG_LEVELS[known])
+                    .await?;
             }
         }
         Ok(())
@@ -345,20 +400,30 @@ impl Desk {
             return true;
         }
         let body = notice.message.body();
-        let level = json::field(body, "level").ok().flatten().and_then(|span| json::text(span.of(body)));
+        let level = json::field(body, "level")
+            .ok()
+            .flatten()
+            .and_then(|span| json::text(span.of(body)));
         let level = level.and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
         level.is_none_or(|level| level as u8 >= self.level.load(Ordering::Relaxed))
     }
 
     /// The notification with a URI that leads back to its server.
     fn addressed(&self, server: &Arc<str>, notice: Notice) -> Payload {
-        let Some((gateway, viewer)) = self.aggregate.as_ref().filter(|_| notice.method == Method::ResourceUpdated)
+        let Some((gateway, viewer)) = self
+            .aggregate
+            .as_ref()
+            .filter(|_| notice.method == Method::ResourceUpdated)
         else {
             return notice.payload;
         };
         // The payload, not the message: it may have been changed on its way here.
-        let Ok(message) = Message::parse(notice.payload.clone().into_bytes()) else { return notice.payload };
-        let Ok(params) = Params::of(&message) else { return notice.payload };
+        let Ok(message) = Message::parse(notice.payload.clone().into_bytes()) else {
+            return notice.payload;
+        };
+        let Ok(params) = Params::of(&message) else {
+            return notice.payload;
+        };
         let mut edits = Edits::new();
         rewrite::updated_uri(gateway, viewer, server, &message, &params, &mut edits);
         message.edited(&edits)
@@ -370,7 +435,10 @@ impl Desk {
         for number in questions {
             if self.questions.lock().remove(number).is_some() {
                 let params = format!("{{\"requestId\":{number}}}");
-                outlet.send(Message::notification(Method::Cancelled, &params).payload(), Weight::Notice);
+                outlet.send(
+                    Message::notification(Method::Cancelled, &params).payload(),
+                    Weight::Notice,
+                );
             }
         }
     }
@@ -387,7 +455,10 @@ impl Desk {
             let mut questions = self.questions.lock();
             if questions.len() >= limits::QUESTIONS {
                 drop(questions);
-                input.refuse(&ErrorObject::new(code::INTERNAL, "too many questions are open at this client"));
+                input.refuse(&ErrorObject::new(
+                    code::INTERNAL,
+                    "too many questions are open at this client",
+                ));
                 return None;
             }
             questions.insert(number, answer);
@@ -411,7 +482,8 @@ impl Desk {
 impl ClientSink for Desk {
     fn notice(&self, server: &Arc<str>, notice: Notice) {
         if self.wants(&notice) {
-            self.general.send(self.addressed(server, notice), Weight::Notice);
+            self.general
+                .send(self.addressed(server, notice), Weight::Notice);
         }
     }
 
@@ -435,6 +507,8 @@ impl Drop for InFlight<'_> {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
     }
 }

@@ -13,7 +13,12 @@ use switchboard_host::{
 use switchboard_wire::{Era, Message, Params, code, json};
 
 /// One page of a merged list, as a result.
-pub async fn page(gateway: &Gateway, client: &Arc<Client>, list: List, message: &Message) -> Result<String, CallError> {
+pub async fn page(
+    gateway: &Gateway,
+    client: &Arc<Client>,
+    list: List,
+    message: &Message,
+) -> Result<String, CallError> {
     let params = Params::of(message)?;
     let cursor = match Params::text(message, params.cursor, "cursor")? {
         Some(cursor) => Some(open(&cursor)?),
@@ -44,14 +49,25 @@ pub async fn page(gateway: &Gateway, client: &Arc<Client>, list: List, message: 
 /// Removes from a server's own `tools/list` what the client may not see.
 pub fn hide(connection: &Connection, client: &Client, reply: &mut Reply) {
     let spec = connection.spec();
-    let Some(body) = reply.message.body_span().filter(|_| spec.rooms.hides_anything()) else { return };
+    let Some(body) = reply
+        .message
+        .body_span()
+        .filter(|_| spec.rooms.hides_anything())
+    else {
+        return;
+    };
     let raw = reply.message.raw().clone();
-    let Some(array) = json::field(body.of(&raw), "tools").ok().flatten() else { return };
+    let Some(array) = json::field(body.of(&raw), "tools").ok().flatten() else {
+        return;
+    };
     let array = array.shifted(body.start);
     let kept: Vec<&[u8]> = json::elements(array.of(&raw))
         .map(|span| span.shifted(array.start).of(&raw))
         .filter(|tool| {
-            let name = json::field(tool, "name").ok().flatten().and_then(|span| json::text(span.of(tool)));
+            let name = json::field(tool, "name")
+                .ok()
+                .flatten()
+                .and_then(|span| json::text(span.of(tool)));
             name.is_some_and(|name| permitted(&client.principal, spec, What::Tool(&name)))
         })
         .collect();

@@ -14,11 +14,11 @@ use serde_json::json;
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, Event, Exchange, Input, NoSink, Outcome, Reply, Scope,
-    bridge::rounds::asks_for_input,
-    catalog::List,
-    client::LOG_LEVELS,
+    bridge::rounds::asks_for_input, catalog::List, client::LOG_LEVELS,
 };
-use switchboard_wire::{Edits, ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text};
+use switchboard_wire::{
+    Edits, ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text,
+};
 use tokio::time::timeout;
 
 /// A request that has been read and found to be modern.
@@ -90,15 +90,23 @@ pub fn is_modern(params: &Params) -> bool {
 /// Checks what every modern request must carry.
 pub fn check(message: &Message, params: &Params) -> Result<(), ErrorObject> {
     let Some(version) = Params::text(message, params.protocol_version, "protocolVersion")? else {
-        let text = format!("Invalid params: _meta needs {}", switchboard_wire::meta::PROTOCOL_VERSION);
+        let text = format!(
+            "Invalid params: _meta needs {}",
+            switchboard_wire::meta::PROTOCOL_VERSION
+        );
         return Err(ErrorObject::new(code::INVALID_PARAMS, text));
     };
     if version != Revision::NEWEST.as_str() {
         return Err(unsupported(&version));
     }
-    let capabilities = params.client_capabilities.map(|span| span.of(message.raw()));
+    let capabilities = params
+        .client_capabilities
+        .map(|span| span.of(message.raw()));
     if !capabilities.is_some_and(|raw| raw.starts_with(b"{")) {
-        let text = format!("Invalid params: _meta needs {}", switchboard_wire::meta::CLIENT_CAPABILITIES);
+        let text = format!(
+            "Invalid params: _meta needs {}",
+            switchboard_wire::meta::CLIENT_CAPABILITIES
+        );
         return Err(ErrorObject::new(code::INVALID_PARAMS, text));
     }
     Ok(())
@@ -106,7 +114,11 @@ pub fn check(message: &Message, params: &Params) -> Result<(), ErrorObject> {
 
 /// The error for a revision that we do not speak in this way.
 pub fn unsupported(version: &str) -> ErrorObject {
-    let supported: Vec<&str> = Revision::ALL.iter().rev().map(|revision| revision.as_str()).collect();
+    let supported: Vec<&str> = Revision::ALL
+        .iter()
+        .rev()
+        .map(|revision| revision.as_str())
+        .collect();
     ErrorObject::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(json!({ "supported": supported, "requested": version }))
 }
@@ -123,7 +135,8 @@ pub async fn begin(gateway: &Arc<Gateway>, request: Request) -> Begun {
 async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<Begun, CallError> {
     let method = request.message.method();
     if method == Method::Listen {
-        let listen = Listen::open(gateway, &request.scope, request.principal, &request.message).await?;
+        let listen =
+            Listen::open(gateway, &request.scope, request.principal, &request.message).await?;
         return Ok(Begun::Listen(Box::new(listen)));
     }
     if let Some(resumed) = resume(gateway, &request, id).await? {
@@ -132,7 +145,12 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
     let request = unwrap_state(gateway, request)?;
     let capabilities = Params::bytes(&request.message, request.params.client_capabilities);
     let capabilities = capabilities.unwrap_or(Bytes::from_static(b"{}"));
-    let client = Client::new(request.principal.clone(), Revision::NEWEST, capabilities, Arc::new(NoSink));
+    let client = Client::new(
+        request.principal.clone(),
+        Revision::NEWEST,
+        capabilities,
+        Arc::new(NoSink),
+    );
     let client = Arc::new(client.passing());
     note_log_level(&client, &request)?;
     let result = match (method, &request.scope) {
@@ -152,9 +170,16 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
             let list = List::of(method).unwrap_or(List::Tools);
             lists::page(gateway, &client, list, &request.message).await?
         }
-        _ => return Ok(Begun::Exchange(Box::new(relay(gateway, client, request, id.clone(), 0).await?))),
+        _ => {
+            return Ok(Begun::Exchange(Box::new(
+                relay(gateway, client, request, id.clone(), 0).await?,
+            )));
+        }
     };
-    Ok(Begun::Answer(Answer { payload: Message::response(id, &result).payload(), code: None }))
+    Ok(Begun::Answer(Answer {
+        payload: Message::response(id, &result).payload(),
+        code: None,
+    }))
 }
 
 /// Takes a request to its server.
@@ -165,22 +190,57 @@ async fn relay(
     id: Id,
     visits: u32,
 ) -> Result<Relayed, CallError> {
-    let Request { scope, message, params, headers, .. } = request.clone();
-    let exchange = gateway.host().call(Admitted { client: client.clone(), scope, message, params, headers }).await?;
+    let Request {
+        scope,
+        message,
+        params,
+        headers,
+        ..
+    } = request.clone();
+    let exchange = gateway
+        .host()
+        .call(Admitted {
+            client: client.clone(),
+            scope,
+            message,
+            params,
+            headers,
+        })
+        .await?;
     let gateway = gateway.clone();
-    Ok(Relayed { gateway, client, request, id, exchange: Some(exchange), notices: VecDeque::new(), visits })
+    Ok(Relayed {
+        gateway,
+        client,
+        request,
+        id,
+        exchange: Some(exchange),
+        notices: VecDeque::new(),
+        visits,
+    })
 }
 
 /// Goes on with a call that was parked, if the request carries a ticket for one.
-async fn resume(gateway: &Arc<Gateway>, request: &Request, id: &Id) -> Result<Option<Begun>, CallError> {
+async fn resume(
+    gateway: &Arc<Gateway>,
+    request: &Request,
+    id: &Id,
+) -> Result<Option<Begun>, CallError> {
     let (message, params) = (&request.message, &request.params);
     // One that is no text (a lone surrogate, say) cannot be ours: the server judges it.
-    let state = params.request_state.and_then(|span| text::text(span.of(message.raw())));
+    let state = params
+        .request_state
+        .and_then(|span| text::text(span.of(message.raw())));
     let Some(state) = state else { return Ok(None) };
     let address = address(&request.scope);
-    match gateway.lot().take(&state, &request.principal, &address, message)? {
+    match gateway
+        .lot()
+        .take(&state, &request.principal, &address, message)?
+    {
         None => Ok(None),
-        Some(Waiting::Call { mut relayed, questions }) => {
+        Some(Waiting::Call {
+            mut relayed,
+            questions,
+        }) => {
             let open = parked::answer(questions, message, params);
             relayed.id = id.clone();
             relayed.request = request.clone();
@@ -192,14 +252,30 @@ async fn resume(gateway: &Arc<Gateway>, request: &Request, id: &Id) -> Result<Op
             }
             relayed.park(open).map(|answer| Some(Begun::Answer(answer)))
         }
-        Some(Waiting::Visit { request: first, keys, visits }) => {
-            let responses = params.input_responses.map(|span| span.of(message.raw())).unwrap_or_default();
+        Some(Waiting::Visit {
+            request: first,
+            keys,
+            visits,
+        }) => {
+            let responses = params
+                .input_responses
+                .map(|span| span.of(message.raw()))
+                .unwrap_or_default();
             let accepted = keys.iter().all(|key| visited(responses, key));
             if !accepted {
-                return Err(CallError::refused(code::INVALID_REQUEST, "the page that the server asked for was not visited"));
+                return Err(CallError::refused(
+                    code::INVALID_REQUEST,
+                    "the page that the server asked for was not visited",
+                ));
             }
-            let capabilities = Params::bytes(message, params.client_capabilities).unwrap_or_default();
-            let client = Client::new(request.principal.clone(), Revision::NEWEST, capabilities, Arc::new(NoSink));
+            let capabilities =
+                Params::bytes(message, params.client_capabilities).unwrap_or_default();
+            let client = Client::new(
+                request.principal.clone(),
+                Revision::NEWEST,
+                capabilities,
+                Arc::new(NoSink),
+            );
             let client = Arc::new(client.passing());
             let relayed = relay(gateway, client, *first, id.clone(), visits).await?;
             Ok(Some(Begun::Exchange(Box::new(relayed))))
@@ -209,14 +285,25 @@ async fn resume(gateway: &Arc<Gateway>, request: &Request, id: &Id) -> Result<Op
 
 /// Gives a server back the state that we had wrapped for this principal.
 fn unwrap_state(gateway: &Gateway, mut request: Request) -> Result<Request, CallError> {
-    let Some(span) = request.params.request_state.filter(|_| request.shared_credential) else { return Ok(request) };
+    let Some(span) = request
+        .params
+        .request_state
+        .filter(|_| request.shared_credential)
+    else {
+        return Ok(request);
+    };
     let state = Params::text(&request.message, Some(span), "requestState")?.unwrap_or_default();
-    let bound = Binding::of(&request.principal, &address(&request.scope), &request.message);
+    let bound = Binding::of(
+        &request.principal,
+        &address(&request.scope),
+        &request.message,
+    );
     let token = gateway.lot().unwrap(&state, &bound)?;
     let mut edits = Edits::new();
     edits.replace(span, token);
     let bytes = request.message.edited(&edits).into_bytes();
-    request.message = Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?;
+    request.message =
+        Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?;
     request.params = Params::of(&request.message)?;
     Ok(request)
 }
@@ -227,15 +314,24 @@ fn visited(responses: &[u8], key: &str) -> bool {
         .find(|member| text::text(member.key.of(responses)).is_some_and(|name| name == key));
     member.is_some_and(|member| {
         let answer = member.value.of(responses);
-        text::field(answer, "action").ok().flatten().is_some_and(|span| span.of(answer) == b"\"accept\"")
+        text::field(answer, "action")
+            .ok()
+            .flatten()
+            .is_some_and(|span| span.of(answer) == b"\"accept\"")
     })
 }
 
 fn note_log_level(client: &Client, request: &Request) -> Result<(), CallError> {
     if let Some(level) = Params::text(&request.message, request.params.log_level, "logLevel")? {
-        let rank = LOG_LEVELS.iter().position(|known| *known == level).ok_or_else(|| {
-            CallError::refused(code::INVALID_PARAMS, format!("Invalid params: {level:?} is no log level"))
-        })?;
+        let rank = LOG_LEVELS
+            .iter()
+            .position(|known| *known == level)
+            .ok_or_else(|| {
+                CallError::refused(
+                    code::INVALID_PARAMS,
+                    format!("Invalid params: {level:?} is no log level"),
+                )
+            })?;
         client.set_log_level(rank as u8);
     }
     Ok(())
@@ -251,7 +347,10 @@ fn address(scope: &Scope) -> String {
 
 /// An error as the answer to a request.
 pub fn refused(error: &ErrorObject, id: &Id) -> Answer {
-    Answer { payload: error.response(Some(id)), code: Some(error.code) }
+    Answer {
+        payload: error.response(Some(id)),
+        code: Some(error.code),
+    }
 }
 
 impl Relayed {
@@ -260,7 +359,9 @@ impl Relayed {
         if let Some(notice) = self.notices.pop_front() {
             return Step::Notice(notice);
         }
-        let Some(exchange) = &mut self.exchange else { return Step::Done(self.gone()) };
+        let Some(exchange) = &mut self.exchange else {
+            return Step::Done(self.gone());
+        };
         match exchange.next().await {
             Event::Notice(notice) => Step::Notice(notice.payload),
             Event::Input(input) => self.gather(input).await,
@@ -269,7 +370,9 @@ impl Relayed {
     }
 
     fn finish(&mut self, outcome: Outcome) -> Answer {
-        let Some(exchange) = &self.exchange else { return self.gone() };
+        let Some(exchange) = &self.exchange else {
+            return self.gone();
+        };
         let mut reply = match outcome {
             Outcome::Reply(reply) => reply,
             Outcome::Failed(fault) => return refused(&fault.to_error(), &self.id),
@@ -286,21 +389,38 @@ impl Relayed {
         }
         let method = self.request.message.method();
         if matches!(self.request.scope, Scope::All) {
-            rewrite::uris(&self.gateway, &self.client, exchange.connection().server_name(), method, &mut reply);
+            rewrite::uris(
+                &self.gateway,
+                &self.client,
+                exchange.connection().server_name(),
+                method,
+                &mut reply,
+            );
         } else if method == Method::ToolsList {
             lists::hide(exchange.connection(), &self.client, &mut reply);
         }
-        let code = (reply.message.kind() == Kind::Error).then(|| reply.message.error_code()).flatten();
-        Answer { payload: reply.payload(&self.id), code }
+        let code = (reply.message.kind() == Kind::Error)
+            .then(|| reply.message.error_code())
+            .flatten();
+        Answer {
+            payload: reply.payload(&self.id),
+            code,
+        }
     }
 
     /// Binds a server's state to the principal that it was given to.
     fn wrap_state(&self, reply: &mut Reply) {
-        let Some(body) = reply.message.body_span() else { return };
+        let Some(body) = reply.message.body_span() else {
+            return;
+        };
         let raw = reply.message.raw().clone();
         if let Ok(Some(span)) = text::field(body.of(&raw), "requestState") {
             let span = span.shifted(body.start);
-            let bound = Binding::of(&self.request.principal, &address(&self.request.scope), &self.request.message);
+            let bound = Binding::of(
+                &self.request.principal,
+                &address(&self.request.scope),
+                &self.request.message,
+            );
             let wrapped = self.gateway.lot().wrap(span.of(&raw), &bound);
             reply.edits.replace(span, text::quote(&wrapped));
         }
@@ -312,7 +432,9 @@ impl Relayed {
         let mut questions = Vec::new();
         parked::add_question(&mut questions, first, aggregate);
         loop {
-            let Some(exchange) = &mut self.exchange else { return Step::Done(self.gone()) };
+            let Some(exchange) = &mut self.exchange else {
+                return Step::Done(self.gone());
+            };
             match timeout(limits::SETTLE, exchange.next()).await {
                 Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
                 Ok(Event::Notice(notice)) => self.notices.push_back(notice.payload),
@@ -329,7 +451,11 @@ impl Relayed {
     /// Leaves the call where the client's retry will find it.
     fn park(&mut self, questions: Vec<(String, Input)>) -> Result<Answer, CallError> {
         let requests = parked::as_requests(&questions);
-        let (id, message, principal) = (self.id.clone(), self.request.message.clone(), self.request.principal.clone());
+        let (id, message, principal) = (
+            self.id.clone(),
+            self.request.message.clone(),
+            self.request.principal.clone(),
+        );
         let relayed = Box::new(Self {
             gateway: self.gateway.clone(),
             client: self.client.clone(),
@@ -341,8 +467,14 @@ impl Relayed {
         });
         let address = address(&self.request.scope);
         let waiting = Waiting::Call { relayed, questions };
-        let ticket = self.gateway.lot().park(waiting, principal, &address, &message)?;
-        Ok(Answer { payload: parked::input_required(&requests, &ticket, &id).payload(), code: None })
+        let ticket = self
+            .gateway
+            .lot()
+            .park(waiting, principal, &address, &message)?;
+        Ok(Answer {
+            payload: parked::input_required(&requests, &ticket, &id).payload(),
+            code: None,
+        })
     }
 
     /// A legacy server that wants pages visited first (-32042): the client is asked to, and then to come back.
@@ -354,19 +486,34 @@ impl Relayed {
         for span in text::elements(list) {
             let params = span.of(list);
             let key = text::field(params, "elicitationId").ok().flatten();
-            let key = key.and_then(|span| text::text(span.of(params))).map_or_else(|| requests.len().to_string(), String::from);
+            let key = key
+                .and_then(|span| text::text(span.of(params)))
+                .map_or_else(|| requests.len().to_string(), String::from);
             let params = String::from_utf8_lossy(params);
-            requests.push((key, format!("{{\"method\":\"elicitation/create\",\"params\":{params}}}")));
+            requests.push((
+                key,
+                format!("{{\"method\":\"elicitation/create\",\"params\":{params}}}"),
+            ));
         }
         if requests.is_empty() || !self.client.declares("elicitation") {
             return None;
         }
         let keys = requests.iter().map(|(key, _)| key.clone()).collect();
-        let waiting =
-            Waiting::Visit { request: Box::new(self.request.clone()), keys, visits: self.visits + 1 };
+        let waiting = Waiting::Visit {
+            request: Box::new(self.request.clone()),
+            keys,
+            visits: self.visits + 1,
+        };
         let (principal, address) = (self.request.principal.clone(), address(&self.request.scope));
-        let ticket = self.gateway.lot().park(waiting, principal, &address, &self.request.message).ok()?;
-        Some(Answer { payload: parked::input_required(&requests, &ticket, &self.id).payload(), code: None })
+        let ticket = self
+            .gateway
+            .lot()
+            .park(waiting, principal, &address, &self.request.message)
+            .ok()?;
+        Some(Answer {
+            payload: parked::input_required(&requests, &ticket, &self.id).payload(),
+            code: None,
+        })
     }
 
     fn gone(&self) -> Answer {
@@ -384,7 +531,11 @@ impl Relayed {
 /// The id that a `notifications/cancelled` (or `$/cancelRequest`) names, as its bytes.
 pub fn cancelled_id(message: &Message) -> Option<Bytes> {
     let body = message.body_bytes();
-    let field = if message.method() == Method::CancelRequest { "id" } else { "requestId" };
+    let field = if message.method() == Method::CancelRequest {
+        "id"
+    } else {
+        "requestId"
+    };
     let span = text::field(&body, field).ok().flatten()?;
     Some(body.slice(span.start..span.end))
 }

@@ -42,28 +42,54 @@ pub(super) struct Parked {
 #[derive(Debug)]
 pub(super) enum Waiting {
     /// A call in flight, with the questions that are open, by key.
-    Call { relayed: Box<Relayed>, questions: Vec<(String, Input)> },
+    Call {
+        relayed: Box<Relayed>,
+        questions: Vec<(String, Input)>,
+    },
     /// A request to be sent again once these pages have been visited (-32042).
-    Visit { request: Box<Request>, keys: Vec<String>, visits: u32 },
+    Visit {
+        request: Box<Request>,
+        keys: Vec<String>,
+        visits: u32,
+    },
 }
 
 impl Lot {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new_cyclic(|me| Self { seal: Seal::new(), parked: Mutex::default(), me: me.clone() })
+        Arc::new_cyclic(|me| Self {
+            seal: Seal::new(),
+            parked: Mutex::default(),
+            me: me.clone(),
+        })
     }
 
     /// Parks a call and returns the ticket for it. It is dropped, which cancels it, when its time is over.
-    pub(super) fn park(&self, what: Waiting, principal: Arc<str>, server: &str, message: &Message) -> Result<String, CallError> {
+    pub(super) fn park(
+        &self,
+        what: Waiting,
+        principal: Arc<str>,
+        server: &str,
+        message: &Message,
+    ) -> Result<String, CallError> {
         let mut ticket = Ticket::default();
         getrandom::fill(&mut ticket).expect("the operating system gives random bytes");
         {
             let mut parked = self.parked.lock();
-            let own = parked.values().filter(|other| other.principal == principal).count();
+            let own = parked
+                .values()
+                .filter(|other| other.principal == principal)
+                .count();
             if parked.len() >= limits::PARKED || own >= limits::PARKED_PER_PRINCIPAL {
                 let text = "too many calls wait for an answer of their client";
                 return Err(CallError::refused(code::INTERNAL, text));
             }
-            parked.insert(ticket, Parked { what, principal: principal.clone() });
+            parked.insert(
+                ticket,
+                Parked {
+                    what,
+                    principal: principal.clone(),
+                },
+            );
         }
         let lot = self.me.clone();
         tokio::spawn(async move {
@@ -85,8 +111,12 @@ impl Lot {
         server: &str,
         message: &Message,
     ) -> Result<Option<Waiting>, ErrorObject> {
-        let Some(sealed) = state.strip_prefix(PREFIX) else { return Ok(None) };
-        let ticket = self.seal.open(sealed, &Binding::of(principal, server, message));
+        let Some(sealed) = state.strip_prefix(PREFIX) else {
+            return Ok(None);
+        };
+        let ticket = self
+            .seal
+            .open(sealed, &Binding::of(principal, server, message));
         let ticket = ticket.and_then(|bytes| Ticket::try_from(bytes.as_slice()).ok());
         let parked = ticket.and_then(|ticket| self.parked.lock().remove(&ticket));
         match parked {
@@ -105,7 +135,9 @@ impl Lot {
     /// The server's own state, exactly.
     pub(super) fn unwrap(&self, state: &str, binding: &Binding) -> Result<Vec<u8>, ErrorObject> {
         let sealed = state.strip_prefix(WRAPPED);
-        sealed.and_then(|sealed| self.seal.open(sealed, binding)).ok_or_else(not_valid)
+        sealed
+            .and_then(|sealed| self.seal.open(sealed, binding))
+            .ok_or_else(not_valid)
     }
 }
 
@@ -118,8 +150,10 @@ fn not_valid() -> ErrorObject {
 
 /// The result that asks a modern client for input.
 pub(super) fn input_required(questions: &[(String, String)], state: &str, id: &Id) -> Message {
-    let requests: Vec<String> =
-        questions.iter().map(|(key, request)| format!("{}:{request}", json::quote(key))).collect();
+    let requests: Vec<String> = questions
+        .iter()
+        .map(|(key, request)| format!("{}:{request}", json::quote(key)))
+        .collect();
     let result = format!(
         "{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}},\"requestState\":{}}}",
         requests.join(","),
@@ -129,11 +163,19 @@ pub(super) fn input_required(questions: &[(String, String)], state: &str, id: &I
 }
 
 /// A question under the server's own id for it, told apart where two would read the same.
-pub(super) fn add_question(questions: &mut Vec<(String, Input)>, mut input: Input, aggregate: bool) {
+pub(super) fn add_question(
+    questions: &mut Vec<(String, Input)>,
+    mut input: Input,
+    aggregate: bool,
+) {
     if aggregate {
         rewrite::name_the_server(&mut input);
     }
-    let mut key = input.message().id().map(|id| id.as_text()).unwrap_or_default();
+    let mut key = input
+        .message()
+        .id()
+        .map(|id| id.as_text())
+        .unwrap_or_default();
     while questions.iter().any(|(other, _)| *other == key) {
         key.push('\'');
     }
@@ -146,19 +188,33 @@ pub(super) fn as_requests(questions: &[(String, Input)]) -> Vec<(String, String)
         let shown = Message::parse(input.payload(&Id::number(0)).into_bytes());
         let params = shown.map(|shown| shown.body_bytes()).unwrap_or_default();
         let method = json::quote(&input.message().method_name());
-        (key.clone(), format!("{{\"method\":{method},\"params\":{}}}", String::from_utf8_lossy(&params)))
+        (
+            key.clone(),
+            format!(
+                "{{\"method\":{method},\"params\":{}}}",
+                String::from_utf8_lossy(&params)
+            ),
+        )
     });
     each.collect()
 }
 
 /// Passes on the answers that a retry carries; what is still open stays.
-pub(super) fn answer(questions: Vec<(String, Input)>, message: &Message, params: &Params) -> Vec<(String, Input)> {
+pub(super) fn answer(
+    questions: Vec<(String, Input)>,
+    message: &Message,
+    params: &Params,
+) -> Vec<(String, Input)> {
     let raw = message.raw();
-    let responses = params.input_responses.map(|span| span.of(raw)).unwrap_or_default();
+    let responses = params
+        .input_responses
+        .map(|span| span.of(raw))
+        .unwrap_or_default();
     let mut open = Vec::new();
     for (key, input) in questions {
-        let given = json::members(responses)
-            .find(|member| json::text(member.key.of(responses)).is_some_and(|name| name == key.as_str()));
+        let given = json::members(responses).find(|member| {
+            json::text(member.key.of(responses)).is_some_and(|name| name == key.as_str())
+        });
         match given {
             Some(member) => {
                 let result = String::from_utf8_lossy(member.value.of(responses)).into_owned();

@@ -23,12 +23,19 @@ impl Binding {
     pub(crate) fn of(principal: &str, server: &str, message: &Message) -> Self {
         let body = message.body();
         let mut bound = digest::Context::new(&digest::SHA256);
-        for part in [principal.as_bytes(), server.as_bytes(), message.method_name().as_bytes()] {
+        for part in [
+            principal.as_bytes(),
+            server.as_bytes(),
+            message.method_name().as_bytes(),
+        ] {
             bound.update(&(part.len() as u64).to_le_bytes());
             bound.update(part);
         }
         for key in ["name", "uri", "arguments"] {
-            let value = json::field(body, key).ok().flatten().map(|span| canonical(span.of(body)));
+            let value = json::field(body, key)
+                .ok()
+                .flatten()
+                .map(|span| canonical(span.of(body)));
             let value = value.unwrap_or_default();
             bound.update(&(value.len() as u64).to_le_bytes());
             bound.update(&value);
@@ -42,7 +49,8 @@ fn canonical(raw: &[u8]) -> Vec<u8> {
     fn sorted(value: Value) -> Value {
         match value {
             Value::Object(members) => {
-                let mut members: Vec<(String, Value)> = members.into_iter().map(|(k, v)| (k, sorted(v))).collect();
+                let mut members: Vec<(String, Value)> =
+                    members.into_iter().map(|(k, v)| (k, sorted(v))).collect();
                 members.sort_by(|a, b| a.0.cmp(&b.0));
                 Value::Object(members.into_iter().collect())
             }
@@ -51,7 +59,10 @@ fn canonical(raw: &[u8]) -> Vec<u8> {
         }
     }
     // What has no such form (numbers beyond all range) is compared as it is written.
-    serde_json::from_slice(raw).map_or_else(|_| raw.to_vec(), |value| sorted(value).to_string().into_bytes())
+    serde_json::from_slice(raw).map_or_else(
+        |_| raw.to_vec(),
+        |value| sorted(value).to_string().into_bytes(),
+    )
 }
 
 impl Seal {
@@ -82,7 +93,10 @@ impl Seal {
         let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let content = self.0.open_in_place(nonce, Aad::from(&binding.0), sealed).ok()?;
+        let content = self
+            .0
+            .open_in_place(nonce, Aad::from(&binding.0), sealed)
+            .ok()?;
         Some(content.to_vec())
     }
 }

@@ -4,7 +4,9 @@ use super::rewrite;
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
-use switchboard_host::{CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, call::route_uri};
+use switchboard_host::{
+    CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, call::route_uri,
+};
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
 use tokio::{sync::mpsc, time::timeout};
 
@@ -49,11 +51,34 @@ impl Listen {
         let (out, notices) = mpsc::channel(limits::STREAM_EVENTS);
         let aggregate = matches!(scope, Scope::All);
         let none = Bytes::from_static(b"{}");
-        let viewer = Client::new(principal.clone(), Revision::NEWEST, none.clone(), Arc::new(NoSink));
-        let sink = Sink { gateway: gateway.clone(), viewer, aggregate, filter: filter.clone(), id: id.clone(), out };
-        let client = Arc::new(Client::new(principal, Revision::NEWEST, none, Arc::new(sink)));
+        let viewer = Client::new(
+            principal.clone(),
+            Revision::NEWEST,
+            none.clone(),
+            Arc::new(NoSink),
+        );
+        let sink = Sink {
+            gateway: gateway.clone(),
+            viewer,
+            aggregate,
+            filter: filter.clone(),
+            id: id.clone(),
+            out,
+        };
+        let client = Arc::new(Client::new(
+            principal,
+            Revision::NEWEST,
+            none,
+            Arc::new(sink),
+        ));
         let host = gateway.host().clone();
-        let mut listen = Self { host: host.clone(), client: client.clone(), id, acknowledgement: None, notices };
+        let mut listen = Self {
+            host: host.clone(),
+            client: client.clone(),
+            id,
+            acknowledgement: None,
+            notices,
+        };
 
         let honoured = match scope {
             Scope::One(server) => {
@@ -76,7 +101,11 @@ impl Listen {
                 let _ = timeout(limits::LISTEN_ACK, futures_util::future::join_all(each)).await;
                 for uri in &filter.updates {
                     let (server, plain) = route_uri(&host, &client, Some(uri)).await?;
-                    server.connection(&client).await?.subscribe(client.id, &plain).await?;
+                    server
+                        .connection(&client)
+                        .await?
+                        .subscribe(client.id, &plain)
+                        .await?;
                 }
                 filter
             }
@@ -87,7 +116,8 @@ impl Listen {
             String::from_utf8_lossy(listen.id.token()),
             honoured.to_json()
         );
-        listen.acknowledgement = Some(Message::notification(Method::SubscriptionAcknowledged, &params).payload());
+        listen.acknowledgement =
+            Some(Message::notification(Method::SubscriptionAcknowledged, &params).payload());
         Ok(listen)
     }
 
@@ -105,8 +135,10 @@ impl Listen {
     /// What says that we end the stream, not an accident.
     pub fn farewell(&self) -> Payload {
         let id = String::from_utf8_lossy(self.id.token());
-        let result =
-            format!("{{\"resultType\":\"complete\",\"_meta\":{{\"{}\":{id}}}}}", meta::SUBSCRIPTION_ID);
+        let result = format!(
+            "{{\"resultType\":\"complete\",\"_meta\":{{\"{}\":{id}}}}}",
+            meta::SUBSCRIPTION_ID
+        );
         Message::response(&self.id, &result).payload()
     }
 }
@@ -119,21 +151,33 @@ impl Drop for Listen {
 
 impl fmt::Debug for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listen").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("Listen")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
     }
 }
 
 impl Filter {
     fn of(message: &Message) -> Result<Self, CallError> {
         let body = message.body();
-        let wrong = |what: &str| CallError::refused(code::INVALID_PARAMS, format!("Invalid params: {what}"));
-        let notifications = json::field(body, "notifications").map_err(|fault| wrong(&fault.to_string()))?;
-        let filter = notifications.ok_or_else(|| wrong("\"notifications\" is missing"))?.of(body);
+        let wrong = |what: &str| {
+            CallError::refused(code::INVALID_PARAMS, format!("Invalid params: {what}"))
+        };
+        let notifications =
+            json::field(body, "notifications").map_err(|fault| wrong(&fault.to_string()))?;
+        let filter = notifications
+            .ok_or_else(|| wrong("\"notifications\" is missing"))?
+            .of(body);
         Self::parse(filter).ok_or_else(|| wrong("\"notifications\" is not a filter"))
     }
 
     fn parse(raw: &[u8]) -> Option<Self> {
-        let fields = ["toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"];
+        let fields = [
+            "toolsListChanged",
+            "promptsListChanged",
+            "resourcesListChanged",
+            "resourceSubscriptions",
+        ];
         let [tools, prompts, resources, updates] = json::fields(raw, fields).ok()?;
         let on = |span: Option<json::Span>| span.is_some_and(|span| span.of(raw) == b"true");
         let mut uris = Vec::new();
@@ -143,7 +187,12 @@ impl Filter {
                 uris.push(json::text(element.of(array))?.into_owned());
             }
         }
-        Some(Self { tools: on(tools), prompts: on(prompts), resources: on(resources), updates: uris })
+        Some(Self {
+            tools: on(tools),
+            prompts: on(prompts),
+            resources: on(resources),
+            updates: uris,
+        })
     }
 
     /// The part of this that a server agreed to.
@@ -193,12 +242,27 @@ impl ClientSink for Sink {
             return;
         }
         let message = &notice.message;
-        let Ok(params) = Params::of(message) else { return };
+        let Ok(params) = Params::of(message) else {
+            return;
+        };
         let mut edits = Edits::new();
         let id = String::from_utf8_lossy(self.id.token());
-        params.set_meta(message, &mut edits, params.subscription_id, meta::SUBSCRIPTION_ID, &id);
+        params.set_meta(
+            message,
+            &mut edits,
+            params.subscription_id,
+            meta::SUBSCRIPTION_ID,
+            &id,
+        );
         if self.aggregate {
-            rewrite::updated_uri(&self.gateway, &self.viewer, server, message, &params, &mut edits);
+            rewrite::updated_uri(
+                &self.gateway,
+                &self.viewer,
+                server,
+                message,
+                &params,
+                &mut edits,
+            );
         }
         // A reader that stopped reading loses notices, not the stream.
         let _ = self.out.try_send(message.edited(&edits));

@@ -13,7 +13,9 @@ pub fn initialize_result(hello: &Hello, revision: Revision) -> String {
         return object_with(&hello.result, &[], &[("protocolVersion", &version)]);
     }
     let meta = member(&hello.result, "_meta").unwrap_or_default();
-    let info = member(&meta, meta::SERVER_INFO).unwrap_or(Bytes::from_static(b"{\"name\":\"unknown\",\"version\":\"0\"}"));
+    let info = member(&meta, meta::SERVER_INFO).unwrap_or(Bytes::from_static(
+        b"{\"name\":\"unknown\",\"version\":\"0\"}",
+    ));
     let capabilities = member(&hello.result, "capabilities").unwrap_or(Bytes::from_static(b"{}"));
     let (info, capabilities) = (text(&info), legacy_capabilities(&capabilities));
     let set = [
@@ -21,7 +23,11 @@ pub fn initialize_result(hello: &Hello, revision: Revision) -> String {
         ("serverInfo", info.as_str()),
         ("capabilities", capabilities.as_str()),
     ];
-    object_with(&hello.result, &["supportedVersions", "resultType", "ttlMs", "cacheScope"], &set)
+    object_with(
+        &hello.result,
+        &["supportedVersions", "resultType", "ttlMs", "cacheScope"],
+        &set,
+    )
 }
 
 /// What a modern client is told by `server/discover`.
@@ -52,7 +58,10 @@ fn legacy_capabilities(capabilities: &Bytes) -> String {
             set.push((name, text(&value)));
         }
     }
-    let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let set: Vec<(&str, &str)> = set
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
     object_with(capabilities, &["extensions"], &set)
 }
 

@@ -17,10 +17,15 @@ pub(crate) fn object_with(raw: &[u8], without: &[&str], set: &[(&str, &str)]) ->
     for member in json::members(raw) {
         let key = json::text(member.key.of(raw)).unwrap_or_default();
         if !without.contains(&key.as_ref()) && !set.iter().any(|(name, _)| *name == key) {
-            members.push(String::from_utf8_lossy(&raw[member.key.start..member.value.end]).into_owned());
+            members.push(
+                String::from_utf8_lossy(&raw[member.key.start..member.value.end]).into_owned(),
+            );
         }
     }
-    members.extend(set.iter().map(|(key, value)| format!("{}:{value}", json::quote(key))));
+    members.extend(
+        set.iter()
+            .map(|(key, value)| format!("{}:{value}", json::quote(key))),
+    );
     format!("{{{}}}", members.join(","))
 }
 

@@ -30,7 +30,11 @@ fn completed(method: Method, message: Message) -> Message {
     if cacheable && member(&body, "cacheScope").is_none() {
         set.push(("cacheScope", "\"private\""));
     }
-    if set.is_empty() { message } else { with_body(&message, &object_with(&body, &[], &set)) }
+    if set.is_empty() {
+        message
+    } else {
+        with_body(&message, &object_with(&body, &[], &set))
+    }
 }
 
 /// "No such resource" has another code in each era.
@@ -50,12 +54,21 @@ fn error_for_legacy(method: Method, asked_uri: Option<&str>, message: Message) -
             with_code(&message, code::RESOURCE_NOT_FOUND, asked_uri)
         }
         Some(code::MISSING_CAPABILITY) => {
-            let needed = member(&body, "data").and_then(|data| member(&data, "requiredCapabilities"));
-            let needed = needed.map_or_else(|| "a capability".into(), |raw| String::from_utf8_lossy(&raw).into_owned());
-            let text = format!("the server needs the client to support {needed}, which it did not declare");
+            let needed =
+                member(&body, "data").and_then(|data| member(&data, "requiredCapabilities"));
+            let needed = needed.map_or_else(
+                || "a capability".into(),
+                |raw| String::from_utf8_lossy(&raw).into_owned(),
+            );
+            let text = format!(
+                "the server needs the client to support {needed}, which it did not declare"
+            );
             let quoted = switchboard_wire::json::quote(&text);
             let code = code::INVALID_PARAMS.to_string();
-            with_body(&message, &object_with(&body, &[], &[("code", &code), ("message", &quoted)]))
+            with_body(
+                &message,
+                &object_with(&body, &[], &[("code", &code), ("message", &quoted)]),
+            )
         }
         _ => message,
     }

@@ -17,9 +17,14 @@ pub struct Retry {
 /// A legacy client's request for a modern server: it says itself who asks and what the asker can do.
 pub fn to_modern(message: &Message, client: &Client, retry: &Retry) -> Message {
     let body = message.body_bytes();
-    let old = member(&body, "_meta").filter(|meta| meta.starts_with(b"{")).unwrap_or(Bytes::from_static(b"{}"));
+    let old = member(&body, "_meta")
+        .filter(|meta| meta.starts_with(b"{"))
+        .unwrap_or(Bytes::from_static(b"{}"));
     let capabilities = capabilities_for_modern(client);
-    let info = client.greeting.as_ref().and_then(|greeting| member(greeting, "clientInfo"));
+    let info = client
+        .greeting
+        .as_ref()
+        .and_then(|greeting| member(greeting, "clientInfo"));
     let info = info.map_or_else(own_info, |info| String::from_utf8_lossy(&info).into_owned());
     let version = format!("\"{}\"", Revision::NEWEST);
     let level = json::quote(client.log_level());
@@ -34,7 +39,10 @@ pub fn to_modern(message: &Message, client: &Client, retry: &Retry) -> Message {
         ],
     );
     let mut set = vec![("_meta", meta.as_str())];
-    let state = retry.state.as_ref().map(|state| String::from_utf8_lossy(state).into_owned());
+    let state = retry
+        .state
+        .as_ref()
+        .map(|state| String::from_utf8_lossy(state).into_owned());
     if let Some(responses) = &retry.responses {
         set.push(("inputResponses", responses));
     }
@@ -51,14 +59,22 @@ pub fn to_legacy(message: &Message) -> Message {
     let meta = member(&body, "_meta").map(|meta| {
         object_with(
             &meta,
-            &[meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL],
+            &[
+                meta::PROTOCOL_VERSION,
+                meta::CLIENT_INFO,
+                meta::CLIENT_CAPABILITIES,
+                meta::LOG_LEVEL,
+            ],
             &[],
         )
     });
     if let Some(meta) = meta.as_deref().filter(|meta| *meta != "{}") {
         set.push(("_meta", meta));
     }
-    with_params(message, &object_with(&body, &["_meta", "inputResponses", "requestState"], &set))
+    with_params(
+        message,
+        &object_with(&body, &["_meta", "inputResponses", "requestState"], &set),
+    )
 }
 
 fn with_params(message: &Message, params: &str) -> Message {
@@ -67,7 +83,10 @@ fn with_params(message: &Message, params: &str) -> Message {
         Some(span) => edits.replace(span, params.to_owned()),
         None => {
             let end = message.raw().len() - 1;
-            edits.replace(switchboard_wire::Span::new(end, end), format!(",\"params\":{params}"))
+            edits.replace(
+                switchboard_wire::Span::new(end, end),
+                format!(",\"params\":{params}"),
+            )
         }
     };
     // What we compose from checked parts can be read again.
@@ -79,7 +98,9 @@ fn with_params(message: &Message, params: &str) -> Message {
 fn capabilities_for_modern(client: &Client) -> String {
     let raw = &client.capabilities;
     match client.revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 => object_with(raw, &["elicitation", "tasks"], &[]),
+        Revision::V2024_11_05 | Revision::V2025_03_26 => {
+            object_with(raw, &["elicitation", "tasks"], &[])
+        }
         Revision::V2025_06_18 if client.declares("elicitation") => {
             object_with(raw, &["tasks"], &[("elicitation", "{\"form\":{}}")])
         }
@@ -88,5 +109,8 @@ fn capabilities_for_modern(client: &Client) -> String {
 }
 
 fn own_info() -> String {
-    format!("{{\"name\":\"switchboard\",\"version\":\"{}\"}}", env!("CARGO_PKG_VERSION"))
+    format!(
+        "{{\"name\":\"switchboard\",\"version\":\"{}\"}}",
+        env!("CARGO_PKG_VERSION")
+    )
 }

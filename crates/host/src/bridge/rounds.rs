@@ -40,7 +40,8 @@ struct Answers {
 /// Whether a modern server's result asks for input.
 pub fn asks_for_input(message: &Message) -> bool {
     message.kind() == Kind::Response
-        && member(&message.body_bytes(), "resultType").is_some_and(|kind| kind.as_ref() == b"\"input_required\"")
+        && member(&message.body_bytes(), "resultType")
+            .is_some_and(|kind| kind.as_ref() == b"\"input_required\"")
 }
 
 impl Round {
@@ -56,16 +57,32 @@ impl Round {
         let requests = member(&body, "inputRequests").unwrap_or_default();
         let mut inputs = Vec::new();
         for question in json::members(&requests) {
-            let Some(key) = json::text(question.key.of(&requests)) else { continue };
+            let Some(key) = json::text(question.key.of(&requests)) else {
+                continue;
+            };
             let raw = requests.slice(question.value.start..question.value.end);
-            let Some(message) = as_request(&key, &raw, revision) else { continue };
+            let Some(message) = as_request(&key, &raw, revision) else {
+                continue;
+            };
             let (shared, key) = (shared.clone(), key.into_owned());
-            inputs.push(Input::new(message, server.clone(), over.child_token(), move |question, answer| {
-                shared.settle(key, question.method(), answer);
-            }));
+            inputs.push(Input::new(
+                message,
+                server.clone(),
+                over.child_token(),
+                move |question, answer| {
+                    shared.settle(key, question.method(), answer);
+                },
+            ));
         }
         let asked = inputs.len();
-        (Self { shared, state: member(&body, "requestState"), asked }, inputs)
+        (
+            Self {
+                shared,
+                state: member(&body, "requestState"),
+                asked,
+            },
+            inputs,
+        )
     }
 
     /// Waits for all answers; what the next round must carry, or how the call ends instead.
@@ -73,7 +90,10 @@ impl Round {
         if self.asked == 0 {
             // Only a state: the server wants to be asked again later.
             tokio::time::sleep(Duration::from_millis(100 << round.min(6))).await;
-            return Ok(Retry { responses: None, state: self.state.clone() });
+            return Ok(Retry {
+                responses: None,
+                state: self.state.clone(),
+            });
         }
         loop {
             let changed = self.shared.changed.notified();
@@ -83,10 +103,16 @@ impl Round {
                     return Err(CallError::Refused(error.clone()));
                 }
                 if answers.given.len() == self.asked {
-                    let members: Vec<String> =
-                        answers.given.iter().map(|(key, value)| format!("{}:{value}", json::quote(key))).collect();
+                    let members: Vec<String> = answers
+                        .given
+                        .iter()
+                        .map(|(key, value)| format!("{}:{value}", json::quote(key)))
+                        .collect();
                     let responses = Some(format!("{{{}}}", members.join(",")));
-                    return Ok(Retry { responses, state: self.state.clone() });
+                    return Ok(Retry {
+                        responses,
+                        state: self.state.clone(),
+                    });
                 }
             }
             changed.await;
@@ -99,14 +125,18 @@ impl Shared {
         let mut answers = self.answers.lock();
         match answer {
             Answer::Response(message) if message.kind() == Kind::Response => {
-                answers.given.insert(key, String::from_utf8_lossy(message.body()).into_owned());
+                answers
+                    .given
+                    .insert(key, String::from_utf8_lossy(message.body()).into_owned());
             }
             _ if method == Method::ElicitationCreate => {
                 answers.given.insert(key, "{\"action\":\"cancel\"}".into());
             }
             Answer::Response(message) => {
                 let code = message.error_code().unwrap_or(code::INTERNAL);
-                let text = message.error_text().unwrap_or_else(|| "the client refused".into());
+                let text = message
+                    .error_text()
+                    .unwrap_or_else(|| "the client refused".into());
                 answers.refused = Some(ErrorObject::new(code, text));
             }
             Answer::Refused(error) => answers.refused = Some(error),
@@ -125,7 +155,8 @@ fn as_request(key: &str, raw: &Bytes, revision: Revision) -> Option<Message> {
     // 2025-11-25 tells the end of a URL elicitation by an id, which modern servers no longer give.
     let url = method == Method::ElicitationCreate
         && revision == Revision::V2025_11_25
-        && member(&Bytes::from(params.clone()), "mode").is_some_and(|mode| mode.as_ref() == b"\"url\"");
+        && member(&Bytes::from(params.clone()), "mode")
+            .is_some_and(|mode| mode.as_ref() == b"\"url\"");
     if url && member(&Bytes::from(params.clone()), "elicitationId").is_none() {
         let mut random = [0u8; 8];
         let _ = getrandom::fill(&mut random);

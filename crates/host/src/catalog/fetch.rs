@@ -77,11 +77,21 @@ impl Catalog {
     }
 
     /// The list, fetched if it is not known or stale. Several callers share one fetch.
-    pub async fn get(&self, list: List, connection: &Arc<Connection>) -> Result<Arc<Listing>, CallError> {
+    pub async fn get(
+        &self,
+        list: List,
+        connection: &Arc<Connection>,
+    ) -> Result<Arc<Listing>, CallError> {
         let current = self.cells[list as usize].lock().current.clone();
-        let fetched = current.get_or_try_init(async || fetch(list, connection).await.map(Arc::new)).await?.clone();
+        let fetched = current
+            .get_or_try_init(async || fetch(list, connection).await.map(Arc::new))
+            .await?
+            .clone();
         let mut cell = self.cells[list as usize].lock();
-        let news = !cell.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, &fetched));
+        let news = !cell
+            .last
+            .as_ref()
+            .is_some_and(|last| Arc::ptr_eq(last, &fetched));
         if news {
             cell.last = Some(fetched.clone());
             self.generation.fetch_add(1, Ordering::AcqRel);
@@ -113,37 +123,58 @@ impl Catalog {
 /// Asks for every page. A list that does not end is an error, never a part of a list.
 async fn fetch(list: List, connection: &Arc<Connection>) -> Result<Listing, CallError> {
     let capability = list.method().needs_capability().unwrap_or_default();
-    if !connection.hello().is_some_and(|hello| hello.declares(capability)) {
+    if !connection
+        .hello()
+        .is_some_and(|hello| hello.declares(capability))
+    {
         return Ok(Listing::default());
     }
     let server = connection.server_name().to_string();
-    let too_long = |reason: String| CallError::Unreadable { server: server.clone(), reason };
+    let too_long = |reason: String| CallError::Unreadable {
+        server: server.clone(),
+        reason,
+    };
     let pages = async {
         let mut listing = Listing::default();
         let mut cursor: Option<String> = None;
         let mut seen = HashSet::new();
         for page in 0.. {
             if page == limits::LIST_PAGES {
-                return Err(too_long(format!("{} has more than {page} pages", list.method().as_str())));
+                return Err(too_long(format!(
+                    "{} has more than {page} pages",
+                    list.method().as_str()
+                )));
             }
             let message = ask(list, connection, cursor.as_deref()).await?;
             if message.kind() == Kind::Error {
                 // A server may declare resources and still have no templates.
-                if message.error_code() == Some(switchboard_wire::code::METHOD_NOT_FOUND) && page == 0 {
+                if message.error_code() == Some(switchboard_wire::code::METHOD_NOT_FOUND)
+                    && page == 0
+                {
                     return Ok(listing);
                 }
                 let reason = message.error_text().unwrap_or_default();
-                return Err(CallError::Unreadable { server: server.clone(), reason });
+                return Err(CallError::Unreadable {
+                    server: server.clone(),
+                    reason,
+                });
             }
             cursor = add_page(list, &message, &mut listing, connection)?;
             if listing.items.len() > limits::LIST_ITEMS {
-                let text = format!("{} has more than {} items", list.method().as_str(), limits::LIST_ITEMS);
+                let text = format!(
+                    "{} has more than {} items",
+                    list.method().as_str(),
+                    limits::LIST_ITEMS
+                );
                 return Err(too_long(text));
             }
             match &cursor {
                 None => break,
                 Some(cursor) if !seen.insert(cursor.clone()) => {
-                    return Err(too_long(format!("{} repeats the cursor {cursor:.40?}", list.method().as_str())));
+                    return Err(too_long(format!(
+                        "{} repeats the cursor {cursor:.40?}",
+                        list.method().as_str()
+                    )));
                 }
                 Some(_) => {}
             }
@@ -156,12 +187,21 @@ async fn fetch(list: List, connection: &Arc<Connection>) -> Result<Listing, Call
     }
 }
 
-async fn ask(list: List, connection: &Arc<Connection>, cursor: Option<&str>) -> Result<Message, CallError> {
+async fn ask(
+    list: List,
+    connection: &Arc<Connection>,
+    cursor: Option<&str>,
+) -> Result<Message, CallError> {
     let cursor = cursor.map(|cursor| format!("\"cursor\":{}", json::quote(cursor)));
-    let meta = (connection.revision().era() == Era::Modern).then(|| format!("\"_meta\":{}", connection.own_meta()));
+    let meta = (connection.revision().era() == Era::Modern)
+        .then(|| format!("\"_meta\":{}", connection.own_meta()));
     let params: Vec<String> = cursor.into_iter().chain(meta).collect();
     let params = format!("{{{}}}", params.join(","));
-    match connection.ask(list.method(), &params, limits::LIST_FETCH)?.outcome().await {
+    match connection
+        .ask(list.method(), &params, limits::LIST_FETCH)?
+        .outcome()
+        .await
+    {
         Outcome::Reply(reply) => Ok(reply.message),
         Outcome::Failed(fault) => Err(fault),
     }
@@ -195,13 +235,25 @@ fn add_page(
                     }
                 }
             }
-            _ if first => listing.extra.push((key.into_owned(), body.slice(value.start..value.end))),
+            _ if first => listing
+                .extra
+                .push((key.into_owned(), body.slice(value.start..value.end))),
             _ => {}
         }
     }
-    if cursor.as_ref().is_some_and(|cursor| cursor.len() > 64 * 1024) {
-        let reason = format!("{} has a cursor of {} bytes", list.method().as_str(), cursor.unwrap_or_default().len());
-        return Err(CallError::Unreadable { server: connection.server_name().to_string(), reason });
+    if cursor
+        .as_ref()
+        .is_some_and(|cursor| cursor.len() > 64 * 1024)
+    {
+        let reason = format!(
+            "{} has a cursor of {} bytes",
+            list.method().as_str(),
+            cursor.unwrap_or_default().len()
+        );
+        return Err(CallError::Unreadable {
+            server: connection.server_name().to_string(),
+            reason,
+        });
     }
     Ok(cursor)
 }
@@ -209,7 +261,9 @@ fn add_page(
 fn item(list: List, raw: Bytes) -> Result<Item, String> {
     let key_span = json::fields(&raw, [list.key()]).map_err(|fault| fault.to_string())?[0]
         .ok_or_else(|| format!("it has no {:?}", list.key()))?;
-    let key = json::text(key_span.of(&raw)).ok_or_else(|| format!("its {:?} is no string", list.key()))?.into_owned();
+    let key = json::text(key_span.of(&raw))
+        .ok_or_else(|| format!("its {:?} is no string", list.key()))?
+        .into_owned();
     let mut mirrored = Ok(Vec::new());
     if list == List::Tools {
         let schema = json::field(&raw, "inputSchema").map_err(|fault| fault.to_string())?;
@@ -219,5 +273,10 @@ fn item(list: List, raw: Bytes) -> Result<Item, String> {
         }
         mirrored = switchboard_wire::header::mirrored_params(schema.of(&raw));
     }
-    Ok(Item { key, key_span, raw, mirrored })
+    Ok(Item {
+        key,
+        key_span,
+        raw,
+        mirrored,
+    })
 }

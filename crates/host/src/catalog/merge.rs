@@ -42,7 +42,12 @@ pub struct Merged {
 
 impl Merged {
     /// Merges what is known of `list` now.
-    pub fn new(list: List, lists: &[(Arc<Server>, Vec<Item>)], namer: &Namer, routes: Option<&UriRoutes>) -> Self {
+    pub fn new(
+        list: List,
+        lists: &[(Arc<Server>, Vec<Item>)],
+        namer: &Namer,
+        routes: Option<&UriRoutes>,
+    ) -> Self {
         let mut all: Vec<(Arc<Server>, Item)> = Vec::new();
         for (server, items) in lists {
             all.extend(items.iter().map(|item| (server.clone(), item.clone())));
@@ -51,8 +56,10 @@ impl Merged {
         all.dedup_by(|a, b| a.0.name() == b.0.name() && a.1.key == b.1.key);
         let outward = match list {
             List::Tools | List::Prompts => {
-                let pairs: Vec<(&str, &str)> =
-                    all.iter().map(|(server, item)| (server.name().as_ref(), item.key.as_str())).collect();
+                let pairs: Vec<(&str, &str)> = all
+                    .iter()
+                    .map(|(server, item)| (server.name().as_ref(), item.key.as_str()))
+                    .collect();
                 namer.assign(&pairs)
             }
             List::Resources | List::Templates => all
@@ -66,37 +73,60 @@ impl Merged {
         let mut merged = Self::default();
         for ((server, item), outward) in all.into_iter().zip(outward) {
             let at = merged.items.len();
-            merged.by_own.insert((server.name().clone(), item.key.clone()), at);
-            merged.by_spelling.entry(spelling(&outward)).and_modify(|only| *only = None).or_insert(Some(at));
+            merged
+                .by_own
+                .insert((server.name().clone(), item.key.clone()), at);
+            merged
+                .by_spelling
+                .entry(spelling(&outward))
+                .and_modify(|only| *only = None)
+                .or_insert(Some(at));
             merged.by_name.insert(outward.clone(), at);
-            merged.items.push(MergedItem { server, item, outward });
+            merged.items.push(MergedItem {
+                server,
+                item,
+                outward,
+            });
         }
         merged
     }
 
     /// The item of this outward name, under either spelling of `-` and `_` where only one fits.
     pub fn find(&self, name: &str) -> Option<&MergedItem> {
-        let at = self.by_name.get(name).copied().or_else(|| *self.by_spelling.get(&spelling(name))?)?;
+        let at = self
+            .by_name
+            .get(name)
+            .copied()
+            .or_else(|| *self.by_spelling.get(&spelling(name))?)?;
         self.items.get(at)
     }
 
     /// The item of this server with this name of its own.
     pub fn own(&self, server: &Arc<str>, key: &str) -> Option<&MergedItem> {
-        self.items.get(*self.by_own.get(&(server.clone(), key.to_owned()))?)
+        self.items
+            .get(*self.by_own.get(&(server.clone(), key.to_owned()))?)
     }
 
     /// The page after `cursor`, and the cursor after that page. The cursor is
     /// the last item shown, so that it survives the coming and going of others.
-    pub fn page(&self, cursor: Option<&(String, String)>, size: usize) -> (&[MergedItem], Option<(String, String)>) {
+    pub fn page(
+        &self,
+        cursor: Option<&(String, String)>,
+        size: usize,
+    ) -> (&[MergedItem], Option<(String, String)>) {
         let start = cursor.map_or(0, |(server, key)| {
             self.items.partition_point(|item| {
-                (item.server.name().as_ref(), item.item.key.as_str()) <= (server.as_str(), key.as_str())
+                (item.server.name().as_ref(), item.item.key.as_str())
+                    <= (server.as_str(), key.as_str())
             })
         });
         let end = (start + size).min(self.items.len());
         let page = &self.items[start..end];
         let next = (end < self.items.len()).then(|| page.last()).flatten();
-        (page, next.map(|item| (item.server.name().to_string(), item.item.key.clone())))
+        (
+            page,
+            next.map(|item| (item.server.name().to_string(), item.item.key.clone())),
+        )
     }
 }
 

@@ -51,7 +51,10 @@ impl UriRoutes {
     pub fn add(&mut self, server: &Arc<str>, items: &[Item], templates: bool) {
         for item in items {
             if let Some((scheme, _)) = item.key.split_once(':') {
-                self.schemes.entry(scheme.to_ascii_lowercase()).or_default().insert(server.clone());
+                self.schemes
+                    .entry(scheme.to_ascii_lowercase())
+                    .or_default()
+                    .insert(server.clone());
             }
             if templates {
                 self.templates.push((item.key.clone(), server.clone()));
@@ -65,8 +68,15 @@ impl UriRoutes {
 
     /// The text under which the aggregate lists a URI or template of this server.
     pub fn listed_as(&self, namer: &Namer, server: &Arc<str>, uri: &str) -> String {
-        let several = self.listed.get(uri).is_some_and(|servers| servers.len() > 1);
-        if several { qualify(namer.prefix(server).unwrap_or(server), uri) } else { uri.to_owned() }
+        let several = self
+            .listed
+            .get(uri)
+            .is_some_and(|servers| servers.len() > 1);
+        if several {
+            qualify(namer.prefix(server).unwrap_or(server), uri)
+        } else {
+            uri.to_owned()
+        }
     }
 
     /// Where a URI from a client leads.
@@ -81,17 +91,30 @@ impl UriRoutes {
                 several => Destination::Unclear(several.iter().map(ToString::to_string).collect()),
             };
         }
-        let matching: BTreeSet<&Arc<str>> =
-            self.templates.iter().filter(|(template, _)| matches(template, uri)).map(|(_, server)| server).collect();
+        let matching: BTreeSet<&Arc<str>> = self
+            .templates
+            .iter()
+            .filter(|(template, _)| matches(template, uri))
+            .map(|(_, server)| server)
+            .collect();
         match matching.iter().collect::<Vec<_>>().as_slice() {
             [server] => return here(server),
             [] => {}
-            several => return Destination::Unclear(several.iter().map(ToString::to_string).collect()),
+            several => {
+                return Destination::Unclear(several.iter().map(ToString::to_string).collect());
+            }
         }
-        let scheme = uri.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+        let scheme = uri
+            .split_once(':')
+            .map(|(scheme, _)| scheme.to_ascii_lowercase());
         match scheme.and_then(|scheme| self.schemes.get(&scheme)) {
-            Some(servers) if servers.len() == 1 => servers.iter().next().map_or(Destination::Unclear(vec![]), here),
-            Some(servers) => Destination::Unclear(servers.iter().map(ToString::to_string).collect()),
+            Some(servers) if servers.len() == 1 => servers
+                .iter()
+                .next()
+                .map_or(Destination::Unclear(vec![]), here),
+            Some(servers) => {
+                Destination::Unclear(servers.iter().map(ToString::to_string).collect())
+            }
             None => Destination::Unclear(Vec::new()),
         }
     }
@@ -117,12 +140,15 @@ fn matches(template: &str, uri: &str) -> bool {
     let mut parts = Vec::new();
     let mut rest = template;
     while let Some(open) = rest.find('{') {
-        let Some(close) = rest[open..].find('}') else { break };
+        let Some(close) = rest[open..].find('}') else {
+            break;
+        };
         if open > 0 {
             parts.push(Part::Text(&rest[..open]));
         }
         let inside = &rest[open + 1..open + close];
-        let slashes = inside.starts_with(['+', '#', '/', '?', '&', '.', ';']) || inside.ends_with('*');
+        let slashes =
+            inside.starts_with(['+', '#', '/', '?', '&', '.', ';']) || inside.ends_with('*');
         parts.push(Part::Hole { slashes });
         rest = &rest[open + close + 1..];
     }
@@ -138,7 +164,9 @@ fn matches(template: &str, uri: &str) -> bool {
                 let last = i + 1 == parts.len();
                 let found = match hole {
                     None => uri[at..].starts_with(text).then_some(0),
-                    Some(_) if last => uri[at..].ends_with(text).then(|| uri.len() - at - text.len()),
+                    Some(_) if last => uri[at..]
+                        .ends_with(text)
+                        .then(|| uri.len() - at - text.len()),
                     Some(_) => uri[at..].find(text),
                 };
                 let Some(skip) = found else { return false };

@@ -72,21 +72,34 @@ impl Crossing {
         Ok((crossing, inbox, request))
     }
 
-    fn send(&mut self, connection: &Arc<Connection>, retry: &Retry) -> Result<(Arc<Inbox>, u64), CallError> {
+    fn send(
+        &mut self,
+        connection: &Arc<Connection>,
+        retry: &Retry,
+    ) -> Result<(Arc<Inbox>, u64), CallError> {
         self.round += 1;
         let message = match self.client.era() {
             Era::Legacy => request::to_modern(&self.original, &self.client, retry),
             Era::Modern => request::to_legacy(&self.original),
         };
         let (name, mirrored) = (self.name.clone(), self.mirrored.clone());
-        connection.dispatch(self.client.clone(), &message, Edits::new(), name, mirrored, self.timeout)
+        connection.dispatch(
+            self.client.clone(),
+            &message,
+            Edits::new(),
+            name,
+            mirrored,
+            self.timeout,
+        )
     }
 
     pub(super) async fn before(&mut self, connection: &Arc<Connection>) -> Before {
         if let Some(question) = self.questions.pop_front() {
             return Before::Tell(Box::new(Event::Input(question)));
         }
-        let Some(round) = self.waiting.clone() else { return Before::Listen };
+        let Some(round) = self.waiting.clone() else {
+            return Before::Listen;
+        };
         let next = round.answered(self.round).await;
         self.waiting = None;
         match next.and_then(|retry| self.send(connection, &retry)) {
@@ -109,7 +122,8 @@ impl Crossing {
         match notice.method {
             Method::Progress => {
                 let value = text::field(body, "progress").ok().flatten();
-                let value = value.and_then(|span| std::str::from_utf8(span.of(body)).ok()?.parse::<f64>().ok());
+                let value = value
+                    .and_then(|span| std::str::from_utf8(span.of(body)).ok()?.parse::<f64>().ok());
                 if value.is_some_and(|value| value <= self.progress) {
                     return None;
                 }
@@ -118,7 +132,9 @@ impl Crossing {
             // Modern: only to a request that asked, and from the level it asked for.
             Method::LogMessage if self.client.era() == Era::Modern => {
                 let level = text::field(body, "level").ok().flatten();
-                let level = level.and_then(|span| text::text(span.of(body))).unwrap_or_default();
+                let level = level
+                    .and_then(|span| text::text(span.of(body)))
+                    .unwrap_or_default();
                 if !self.client.asked_for_logs() || !self.client.wants_log(&level) {
                     return None;
                 }
@@ -132,11 +148,18 @@ impl Crossing {
         let message = reply.message;
         if self.client.era() == Era::Legacy && rounds::asks_for_input(&message) {
             if self.round >= ROUNDS {
-                let (server, reason) = (connection.server_name().to_string(), format!("it asked {ROUNDS} times for input"));
+                let (server, reason) = (
+                    connection.server_name().to_string(),
+                    format!("it asked {ROUNDS} times for input"),
+                );
                 return Some(failed(CallError::Unreadable { server, reason }));
             }
-            let (round, questions) =
-                Round::open(&message, connection.server_name(), self.client.revision, &self.over);
+            let (round, questions) = Round::open(
+                &message,
+                connection.server_name(),
+                self.client.revision,
+                &self.over,
+            );
             self.waiting = Some(round);
             self.questions = questions.into();
             return None;
@@ -144,11 +167,19 @@ impl Crossing {
         let method = self.original.method();
         let missing = connection.take_undeclared(self.client.id);
         if !missing.is_empty() && is_failure(&message) {
-            return Some(failed(CallError::Refused(missing_capabilities(&missing, &message))));
+            return Some(failed(CallError::Refused(missing_capabilities(
+                &missing, &message,
+            ))));
         }
-        let uri = self.name.as_deref().filter(|_| method == Method::ResourcesRead);
+        let uri = self
+            .name
+            .as_deref()
+            .filter(|_| method == Method::ResourcesRead);
         let message = reply::translated(self.client.era(), method, uri, message);
-        Some(Event::Outcome(Outcome::Reply(Reply { message, edits: Edits::new() })))
+        Some(Event::Outcome(Outcome::Reply(Reply {
+            message,
+            edits: Edits::new(),
+        })))
     }
 }
 
@@ -161,7 +192,10 @@ impl Drop for Crossing {
 
 impl fmt::Debug for Crossing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crossing").field("client", &self.client).field("round", &self.round).finish_non_exhaustive()
+        f.debug_struct("Crossing")
+            .field("client", &self.client)
+            .field("round", &self.round)
+            .finish_non_exhaustive()
     }
 }
 
@@ -172,14 +206,22 @@ fn failed(fault: CallError) -> Event {
 /// An error, or a result that says it is one.
 fn is_failure(message: &Message) -> bool {
     message.kind() == Kind::Error
-        || text::field(message.body(), "isError").ok().flatten().is_some_and(|span| span.of(message.body()) == b"true")
+        || text::field(message.body(), "isError")
+            .ok()
+            .flatten()
+            .is_some_and(|span| span.of(message.body()) == b"true")
 }
 
 /// The server asked for something that the client had not declared, and could not do without.
 fn missing_capabilities(missing: &[&'static str], answer: &Message) -> ErrorObject {
-    let required: serde_json::Map<String, serde_json::Value> =
-        missing.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
+    let required: serde_json::Map<String, serde_json::Value> = missing
+        .iter()
+        .map(|name| ((*name).to_owned(), json!({})))
+        .collect();
     let said: serde_json::Value = serde_json::from_slice(answer.body()).unwrap_or_default();
-    ErrorObject::new(code::MISSING_CAPABILITY, format!("the server needs {}", missing.join(" and ")))
-        .with_data(json!({ "requiredCapabilities": required, "answer": said }))
+    ErrorObject::new(
+        code::MISSING_CAPABILITY,
+        format!("the server needs {}", missing.join(" and ")),
+    )
+    .with_data(json!({ "requiredCapabilities": required, "answer": said }))
 }

@@ -25,7 +25,10 @@ struct State {
 impl Inbox {
     /// An empty inbox.
     pub fn new() -> Self {
-        Self { state: Mutex::default(), waker: AtomicWaker::new() }
+        Self {
+            state: Mutex::default(),
+            waker: AtomicWaker::new(),
+        }
     }
 
     /// Adds a notification; if too many wait, the newest of them gives way.
@@ -94,6 +97,8 @@ impl Default for Inbox {
 
 impl fmt::Debug for Inbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox").field("queued", &self.state.lock().queue.len()).finish()
+        f.debug_struct("Inbox")
+            .field("queued", &self.state.lock().queue.len())
+            .finish()
     }
 }

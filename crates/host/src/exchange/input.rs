@@ -36,7 +36,13 @@ impl Input {
         withdrawn: CancellationToken,
         reply: impl FnOnce(&Message, Answer) + Send + 'static,
     ) -> Self {
-        Self { message, edits: Edits::new(), server, withdrawn, reply: Some(Box::new(reply)) }
+        Self {
+            message,
+            edits: Edits::new(),
+            server,
+            withdrawn,
+            reply: Some(Box::new(reply)),
+        }
     }
 
     /// What is asked for.
@@ -107,6 +113,9 @@ impl Drop for Input {
 
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Input").field("method", &self.method()).field("server", self.server()).finish_non_exhaustive()
+        f.debug_struct("Input")
+            .field("method", &self.method())
+            .field("server", self.server())
+            .finish_non_exhaustive()
     }
 }

@@ -8,8 +8,8 @@ mod crossing;
 mod inbox;
 mod input;
 
-pub(crate) use crossing::Crossing;
 use crossing::Before;
+pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
 
@@ -86,8 +86,22 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn new(inbox: Arc<Inbox>, connection: Arc<Connection>, request: u64, allowed: Duration) -> Self {
-        Self { inbox, connection, request, deadline: Instant::now() + allowed, allowed, over: false, bridge: None, again: None }
+    pub(crate) fn new(
+        inbox: Arc<Inbox>,
+        connection: Arc<Connection>,
+        request: u64,
+        allowed: Duration,
+    ) -> Self {
+        Self {
+            inbox,
+            connection,
+            request,
+            deadline: Instant::now() + allowed,
+            allowed,
+            over: false,
+            bridge: None,
+            again: None,
+        }
     }
 
     pub(crate) fn or_again(mut self, again: Option<Box<Permitted>>) -> Self {
@@ -117,11 +131,15 @@ impl Exchange {
                 Ok(step) => step,
                 Err(_) => {
                     self.connection.cancel(self.request, Some("timed out"));
-                    Some(Event::Outcome(Outcome::Failed(CallError::TimedOut(self.allowed))))
+                    Some(Event::Outcome(Outcome::Failed(CallError::TimedOut(
+                        self.allowed,
+                    ))))
                 }
             };
             let step = match step {
-                Some(Event::Outcome(Outcome::Failed(fault))) if fault.is_expired_session() => self.renewed(fault).await,
+                Some(Event::Outcome(Outcome::Failed(fault))) if fault.is_expired_session() => {
+                    self.renewed(fault).await
+                }
                 other => other,
             };
             if let Some(event) = step {
@@ -133,7 +151,9 @@ impl Exchange {
 
     /// Sends the request again in a new session; the end if there is nothing to send or no session.
     async fn renewed(&mut self, fault: CallError) -> Option<Event> {
-        let Some(permitted) = self.again.take() else { return Some(Event::Outcome(Outcome::Failed(fault))) };
+        let Some(permitted) = self.again.take() else {
+            return Some(Event::Outcome(Outcome::Failed(fault)));
+        };
         let renewed = async {
             let connection = permitted.server.connection(&permitted.client).await?;
             connection.start(*permitted)
@@ -151,7 +171,9 @@ impl Exchange {
 
     /// One step of the way; `None` where it leads to another step and nothing to tell.
     async fn step(&mut self) -> Option<Event> {
-        let Some(crossing) = &mut self.bridge else { return Some(self.inbox.next().await) };
+        let Some(crossing) = &mut self.bridge else {
+            return Some(self.inbox.next().await);
+        };
         match crossing.before(&self.connection).await {
             Before::Listen => {}
             Before::Tell(event) => return Some(*event),
@@ -199,7 +221,8 @@ impl Drop for Exchange {
 pub(crate) fn restore_token(message: &Message, token: &Bytes) -> Payload {
     let mut edits = Edits::new();
     if let Some(body) = message.body_span()
-        && let Ok(Some(span)) = switchboard_wire::json::field(body.of(message.raw()), "progressToken")
+        && let Ok(Some(span)) =
+            switchboard_wire::json::field(body.of(message.raw()), "progressToken")
     {
         edits.replace(span.shifted(body.start), token.clone());
     }

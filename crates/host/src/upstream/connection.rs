@@ -21,8 +21,12 @@ use std::{
     },
     time::Duration,
 };
-use switchboard_transport::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};
-use switchboard_wire::{Edits, Era, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, json};
+use switchboard_transport::{
+    About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered,
+};
+use switchboard_wire::{
+    Edits, Era, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, json,
+};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -42,14 +46,17 @@ impl Hello {
     /// The text of the server's capabilities.
     pub fn capabilities(&self) -> Bytes {
         let span = json::field(&self.result, "capabilities").ok().flatten();
-        span.map_or(Bytes::from_static(b"{}"), |span| self.result.slice(span.start..span.end))
+        span.map_or(Bytes::from_static(b"{}"), |span| {
+            self.result.slice(span.start..span.end)
+        })
     }
 
     /// Whether the server declared this capability.
     pub fn declares(&self, capability: &str) -> bool {
         let capabilities = self.capabilities();
-        json::members(&capabilities)
-            .any(|member| json::text(member.key.of(&capabilities)).is_some_and(|key| key == capability))
+        json::members(&capabilities).any(|member| {
+            json::text(member.key.of(&capabilities)).is_some_and(|key| key == capability)
+        })
     }
 }
 
@@ -81,7 +88,10 @@ pub struct Connection {
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("server", &self.spec.name).field("hello", &self.hello).finish_non_exhaustive()
+        f.debug_struct("Connection")
+            .field("server", &self.spec.name)
+            .field("hello", &self.hello)
+            .finish_non_exhaustive()
     }
 }
 
@@ -144,7 +154,9 @@ impl Connection {
 
     /// The revision spoken here.
     pub fn revision(&self) -> Revision {
-        self.hello.get().map_or(Revision::NEWEST_LEGACY, |hello| hello.revision)
+        self.hello
+            .get()
+            .map_or(Revision::NEWEST_LEGACY, |hello| hello.revision)
     }
 
     /// The `_meta` of modern requests that we make ourselves.
@@ -191,7 +203,11 @@ impl Connection {
         if !client.addressable {
             return;
         }
-        let new = self.clients.lock().insert(client.id, Arc::downgrade(client)).is_none();
+        let new = self
+            .clients
+            .lock()
+            .insert(client.id, Arc::downgrade(client))
+            .is_none();
         // A legacy client expects to hear of changes without asking.
         if new && client.era() == Era::Legacy && self.revision().era() == Era::Modern {
             let connection = self.clone();
@@ -208,7 +224,12 @@ impl Connection {
 
     /// Notes the log level a client wants (`rank` counts from the least severe)
     /// and asks the server for the most verbose that anybody wants.
-    pub async fn set_level(self: &Arc<Self>, client: ClientId, rank: u8, name: &str) -> Result<(), CallError> {
+    pub async fn set_level(
+        self: &Arc<Self>,
+        client: ClientId,
+        rank: u8,
+        name: &str,
+    ) -> Result<(), CallError> {
         let most_verbose = {
             let mut levels = self.levels.lock();
             levels.insert(client, rank);
@@ -220,10 +241,20 @@ impl Connection {
             return Ok(());
         }
         let params = format!("{{\"level\":{}}}", json::quote(name));
-        match self.ask(Method::SetLevel, &params, self.spec.timeouts.request)?.outcome().await {
+        match self
+            .ask(Method::SetLevel, &params, self.spec.timeouts.request)?
+            .outcome()
+            .await
+        {
             Outcome::Reply(reply) if reply.message.kind() == Kind::Error => {
-                let code = reply.message.error_code().unwrap_or(switchboard_wire::code::INTERNAL);
-                Err(CallError::refused(code, reply.message.error_text().unwrap_or_default()))
+                let code = reply
+                    .message
+                    .error_code()
+                    .unwrap_or(switchboard_wire::code::INTERNAL);
+                Err(CallError::refused(
+                    code,
+                    reply.message.error_text().unwrap_or_default(),
+                ))
             }
             Outcome::Reply(_) => Ok(()),
             Outcome::Failed(fault) => Err(fault),
@@ -232,14 +263,27 @@ impl Connection {
 
     /// Sends a permitted request of a client's on its way, into the other era if need be.
     pub fn start(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
-        let Permitted { client, message, edits, name, mirrored, timeout, params, .. } = permitted;
+        let Permitted {
+            client,
+            message,
+            edits,
+            name,
+            mirrored,
+            timeout,
+            params,
+            ..
+        } = permitted;
         if client.era() == self.revision().era() {
-            let (inbox, id) = self.dispatch_with(client, &message, &params, edits, name, mirrored, timeout)?;
+            let (inbox, id) =
+                self.dispatch_with(client, &message, &params, edits, name, mirrored, timeout)?;
             return Ok(Exchange::new(inbox, self.clone(), id, timeout));
         }
         if self.revision().era() == Era::Legacy && params.request_state.is_some() {
             let text = "this requestState is not valid here; ask again without it";
-            return Err(CallError::refused(switchboard_wire::code::INVALID_PARAMS, text));
+            return Err(CallError::refused(
+                switchboard_wire::code::INVALID_PARAMS,
+                text,
+            ));
         }
         if self.revision().era() == Era::Legacy && client.asked_for_logs() {
             self.raise_level(&client);
@@ -250,14 +294,18 @@ impl Connection {
             let bytes = message.edited(&edits).into_bytes();
             Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
         };
-        let (crossing, inbox, id) = Crossing::start(self, client, original, name, mirrored, timeout)?;
+        let (crossing, inbox, id) =
+            Crossing::start(self, client, original, name, mirrored, timeout)?;
         Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
     }
 
     /// A modern request that asks for logs raises the level of a legacy server for as long as it runs.
     fn raise_level(self: &Arc<Self>, client: &Arc<Client>) {
         let (connection, id, level) = (self.clone(), client.id, client.log_level());
-        let rank = crate::client::LOG_LEVELS.iter().position(|known| *known == level).unwrap_or(1) as u8;
+        let rank = crate::client::LOG_LEVELS
+            .iter()
+            .position(|known| *known == level)
+            .unwrap_or(1) as u8;
         tokio::spawn(async move {
             let _ = connection.set_level(id, rank, level).await;
         });
@@ -305,7 +353,15 @@ impl Connection {
             params: mirrored,
             timeout,
         };
-        let inbox = self.begin(id, token, Some(client), Outgoing { payload: message.edited(&edits), about })?;
+        let inbox = self.begin(
+            id,
+            token,
+            Some(client),
+            Outgoing {
+                payload: message.edited(&edits),
+                about,
+            },
+        )?;
         Ok((inbox, id))
     }
 
@@ -330,11 +386,31 @@ impl Connection {
     }
 
     /// Sends a request of our own; `params` is JSON text.
-    pub fn ask(self: &Arc<Self>, method: Method, params: &str, timeout: Duration) -> Result<Exchange, CallError> {
+    pub fn ask(
+        self: &Arc<Self>,
+        method: Method,
+        params: &str,
+        timeout: Duration,
+    ) -> Result<Exchange, CallError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let message = Message::request(&Id::number(id), method, params);
-        let about = About::Request { id, method, method_name: None, name: None, params: Vec::new(), timeout };
-        let inbox = self.begin(id, None, None, Outgoing { payload: message.payload(), about })?;
+        let about = About::Request {
+            id,
+            method,
+            method_name: None,
+            name: None,
+            params: Vec::new(),
+            timeout,
+        };
+        let inbox = self.begin(
+            id,
+            None,
+            None,
+            Outgoing {
+                payload: message.payload(),
+                about,
+            },
+        )?;
         Ok(Exchange::new(inbox, self.clone(), id, timeout))
     }
 
@@ -350,9 +426,20 @@ impl Connection {
             let mut calls = self.calls.lock();
             if calls.len() >= limits::CALLS_IN_FLIGHT {
                 let reason = format!("{} calls are in flight", calls.len());
-                return Err(CallError::Busy { server: self.name(), reason });
+                return Err(CallError::Busy {
+                    server: self.name(),
+                    reason,
+                });
             }
-            calls.insert(id, Call { inbox: inbox.clone(), token, client, over: CancellationToken::new() });
+            calls.insert(
+                id,
+                Call {
+                    inbox: inbox.clone(),
+                    token,
+                    client,
+                    over: CancellationToken::new(),
+                },
+            );
         }
         self.send(out).inspect_err(|_| {
             self.calls.lock().remove(&id);
@@ -362,7 +449,10 @@ impl Connection {
 
     /// Sends a notification.
     pub fn notify(&self, payload: Payload) -> Result<(), CallError> {
-        self.send(Outgoing { payload, about: About::Notification })
+        self.send(Outgoing {
+            payload,
+            about: About::Notification,
+        })
     }
 
     /// Answers a request of the server's.
@@ -370,32 +460,56 @@ impl Connection {
         if let Some(id) = request.id() {
             self.questions.lock().remove(&id);
         }
-        if let Err(fault) = self.send(Outgoing { payload, about: About::Response }) {
+        if let Err(fault) = self.send(Outgoing {
+            payload,
+            about: About::Response,
+        }) {
             tracing::debug!(server = %self.spec.name, %fault, "an answer to the server could not be sent");
         }
     }
 
     fn send(&self, out: Outgoing) -> Result<(), CallError> {
-        let link = self.link.get().ok_or_else(|| self.not_connected("not started"))?;
+        let link = self
+            .link
+            .get()
+            .ok_or_else(|| self.not_connected("not started"))?;
         link.send(out).map_err(|fault| match fault {
-            SendError::Closed => self.not_connected(self.closed().as_deref().unwrap_or("the connection is closed")),
-            SendError::Full(_) => CallError::Busy { server: self.name(), reason: fault.to_string() },
+            SendError::Closed => self.not_connected(
+                self.closed()
+                    .as_deref()
+                    .unwrap_or("the connection is closed"),
+            ),
+            SendError::Full(_) => CallError::Busy {
+                server: self.name(),
+                reason: fault.to_string(),
+            },
         })
     }
 
     /// Gives a request up, once: the server is told in its own way and nobody waits any more.
     pub(crate) fn cancel(&self, request: u64, reason: Option<&str>) {
         self.drop_call(request, || {
-            let reason = reason.map(|text| format!(",\"reason\":{}", json::quote(text))).unwrap_or_default();
-            Message::notification(Method::Cancelled, &format!("{{\"requestId\":{request}{reason}}}")).payload()
+            let reason = reason
+                .map(|text| format!(",\"reason\":{}", json::quote(text)))
+                .unwrap_or_default();
+            Message::notification(
+                Method::Cancelled,
+                &format!("{{\"requestId\":{request}{reason}}}"),
+            )
+            .payload()
         });
     }
 
     /// The same, with the client's own notification.
     pub(crate) fn cancel_as(&self, request: u64, notice: &Message) {
-        let body = notice.body_span().filter(|_| notice.method() == Method::Cancelled);
+        let body = notice
+            .body_span()
+            .filter(|_| notice.method() == Method::Cancelled);
         let span = body.and_then(|body| {
-            json::field(body.of(notice.raw()), "requestId").ok().flatten().map(|span| span.shifted(body.start))
+            json::field(body.of(notice.raw()), "requestId")
+                .ok()
+                .flatten()
+                .map(|span| span.shifted(body.start))
         });
         match span {
             Some(span) => self.drop_call(request, || {
@@ -408,7 +522,9 @@ impl Connection {
     }
 
     fn drop_call(&self, request: u64, notice: impl FnOnce() -> Payload) {
-        let Some(call) = self.calls.lock().remove(&request) else { return };
+        let Some(call) = self.calls.lock().remove(&request) else {
+            return;
+        };
         call.over.cancel();
         call.inbox.finish(Outcome::Failed(CallError::Cancelled));
         let Some(link) = self.link.get() else { return };
@@ -442,7 +558,8 @@ impl Connection {
         for call in calls {
             call.over.cancel();
             let (server, reason) = (self.name(), why.to_owned());
-            call.inbox.finish(Outcome::Failed(CallError::Interrupted { server, reason }));
+            call.inbox
+                .finish(Outcome::Failed(CallError::Interrupted { server, reason }));
         }
         for (_, question) in self.questions.lock().drain() {
             question.cancel();
@@ -454,7 +571,10 @@ impl Connection {
     }
 
     fn not_connected(&self, reason: &str) -> CallError {
-        CallError::NotConnected { server: self.name(), reason: reason.to_owned() }
+        CallError::NotConnected {
+            server: self.name(),
+            reason: reason.to_owned(),
+        }
     }
 
     fn finish(&self, id: u64, outcome: Outcome) -> bool {
@@ -478,8 +598,13 @@ impl Receive for Connection {
         match message.kind() {
             Kind::Response | Kind::Error => {
                 // An HTTP server that could not read our request answers without an id, on its stream.
-                let id = message.own_id().or(during.filter(|_| message.id_span().is_none()));
-                let reply = Outcome::Reply(Reply { message, edits: Edits::new() });
+                let id = message
+                    .own_id()
+                    .or(during.filter(|_| message.id_span().is_none()));
+                let reply = Outcome::Reply(Reply {
+                    message,
+                    edits: Edits::new(),
+                });
                 if !id.is_some_and(|id| self.finish(id, reply)) {
                     tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
                 }
@@ -494,13 +619,19 @@ impl Receive for Connection {
         tracing::warn!(server = %self.spec.name, %fault, "the server sent something that cannot be read");
         // Where nothing says whose reply it was it may as well be noise.
         if let Some(id) = during {
-            self.finish(id, Outcome::Failed(CallError::Unreadable { server, reason }));
+            self.finish(
+                id,
+                Outcome::Failed(CallError::Unreadable { server, reason }),
+            );
         }
     }
 
     fn undelivered(&self, request: u64, why: Undelivered) {
         let expired = matches!(why, Undelivered::SessionExpired);
-        let outcome = CallError::Undelivered { server: self.name(), why };
+        let outcome = CallError::Undelivered {
+            server: self.name(),
+            why,
+        };
         self.finish(request, Outcome::Failed(outcome));
         // Last, since what else was in flight may have been carried out; this was not.
         if expired {
@@ -522,9 +653,13 @@ impl Connection {
             return Attribution::of(*id, call);
         }
         let mut theirs = calls.iter().filter(|(_, call)| call.client.is_some());
-        let Some(mut latest) = theirs.next() else { return Attribution::Nobody };
+        let Some(mut latest) = theirs.next() else {
+            return Attribution::Nobody;
+        };
         for other in theirs {
-            if other.1.client.as_ref().map(|c| c.identity) != latest.1.client.as_ref().map(|c| c.identity) {
+            if other.1.client.as_ref().map(|c| c.identity)
+                != latest.1.client.as_ref().map(|c| c.identity)
+            {
                 return Attribution::Several;
             }
             if other.0 > latest.0 {

@@ -55,18 +55,32 @@ impl Ide {
     pub fn find(&self) -> Result<Remote, String> {
         let locks = self.read()?;
         if locks.is_empty() {
-            return Err(format!("no IDE is running: there is no lock file for it in {}", self.locks.display()));
+            return Err(format!(
+                "no IDE is running: there is no lock file for it in {}",
+                self.locks.display()
+            ));
         }
-        let workspace = fs::canonicalize(&self.workspace).unwrap_or_else(|_| self.workspace.clone());
+        let workspace =
+            fs::canonicalize(&self.workspace).unwrap_or_else(|_| self.workspace.clone());
         let depth = |lock: &Lock| {
-            let open = lock.folders.iter().map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.clone()));
-            open.filter(|folder| workspace.starts_with(folder)).map(|folder| folder.components().count()).max()
+            let open = lock
+                .folders
+                .iter()
+                .map(|folder| fs::canonicalize(folder).unwrap_or_else(|_| folder.clone()));
+            open.filter(|folder| workspace.starts_with(folder))
+                .map(|folder| folder.components().count())
+                .max()
         };
-        let found = locks.iter().filter_map(|lock| Some((depth(lock)?, lock.written, lock)));
+        let found = locks
+            .iter()
+            .filter_map(|lock| Some((depth(lock)?, lock.written, lock)));
         let found = found.max_by_key(|(depth, written, _)| (*depth, *written));
         match found {
             Some((_, _, lock)) => lock.remote(),
-            None => Err(format!("no IDE has {} open; those that run have other folders open", workspace.display())),
+            None => Err(format!(
+                "no IDE has {} open; those that run have other folders open",
+                workspace.display()
+            )),
         }
     }
 
@@ -79,7 +93,8 @@ impl Ide {
         let locks = files.filter_map(|file| {
             let path = file.ok()?.path();
             let lock = read(&path)?;
-            let wanted = lock.carrier == self.carrier && self.port.is_none_or(|port| port == lock.port);
+            let wanted =
+                lock.carrier == self.carrier && self.port.is_none_or(|port| port == lock.port);
             wanted.then_some(lock)
         });
         Ok(locks.take(LOCKS).collect())
@@ -93,7 +108,9 @@ impl Lock {
             IdeCarrier::Sse => format!("http://127.0.0.1:{}/sse", self.port),
             IdeCarrier::Ws => format!("ws://127.0.0.1:{}/", self.port),
         };
-        let url: Uri = address.parse().map_err(|_| "the IDE's lock file names no usable port".to_owned())?;
+        let url: Uri = address
+            .parse()
+            .map_err(|_| "the IDE's lock file names no usable port".to_owned())?;
         let mut remote = Remote::new(url);
         if !self.token.is_empty() {
             let mut token = HeaderValue::from_str(&self.token)
@@ -118,7 +135,10 @@ fn read(path: &Path) -> Option<Lock> {
     let text = fs::read(path).ok()?;
     let lock: Value = serde_json::from_slice(&text).ok()?;
     let named = || path.file_stem()?.to_str()?.parse::<u16>().ok();
-    let port = lock["port"].as_u64().and_then(|port| u16::try_from(port).ok()).or_else(named)?;
+    let port = lock["port"]
+        .as_u64()
+        .and_then(|port| u16::try_from(port).ok())
+        .or_else(named)?;
     let folders = lock["workspaceFolders"].as_array().into_iter().flatten();
     let carrier = match lock["transport"].as_str() {
         Some("ws") => IdeCarrier::Ws,
@@ -129,7 +149,11 @@ fn read(path: &Path) -> Option<Lock> {
     Some(Lock {
         port,
         token: lock["authToken"].as_str().unwrap_or_default().to_owned(),
-        folders: folders.filter_map(Value::as_str).map(PathBuf::from).filter(|path| path.is_absolute()).collect(),
+        folders: folders
+            .filter_map(Value::as_str)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+            .collect(),
         carrier,
         written: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
     })

@@ -25,25 +25,45 @@ pub(super) fn initialize(
         None => our_greeting(revision, bridged),
     };
     let timeout = connection.spec.timeouts.connect;
-    connection.ask(Method::Initialize, &params, timeout).map_err(|fault| ConnectError::Failed(fault.to_string()))
+    connection
+        .ask(Method::Initialize, &params, timeout)
+        .map_err(|fault| ConnectError::Failed(fault.to_string()))
 }
 
 /// Takes the answer to `initialize` and completes the handshake.
-pub(super) fn complete(connection: &Arc<Connection>, outcome: Outcome) -> Result<Hello, ConnectError> {
+pub(super) fn complete(
+    connection: &Arc<Connection>,
+    outcome: Outcome,
+) -> Result<Hello, ConnectError> {
     let message = match outcome {
         Outcome::Reply(reply) => reply.message,
         Outcome::Failed(fault) => return Err(ConnectError::from_call(&fault)),
     };
     if message.kind() == Kind::Error {
-        let text = message.error_text().unwrap_or_else(|| "no reason given".into());
-        return Err(ConnectError::Refused(format!("the server refused initialize: {text}")));
+        let text = message
+            .error_text()
+            .unwrap_or_else(|| "no reason given".into());
+        return Err(ConnectError::Refused(format!(
+            "the server refused initialize: {text}"
+        )));
     }
-    let version = json::field(message.body(), "protocolVersion").ok().flatten();
-    let version = version.and_then(|span| json::text(span.of(message.body())).map(String::from)).unwrap_or_default();
-    let revision = Revision::parse(&version).filter(|revision| revision.era() == Era::Legacy).ok_or_else(|| {
-        ConnectError::Failed(format!("the server wants protocol version {version:?}, which is not known here"))
-    })?;
-    let hello = Hello { revision, result: message.body_bytes() };
+    let version = json::field(message.body(), "protocolVersion")
+        .ok()
+        .flatten();
+    let version = version
+        .and_then(|span| json::text(span.of(message.body())).map(String::from))
+        .unwrap_or_default();
+    let revision = Revision::parse(&version)
+        .filter(|revision| revision.era() == Era::Legacy)
+        .ok_or_else(|| {
+            ConnectError::Failed(format!(
+                "the server wants protocol version {version:?}, which is not known here"
+            ))
+        })?;
+    let hello = Hello {
+        revision,
+        result: message.body_bytes(),
+    };
     connection.set_hello(hello.clone());
     if let Some(link) = connection.link() {
         link.speak(revision);

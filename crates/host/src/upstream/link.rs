@@ -40,11 +40,19 @@ pub(super) fn open(
     let link = match &spec.target {
         Target::Stdio(command) => {
             let process = ServerProcess::spawn(command).map_err(|fault| fault.to_string())?;
-            Link::Stdio(StdioLink::process(process, MESSAGE_BYTES, budget.clone(), receive))
+            Link::Stdio(StdioLink::process(
+                process,
+                MESSAGE_BYTES,
+                budget.clone(),
+                receive,
+            ))
         }
-        Target::Http(remote) if carrier == Carrier::Streamable => {
-            Link::Http(HttpLink::new(target(remote), HttpOptions::default(), budget.clone(), receive))
-        }
+        Target::Http(remote) if carrier == Carrier::Streamable => Link::Http(HttpLink::new(
+            target(remote),
+            HttpOptions::default(),
+            budget.clone(),
+            receive,
+        )),
         Target::Http(remote) | Target::Sse(remote) => sse(remote, budget, receive),
         Target::Ws(remote) => ws(remote, budget, receive),
         Target::Ide(ide) => match ide.carrier {
@@ -60,7 +68,13 @@ pub(super) fn open(
             let (ours, theirs) = tokio::io::duplex(IN_PROCESS_BUFFER);
             serve(theirs);
             let (read, write) = tokio::io::split(ours);
-            Link::Stdio(StdioLink::streams(read, write, MESSAGE_BYTES, budget.clone(), receive))
+            Link::Stdio(StdioLink::streams(
+                read,
+                write,
+                MESSAGE_BYTES,
+                budget.clone(),
+                receive,
+            ))
         }
     };
     connection.set_link(link);
@@ -68,14 +82,34 @@ pub(super) fn open(
 }
 
 fn sse(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {
-    Link::Sse(SseLink::new(target(remote), HttpOptions::default(), budget.clone(), receive))
+    Link::Sse(SseLink::new(
+        target(remote),
+        HttpOptions::default(),
+        budget.clone(),
+        receive,
+    ))
 }
 
 fn ws(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {
-    Link::Ws(WsLink::new(target(remote), WsOptions::default(), budget.clone(), receive))
+    Link::Ws(WsLink::new(
+        target(remote),
+        WsOptions::default(),
+        budget.clone(),
+        receive,
+    ))
 }
 
 fn target(remote: &Remote) -> HttpTarget {
-    let Remote { url, headers, via, authorize } = remote.clone();
-    HttpTarget { url, headers, authorize, via }
+    let Remote {
+        url,
+        headers,
+        via,
+        authorize,
+    } = remote.clone();
+    HttpTarget {
+        url,
+        headers,
+        authorize,
+        via,
+    }
 }

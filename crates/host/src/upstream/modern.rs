@@ -28,14 +28,19 @@ pub(super) fn discover(connection: &Arc<Connection>) -> Result<Exchange, Connect
     }
     let params = format!("{{\"_meta\":{}}}", own_meta());
     let timeout = connection.spec.timeouts.connect;
-    connection.ask(Method::Discover, &params, timeout).map_err(|fault| ConnectError::Failed(fault.to_string()))
+    connection
+        .ask(Method::Discover, &params, timeout)
+        .map_err(|fault| ConnectError::Failed(fault.to_string()))
 }
 
 /// Judges the answer. Only an unreachable server is an error; an odd answer means legacy.
 pub(super) fn judge(connection: &Connection, outcome: Outcome) -> Result<Found, ConnectError> {
     let message = match outcome {
         Outcome::Reply(reply) => reply.message,
-        Outcome::Failed(CallError::Undelivered { why: Undelivered::Status { .. }, .. })
+        Outcome::Failed(CallError::Undelivered {
+            why: Undelivered::Status { .. },
+            ..
+        })
         | Outcome::Failed(CallError::Unreadable { .. }) => return Ok(Found::Legacy),
         Outcome::Failed(fault) => return Err(ConnectError::from_call(&fault)),
     };
@@ -45,11 +50,16 @@ pub(super) fn judge(connection: &Connection, outcome: Outcome) -> Result<Found, 
             _ => Ok(Found::Legacy),
         };
     }
-    let Ok(Some(versions)) = json::field(message.body(), "supportedVersions") else { return Ok(Found::Legacy) };
+    let Ok(Some(versions)) = json::field(message.body(), "supportedVersions") else {
+        return Ok(Found::Legacy);
+    };
     if !known(versions.of(message.body())).contains(&Revision::NEWEST) {
         return Ok(Found::Legacy);
     }
-    let hello = Hello { revision: Revision::NEWEST, result: message.body_bytes() };
+    let hello = Hello {
+        revision: Revision::NEWEST,
+        result: message.body_bytes(),
+    };
     connection.set_hello(hello);
     Ok(Found::Modern)
 }
@@ -68,21 +78,37 @@ pub(super) fn own_meta() -> String {
 
 /// What to do with a server that refused our version: the versions it names decide.
 fn refused(error: &Message) -> Result<Found, ConnectError> {
-    let data = json::field(error.body(), "data").ok().flatten().map(|span| span.of(error.body()));
-    let versions = data.and_then(|data| Some(known(json::field(data, "supported").ok()??.of(data)))).unwrap_or_default();
+    let data = json::field(error.body(), "data")
+        .ok()
+        .flatten()
+        .map(|span| span.of(error.body()));
+    let versions = data
+        .and_then(|data| Some(known(json::field(data, "supported").ok()??.of(data))))
+        .unwrap_or_default();
     if versions.contains(&Revision::NEWEST) {
         return Ok(Found::Again);
     }
-    if versions.iter().any(|revision| revision.era() == Era::Legacy) {
+    if versions
+        .iter()
+        .any(|revision| revision.era() == Era::Legacy)
+    {
         return Ok(Found::Legacy);
     }
-    let says = data.map_or("it does not say what it speaks".into(), String::from_utf8_lossy);
-    Err(ConnectError::Failed(format!("the server does not speak {}: {says}", Revision::NEWEST)))
+    let says = data.map_or(
+        "it does not say what it speaks".into(),
+        String::from_utf8_lossy,
+    );
+    Err(ConnectError::Failed(format!(
+        "the server does not speak {}: {says}",
+        Revision::NEWEST
+    )))
 }
 
 /// Those of the versions in a list that we know.
 fn known(list: &[u8]) -> Vec<Revision> {
-    json::elements(list).filter_map(|span| Revision::parse(&json::text(span.of(list))?)).collect()
+    json::elements(list)
+        .filter_map(|span| Revision::parse(&json::text(span.of(list))?))
+        .collect()
 }
 
 #[cfg(test)]

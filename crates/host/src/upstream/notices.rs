@@ -28,7 +28,11 @@ pub(super) enum Attribution {
 
 impl Attribution {
     pub(super) fn of(_id: u64, call: &Call) -> Self {
-        Self::Call { inbox: call.inbox.clone(), client: call.client.clone(), over: call.over.clone() }
+        Self::Call {
+            inbox: call.inbox.clone(),
+            client: call.client.clone(),
+            over: call.over.clone(),
+        }
     }
 }
 
@@ -43,7 +47,9 @@ impl Connection {
             }
             Method::Cancelled => self.on_cancelled(&message, "requestId"),
             Method::CancelRequest => self.on_cancelled(&message, "id"),
-            Method::ToolsListChanged | Method::PromptsListChanged | Method::ResourcesListChanged => {
+            Method::ToolsListChanged
+            | Method::PromptsListChanged
+            | Method::ResourcesListChanged => {
                 (self.changes)(message.method());
                 self.broadcast(self.without_subscription(message));
             }
@@ -66,7 +72,11 @@ impl Connection {
             return;
         };
         let Some(token) = &call.token else { return };
-        let notice = Notice { method: Method::Progress, payload: restore_token(&message, token), message };
+        let notice = Notice {
+            method: Method::Progress,
+            payload: restore_token(&message, token),
+            message,
+        };
         let inbox = call.inbox.clone();
         drop(calls);
         inbox.notice(notice);
@@ -75,9 +85,14 @@ impl Connection {
     /// The server takes a question of its own back.
     fn on_cancelled(&self, message: &Message, field: &'static str) {
         let body = message.body();
-        let Some(span) = json::field(body, field).ok().flatten() else { return };
+        let Some(span) = json::field(body, field).ok().flatten() else {
+            return;
+        };
         let mut questions = self.questions.lock();
-        let id = questions.keys().find(|id| id.token().as_ref() == span.of(body)).cloned();
+        let id = questions
+            .keys()
+            .find(|id| id.token().as_ref() == span.of(body))
+            .cloned();
         if let Some(question) = id.and_then(|id| questions.remove(&id)) {
             question.cancel();
         }
@@ -85,11 +100,18 @@ impl Connection {
 
     fn on_resource_updated(&self, message: Message) {
         let body = message.body();
-        let uri = json::field(body, "uri").ok().flatten().and_then(|span| json::text(span.of(body)).map(String::from));
+        let uri = json::field(body, "uri")
+            .ok()
+            .flatten()
+            .and_then(|span| json::text(span.of(body)).map(String::from));
         let Some(uri) = uri else { return };
         let notice = self.without_subscription(message);
         let listeners = self.subscriptions.listeners(&uri);
-        for client in self.attached().into_iter().filter(|client| listeners.contains(&client.id)) {
+        for client in self
+            .attached()
+            .into_iter()
+            .filter(|client| listeners.contains(&client.id))
+        {
             client.sink().notice(&self.spec.name, notice.clone());
         }
     }
@@ -106,11 +128,19 @@ impl Connection {
         {
             edits = strip_subscription(&message, meta);
         }
-        Notice { method: message.method(), payload: message.edited(&edits), message }
+        Notice {
+            method: message.method(),
+            payload: message.edited(&edits),
+            message,
+        }
     }
 
     pub(super) fn attached(&self) -> Vec<Arc<Client>> {
-        self.clients.lock().values().filter_map(std::sync::Weak::upgrade).collect()
+        self.clients
+            .lock()
+            .values()
+            .filter_map(std::sync::Weak::upgrade)
+            .collect()
     }
 
     pub(super) fn broadcast(&self, notice: Notice) {
@@ -121,7 +151,11 @@ impl Connection {
 }
 
 fn plain(message: Message) -> Notice {
-    Notice { method: message.method(), payload: message.payload(), message }
+    Notice {
+        method: message.method(),
+        payload: message.payload(),
+        message,
+    }
 }
 
 /// `$/progress` as `notifications/progress`: a percentage is progress out of a
@@ -134,16 +168,23 @@ fn translated_progress(message: &Message) -> Option<Message> {
     let [kind, percentage, said] = json::fields(value, ["kind", "percentage", "message"]).ok()?;
     let kind = kind.and_then(|span| json::text(span.of(value)));
     let is_number = |raw: &&[u8]| json::ValueKind::of(raw) == Some(json::ValueKind::Number);
-    let progress = match (percentage.map(|span| span.of(value)).filter(is_number), kind.as_deref()) {
+    let progress = match (
+        percentage.map(|span| span.of(value)).filter(is_number),
+        kind.as_deref(),
+    ) {
         (Some(percentage), _) => String::from_utf8_lossy(percentage),
         (None, Some("begin")) => "0".into(),
         (None, Some("end")) => "100".into(),
         (None, _) => return None,
     };
     let said = said.map(|span| String::from_utf8_lossy(span.of(value)));
-    let said = said.filter(|said| said.starts_with('"')).map(|said| format!(",\"message\":{said}")).unwrap_or_default();
+    let said = said
+        .filter(|said| said.starts_with('"'))
+        .map(|said| format!(",\"message\":{said}"))
+        .unwrap_or_default();
     let token = String::from_utf8_lossy(token);
-    let params = format!("{{\"progressToken\":{token},\"progress\":{progress},\"total\":100{said}}}");
+    let params =
+        format!("{{\"progressToken\":{token},\"progress\":{progress},\"total\":100{said}}}");
     Some(Message::notification(Method::Progress, &params))
 }
 
@@ -152,9 +193,12 @@ fn strip_subscription(message: &Message, meta: json::Span) -> Edits {
     let raw = meta.of(message.raw());
     let kept: Vec<String> = json::members(raw)
         .filter(|member| {
-            json::text(member.key.of(raw)).is_none_or(|key| key != switchboard_wire::meta::SUBSCRIPTION_ID)
+            json::text(member.key.of(raw))
+                .is_none_or(|key| key != switchboard_wire::meta::SUBSCRIPTION_ID)
         })
-        .map(|member| String::from_utf8_lossy(&raw[member.key.start..member.value.end]).into_owned())
+        .map(|member| {
+            String::from_utf8_lossy(&raw[member.key.start..member.value.end]).into_owned()
+        })
         .collect();
     let mut edits = Edits::new();
     edits.replace(meta, format!("{{{}}}", kept.join(",")));
@@ -178,10 +222,20 @@ mod tests {
         let told = r#"{"progressToken":7,"progress":42.5,"total":100,"message":"half"}"#;
         assert_eq!(translated(report).as_deref(), Some(told));
         let begin = r#"{"token":"t","value":{"kind":"begin","title":"x"}}"#;
-        assert_eq!(translated(begin).as_deref(), Some(r#"{"progressToken":"t","progress":0,"total":100}"#));
+        assert_eq!(
+            translated(begin).as_deref(),
+            Some(r#"{"progressToken":"t","progress":0,"total":100}"#)
+        );
         let end = r#"{"token":7,"value":{"kind":"end"}}"#;
-        assert_eq!(translated(end).as_deref(), Some(r#"{"progressToken":7,"progress":100,"total":100}"#));
-        for nothing in [r#"{"token":7,"value":{"kind":"report"}}"#, r#"{"token":7}"#, r#"{"value":{}}"#] {
+        assert_eq!(
+            translated(end).as_deref(),
+            Some(r#"{"progressToken":7,"progress":100,"total":100}"#)
+        );
+        for nothing in [
+            r#"{"token":7,"value":{"kind":"report"}}"#,
+            r#"{"token":7}"#,
+            r#"{"value":{}}"#,
+        ] {
             assert_eq!(translated(nothing), None, "{nothing}");
         }
     }

@@ -23,8 +23,14 @@ impl Connection {
             return;
         }
         match self.attribute(during) {
-            Attribution::Call { inbox, client, over } => {
-                let Some(input) = self.question(message, client.as_deref(), over) else { return };
+            Attribution::Call {
+                inbox,
+                client,
+                over,
+            } => {
+                let Some(input) = self.question(message, client.as_deref(), over) else {
+                    return;
+                };
                 inbox.input(input);
             }
             Attribution::Nobody => self.outside_any_call(message),
@@ -44,7 +50,8 @@ impl Connection {
         match attached.as_slice() {
             [client] if self.exclusive => {
                 let client = client.clone();
-                if let Some(input) = self.question(message, Some(&client), CancellationToken::new()) {
+                if let Some(input) = self.question(message, Some(&client), CancellationToken::new())
+                {
                     client.sink().ask(input);
                 }
             }
@@ -53,7 +60,12 @@ impl Connection {
     }
 
     /// A question for `client`, registered so that it can be withdrawn; refused at once where that client cannot answer it.
-    fn question(&self, message: Message, client: Option<&Client>, over: CancellationToken) -> Option<Input> {
+    fn question(
+        &self,
+        message: Message,
+        client: Option<&Client>,
+        over: CancellationToken,
+    ) -> Option<Input> {
         let capability = match message.method() {
             Method::ElicitationCreate => Some("elicitation"),
             Method::SamplingCreateMessage => Some("sampling"),
@@ -63,13 +75,22 @@ impl Connection {
         let able = match (client, capability) {
             (None, _) => false,
             // A client's own roots are not for a server that it shares with others.
-            (Some(client), Some("roots")) if client.era() == Era::Legacy && !self.exclusive => false,
+            (Some(client), Some("roots")) if client.era() == Era::Legacy && !self.exclusive => {
+                false
+            }
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
         };
         if !able {
-            if let (Some(client), Some(capability)) = (client.filter(|client| client.era() == Era::Modern), capability) {
-                self.undeclared.lock().entry(client.id).or_default().push(capability);
+            if let (Some(client), Some(capability)) = (
+                client.filter(|client| client.era() == Era::Modern),
+                capability,
+            ) {
+                self.undeclared
+                    .lock()
+                    .entry(client.id)
+                    .or_default()
+                    .push(capability);
             }
             self.refuse(&message, &unsupported(&message));
             return None;
@@ -79,7 +100,10 @@ impl Connection {
         let mut questions = self.questions.lock();
         if questions.len() >= limits::OPEN_INPUTS {
             drop(questions);
-            self.refuse(&message, &ErrorObject::new(code::INTERNAL, "too many questions are open"));
+            self.refuse(
+                &message,
+                &ErrorObject::new(code::INTERNAL, "too many questions are open"),
+            );
             return None;
         }
         questions.insert(id, withdrawn.clone());
@@ -94,7 +118,12 @@ impl Connection {
             };
             connection.answer_peer(question, payload);
         };
-        Some(Input::new(message, self.spec.name.clone(), withdrawn, reply))
+        Some(Input::new(
+            message,
+            self.spec.name.clone(),
+            withdrawn,
+            reply,
+        ))
     }
 
     fn refuse(&self, message: &Message, error: &ErrorObject) {
@@ -104,5 +133,8 @@ impl Connection {
 }
 
 fn unsupported(message: &Message) -> ErrorObject {
-    ErrorObject::new(code::METHOD_NOT_FOUND, format!("the client does not support {}", message.method_name()))
+    ErrorObject::new(
+        code::METHOD_NOT_FOUND,
+        format!("the client does not support {}", message.method_name()),
+    )
 }

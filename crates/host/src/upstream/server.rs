@@ -96,7 +96,10 @@ impl Server {
             budget,
             me: me.clone(),
             slots: Mutex::default(),
-            eras: Mutex::new(Eras { legacy: None, modern }),
+            eras: Mutex::new(Eras {
+                legacy: None,
+                modern,
+            }),
             carrier: Mutex::default(),
             catalogs: [Catalog::default(), Catalog::default()],
             state: watch::Sender::default(),
@@ -123,7 +126,8 @@ impl Server {
     /// whose header annotations break the rules do not exist over modern HTTP.
     pub fn visible(&self, client: &Client, list: List) -> Vec<Item> {
         let listing = self.catalog(client.era()).known(list);
-        let mirrors = client.era() == Era::Modern && matches!(self.spec.target, Target::Http { .. });
+        let mirrors =
+            client.era() == Era::Modern && matches!(self.spec.target, Target::Http { .. });
         let items = listing.iter().flat_map(|listing| &listing.items);
         let seen = items.filter(|item| {
             let what = match list {
@@ -160,7 +164,11 @@ impl Server {
         }
     }
 
-    async fn connection_in(&self, client: &Arc<Client>, era: Era) -> Result<Arc<Connection>, CallError> {
+    async fn connection_in(
+        &self,
+        client: &Arc<Client>,
+        era: Era,
+    ) -> Result<Arc<Connection>, CallError> {
         if self.closing.load(Ordering::Acquire) {
             let (server, reason) = (self.spec.name.to_string(), "the gateway is stopping".into());
             return Err(CallError::NotConnected { server, reason });
@@ -176,10 +184,16 @@ impl Server {
                 Content::Failed { error, .. } if !slot.claim(false) => {
                     return Err(error.to_call_error(&self.spec.name, client.era()));
                 }
-                Content::Failed { attempts, old, .. } => self.spawn_connect(&key, &slot, client, old, attempts),
+                Content::Failed { attempts, old, .. } => {
+                    self.spawn_connect(&key, &slot, client, old, attempts)
+                }
                 content => {
                     if slot.claim(false) {
-                        let old = if let Content::Ready(old) = content { Some(old) } else { None };
+                        let old = if let Content::Ready(old) = content {
+                            Some(old)
+                        } else {
+                            None
+                        };
                         self.spawn_connect(&key, &slot, client, old, 0);
                     }
                 }
@@ -192,7 +206,12 @@ impl Server {
 
     /// The connection this client uses, if there is one now.
     pub fn current(&self, client: &Client) -> Option<Arc<Connection>> {
-        match self.slots.lock().get(&self.key(client, self.era_for(client.era())))?.content() {
+        match self
+            .slots
+            .lock()
+            .get(&self.key(client, self.era_for(client.era())))?
+            .content()
+        {
             Content::Ready(connection) if connection.closed().is_none() => Some(connection),
             _ => None,
         }
@@ -200,9 +219,16 @@ impl Server {
 
     /// Forgets a client: its subscriptions end, and so do servers of its own.
     pub fn detach(&self, client: &Client) {
-        let slots: Vec<(Key, Arc<Slot>)> = self.slots.lock().iter().map(|(k, s)| (k.clone(), s.clone())).collect();
+        let slots: Vec<(Key, Arc<Slot>)> = self
+            .slots
+            .lock()
+            .iter()
+            .map(|(k, s)| (k.clone(), s.clone()))
+            .collect();
         for (key, slot) in slots {
-            let Content::Ready(connection) = slot.content() else { continue };
+            let Content::Ready(connection) = slot.content() else {
+                continue;
+            };
             connection.detach(client.id);
             if key.owner == Owner::Client(client.id) {
                 self.slots.lock().remove(&key);
@@ -223,10 +249,20 @@ impl Server {
     }
 
     fn key(&self, client: &Client, era: Era) -> Key {
-        let own = client.exclusive || (self.spec.isolation == Isolation::Session && client.era() == Era::Legacy);
-        let owner = if own { Owner::Client(client.id) } else { Owner::Principal(client.principal.clone()) };
+        let own = client.exclusive
+            || (self.spec.isolation == Isolation::Session && client.era() == Era::Legacy);
+        let owner = if own {
+            Owner::Client(client.id)
+        } else {
+            Owner::Principal(client.principal.clone())
+        };
         let per_revision = self.spec.target.is_remote() && era == Era::Legacy;
-        Key { owner, era, revision: per_revision.then(|| legacy_revision(client)), bridged: era != client.era() }
+        Key {
+            owner,
+            era,
+            revision: per_revision.then(|| legacy_revision(client)),
+            bridged: era != client.era(),
+        }
     }
 
     /// Makes the connection in a task of its own, so that a caller who gives up does not take it along.
@@ -238,7 +274,9 @@ impl Server {
         old: Option<Arc<Connection>>,
         failures: u32,
     ) {
-        let Some(server) = self.me.upgrade() else { return };
+        let Some(server) = self.me.upgrade() else {
+            return;
+        };
         let (key, slot, client) = (key.clone(), slot.clone(), client.clone());
         self.state.send_if_modified(|state| {
             let changed = *state != ServerState::Connected && *state != ServerState::Pending;
@@ -251,7 +289,9 @@ impl Server {
             let allowed = server.spec.timeouts.connect;
             let result = match timeout(allowed, server.connect(&key, &client)).await {
                 Ok(result) => result,
-                Err(_) => Err(ConnectError::Failed(format!("did not start within {allowed:?}"))),
+                Err(_) => Err(ConnectError::Failed(format!(
+                    "did not start within {allowed:?}"
+                ))),
             };
             if let Ok(connection) = &result {
                 if let Some(old) = &old {
@@ -293,15 +333,23 @@ impl Server {
         }
     }
 
-    async fn connect(&self, key: &Key, client: &Arc<Client>) -> Result<Arc<Connection>, ConnectError> {
+    async fn connect(
+        &self,
+        key: &Key,
+        client: &Arc<Client>,
+    ) -> Result<Arc<Connection>, ConnectError> {
         let wanted = key.era;
         if self.spec.era.is_some_and(|era| era != wanted) {
             return Err(ConnectError::WrongEra(self.spec.era.unwrap_or(wanted)));
         }
         let eras = *self.eras.lock();
         let result = match wanted {
-            Era::Legacy if eras.legacy == Some(false) => return Err(ConnectError::WrongEra(Era::Modern)),
-            Era::Modern if eras.modern == Some(false) => return Err(ConnectError::WrongEra(Era::Legacy)),
+            Era::Legacy if eras.legacy == Some(false) => {
+                return Err(ConnectError::WrongEra(Era::Modern));
+            }
+            Era::Modern if eras.modern == Some(false) => {
+                return Err(ConnectError::WrongEra(Era::Legacy));
+            }
             Era::Legacy => self.connect_legacy(key, client).await,
             Era::Modern => self.connect_modern(key).await,
         };
@@ -316,10 +364,17 @@ impl Server {
         result
     }
 
-    async fn connect_legacy(&self, key: &Key, client: &Arc<Client>) -> Result<Arc<Connection>, ConnectError> {
+    async fn connect_legacy(
+        &self,
+        key: &Key,
+        client: &Arc<Client>,
+    ) -> Result<Arc<Connection>, ConnectError> {
         let carrier = *self.carrier.lock();
         let (mut connection, mut outcome) = self.greet(key, client, carrier).await?;
-        if carrier == Carrier::Streamable && takes_no_post(&outcome) && matches!(self.spec.target, Target::Http(_)) {
+        if carrier == Carrier::Streamable
+            && takes_no_post(&outcome)
+            && matches!(self.spec.target, Target::Http(_))
+        {
             // Older servers have their stream at the address, and take messages elsewhere.
             let (older, answer) = self.greet(key, client, Carrier::Sse).await?;
             if matches!(answer, Outcome::Reply(_)) {
@@ -363,7 +418,9 @@ impl Server {
         };
         let connection = self.open_over(key, carrier)?;
         let exclusive = matches!(key.owner, Owner::Client(_)).then_some(client.as_ref());
-        let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?.outcome().await;
+        let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?
+            .outcome()
+            .await;
         Ok((connection, outcome))
     }
 
@@ -380,7 +437,10 @@ impl Server {
                 Err(ConnectError::WrongEra(Era::Legacy))
             }
             Ok(Found::Again) => {
-                let text = format!("the server refuses version {} and names it as supported", Revision::NEWEST);
+                let text = format!(
+                    "the server refuses version {} and names it as supported",
+                    Revision::NEWEST
+                );
                 Err(self.give_up(&connection, ConnectError::Failed(text)).await)
             }
             Err(error) => Err(self.give_up(&connection, error).await),
@@ -389,7 +449,12 @@ impl Server {
 
     /// Whether a server that refused `initialize` answers `server/discover`.
     async fn is_modern(&self, key: &Key) -> bool {
-        let key = Key { era: Era::Modern, revision: None, bridged: false, ..key.clone() };
+        let key = Key {
+            era: Era::Modern,
+            revision: None,
+            bridged: false,
+            ..key.clone()
+        };
         match self.connect_modern(&key).await {
             Ok(connection) => {
                 self.eras.lock().modern = Some(true);
@@ -455,7 +520,11 @@ impl Deref for Unmet {
 
 impl Drop for Unmet {
     fn drop(&mut self) {
-        if let Some(connection) = self.0.take().filter(|connection| connection.closed().as_deref() != Some(CLOSED_BY_US)) {
+        if let Some(connection) = self
+            .0
+            .take()
+            .filter(|connection| connection.closed().as_deref() != Some(CLOSED_BY_US))
+        {
             tokio::spawn(async move { connection.close().await });
         }
     }
@@ -463,7 +532,12 @@ impl Drop for Unmet {
 
 /// Asks `server/discover` once and judges the answer.
 async fn probe(connection: &Arc<Connection>) -> Result<Found, ConnectError> {
-    match timeout(limits::PROBE_SILENCE, modern::discover(connection)?.outcome()).await {
+    match timeout(
+        limits::PROBE_SILENCE,
+        modern::discover(connection)?.outcome(),
+    )
+    .await
+    {
         Ok(outcome) => modern::judge(connection, outcome),
         // Silence: a server of the handshake era that ignores what it does not know.
         Err(_) => Ok(Found::Legacy),
@@ -473,11 +547,23 @@ async fn probe(connection: &Arc<Connection>) -> Result<Found, ConnectError> {
 /// Whether the address does not take messages by POST, as the specification
 /// tells a server of HTTP+SSE by.
 fn takes_no_post(outcome: &Outcome) -> bool {
-    let Outcome::Failed(CallError::Undelivered { why, .. }) = outcome else { return false };
-    matches!(why, Undelivered::Status { status: 400 | 404 | 405, .. })
+    let Outcome::Failed(CallError::Undelivered { why, .. }) = outcome else {
+        return false;
+    };
+    matches!(
+        why,
+        Undelivered::Status {
+            status: 400 | 404 | 405,
+            ..
+        }
+    )
 }
 
 /// The revision in which a client of either era is represented to a legacy server.
 fn legacy_revision(client: &Client) -> Revision {
-    if client.era() == Era::Legacy { client.revision } else { Revision::NEWEST_LEGACY }
+    if client.era() == Era::Legacy {
+        client.revision
+    } else {
+        Revision::NEWEST_LEGACY
+    }
 }

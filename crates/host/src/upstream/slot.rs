@@ -34,10 +34,17 @@ pub enum ConnectError {
 impl ConnectError {
     pub(super) fn from_call(fault: &CallError) -> Self {
         match fault {
-            CallError::Undelivered { why: Undelivered::NeedsAuth { status, .. }, .. } => Self::NeedsAuth(*status),
+            CallError::Undelivered {
+                why: Undelivered::NeedsAuth { status, .. },
+                ..
+            } => Self::NeedsAuth(*status),
             CallError::Undelivered { why, .. } => Self::Failed(why.to_string()),
-            CallError::Interrupted { reason, .. } | CallError::NotConnected { reason, .. } => Self::Failed(reason.clone()),
-            CallError::TimedOut(allowed) => Self::Failed(format!("no answer to the handshake within {allowed:?}")),
+            CallError::Interrupted { reason, .. } | CallError::NotConnected { reason, .. } => {
+                Self::Failed(reason.clone())
+            }
+            CallError::TimedOut(allowed) => {
+                Self::Failed(format!("no answer to the handshake within {allowed:?}"))
+            }
             other => Self::Failed(other.to_string()),
         }
     }
@@ -45,10 +52,15 @@ impl ConnectError {
     /// What a request that needed the connection ends with.
     pub(super) fn to_call_error(&self, server: &str, client_era: Era) -> CallError {
         match self {
-            Self::WrongEra(server_era) => {
-                CallError::EraMismatch { server: server.to_owned(), server_era: *server_era, client_era }
-            }
-            other => CallError::NotConnected { server: server.to_owned(), reason: other.to_string() },
+            Self::WrongEra(server_era) => CallError::EraMismatch {
+                server: server.to_owned(),
+                server_era: *server_era,
+                client_era,
+            },
+            other => CallError::NotConnected {
+                server: server.to_owned(),
+                reason: other.to_string(),
+            },
         }
     }
 }
@@ -65,7 +77,12 @@ pub(super) enum Content {
     Ready(Arc<Connection>),
     /// It could not be made, and is not tried again before `retry`. What was
     /// subscribed on the one before it is taken over by the one after.
-    Failed { error: ConnectError, attempts: u32, retry: Instant, old: Option<Arc<Connection>> },
+    Failed {
+        error: ConnectError,
+        attempts: u32,
+        retry: Instant,
+        old: Option<Arc<Connection>>,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +113,11 @@ impl Slot {
                 Content::Failed { .. } => return false,
             };
             claimed = force || failed.is_none();
-            *content = if claimed { Content::Connecting } else { failed.unwrap_or_default() };
+            *content = if claimed {
+                Content::Connecting
+            } else {
+                failed.unwrap_or_default()
+            };
             true
         });
         claimed
@@ -112,7 +133,12 @@ impl Slot {
         let attempts = self.useless.fetch_add(1, Ordering::Relaxed) + 1;
         let retry = Instant::now() + backoff(attempts);
         let (error, old) = (ConnectError::Failed(why), Some(connection.clone()));
-        (attempts > 1).then_some(Content::Failed { error, attempts, retry, old })
+        (attempts > 1).then_some(Content::Failed {
+            error,
+            attempts,
+            retry,
+            old,
+        })
     }
 
     /// Puts in what the claimed attempt gave. `attempts` counts failures in a row.
@@ -126,7 +152,12 @@ impl Slot {
             Ok(connection) => Content::Ready(connection),
             Err(error) => {
                 let attempts = failures_before + 1;
-                Content::Failed { error, attempts, retry: Instant::now() + backoff(attempts), old }
+                Content::Failed {
+                    error,
+                    attempts,
+                    retry: Instant::now() + backoff(attempts),
+                    old,
+                }
             }
         });
     }
@@ -134,14 +165,18 @@ impl Slot {
     /// Waits until nobody is connecting.
     pub(super) async fn settled(&self) -> Content {
         let mut watch = self.content.subscribe();
-        let settled = watch.wait_for(|content| !matches!(content, Content::Connecting | Content::Empty)).await;
+        let settled = watch
+            .wait_for(|content| !matches!(content, Content::Connecting | Content::Empty))
+            .await;
         settled.map(|content| content.clone()).unwrap_or_default()
     }
 }
 
 /// Full jitter: anywhere up to a bound that doubles each time.
 pub(super) fn backoff(attempts: u32) -> Duration {
-    let bound = Duration::from_millis(250).saturating_mul(1 << attempts.min(10)).min(limits::BACKOFF_CAP);
+    let bound = Duration::from_millis(250)
+        .saturating_mul(1 << attempts.min(10))
+        .min(limits::BACKOFF_CAP);
     let mut random = [0u8; 4];
     let _ = getrandom::fill(&mut random);
     bound.mul_f64(f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX))

@@ -61,19 +61,28 @@ pub struct Remote {
 impl Remote {
     /// A server of which only the address is known.
     pub fn new(url: Uri) -> Self {
-        Self { url, headers: HeaderMap::new(), via: Via::default(), authorize: None }
+        Self {
+            url,
+            headers: HeaderMap::new(),
+            via: Via::default(),
+            authorize: None,
+        }
     }
 }
 
 impl Target {
     /// Whether the server is reached over a network protocol.
     pub fn is_remote(&self) -> bool {
-        matches!(self, Self::Http(_) | Self::Sse(_) | Self::Ws(_) | Self::Ide(_))
+        matches!(
+            self,
+            Self::Http(_) | Self::Sse(_) | Self::Ws(_) | Self::Ide(_)
+        )
     }
 
     /// Whether the transport exists in the legacy era alone.
     pub(super) fn is_legacy_only(&self) -> bool {
-        matches!(self, Self::Sse(_)) || matches!(self, Self::Ide(ide) if ide.carrier == IdeCarrier::Sse)
+        matches!(self, Self::Sse(_))
+            || matches!(self, Self::Ide(ide) if ide.carrier == IdeCarrier::Sse)
     }
 }
 
@@ -114,7 +123,11 @@ pub struct Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self { connect: limits::CONNECT, tool_call: limits::TOOL_CALL, request: limits::REQUEST }
+        Self {
+            connect: limits::CONNECT,
+            tool_call: limits::TOOL_CALL,
+            request: limits::REQUEST,
+        }
     }
 }
 
@@ -143,9 +156,13 @@ impl Rooms {
 /// `*` stands for any run of characters; everything else for itself.
 fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
     let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
     for part in middle {
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],

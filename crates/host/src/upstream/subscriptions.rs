@@ -40,7 +40,12 @@ struct State {
 
 impl Subscriptions {
     pub(super) fn listeners(&self, uri: &str) -> HashSet<ClientId> {
-        self.state.lock().resources.get(uri).cloned().unwrap_or_default()
+        self.state
+            .lock()
+            .resources
+            .get(uri)
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub(super) fn uris(&self) -> Vec<String> {
@@ -62,9 +67,16 @@ impl Subscriptions {
     /// True if `client` is the first for `uri`.
     fn add(&self, client: ClientId, uri: &str) -> Result<bool, CallError> {
         let mut state = self.state.lock();
-        let held = state.resources.values().filter(|clients| clients.contains(&client)).count();
+        let held = state
+            .resources
+            .values()
+            .filter(|clients| clients.contains(&client))
+            .count();
         if held >= limits::SUBSCRIPTIONS {
-            let text = format!("a client can subscribe to at most {} resources", limits::SUBSCRIPTIONS);
+            let text = format!(
+                "a client can subscribe to at most {} resources",
+                limits::SUBSCRIPTIONS
+            );
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         }
         let clients = state.resources.entry(uri.to_owned()).or_default();
@@ -76,7 +88,9 @@ impl Subscriptions {
     /// True if `client` was the last for `uri`.
     fn remove(&self, client: ClientId, uri: &str) -> bool {
         let mut state = self.state.lock();
-        let Some(clients) = state.resources.get_mut(uri) else { return false };
+        let Some(clients) = state.resources.get_mut(uri) else {
+            return false;
+        };
         let last = clients.remove(&client) && clients.is_empty();
         if last {
             state.resources.remove(uri);
@@ -86,7 +100,12 @@ impl Subscriptions {
 
     fn of_client(&self, client: ClientId) -> Vec<String> {
         let state = self.state.lock();
-        state.resources.iter().filter(|(_, clients)| clients.contains(&client)).map(|(uri, _)| uri.clone()).collect()
+        state
+            .resources
+            .iter()
+            .filter(|(_, clients)| clients.contains(&client))
+            .map(|(uri, _)| uri.clone())
+            .collect()
     }
 
     /// Takes over who listened on a connection that has ended.
@@ -116,12 +135,19 @@ impl Connection {
     }
 
     /// Ends a client's subscription to a resource.
-    pub async fn unsubscribe(self: &Arc<Self>, client: ClientId, uri: &str) -> Result<(), CallError> {
+    pub async fn unsubscribe(
+        self: &Arc<Self>,
+        client: ClientId,
+        uri: &str,
+    ) -> Result<(), CallError> {
         if !self.subscriptions.remove(client, uri) {
             return Ok(());
         }
         match self.revision().era() {
-            Era::Legacy => self.legacy_subscribe(Method::ResourcesUnsubscribe, uri).await,
+            Era::Legacy => {
+                self.legacy_subscribe(Method::ResourcesUnsubscribe, uri)
+                    .await
+            }
             Era::Modern => {
                 self.subscriptions.changed.notify_one();
                 Ok(())
@@ -143,12 +169,23 @@ impl Connection {
         });
     }
 
-    async fn legacy_subscribe(self: &Arc<Self>, method: Method, uri: &str) -> Result<(), CallError> {
+    async fn legacy_subscribe(
+        self: &Arc<Self>,
+        method: Method,
+        uri: &str,
+    ) -> Result<(), CallError> {
         let params = format!("{{\"uri\":{}}}", json::quote(uri));
-        match self.ask(method, &params, self.spec.timeouts.request)?.outcome().await {
+        match self
+            .ask(method, &params, self.spec.timeouts.request)?
+            .outcome()
+            .await
+        {
             Outcome::Reply(reply) if reply.message.kind() == Kind::Error => {
                 let code = reply.message.error_code().unwrap_or(code::INTERNAL);
-                Err(CallError::refused(code, reply.message.error_text().unwrap_or_default()))
+                Err(CallError::refused(
+                    code,
+                    reply.message.error_text().unwrap_or_default(),
+                ))
             }
             Outcome::Reply(_) => Ok(()),
             Outcome::Failed(fault) => Err(fault),
@@ -164,7 +201,10 @@ impl Connection {
             return;
         }
         for uri in self.subscriptions.uris() {
-            if let Err(fault) = self.legacy_subscribe(Method::ResourcesSubscribe, &uri).await {
+            if let Err(fault) = self
+                .legacy_subscribe(Method::ResourcesSubscribe, &uri)
+                .await
+            {
                 tracing::warn!(server = %self.spec.name, %uri, %fault, "a subscription could not be renewed");
             }
         }
@@ -176,13 +216,24 @@ impl Connection {
         if self.revision().era() == Era::Modern {
             return self.subscriptions.honoured();
         }
-        let capabilities = self.hello().map(|hello| hello.capabilities()).unwrap_or_default();
+        let capabilities = self
+            .hello()
+            .map(|hello| hello.capabilities())
+            .unwrap_or_default();
         let changes = |name: &'static str, what: &'static str| {
-            let value = json::field(&capabilities, name).ok().flatten().map(|span| span.of(&capabilities));
+            let value = json::field(&capabilities, name)
+                .ok()
+                .flatten()
+                .map(|span| span.of(&capabilities));
             let flag = value.and_then(|value| Some(json::field(value, what).ok()??.of(value)));
             flag == Some(b"true")
         };
-        let uris: Vec<String> = self.subscriptions.uris().iter().map(|uri| json::quote(uri)).collect();
+        let uris: Vec<String> = self
+            .subscriptions
+            .uris()
+            .iter()
+            .map(|uri| json::quote(uri))
+            .collect();
         Bytes::from(format!(
             "{{\"toolsListChanged\":{},\"promptsListChanged\":{},\"resourcesListChanged\":{},\
              \"resourceSubscriptions\":[{}]}}",
@@ -215,14 +266,25 @@ async fn listen(connection: Arc<Connection>) {
     let mut current: Option<Exchange> = None;
     loop {
         let acknowledged = connection.subscriptions.acknowledged.notified();
-        let resources: Vec<String> = connection.subscriptions.uris().iter().map(|uri| json::quote(uri)).collect();
+        let resources: Vec<String> = connection
+            .subscriptions
+            .uris()
+            .iter()
+            .map(|uri| json::quote(uri))
+            .collect();
         let params = format!(
             "{{\"_meta\":{},\"notifications\":{{\"toolsListChanged\":true,\"promptsListChanged\":true,\
              \"resourcesListChanged\":true,\"resourceSubscriptions\":[{}]}}}}",
             modern::own_meta(),
             resources.join(",")
         );
-        let Ok(next) = connection.ask(Method::Listen, &params, Duration::from_secs(365 * 24 * 3600)) else { break };
+        let Ok(next) = connection.ask(
+            Method::Listen,
+            &params,
+            Duration::from_secs(365 * 24 * 3600),
+        ) else {
+            break;
+        };
         if current.is_some() {
             let _ = tokio::time::timeout(Duration::from_secs(5), acknowledged).await;
         }

@@ -38,7 +38,10 @@ impl Channel {
             }
         });
         let reading = tokio::spawn(async move {
-            while let Some(event) = stream.next_within(std::time::Duration::from_secs(3600)).await {
+            while let Some(event) = stream
+                .next_within(std::time::Duration::from_secs(3600))
+                .await
+            {
                 if event.data.as_ref().is_some_and(|data| !data.is_empty()) {
                     let _ = received.send(event.json());
                 }

@@ -145,10 +145,8 @@ mod tests {
         address.authorize(&mut headers);
         assert_eq!(headers["authorization"], "Basic dXNlcjpwQHNz");
         assert!(headers["authorization"].is_sensitive());
-        let mut headers = HeaderMap::from_iter([(
-            header::AUTHORIZATION,
-            HeaderValue::from_static("Bearer x"),
-        )]);
+        let mut headers =
+            HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer x"))]);
         address.authorize(&mut headers);
         assert_eq!(headers["authorization"], "Bearer x");
     }
@@ -165,7 +163,12 @@ mod tests {
 
     #[test]
     fn faults_do_not_repeat_the_address() {
-        for text in ["ftp://u:secret@h/", "u:secret@h", "http://u:secret@/", "http:// secret"] {
+        for text in [
+            "ftp://u:secret@h/",
+            "u:secret@h",
+            "http://u:secret@/",
+            "http:// secret",
+        ] {
             let fault = Address::parse(text, &HTTP).unwrap_err();
             assert!(!fault.to_string().contains("secret"), "{text}: {fault}");
         }

@@ -150,9 +150,7 @@ impl Dialer {
 async fn tcp(connector: &HttpConnector, url: &Uri) -> Result<Stream, AnyError> {
     let mut connector = connector.clone();
     poll_fn(|context| connector.poll_ready(context)).await?;
-    Ok(Stream::Tcp(
-        connector.call(url.clone()).await?.into_inner(),
-    ))
+    Ok(Stream::Tcp(connector.call(url.clone()).await?.into_inner()))
 }
 
 #[cfg(unix)]

@@ -109,7 +109,11 @@ fn certificates(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let found = read.map_err(|fault| unreadable("the certificates", file, &fault))?;
     if found.is_empty() {
-        return Err(unreadable("the certificates", file, &"there are none in it"));
+        return Err(unreadable(
+            "the certificates",
+            file,
+            &"there are none in it",
+        ));
     }
     Ok(found)
 }

@@ -326,7 +326,10 @@ mod tests {
 
     #[test]
     fn endpoints_of_the_same_origin() {
-        assert_eq!(named("/messages?sessionId=1").as_deref(), Ok("/messages?sessionId=1"));
+        assert_eq!(
+            named("/messages?sessionId=1").as_deref(),
+            Ok("/messages?sessionId=1")
+        );
         assert_eq!(named("messages?s=1").as_deref(), Ok("/a/messages?s=1"));
         assert_eq!(named("?s=1").as_deref(), Ok("/a/sse?s=1"));
         assert_eq!(named("http://host:8080/m?s=1").as_deref(), Ok("/m?s=1"));
@@ -334,7 +337,14 @@ mod tests {
 
     #[test]
     fn endpoints_elsewhere_are_not_used() {
-        for data in ["http://evil/m", "//evil/m", "https://host:8080/m", "http://host/m", "", "\\\\evil"] {
+        for data in [
+            "http://evil/m",
+            "//evil/m",
+            "https://host:8080/m",
+            "http://host/m",
+            "",
+            "\\\\evil",
+        ] {
             assert!(named(data).is_err(), "{data}");
         }
     }

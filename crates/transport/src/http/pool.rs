@@ -5,12 +5,7 @@
 //! the request closes the socket. An unused connection is driven by nobody; it
 //! is looked at when it is taken, and now and then by a sweeper.
 
-use super::{
-    HttpOptions,
-    answer::Answer,
-    body::PayloadBody,
-    connector::Wire,
-};
+use super::{HttpOptions, answer::Answer, body::PayloadBody, connector::Wire};
 use crate::{dial::Dialer, link::Undelivered};
 use http::{HeaderValue, Request};
 use hyper::client::conn::http1;

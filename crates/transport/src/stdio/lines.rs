@@ -30,7 +30,13 @@ pub enum LineFault {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Lines of `reader`, each at most `cap` bytes long.
     pub fn new(reader: R, cap: usize, budget: Budget) -> Self {
-        Self { reader, buffer: BytesMut::new(), searched: 0, cap, budget }
+        Self {
+            reader,
+            buffer: BytesMut::new(),
+            searched: 0,
+            cap,
+            budget,
+        }
     }
 
     /// The next line that is not blank, without its line end; `None` at the end
@@ -85,5 +91,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
 /// Without white space at either end, and without a byte order mark.
 fn trim(line: &[u8]) -> &[u8] {
-    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
+    line.strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(line)
+        .trim_ascii()
 }

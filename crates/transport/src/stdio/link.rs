@@ -26,13 +26,20 @@ struct Shared {
 
 impl fmt::Debug for StdioLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StdioLink").field("writer", &self.0.writer).finish_non_exhaustive()
+        f.debug_struct("StdioLink")
+            .field("writer", &self.0.writer)
+            .finish_non_exhaustive()
     }
 }
 
 impl StdioLink {
     /// Speaks with a process that was just started.
-    pub fn process(mut process: ServerProcess, cap: usize, budget: Budget, receive: Arc<dyn Receive>) -> Self {
+    pub fn process(
+        mut process: ServerProcess,
+        cap: usize,
+        budget: Budget,
+        receive: Arc<dyn Receive>,
+    ) -> Self {
         let (stdin, stdout) = (process.take_stdin(), process.take_stdout());
         Self::start(stdin, stdout, Some(process), cap, budget, receive)
     }
@@ -59,7 +66,12 @@ impl StdioLink {
         let exited = process.as_ref().map(ServerProcess::exit_watch);
         let batches = Arc::new(Batches::default());
         let (writer, known) = (LineWriter::new(write), batches.clone());
-        let link = Self(Arc::new(Shared { writer, process, reader: Mutex::new(None), batches }));
+        let link = Self(Arc::new(Shared {
+            writer,
+            process,
+            reader: Mutex::new(None),
+            batches,
+        }));
         let task = tokio::spawn(async move {
             let why = read_all(Lines::new(read, cap, budget), &known, receive.as_ref()).await;
             // An exit status says more than the end of its output does.
@@ -113,13 +125,19 @@ async fn read_all(
     let mut noise = 0u64;
     loop {
         match lines.next().await {
-            Ok(Some(line)) if line.first() == Some(&b'[') && batches.are_spoken() => deliver(receive, batches, line),
+            Ok(Some(line)) if line.first() == Some(&b'[') && batches.are_spoken() => {
+                deliver(receive, batches, line)
+            }
             Ok(Some(line)) => match Message::parse(line.clone()) {
-                Ok(message) => receive.message(Inbound { message, during: None }),
+                Ok(message) => receive.message(Inbound {
+                    message,
+                    during: None,
+                }),
                 Err(fault) => {
                     noise += 1;
                     if noise <= limits::NOISE_WARNINGS {
-                        let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
+                        let start: String =
+                            String::from_utf8_lossy(&line).chars().take(80).collect();
                         tracing::warn!(fault = %fault, line = ?start, "a line on the server's stdout is no message");
                     }
                     // Only what looks like a message can be a lost reply.

@@ -42,7 +42,9 @@ struct State {
 
 impl fmt::Debug for LineWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LineWriter").field("queued", &self.queued()).finish()
+        f.debug_struct("LineWriter")
+            .field("queued", &self.queued())
+            .finish()
     }
 }
 
@@ -110,7 +112,9 @@ impl LineWriter {
 impl State {
     /// Writes as much as the stream takes without waiting.
     fn write_now(&mut self) -> io::Result<()> {
-        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let Some(stream) = &mut self.stream else {
+            return Ok(());
+        };
         let mut context = Context::from_waker(Waker::noop());
         while let Some(piece) = self.queue.front_mut() {
             match Pin::new(&mut *stream).poll_write(&mut context, piece) {
@@ -188,9 +192,14 @@ async fn flush(shared: Arc<Shared>) {
     }
 }
 
-async fn write_all(stream: &mut (dyn AsyncWrite + Send + Unpin), batch: VecDeque<Bytes>) -> io::Result<()> {
+async fn write_all(
+    stream: &mut (dyn AsyncWrite + Send + Unpin),
+    batch: VecDeque<Bytes>,
+) -> io::Result<()> {
     for piece in batch {
-        timeout(limits::WRITE_STALL, stream.write_all(&piece)).await.map_err(|_| io::ErrorKind::TimedOut)??;
+        timeout(limits::WRITE_STALL, stream.write_all(&piece))
+            .await
+            .map_err(|_| io::ErrorKind::TimedOut)??;
     }
     Ok(())
 }

@@ -27,8 +27,9 @@ pub(super) async fn connect(
     options: &WsOptions,
     budget: Budget,
 ) -> Result<(WsWriter, WsReader), Undelivered> {
-    let url = as_http(&target.url)
-        .ok_or_else(|| Undelivered::NotSent("the address must begin with ws:// or wss://".into()))?;
+    let url = as_http(&target.url).ok_or_else(|| {
+        Undelivered::NotSent("the address must begin with ws:// or wss://".into())
+    })?;
     let dialer = Dialer::new(&url, target.via.clone(), options.connect_timeout);
     let mut refusals = 0;
     loop {
@@ -82,7 +83,9 @@ pub(super) async fn connect(
 fn refused_with(response: &Response<Option<Vec<u8>>>) -> Undelivered {
     let status = response.status().as_u16();
     let challenge = response.headers().get(header::WWW_AUTHENTICATE);
-    let challenge = challenge.and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let challenge = challenge
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
     if status == 401 || (status == 403 && challenge.is_some()) {
         return Undelivered::NeedsAuth { status, challenge };
     }

@@ -101,8 +101,7 @@ impl fmt::Debug for WsReader {
 pub async fn serve(stream: impl Wire, options: &WsOptions, budget: Budget) -> (WsWriter, WsReader) {
     let clock = Clock::new();
     let heard = heard(stream, clock.clone());
-    let socket =
-        WebSocketStream::from_raw_socket(heard, Role::Server, Some(config(options))).await;
+    let socket = WebSocketStream::from_raw_socket(heard, Role::Server, Some(config(options))).await;
     open(socket, clock, options, budget)
 }
 

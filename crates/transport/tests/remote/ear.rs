@@ -107,5 +107,8 @@ pub fn target(url: &str) -> HttpTarget {
 /// The reply to a request with this text.
 pub fn reply(request: &str) -> String {
     let id: serde_json::Value = serde_json::from_str(request).unwrap();
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{}}}}", id["id"])
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{}}}}",
+        id["id"]
+    )
 }

@@ -45,7 +45,11 @@ async fn read(socket: &mut TcpStream) -> Option<Seen> {
 async fn server(
     opening: impl Fn(&str) -> String + Send + Sync + 'static,
     status: &'static str,
-) -> (String, Arc<Mutex<Vec<Seen>>>, mpsc::UnboundedSender<Vec<u8>>) {
+) -> (
+    String,
+    Arc<Mutex<Vec<Seen>>>,
+    mpsc::UnboundedSender<Vec<u8>>,
+) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let seen = Arc::<Mutex<Vec<Seen>>>::default();
@@ -87,12 +91,23 @@ async fn server(
 
 fn peer(url: &str) -> Peer {
     let target = target(url);
-    Peer::new(|ear| Link::Sse(SseLink::new(target, HttpOptions::default(), Budget::default(), ear)))
+    Peer::new(|ear| {
+        Link::Sse(SseLink::new(
+            target,
+            HttpOptions::default(),
+            Budget::default(),
+            ear,
+        ))
+    })
 }
 
 #[tokio::test]
 async fn posts_go_where_the_stream_says() {
-    for endpoint in ["/messages?sessionId=7", "messages?sessionId=7", "ORIGIN/messages?sessionId=7"] {
+    for endpoint in [
+        "/messages?sessionId=7",
+        "messages?sessionId=7",
+        "ORIGIN/messages?sessionId=7",
+    ] {
         let named = |origin: &str| {
             let at = endpoint.replace("ORIGIN", origin);
             format!(": hello\n\nevent: endpoint\ndata: {at}\n\n")
@@ -102,9 +117,16 @@ async fn posts_go_where_the_stream_says() {
         peer.ping(1).await;
         peer.ping(2).await;
         let posts = seen.lock()[1..].to_vec();
-        let path = if endpoint.starts_with('m') { "/a/messages" } else { "/messages" };
+        let path = if endpoint.starts_with('m') {
+            "/a/messages"
+        } else {
+            "/messages"
+        };
         for post in &posts {
-            assert!(post.line.starts_with(&format!("post {path}?sessionid=7 ")), "{post:?}");
+            assert!(
+                post.line.starts_with(&format!("post {path}?sessionid=7 ")),
+                "{post:?}"
+            );
             assert!(post.head.contains("content-type: application/json"));
         }
         assert_eq!(posts.len(), 2);
@@ -123,13 +145,20 @@ async fn an_endpoint_elsewhere_is_not_used() {
 
 #[tokio::test]
 async fn a_later_endpoint_changes_nothing() {
-    let (url, seen, write) = server(|_| "event: endpoint\ndata: /one\n\n".into(), "202 Accepted").await;
+    let (url, seen, write) =
+        server(|_| "event: endpoint\ndata: /one\n\n".into(), "202 Accepted").await;
     let mut peer = peer(&url);
     peer.ping(1).await;
-    write.send(b"event: endpoint\ndata: /two\n\n".to_vec()).unwrap();
+    write
+        .send(b"event: endpoint\ndata: /two\n\n".to_vec())
+        .unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     peer.ping(2).await;
-    assert!(seen.lock()[1..].iter().all(|post| post.line.starts_with("post /one ")));
+    assert!(
+        seen.lock()[1..]
+            .iter()
+            .all(|post| post.line.starts_with("post /one "))
+    );
 }
 
 #[tokio::test]
@@ -188,7 +217,8 @@ async fn an_event_without_end_is_cut_off() {
         message_cap: 64 * 1024,
         ..HttpOptions::default()
     };
-    let mut peer = Peer::new(|ear| Link::Sse(SseLink::new(target, options, Budget::default(), ear)));
+    let mut peer =
+        Peer::new(|ear| Link::Sse(SseLink::new(target, options, Budget::default(), ear)));
     for _ in 0..40 {
         let _ = write.send([&b"data: "[..], &[b'x'; 4096]].concat());
     }

@@ -100,7 +100,14 @@ async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
 }
 
 fn http(target: HttpTarget) -> Peer {
-    Peer::new(|ear| Link::Http(HttpLink::new(target, HttpOptions::default(), Budget::default(), ear)))
+    Peer::new(|ear| {
+        Link::Http(HttpLink::new(
+            target,
+            HttpOptions::default(),
+            Budget::default(),
+            ear,
+        ))
+    })
 }
 
 fn via(tls: TlsFiles) -> Via {
@@ -126,15 +133,30 @@ async fn a_self_signed_server_is_refused_with_advice_and_trusted_when_named() {
         let peer = Peer::new(|ear| match kind {
             "sse" => {
                 let target = target(&https);
-                Link::Sse(SseLink::new(target, HttpOptions::default(), Budget::default(), ear))
+                Link::Sse(SseLink::new(
+                    target,
+                    HttpOptions::default(),
+                    Budget::default(),
+                    ear,
+                ))
             }
             "ws" => {
                 let target = target(&format!("wss://{address}/"));
-                Link::Ws(WsLink::new(target, WsOptions::default(), Budget::default(), ear))
+                Link::Ws(WsLink::new(
+                    target,
+                    WsOptions::default(),
+                    Budget::default(),
+                    ear,
+                ))
             }
             _ => {
                 let target = target(&https);
-                Link::Http(HttpLink::new(target, HttpOptions::default(), Budget::default(), ear))
+                Link::Http(HttpLink::new(
+                    target,
+                    HttpOptions::default(),
+                    Budget::default(),
+                    ear,
+                ))
             }
         });
         let why = refused(peer).await;

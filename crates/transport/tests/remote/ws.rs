@@ -35,7 +35,11 @@ where
                 let greet = |request: &Request, mut response: Response| {
                     assert_eq!(request.uri().to_string(), "/mcp?x=1");
                     assert_eq!(request.headers()["sec-websocket-protocol"], "mcp");
-                    if request.headers().get("authorization").is_some_and(|v| v == "bad") {
+                    if request
+                        .headers()
+                        .get("authorization")
+                        .is_some_and(|v| v == "bad")
+                    {
                         let mut refusal = ErrorResponse::new(Some("sign in".into()));
                         *refusal.status_mut() = http::StatusCode::UNAUTHORIZED;
                         let realm = HeaderValue::from_static("Bearer realm=\"x\"");
@@ -92,11 +96,22 @@ async fn headers_and_a_challenge() {
     let mut bad = target(&url);
     bad.headers.insert("authorization", "bad".parse().unwrap());
     let mut peer = Peer::new(|ear| {
-        Link::Ws(WsLink::new(bad, WsOptions::default(), Budget::default(), ear))
+        Link::Ws(WsLink::new(
+            bad,
+            WsOptions::default(),
+            Budget::default(),
+            ear,
+        ))
     });
     peer.ask(1, Method::Ping);
     match peer.next().await {
-        Heard::Undelivered(1, Undelivered::NeedsAuth { status: 401, challenge }) => {
+        Heard::Undelivered(
+            1,
+            Undelivered::NeedsAuth {
+                status: 401,
+                challenge,
+            },
+        ) => {
             assert_eq!(challenge.as_deref(), Some("Bearer realm=\"x\""));
         }
         other => panic!("{other:?}"),
@@ -171,7 +186,9 @@ async fn pings_keep_a_quiet_connection() {
 #[tokio::test]
 async fn large_messages_both_ways_at_once() {
     let big = "x".repeat(6 * 1024 * 1024);
-    let text = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{{\"d\":\"{big}\"}}}}");
+    let text = format!(
+        "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{{\"d\":\"{big}\"}}}}"
+    );
     let theirs = text.clone();
     let url = server(move |mut socket| {
         let theirs = theirs.clone();
@@ -206,7 +223,10 @@ async fn large_messages_both_ways_at_once() {
 async fn batches_where_the_revision_has_them() {
     let url = server(|mut socket| async move {
         while let Some(Ok(Message::Text(text))) = socket.next().await {
-            let batch = format!("[{},{{\"jsonrpc\":\"2.0\",\"method\":\"m\"}}]", reply(&text));
+            let batch = format!(
+                "[{},{{\"jsonrpc\":\"2.0\",\"method\":\"m\"}}]",
+                reply(&text)
+            );
             socket.send(Message::text(batch)).await.unwrap();
         }
     })

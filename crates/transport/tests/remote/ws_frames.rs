@@ -42,9 +42,8 @@ async fn strike(bytes: Vec<u8>, endless: bool) -> (String, Vec<u8>) {
         message_cap: CAP,
         ..WsOptions::default()
     };
-    let mut peer = Peer::new(|ear| {
-        Link::Ws(WsLink::new(target(&url), options, Budget::default(), ear))
-    });
+    let mut peer =
+        Peer::new(|ear| Link::Ws(WsLink::new(target(&url), options, Budget::default(), ear)));
     peer.ask(1, Method::Ping);
     let why = peer.closed().await;
     (why, server.await.unwrap())
@@ -58,7 +57,11 @@ async fn shake(socket: &mut TcpStream) {
     let head = String::from_utf8(head).unwrap();
     let key = head
         .lines()
-        .find_map(|line| line.to_lowercase().starts_with("sec-websocket-key").then(|| line[18..].trim()))
+        .find_map(|line| {
+            line.to_lowercase()
+                .starts_with("sec-websocket-key")
+                .then(|| line[18..].trim())
+        })
         .unwrap();
     let accept = accept_key(key.as_bytes());
     let answer = format!(
@@ -71,7 +74,9 @@ async fn shake(socket: &mut TcpStream) {
 /// The code of the close frame in what a client sent.
 fn close_code(back: &[u8]) -> Option<u16> {
     // A masked close frame: 0x88, 0x80 | length, mask, masked code.
-    let at = back.windows(2).position(|w| w[0] == 0x88 && w[1] & 0x80 != 0)?;
+    let at = back
+        .windows(2)
+        .position(|w| w[0] == 0x88 && w[1] & 0x80 != 0)?;
     let (mask, data) = (&back[at + 2..at + 6], &back[at + 6..at + 8]);
     Some(u16::from_be_bytes([data[0] ^ mask[0], data[1] ^ mask[1]]))
 }
@@ -83,13 +88,22 @@ async fn broken_rules_are_answered_with_1002() {
         ("reserved bits", vec![0xf1, 0x01, b'a']),
         ("reserved opcode", vec![0x83, 0x01, b'a']),
         ("continuation of nothing", vec![0x80, 0x01, b'a']),
-        ("a long ping", [vec![0x89, 126, 0x01, 0x00], vec![0; 256]].concat()),
+        (
+            "a long ping",
+            [vec![0x89, 126, 0x01, 0x00], vec![0; 256]].concat(),
+        ),
         ("a fragmented ping", vec![0x09, 0x00]),
-        ("a message within a message", vec![0x01, 0x01, b'a', 0x81, 0x01, b'b']),
+        (
+            "a message within a message",
+            vec![0x01, 0x01, b'a', 0x81, 0x01, b'b'],
+        ),
     ] {
         let (why, back) = strike(bytes, false).await;
         assert_eq!(close_code(&back), Some(1002), "{name}: {why}");
-        assert!(why.contains("broke the WebSocket protocol"), "{name}: {why}");
+        assert!(
+            why.contains("broke the WebSocket protocol"),
+            "{name}: {why}"
+        );
     }
 }
 
@@ -121,12 +135,20 @@ async fn no_json_is_no_end() {
         shake(&mut socket).await;
         socket.write_all(&[0x81, 0x02, b'n', b'o']).await.unwrap();
         let message = br#"{"jsonrpc":"2.0","method":"m"}"#;
-        socket.write_all(&[0x81, message.len() as u8]).await.unwrap();
+        socket
+            .write_all(&[0x81, message.len() as u8])
+            .await
+            .unwrap();
         socket.write_all(message).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
     });
     let mut peer = Peer::new(|ear| {
-        Link::Ws(WsLink::new(target(&url), WsOptions::default(), Budget::default(), ear))
+        Link::Ws(WsLink::new(
+            target(&url),
+            WsOptions::default(),
+            Budget::default(),
+            ear,
+        ))
     });
     assert!(matches!(peer.next().await, Heard::Unreadable(_)));
     assert!(peer.message().await.contains("\"m\""));

@@ -31,7 +31,10 @@ impl Body {
 impl From<Payload> for Body {
     fn from(payload: Payload) -> Self {
         let left = payload.len() as u64;
-        Self::Pieces { pieces: payload.into_pieces().collect(), left }
+        Self::Pieces {
+            pieces: payload.into_pieces().collect(),
+            left,
+        }
     }
 }
 

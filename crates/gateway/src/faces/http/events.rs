@@ -48,8 +48,15 @@ struct Event {
 
 impl EventLog {
     pub(super) fn new(number: u64) -> Arc<Self> {
-        let state = State { next: 1, ..State::default() };
-        Arc::new(Self { number, state: Mutex::new(state), waker: AtomicWaker::new() })
+        let state = State {
+            next: 1,
+            ..State::default()
+        };
+        Arc::new(Self {
+            number,
+            state: Mutex::new(state),
+            waker: AtomicWaker::new(),
+        })
     }
 
     /// Its number within the session.
@@ -72,7 +79,11 @@ impl EventLog {
     pub(super) async fn begun(&self) {
         std::future::poll_fn(|context| {
             self.waker.register(context.waker());
-            if self.has_begun() { Poll::Ready(()) } else { Poll::Pending }
+            if self.has_begun() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
         })
         .await;
     }
@@ -95,7 +106,13 @@ impl EventLog {
         let mut alive = interval(limits::KEEP_ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         alive.reset();
-        Reader { log: self.clone(), reader, after: last.unwrap_or(unread), prime, alive }
+        Reader {
+            log: self.clone(),
+            reader,
+            after: last.unwrap_or(unread),
+            prime,
+            alive,
+        }
     }
 }
 
@@ -114,7 +131,11 @@ impl Outlet for EventLog {
         let number = state.next;
         state.next += 1;
         state.bytes += payload.len();
-        state.events.push_back(Event { number, payload, weight });
+        state.events.push_back(Event {
+            number,
+            payload,
+            weight,
+        });
         drop(state);
         self.waker.wake();
     }
@@ -124,16 +145,32 @@ impl State {
     /// Forgets what has been sent already, oldest first, then notices that have not.
     fn make_room(&mut self, needed: usize) {
         let over = |state: &Self| {
-            state.events.len() >= limits::STREAM_EVENTS || state.bytes + needed > limits::STREAM_BYTES
+            state.events.len() >= limits::STREAM_EVENTS
+                || state.bytes + needed > limits::STREAM_BYTES
         };
-        while over(self) && self.events.front().is_some_and(|event| event.number < self.sent) {
+        while over(self)
+            && self
+                .events
+                .front()
+                .is_some_and(|event| event.number < self.sent)
+        {
             self.forget(0);
         }
         while over(self)
-            && let Some(at) = self.events.iter().position(|event| event.weight == Weight::Notice)
+            && let Some(at) = self
+                .events
+                .iter()
+                .position(|event| event.weight == Weight::Notice)
         {
             self.forget(at);
         }
+    }
+
+    /// What is large is not kept for a reader that might come again once it has all been read.
+    fn forget_large(&mut self) {
+        self.events
+            .retain(|event| event.payload.len() < limits::KEPT_EVENT);
+        self.bytes = self.events.iter().map(|event| event.payload.len()).sum();
     }
 
     fn forget(&mut self, at: usize) {
@@ -155,11 +192,18 @@ pub(super) struct Reader {
 impl Stream for Reader {
     type Item = io::Result<Bytes>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
         let this = &mut *self;
         let stream = this.log.number;
         if std::mem::take(&mut this.prime) {
-            let text = format!("id: {stream}_{}\nretry: {}\ndata: \n\n", this.after, limits::RETRY_MS);
+            let text = format!(
+                "id: {stream}_{}\nretry: {}\ndata: \n\n",
+                this.after,
+                limits::RETRY_MS
+            );
             return Poll::Ready(Some(Ok(Bytes::from(text))));
         }
         this.log.waker.register(context.waker());
@@ -175,9 +219,12 @@ impl Stream for Reader {
                 this.after = number;
                 this.alive.reset();
                 let id = format!("{stream}_{number}");
-                return Poll::Ready(Some(Ok(encode_event(Some(&id), None, payload).into_bytes())));
+                return Poll::Ready(Some(
+                    Ok(encode_event(Some(&id), None, payload).into_bytes()),
+                ));
             }
             if state.finished.is_some() {
+                state.forget_large();
                 return Poll::Ready(None);
             }
         }

@@ -18,7 +18,9 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::{pin::Pin, sync::Arc};
 use switchboard_host::Scope;
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, ParseError, Payload, Revision, code};
+use switchboard_wire::{
+    ErrorObject, Id, Kind, Message, Method, ParseError, Payload, Revision, code,
+};
 
 const SESSION: &str = "mcp-session-id";
 
@@ -54,7 +56,11 @@ pub(super) async fn post(post: Post, message: Message) -> Response<Body> {
 /// Several messages at once, where the session's revision has that.
 pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -> Response<Body> {
     let refuse = |text: &str| {
-        reply::error(StatusCode::BAD_REQUEST, &ErrorObject::new(code::INVALID_REQUEST, text), None)
+        reply::error(
+            StatusCode::BAD_REQUEST,
+            &ErrorObject::new(code::INVALID_REQUEST, text),
+            None,
+        )
     };
     let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
         Ok(held) => held,
@@ -64,7 +70,10 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
     if !held.session.client().revision.has_batches() {
         return refuse("batches are not part of this protocol revision");
     }
-    if !batch.iter().any(|item| item.as_ref().map_or(true, |message| message.kind() == Kind::Request)) {
+    if !batch.iter().any(|item| {
+        item.as_ref()
+            .map_or(true, |message| message.kind() == Kind::Request)
+    }) {
         held.session.batch(batch, held.general.clone()).await;
         return reply::accepted();
     }
@@ -75,9 +84,17 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
 }
 
 /// Plain JSON if the answer comes at once and alone, events otherwise.
-async fn answer(post: &Post, held: &Arc<Held>, log: Arc<EventLog>, running: Running) -> Response<Body> {
+async fn answer(
+    post: &Post,
+    held: &Arc<Held>,
+    log: Arc<EventLog>,
+    running: Running,
+) -> Response<Body> {
     let budget = post.face.gateway.host().budget();
-    let mut running = KeepsRunning { face: post.face.clone(), future: Some(running) };
+    let mut running = KeepsRunning {
+        face: post.face.clone(),
+        future: Some(running),
+    };
     if !accepts(&post.headers, "text/event-stream") {
         let payload = running.get().await.unwrap_or_default();
         running.done();
@@ -110,7 +127,11 @@ async fn answer(post: &Post, held: &Arc<Held>, log: Arc<EventLog>, running: Runn
             log.finish();
         });
     }
-    events(&log, None, held.session.client().revision.has_priming_events())
+    events(
+        &log,
+        None,
+        held.session.client().revision.has_priming_events(),
+    )
 }
 
 /// A client that goes away has not given its request up: it may come back for the answer.
@@ -156,7 +177,12 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
     );
     match opened.await {
         Ok((session, payload)) => {
-            let held = Held::new(session.clone(), general, post.principal.clone(), path_of(&post.scope));
+            let held = Held::new(
+                session.clone(),
+                general,
+                post.principal.clone(),
+                path_of(&post.scope),
+            );
             let id = post.face.sessions.add(held);
             let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
                 session.close();
@@ -189,21 +215,41 @@ pub(super) async fn get(
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };
-    let last = headers.get("last-event-id").and_then(|value| parse_event_id(value.to_str().ok()?));
+    let last = headers
+        .get("last-event-id")
+        .and_then(|value| parse_event_id(value.to_str().ok()?));
     match last.and_then(|(stream, number)| Some((held.stream(stream)?, number))) {
         Some((log, number)) => events(&log, Some(number), false),
-        None => events(&held.general, None, held.session.client().revision.has_priming_events()),
+        None => events(
+            &held.general,
+            None,
+            held.session.client().revision.has_priming_events(),
+        ),
     }
 }
 
 /// Ends a session.
-pub(super) async fn delete(face: Arc<Face>, principal: Arc<str>, request: Request<Incoming>) -> Response<Body> {
-    let Some(id) = request.headers().get(SESSION).and_then(|value| value.to_str().ok()) else {
+pub(super) async fn delete(
+    face: Arc<Face>,
+    principal: Arc<str>,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let Some(id) = request
+        .headers()
+        .get(SESSION)
+        .and_then(|value| value.to_str().ok())
+    else {
         return reply::method_not_allowed();
     };
-    let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else { return reply::status(StatusCode::NOT_FOUND) };
+    let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else {
+        return reply::status(StatusCode::NOT_FOUND);
+    };
     let ended = face.sessions.remove(id, &principal, &path_of(&scope));
-    reply::status(if ended { StatusCode::OK } else { StatusCode::NOT_FOUND })
+    reply::status(if ended {
+        StatusCode::OK
+    } else {
+        StatusCode::NOT_FOUND
+    })
 }
 
 enum Refusal {
@@ -215,17 +261,34 @@ enum Refusal {
 impl Refusal {
     fn response(&self, id: Option<&Id>) -> Response<Body> {
         let (status, text) = match self {
-            Self::NoSession => (StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; send initialize first"),
-            Self::Unknown => (StatusCode::NOT_FOUND, "this session is not known here; send initialize again"),
-            Self::Version => (StatusCode::BAD_REQUEST, "MCP-Protocol-Version names no revision that is known here"),
+            Self::NoSession => (
+                StatusCode::BAD_REQUEST,
+                "Mcp-Session-Id is missing; send initialize first",
+            ),
+            Self::Unknown => (
+                StatusCode::NOT_FOUND,
+                "this session is not known here; send initialize again",
+            ),
+            Self::Version => (
+                StatusCode::BAD_REQUEST,
+                "MCP-Protocol-Version names no revision that is known here",
+            ),
         };
         reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), id)
     }
 }
 
-fn find(face: &Face, scope: &Scope, principal: &str, headers: &HeaderMap) -> Result<Arc<Held>, Refusal> {
+fn find(
+    face: &Face,
+    scope: &Scope,
+    principal: &str,
+    headers: &HeaderMap,
+) -> Result<Arc<Held>, Refusal> {
     let id = headers.get(SESSION).ok_or(Refusal::NoSession)?;
-    let held = id.to_str().ok().and_then(|id| face.sessions.get(id, principal, &path_of(scope)));
+    let held = id
+        .to_str()
+        .ok()
+        .and_then(|id| face.sessions.get(id, principal, &path_of(scope)));
     let held = held.ok_or(Refusal::Unknown)?;
     if let Some(version) = headers.get("mcp-protocol-version")
         && version.to_str().ok().and_then(Revision::parse).is_none()
@@ -255,7 +318,9 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
             value.to_str().is_ok_and(|text| {
                 text.split(',').any(|part| {
                     let range = part.split(';').next().unwrap_or_default().trim();
-                    range.eq_ignore_ascii_case(kind) || range == "*/*" || range.eq_ignore_ascii_case("text/*")
+                    range.eq_ignore_ascii_case(kind)
+                        || range == "*/*"
+                        || range.eq_ignore_ascii_case("text/*")
                 })
             })
         })

@@ -42,7 +42,10 @@ impl Mailbox {
             return;
         }
         if state.bytes + event.len() > limits::MAILBOX_BYTES {
-            *state = State { finished: true, ..State::default() };
+            *state = State {
+                finished: true,
+                ..State::default()
+            };
         } else {
             state.bytes += event.len();
             state.pieces.extend(event.into_pieces());
@@ -63,7 +66,12 @@ impl Mailbox {
         let mut alive = interval(limits::KEEP_ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         alive.reset();
-        Reader { mailbox: self.clone(), comment, alive, _guard: guard }
+        Reader {
+            mailbox: self.clone(),
+            comment,
+            alive,
+            _guard: guard,
+        }
     }
 }
 
@@ -88,7 +96,10 @@ pub(super) struct Reader {
 impl Stream for Reader {
     type Item = io::Result<Bytes>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
         let this = &mut *self;
         this.mailbox.waker.register(context.waker());
         {

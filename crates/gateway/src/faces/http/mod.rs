@@ -116,8 +116,13 @@ async fn connection(face: Arc<Face>, stream: tokio::net::TcpStream) {
         async move { Ok::<_, Infallible>(handle(face, request).await) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(limits::HEADER_READ).max_buf_size(64 * 1024);
-    let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits::HEADER_READ)
+        .max_buf_size(64 * 1024);
+    let connection = builder
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     tokio::pin!(connection);
     let result = tokio::select! {
         result = &mut connection => result,
@@ -151,15 +156,25 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
             Verb::DELETE => legacy::delete(face, principal, request).await,
             _ => reply::method_not_allowed(),
         },
-        Some(Route::Sse(scope)) if request.method() == Verb::GET => sse::open(&face, scope, principal, &request),
-        Some(Route::Messages) if request.method() == Verb::POST => sse::post(&face, &principal, request).await,
-        Some(Route::Ws(scope)) if request.method() == Verb::GET => ws::upgrade(&face, scope, principal, request),
+        Some(Route::Sse(scope)) if request.method() == Verb::GET => {
+            sse::open(&face, scope, principal, &request)
+        }
+        Some(Route::Messages) if request.method() == Verb::POST => {
+            sse::post(&face, &principal, request).await
+        }
+        Some(Route::Ws(scope)) if request.method() == Verb::GET => {
+            ws::upgrade(&face, scope, principal, request)
+        }
         Some(Route::Plain(page)) => plain::handle(&face, page, principal, request).await,
         Some(Route::Sse(_) | Route::Ws(_)) => reply::not_allowed("GET"),
         Some(Route::Messages) => reply::not_allowed("POST"),
         None => {
             let text = "there is nothing at this path; MCP is at /mcp and /mcp/{server}";
-            reply::error(StatusCode::NOT_FOUND, &ErrorObject::new(code::INVALID_REQUEST, text), None)
+            reply::error(
+                StatusCode::NOT_FOUND,
+                &ErrorObject::new(code::INVALID_REQUEST, text),
+                None,
+            )
         }
     }
 }

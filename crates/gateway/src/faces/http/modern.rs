@@ -31,8 +31,14 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     let headers = Some(param_headers(&post.headers));
     let face = post.face;
     let shared_credential = face.door.has_several_principals();
-    let request =
-        Request { scope: post.scope, principal: post.principal, message, params, headers, shared_credential };
+    let request = Request {
+        scope: post.scope,
+        principal: post.principal,
+        message,
+        params,
+        headers,
+        shared_credential,
+    };
     match modern::begin(&face.gateway, request).await {
         Begun::Answer(answer) => whole(answer, face.gateway.host().budget()).await,
         Begun::Exchange(mut relayed) => {
@@ -79,10 +85,16 @@ fn check(headers: &HeaderMap, message: &Message, params: &Params) -> Result<(), 
 
 /// Whether a header is there, once, and says what the body says.
 fn agree(headers: &HeaderMap, name: &str, body: &str, encoded: bool) -> Result<(), ErrorObject> {
-    let mismatch =
-        |text: String| Err(ErrorObject::new(code::HEADER_MISMATCH, format!("Header mismatch: {name} {text}")));
+    let mismatch = |text: String| {
+        Err(ErrorObject::new(
+            code::HEADER_MISMATCH,
+            format!("Header mismatch: {name} {text}"),
+        ))
+    };
     let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else { return mismatch("is missing".into()) };
+    let Some(value) = values.next() else {
+        return mismatch("is missing".into());
+    };
     if values.next().is_some() {
         return mismatch("is there more than once".into());
     }
@@ -101,7 +113,10 @@ fn agree(headers: &HeaderMap, name: &str, body: &str, encoded: bool) -> Result<(
 fn param_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let params = headers.iter().filter_map(|(name, value)| {
         let name = name.as_str().strip_prefix(mirror::PARAM_PREFIX)?;
-        Some((name.to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        Some((
+            name.to_owned(),
+            String::from_utf8_lossy(value.as_bytes()).into_owned(),
+        ))
     });
     params.collect()
 }
@@ -109,7 +124,9 @@ fn param_headers(headers: &HeaderMap) -> Vec<(String, String)> {
 /// An answer that came alone, with the status that its error asks for.
 async fn whole(answer: Answer, budget: &switchboard_transport::Budget) -> Response<Body> {
     let status = match answer.code {
-        Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => {
+            StatusCode::BAD_REQUEST
+        }
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         _ => StatusCode::OK,
     };
@@ -139,7 +156,10 @@ fn relay(relayed: Box<Relayed>, first: Option<Payload>) -> Response<Body> {
 pub(super) fn event_stream(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response

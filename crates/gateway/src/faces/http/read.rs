@@ -29,7 +29,10 @@ pub(super) async fn post(
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
     if !is_json(&parts.headers) {
-        let error = ErrorObject::new(code::INVALID_REQUEST, "Content-Type must be application/json");
+        let error = ErrorObject::new(
+            code::INVALID_REQUEST,
+            "Content-Type must be application/json",
+        );
         return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error, None);
     }
     let budget = face.gateway.host().budget().clone();
@@ -46,7 +49,12 @@ pub(super) async fn post(
             return reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
         }
     };
-    let post = Post { face, scope, principal, headers: parts.headers };
+    let post = Post {
+        face,
+        scope,
+        principal,
+        headers: parts.headers,
+    };
     match Received::parse(body) {
         Ok(Received::One(message)) => one(post, message).await,
         Ok(Received::Batch(batch)) => legacy::batch(post, batch).await,
@@ -72,24 +80,32 @@ fn speaks_modern(headers: &HeaderMap, message: &Message, params: &Params) -> boo
     if session::modern::is_modern(params) {
         return true;
     }
-    let version = headers.get("mcp-protocol-version").and_then(|value| value.to_str().ok());
+    let version = headers
+        .get("mcp-protocol-version")
+        .and_then(|value| value.to_str().ok());
     let revision = version.and_then(Revision::parse);
     match (version, revision) {
         (None, _) => message.method() == Method::Discover || message.method() == Method::Listen,
         (Some(_), Some(revision)) => revision.era() == Era::Modern,
-        (Some(_), None) => !headers.contains_key("mcp-session-id") && message.method() != Method::Initialize,
+        (Some(_), None) => {
+            !headers.contains_key("mcp-session-id") && message.method() != Method::Initialize
+        }
     }
 }
 
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let value = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let kind = value.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json")
 }
 
 /// The whole body, within size and time.
 pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
-    const TOO_LARGE: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the message is too large");
+    const TOO_LARGE: (StatusCode, &str) =
+        (StatusCode::PAYLOAD_TOO_LARGE, "the message is too large");
     if http_body::Body::size_hint(body).lower() > MESSAGE_BYTES as u64 {
         return Err(TOO_LARGE);
     }
@@ -97,10 +113,17 @@ pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, (StatusCode, &'st
     let mut rest: Option<BytesMut> = None;
     loop {
         let frame = timeout(limits::BODY_IDLE, body.frame()).await;
-        let frame = frame.map_err(|_| (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?;
+        let frame = frame.map_err(|_| {
+            (
+                StatusCode::REQUEST_TIMEOUT,
+                "the body did not arrive in time",
+            )
+        })?;
         let Some(frame) = frame else { break };
         let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the body could not be read"))?;
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         let length = rest.as_ref().map_or(first.len(), BytesMut::len) + data.len();
         if length > MESSAGE_BYTES {
             return Err(TOO_LARGE);

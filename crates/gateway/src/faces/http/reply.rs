@@ -41,16 +41,27 @@ pub(super) fn status(status: StatusCode) -> Response<Body> {
 
 /// A short text.
 pub(super) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(Payload::from(bytes::Bytes::from_static(text.as_bytes()))));
+    let mut response = Response::new(Body::from(Payload::from(bytes::Bytes::from_static(
+        text.as_bytes(),
+    ))));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     response
 }
 
 /// No token, or a wrong one.
 pub(super) fn unauthorized() -> Response<Body> {
-    let mut response = plain(StatusCode::UNAUTHORIZED, "a client token is needed: Authorization: Bearer …\n");
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"switchboard\""));
+    let mut response = plain(
+        StatusCode::UNAUTHORIZED,
+        "a client token is needed: Authorization: Bearer …\n",
+    );
+    response.headers_mut().insert(
+        header::WWW_AUTHENTICATE,
+        HeaderValue::from_static("Bearer realm=\"switchboard\""),
+    );
     response
 }
 
@@ -62,13 +73,20 @@ pub(super) fn method_not_allowed() -> Response<Body> {
 /// The same, with the verbs that it does have.
 pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
 /// Too much is in memory: come back in a moment.
 pub(super) fn busy() -> Response<Body> {
-    let mut response = plain(StatusCode::SERVICE_UNAVAILABLE, "too many large results are in memory; try again\n");
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    let mut response = plain(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too many large results are in memory; try again\n",
+    );
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }

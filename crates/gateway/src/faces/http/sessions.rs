@@ -32,9 +32,22 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn new(session: Arc<Session>, general: Arc<EventLog>, principal: Arc<str>, path: String) -> Self {
+    pub(super) fn new(
+        session: Arc<Session>,
+        general: Arc<EventLog>,
+        principal: Arc<str>,
+        path: String,
+    ) -> Self {
         let streams = Mutex::new(BTreeMap::from([(0, general.clone())]));
-        Self { session, general, principal, path, streams, next: AtomicU64::new(1), used: Mutex::new(Instant::now()) }
+        Self {
+            session,
+            general,
+            principal,
+            path,
+            streams,
+            next: AtomicU64::new(1),
+            used: Mutex::new(Instant::now()),
+        }
     }
 
     /// A log for one request's events, not yet known to anybody.
@@ -46,7 +59,10 @@ impl Held {
     pub(super) fn keep(&self, log: &Arc<EventLog>) {
         let mut streams = self.streams.lock();
         if streams.len() >= limits::STREAMS
-            && let Some(oldest) = streams.values().find(|log| log.finished().is_some()).map(|log| log.number())
+            && let Some(oldest) = streams
+                .values()
+                .find(|log| log.finished().is_some())
+                .map(|log| log.number())
         {
             streams.remove(&oldest);
         }
@@ -83,7 +99,9 @@ impl Sessions {
 
     /// Ends a session of this principal's.
     pub(super) fn remove(&self, id: &str, principal: &str, path: &str) -> bool {
-        let Some(held) = self.get(id, principal, path) else { return false };
+        let Some(held) = self.get(id, principal, path) else {
+            return false;
+        };
         self.by_id.write().remove(id);
         held.end();
         true
@@ -103,14 +121,18 @@ impl Sessions {
         };
         let old: Vec<Arc<Held>> = {
             let mut sessions = self.by_id.write();
-            let ids: Vec<String> =
-                sessions.iter().filter(|(_, held)| idle(held)).map(|(id, _)| id.clone()).collect();
+            let ids: Vec<String> = sessions
+                .iter()
+                .filter(|(_, held)| idle(held))
+                .map(|(id, _)| id.clone())
+                .collect();
             ids.iter().filter_map(|id| sessions.remove(id)).collect()
         };
         old.iter().for_each(|held| held.end());
         for held in self.by_id.read().values() {
             held.streams.lock().retain(|_, log| {
-                log.finished().is_none_or(|at| now.duration_since(at) < limits::STREAM_KEPT)
+                log.finished()
+                    .is_none_or(|at| now.duration_since(at) < limits::STREAM_KEPT)
             });
         }
     }
@@ -138,8 +160,10 @@ pub(super) fn random_id() -> String {
     let mut bytes = [0u8; 16];
     // Without randomness there is no safe session; the operating system always has some.
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    bytes.iter().fold(String::with_capacity(32), |mut id, byte| {
-        let _ = write!(id, "{byte:02x}");
-        id
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(32), |mut id, byte| {
+            let _ = write!(id, "{byte:02x}");
+            id
+        })
 }

@@ -34,7 +34,11 @@ pub(super) async fn body(payload: Payload, budget: &Budget) -> Body {
     match written {
         Ok(Ok(file)) => {
             drop(kept);
-            Body::File(Spooled { file: tokio::fs::File::from_std(file), left, buffer: vec![0; CHUNK].into() })
+            Body::File(Spooled {
+                file: tokio::fs::File::from_std(file),
+                left,
+                buffer: vec![0; CHUNK].into(),
+            })
         }
         Ok(Err(fault)) => {
             tracing::warn!(%fault, "a large answer could not be moved to a file; it stays in memory");
@@ -63,7 +67,10 @@ impl Spooled {
 impl Stream for Spooled {
     type Item = io::Result<Bytes>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }

@@ -38,7 +38,12 @@ struct Open {
 }
 
 /// Opens a stream: GET `/sse`.
-pub(super) fn open(face: &Arc<Face>, scope: Scope, principal: Arc<str>, request: &Request<Incoming>) -> Response<Body> {
+pub(super) fn open(
+    face: &Arc<Face>,
+    scope: Scope,
+    principal: Arc<str>,
+    request: &Request<Incoming>,
+) -> Response<Body> {
     if !accepts(request.headers(), "text/event-stream") {
         let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
         return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
@@ -50,10 +55,18 @@ pub(super) fn open(face: &Arc<Face>, scope: Scope, principal: Arc<str>, request:
         if streams.len() >= limits::SESSIONS {
             return reply::busy();
         }
-        streams.insert(id.clone(), Open { principal: principal.clone(), posted });
+        streams.insert(
+            id.clone(),
+            Open {
+                principal: principal.clone(),
+                posted,
+            },
+        );
     }
     let mailbox = Arc::<Mailbox>::default();
-    mailbox.push(Payload::from(format!("event: endpoint\ndata: /messages?sessionId={id}\n\n")));
+    mailbox.push(Payload::from(format!(
+        "event: endpoint\ndata: /messages?sessionId={id}\n\n"
+    )));
     let gone = CancellationToken::new();
     let body = mailbox.read(": alive\n\n", gone.clone().drop_guard());
     let manner = Manner {
@@ -63,7 +76,12 @@ pub(super) fn open(face: &Arc<Face>, scope: Scope, principal: Arc<str>, request:
         shared_credential: false,
         modern: false,
     };
-    let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone(), face.shutdown.clone());
+    let client = Conversation::new(
+        face.gateway.clone(),
+        manner,
+        mailbox.clone(),
+        face.shutdown.clone(),
+    );
     let owner = face.clone();
     face.tasks.spawn(async move {
         converse(&client, incoming, &gone, &owner.shutdown).await;
@@ -94,20 +112,43 @@ async fn converse(
 }
 
 /// Takes a message: POST `/messages?sessionId=…`.
-pub(super) async fn post(face: &Arc<Face>, principal: &str, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn post(
+    face: &Arc<Face>,
+    principal: &str,
+    request: Request<Incoming>,
+) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
-    let refuse = |status, text: &str| reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
-    let query = parts.uri.query().unwrap_or_default();
-    let id = query.split('&').find_map(|pair| pair.strip_prefix("sessionId="));
-    let Some(id) = id else {
-        return refuse(StatusCode::BAD_REQUEST, "sessionId is missing; open /sse first");
+    let refuse = |status, text: &str| {
+        reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None)
     };
-    let known = face.streams.0.read().get(id).filter(|open| *open.principal == *principal).map(|open| open.posted.clone());
+    let query = parts.uri.query().unwrap_or_default();
+    let id = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("sessionId="));
+    let Some(id) = id else {
+        return refuse(
+            StatusCode::BAD_REQUEST,
+            "sessionId is missing; open /sse first",
+        );
+    };
+    let known = face
+        .streams
+        .0
+        .read()
+        .get(id)
+        .filter(|open| *open.principal == *principal)
+        .map(|open| open.posted.clone());
     let Some(posted) = known else {
-        return refuse(StatusCode::NOT_FOUND, "this session is not known here; open /sse again");
+        return refuse(
+            StatusCode::NOT_FOUND,
+            "this session is not known here; open /sse again",
+        );
     };
     if !is_json(&parts.headers) {
-        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json");
+        return refuse(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "Content-Type must be application/json",
+        );
     }
     let budget = face.gateway.host().budget();
     if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
@@ -124,8 +165,9 @@ pub(super) async fn post(face: &Arc<Face>, principal: &str, request: Request<Inc
     match posted.try_send(received) {
         Ok(()) => reply::accepted(),
         Err(TrySendError::Full(_)) => reply::busy(),
-        Err(TrySendError::Closed(_)) => {
-            refuse(StatusCode::NOT_FOUND, "this session is not known here; open /sse again")
-        }
+        Err(TrySendError::Closed(_)) => refuse(
+            StatusCode::NOT_FOUND,
+            "this session is not known here; open /sse again",
+        ),
     }
 }

@@ -30,9 +30,11 @@ pub(super) fn upgrade(
 ) -> Response<Body> {
     let answer = match handshake(request.headers()) {
         Ok(answer) => answer,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
-    let Ok(permit) = face.sockets.clone().try_acquire_owned() else { return reply::busy() };
+    let Ok(permit) = face.sockets.clone().try_acquire_owned() else {
+        return reply::busy();
+    };
     let upgrading = hyper::upgrade::on(&mut request);
     let owner = face.clone();
     face.tasks.spawn(async move {
@@ -47,21 +49,41 @@ pub(super) fn upgrade(
 }
 
 /// The answer to a handshake, or why there is none.
-fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Response<Body>> {
-    let bad = |text| Err(reply::plain(StatusCode::BAD_REQUEST, text));
-    if !says(headers, &header::UPGRADE, "websocket") || !says(headers, &header::CONNECTION, "upgrade") {
-        let mut refusal = reply::plain(StatusCode::UPGRADE_REQUIRED, "this address speaks WebSocket\n");
-        refusal.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-        refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-        return Err(refusal);
+fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Box<Response<Body>>> {
+    let bad = |text| Err(Box::new(reply::plain(StatusCode::BAD_REQUEST, text)));
+    if !says(headers, &header::UPGRADE, "websocket")
+        || !says(headers, &header::CONNECTION, "upgrade")
+    {
+        let mut refusal = reply::plain(
+            StatusCode::UPGRADE_REQUIRED,
+            "this address speaks WebSocket\n",
+        );
+        refusal
+            .headers_mut()
+            .insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        refusal
+            .headers_mut()
+            .insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        return Err(Box::new(refusal));
     }
-    if headers.get(header::SEC_WEBSOCKET_VERSION).is_none_or(|version| version != "13") {
-        let mut refusal = reply::plain(StatusCode::UPGRADE_REQUIRED, "Sec-WebSocket-Version must be 13\n");
-        refusal.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-        return Err(refusal);
+    if headers
+        .get(header::SEC_WEBSOCKET_VERSION)
+        .is_none_or(|version| version != "13")
+    {
+        let mut refusal = reply::plain(
+            StatusCode::UPGRADE_REQUIRED,
+            "Sec-WebSocket-Version must be 13\n",
+        );
+        refusal.headers_mut().insert(
+            header::SEC_WEBSOCKET_VERSION,
+            HeaderValue::from_static("13"),
+        );
+        return Err(Box::new(refusal));
     }
     // 16 bytes in base64.
-    let key = headers.get(header::SEC_WEBSOCKET_KEY).map(HeaderValue::as_bytes);
+    let key = headers
+        .get(header::SEC_WEBSOCKET_KEY)
+        .map(HeaderValue::as_bytes);
     let Some(key) = key.filter(|key| key.len() == 24 && key.ends_with(b"==")) else {
         return bad("Sec-WebSocket-Key is missing or wrong\n");
     };
@@ -78,7 +100,10 @@ fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Response<Body>> {
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
     if offered {
-        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+        headers.insert(
+            header::SEC_WEBSOCKET_PROTOCOL,
+            HeaderValue::from_static(PROTOCOL),
+        );
     }
     Ok(answer)
 }
@@ -86,13 +111,17 @@ fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Response<Body>> {
 /// Whether one of the words in a header's list is this one.
 fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     headers.get_all(name).iter().any(|value| {
-        value.to_str().is_ok_and(|text| text.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)))
+        value.to_str().is_ok_and(|text| {
+            text.split(',')
+                .any(|part| part.trim().eq_ignore_ascii_case(word))
+        })
     })
 }
 
 async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded: Upgraded) {
     let budget = face.gateway.host().budget().clone();
-    let (writer, mut reader) = ws::serve(TokioIo::new(upgraded), &WsOptions::default(), budget).await;
+    let (writer, mut reader) =
+        ws::serve(TokioIo::new(upgraded), &WsOptions::default(), budget).await;
     let manner = Manner {
         scope,
         principal,

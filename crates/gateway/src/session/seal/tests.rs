@@ -2,7 +2,8 @@ use super::*;
 use bytes::Bytes;
 
 fn call(params: &str) -> Message {
-    let text = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
+    let text =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
     Message::parse(Bytes::from(text)).expect("a message")
 }
 
@@ -16,9 +17,13 @@ const PARAMS: &str = r#"{"name":"t","arguments":{"a":1,"b":[true,null]}}"#;
 fn what_was_closed_opens_for_the_same_request() {
     let seal = Seal::new();
     let text = seal.close(b"content", &binding("p", "s", PARAMS));
-    assert_eq!(seal.open(&text, &binding("p", "s", PARAMS)).as_deref(), Some(&b"content"[..]));
+    assert_eq!(
+        seal.open(&text, &binding("p", "s", PARAMS)).as_deref(),
+        Some(&b"content"[..])
+    );
     // The same arguments, written differently.
-    let respelled = r#"{ "arguments" : {"b":[true, null], "\u0061":1}, "name":"t", "requestState":"x" }"#;
+    let respelled =
+        r#"{ "arguments" : {"b":[true, null], "\u0061":1}, "name":"t", "requestState":"x" }"#;
     assert!(seal.open(&text, &binding("p", "s", respelled)).is_some());
 }
 
@@ -32,11 +37,18 @@ fn every_flipped_bit_is_noticed() {
             let mut altered = bytes.clone();
             altered[at] ^= 1 << bit;
             let altered = URL_SAFE_NO_PAD.encode(altered);
-            assert!(seal.open(&altered, &binding("p", "s", PARAMS)).is_none(), "byte {at}, bit {bit}");
+            assert!(
+                seal.open(&altered, &binding("p", "s", PARAMS)).is_none(),
+                "byte {at}, bit {bit}"
+            );
         }
     }
     for cut in 0..text.len() {
-        assert!(seal.open(&text[..cut], &binding("p", "s", PARAMS)).is_none(), "cut at {cut}");
+        assert!(
+            seal.open(&text[..cut], &binding("p", "s", PARAMS))
+                .is_none(),
+            "cut at {cut}"
+        );
     }
 }
 
@@ -48,19 +60,43 @@ fn it_opens_for_nobody_else_and_nothing_else() {
         ("q", "s", PARAMS),
         ("p", "t", PARAMS),
         ("ps", "", PARAMS),
-        ("p", "s", r#"{"name":"u","arguments":{"a":1,"b":[true,null]}}"#),
-        ("p", "s", r#"{"name":"t","arguments":{"a":2,"b":[true,null]}}"#),
-        ("p", "s", r#"{"name":"t","arguments":{"a":1,"b":[null,true]}}"#),
+        (
+            "p",
+            "s",
+            r#"{"name":"u","arguments":{"a":1,"b":[true,null]}}"#,
+        ),
+        (
+            "p",
+            "s",
+            r#"{"name":"t","arguments":{"a":2,"b":[true,null]}}"#,
+        ),
+        (
+            "p",
+            "s",
+            r#"{"name":"t","arguments":{"a":1,"b":[null,true]}}"#,
+        ),
         ("p", "s", r#"{"name":"t"}"#),
     ] {
-        assert!(seal.open(&text, &binding(principal, server, params)).is_none(), "{principal} {server} {params}");
+        assert!(
+            seal.open(&text, &binding(principal, server, params))
+                .is_none(),
+            "{principal} {server} {params}"
+        );
     }
     let read = Message::parse(Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"t","arguments":{"a":1,"b":[true,null]}}}"#));
-    assert!(seal.open(&text, &Binding::of("p", "s", &read.expect("a message"))).is_none(), "another method");
+    assert!(
+        seal.open(&text, &Binding::of("p", "s", &read.expect("a message")))
+            .is_none(),
+        "another method"
+    );
 }
 
 #[test]
 fn a_restart_makes_it_void() {
     let text = Seal::new().close(b"content", &binding("p", "s", PARAMS));
-    assert!(Seal::new().open(&text, &binding("p", "s", PARAMS)).is_none());
+    assert!(
+        Seal::new()
+            .open(&text, &binding("p", "s", PARAMS))
+            .is_none()
+    );
 }

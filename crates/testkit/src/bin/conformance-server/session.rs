@@ -136,9 +136,7 @@ impl Session {
 
     /// Takes in a client's answer; one to no open question is ignored.
     pub(crate) fn answer(&self, id: &Value, outcome: Answer) {
-        let asked = id
-            .as_str()
-            .and_then(|id| lock(&self.open_asks).remove(id));
+        let asked = id.as_str().and_then(|id| lock(&self.open_asks).remove(id));
         if let Some(asked) = asked {
             let _ = asked.send(outcome);
         }

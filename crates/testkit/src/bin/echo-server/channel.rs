@@ -45,7 +45,8 @@ impl Client {
     /// Takes one message of the client's.
     pub fn take(&self, bytes: &[u8]) {
         let Some(message) = Message::read(bytes) else {
-            let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+            let error =
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
             let _ = self.out.send(Bytes::from_static(error.as_bytes()));
             return;
         };

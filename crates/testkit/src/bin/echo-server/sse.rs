@@ -60,10 +60,6 @@ fn open(world: &Arc<World>, clients: &Clients) -> Response<ReplyBody> {
         watched.cancelled().await;
         lock(&clients).remove(&key);
     });
-    let body = ReplyBody::Opening(
-        Some(Bytes::from(endpoint)),
-        receiver,
-        gone.drop_guard(),
-    );
+    let body = ReplyBody::Opening(Some(Bytes::from(endpoint)), receiver, gone.drop_guard());
     serve::events(body)
 }

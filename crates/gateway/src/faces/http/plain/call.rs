@@ -12,18 +12,33 @@ use switchboard_host::{
 use switchboard_wire::{Kind, Message, Params, code, json as text};
 
 /// Calls the tool; gives the text of its result.
-pub(super) async fn run(gateway: &Gateway, client: &Arc<Client>, wanted: &Invocation) -> Result<Bytes, Failure> {
+pub(super) async fn run(
+    gateway: &Gateway,
+    client: &Arc<Client>,
+    wanted: &Invocation,
+) -> Result<Bytes, Failure> {
     let host = gateway.host();
     let mut found = host.known(client, List::Tools).find(&wanted.name).cloned();
     if found.is_none() {
         // It may be new, or its server not asked yet.
-        found = host.merged(client, List::Tools).await.find(&wanted.name).cloned();
+        found = host
+            .merged(client, List::Tools)
+            .await
+            .find(&wanted.name)
+            .cloned();
     }
     let found = found.ok_or_else(|| Failure::unknown_tool(&wanted.name))?;
     check(&found, &wanted.parameters)?;
-    let message = Message::parse(request(wanted)).map_err(|fault| Failure::malformed(fault.to_string()))?;
+    let message =
+        Message::parse(request(wanted)).map_err(|fault| Failure::malformed(fault.to_string()))?;
     let params = Params::of(&message).map_err(|error| Failure::malformed(error.message))?;
-    let admitted = Admitted { client: client.clone(), scope: Scope::All, message, params, headers: None };
+    let admitted = Admitted {
+        client: client.clone(),
+        scope: Scope::All,
+        message,
+        params,
+        headers: None,
+    };
     let mut exchange = host.call(admitted).await.map_err(failed)?;
     let outcome = loop {
         match exchange.next().await {
@@ -38,14 +53,21 @@ pub(super) async fn run(gateway: &Gateway, client: &Arc<Client>, wanted: &Invoca
         Outcome::Failed(fault) => return Err(failed(fault)),
     };
     if reply.message.kind() == Kind::Error {
-        let said = reply.message.error_text().unwrap_or_else(|| "Unknown error".into());
+        let said = reply
+            .message
+            .error_text()
+            .unwrap_or_else(|| "Unknown error".into());
         return Err(match reply.message.error_code() {
             Some(code::INVALID_PARAMS) => Failure::parameters(said),
             _ => Failure::execution(said),
         });
     }
     let result = reply.message.body_bytes();
-    if text::field(&result, "isError").ok().flatten().is_some_and(|span| span.of(&result) == b"true") {
+    if text::field(&result, "isError")
+        .ok()
+        .flatten()
+        .is_some_and(|span| span.of(&result) == b"true")
+    {
         return Err(Failure::execution(first_text(&result)));
     }
     Ok(result)
@@ -54,7 +76,9 @@ pub(super) async fn run(gateway: &Gateway, client: &Arc<Client>, wanted: &Invoca
 /// `tools/call` with the parameters as they came.
 fn request(wanted: &Invocation) -> Bytes {
     let mut out = Vec::with_capacity(wanted.parameters.len() + wanted.name.len() + 96);
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":");
+    out.extend_from_slice(
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":",
+    );
     out.extend_from_slice(text::quote(&wanted.name).as_bytes());
     out.extend_from_slice(b",\"arguments\":");
     out.extend_from_slice(&wanted.parameters);
@@ -64,13 +88,19 @@ fn request(wanted: &Invocation) -> Bytes {
 
 fn failed(fault: CallError) -> Failure {
     match &fault {
-        CallError::Refused(error) if error.code == code::INVALID_PARAMS => Failure::parameters(&*error.message),
+        CallError::Refused(error) if error.code == code::INVALID_PARAMS => {
+            Failure::parameters(&*error.message)
+        }
         _ => Failure::execution(fault.to_string()),
     }
 }
 
 fn first_text(result: &[u8]) -> String {
-    let content = text::field(result, "content").ok().flatten().map(|span| span.of(result)).unwrap_or(b"[]");
+    let content = text::field(result, "content")
+        .ok()
+        .flatten()
+        .map(|span| span.of(result))
+        .unwrap_or(b"[]");
     let mut texts = text::elements(content).filter_map(|span| {
         let block = span.of(content);
         text::text(text::field(block, "text").ok()??.of(block)).map(String::from)
@@ -81,20 +111,33 @@ fn first_text(result: &[u8]) -> String {
 /// Whether the parameters have what the tool's schema requires, of the right
 /// kind at the top. The server judges the rest.
 fn check(tool: &MergedItem, parameters: &[u8]) -> Result<(), Failure> {
-    let Ok(tool) = serde_json::from_slice::<Value>(&tool.item.raw) else { return Ok(()) };
-    let Ok(Value::Object(given)) = serde_json::from_slice::<Value>(parameters) else { return Ok(()) };
+    let Ok(tool) = serde_json::from_slice::<Value>(&tool.item.raw) else {
+        return Ok(());
+    };
+    let Ok(Value::Object(given)) = serde_json::from_slice::<Value>(parameters) else {
+        return Ok(());
+    };
     let schema = &tool["inputSchema"];
-    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for name in schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
         if !given.contains_key(name) {
             return Err(Failure::parameters(format!("{name} is required")));
         }
     }
     for (name, value) in &given {
-        let Some(kind) = schema["properties"][name]["type"].as_str() else { continue };
+        let Some(kind) = schema["properties"][name]["type"].as_str() else {
+            continue;
+        };
         let fits = match kind {
             "string" => value.is_string(),
             "number" => value.is_number(),
-            "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0),
+            "integer" => {
+                value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
+            }
             "boolean" => value.is_boolean(),
             "array" => value.is_array(),
             "object" => value.is_object(),
@@ -102,7 +145,9 @@ fn check(tool: &MergedItem, parameters: &[u8]) -> Result<(), Failure> {
             _ => true,
         };
         if !fits {
-            return Err(Failure::parameters(format!("{name} must be of type {kind}")));
+            return Err(Failure::parameters(format!(
+                "{name} must be of type {kind}"
+            )));
         }
     }
     Ok(())

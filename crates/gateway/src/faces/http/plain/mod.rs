@@ -85,7 +85,12 @@ pub(super) async fn handle(
 /// A client of the dialect, as the servers' side knows it: it can be asked nothing.
 fn client(principal: Arc<str>) -> Arc<Client> {
     let capabilities = Bytes::from_static(b"{}");
-    let client = Client::new(principal, Revision::NEWEST_LEGACY, capabilities, Arc::new(NoSink));
+    let client = Client::new(
+        principal,
+        Revision::NEWEST_LEGACY,
+        capabilities,
+        Arc::new(NoSink),
+    );
     Arc::new(client.passing())
 }
 
@@ -107,7 +112,11 @@ fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
         }
         sessions.insert(id.clone(), session.clone());
     }
-    session.stream.push(event(&json!({ "type": "connected", "clientId": id }).to_string().into()));
+    session.stream.push(event(
+        &json!({ "type": "connected", "clientId": id })
+            .to_string()
+            .into(),
+    ));
     let body = session.stream.read(": ping\n\n", gone.clone().drop_guard());
     let owner = face.clone();
     face.tasks.spawn(async move {
@@ -145,7 +154,9 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
     let body = match read(&mut body).await {
         Ok(body) => body,
         Err((StatusCode::PAYLOAD_TOO_LARGE, text)) => {
-            return Failure::malformed(text).with_status(StatusCode::PAYLOAD_TOO_LARGE).response();
+            return Failure::malformed(text)
+                .with_status(StatusCode::PAYLOAD_TOO_LARGE)
+                .response();
         }
         Err((_, text)) => return Failure::malformed(text).response(),
     };
@@ -153,7 +164,9 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
         Ok(envelope) => envelope,
         Err(failure) => return failure.response(),
     };
-    let session = envelope.client_id().and_then(|id| face.plain.0.read().get(&id).cloned());
+    let session = envelope
+        .client_id()
+        .and_then(|id| face.plain.0.read().get(&id).cloned());
     let Some(session) = session.filter(|session| *session.principal == *principal) else {
         return Failure::unknown_client().response();
     };
@@ -162,7 +175,9 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
         Ok(invocation) => invocation,
         Err(failure) => return refused(&session, &envelope, &failure),
     };
-    let Ok(permit) = session.calls.clone().try_acquire_owned() else { return reply::busy() };
+    let Ok(permit) = session.calls.clone().try_acquire_owned() else {
+        return reply::busy();
+    };
     // In a task of its own: the stream gets its answer even if nobody waits for this one.
     let (gateway, caller) = (face.gateway.clone(), session.clone());
     let running = face.tasks.spawn(async move {
@@ -172,7 +187,10 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
             () = caller.gone.cancelled() => Err(Failure::gone()),
         }
     });
-    match running.await.unwrap_or_else(|_| Err(Failure::execution("the call broke off"))) {
+    match running
+        .await
+        .unwrap_or_else(|_| Err(Failure::execution("the call broke off")))
+    {
         Ok(result) => {
             let answer = envelope.result(&result);
             session.stream.push(event(&answer));

@@ -45,13 +45,23 @@ impl Invocation {
             Ok(_) => return Err(Failure::malformed("the body must be a JSON object")),
             Err(fault) => return Err(Failure::malformed(format!("the body is not JSON: {fault}"))),
         };
-        let [id, kind, content, client_id] = text::fields(&raw, ["id", "type", "content", "clientId"])
-            .map_err(|fault| Failure::malformed(fault.to_string()))?;
+        let [id, kind, content, client_id] =
+            text::fields(&raw, ["id", "type", "content", "clientId"])
+                .map_err(|fault| Failure::malformed(fault.to_string()))?;
         let scalar = |span: &Span| {
-            matches!(ValueKind::of(span.of(&raw)), Some(ValueKind::String | ValueKind::Number)) && span.len() <= 1024
+            matches!(
+                ValueKind::of(span.of(&raw)),
+                Some(ValueKind::String | ValueKind::Number)
+            ) && span.len() <= 1024
         };
         let id = id.filter(scalar);
-        Ok(Envelope { id, kind, content, client_id, raw })
+        Ok(Envelope {
+            id,
+            kind,
+            content,
+            client_id,
+            raw,
+        })
     }
 }
 
@@ -67,17 +77,25 @@ impl Envelope {
     pub(super) fn invocation(&self) -> Result<Invocation, Failure> {
         match self.text(self.kind).as_deref() {
             Some("invoke_tool") => {}
-            Some(other) => return Err(Failure::malformed(format!("\"type\" {other:?} is unknown; there is invoke_tool"))),
+            Some(other) => {
+                return Err(Failure::malformed(format!(
+                    "\"type\" {other:?} is unknown; there is invoke_tool"
+                )));
+            }
             None => return Err(Failure::malformed("\"type\" is missing")),
         }
-        let missing = || Failure::malformed("\"content\" must be an object with \"name\" and \"parameters\"");
+        let missing =
+            || Failure::malformed("\"content\" must be an object with \"name\" and \"parameters\"");
         let content = self.content.ok_or_else(missing)?.of(&self.raw);
         if ValueKind::of(content) != Some(ValueKind::Object) {
             return Err(missing());
         }
-        let [name, parameters] =
-            text::fields(content, ["name", "parameters"]).map_err(|fault| Failure::malformed(fault.to_string()))?;
-        let name = name.and_then(|span| text::text(span.of(content))).ok_or_else(missing)?.into_owned();
+        let [name, parameters] = text::fields(content, ["name", "parameters"])
+            .map_err(|fault| Failure::malformed(fault.to_string()))?;
+        let name = name
+            .and_then(|span| text::text(span.of(content)))
+            .ok_or_else(missing)?
+            .into_owned();
         let parameters = match parameters.map(|span| span.of(content)) {
             None => Bytes::from_static(b"{}"),
             Some(raw) if ValueKind::of(raw) == Some(ValueKind::Object) => self.raw.slice_ref(raw),
@@ -87,7 +105,9 @@ impl Envelope {
     }
 
     fn id(&self) -> Bytes {
-        self.id.map_or(Bytes::from_static(b"null"), |span| self.raw.slice(span.start..span.end))
+        self.id.map_or(Bytes::from_static(b"null"), |span| {
+            self.raw.slice(span.start..span.end)
+        })
     }
 
     /// The answer to an invocation that went well.
@@ -105,39 +125,81 @@ impl Envelope {
     pub(super) fn error(&self, failure: &Failure) -> Payload {
         let error = json!({ "message": failure.message, "code": failure.code });
         let id = String::from_utf8_lossy(&self.id()).into_owned();
-        Payload::from(format!("{{\"id\":{id},\"type\":\"error\",\"error\":{error}}}"))
+        Payload::from(format!(
+            "{{\"id\":{id},\"type\":\"error\",\"error\":{error}}}"
+        ))
     }
 }
 
 impl Failure {
-    fn new(status: StatusCode, error: &'static str, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, error, code, message: message.into() }
+    fn new(
+        status: StatusCode,
+        error: &'static str,
+        code: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            error,
+            code,
+            message: message.into(),
+        }
     }
 
     pub(super) fn malformed(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "Invalid request", "INVALID_PARAMETERS", message)
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "Invalid request",
+            "INVALID_PARAMETERS",
+            message,
+        )
     }
 
     pub(super) fn parameters(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "Invalid parameters", "INVALID_PARAMETERS", message)
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "Invalid parameters",
+            "INVALID_PARAMETERS",
+            message,
+        )
     }
 
     pub(super) fn unknown_tool(name: &str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "Tool not found", "TOOL_NOT_FOUND", format!("Tool '{name}' not found"))
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "Tool not found",
+            "TOOL_NOT_FOUND",
+            format!("Tool '{name}' not found"),
+        )
     }
 
     pub(super) fn unknown_client() -> Self {
         let text = "Your session may have expired";
-        Self::new(StatusCode::BAD_REQUEST, "No active SSE connection", "INVALID_CLIENT", text)
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "No active SSE connection",
+            "INVALID_CLIENT",
+            text,
+        )
     }
 
     pub(super) fn gone() -> Self {
         let text = "the event stream was closed during the call";
-        Self::new(StatusCode::BAD_REQUEST, "No active SSE connection", "INVALID_CLIENT", text)
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "No active SSE connection",
+            "INVALID_CLIENT",
+            text,
+        )
     }
 
     pub(super) fn execution(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Tool execution failed", "EXECUTION_ERROR", message)
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Tool execution failed",
+            "EXECUTION_ERROR",
+            message,
+        )
     }
 
     pub(super) fn with_status(self, status: StatusCode) -> Self {

@@ -21,8 +21,16 @@ pub(super) async fn list(gateway: &Gateway, client: &Arc<Client>) -> String {
 
 fn tool(name: &str, definition: &Value) -> Value {
     let schema = &definition["inputSchema"];
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = schema["properties"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
     let parameters: Map<String, Value> = properties
         .iter()
         .map(|(name, property)| {
@@ -36,7 +44,13 @@ fn tool(name: &str, definition: &Value) -> Value {
         .collect();
     let example: Vec<String> = required
         .iter()
-        .filter_map(|name| Some(format!("{}: {}", json!(name), sample(properties.get(*name)?))))
+        .filter_map(|name| {
+            Some(format!(
+                "{}: {}",
+                json!(name),
+                sample(properties.get(*name)?)
+            ))
+        })
         .collect();
     let example = match example.as_slice() {
         [] => format!("{name}({{ }})"),
@@ -53,19 +67,32 @@ fn tool(name: &str, definition: &Value) -> Value {
 fn kind(property: &Value) -> String {
     match &property["type"] {
         Value::String(kind) => kind.clone(),
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
+        Value::Array(kinds) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" | "),
         _ => "any".into(),
     }
 }
 
 /// A value that fits: one that the schema names, or the simplest of its kind.
 fn sample(property: &Value) -> Value {
-    let named = [&property["examples"][0], &property["default"], &property["const"], &property["enum"][0]];
+    let named = [
+        &property["examples"][0],
+        &property["default"],
+        &property["const"],
+        &property["enum"][0],
+    ];
     if let Some(value) = named.into_iter().find(|value| !value.is_null()) {
         return value.clone();
     }
     match kind(property).as_str() {
-        "number" | "integer" => property.get("minimum").filter(|least| least.is_number()).cloned().unwrap_or(json!(1)),
+        "number" | "integer" => property
+            .get("minimum")
+            .filter(|least| least.is_number())
+            .cloned()
+            .unwrap_or(json!(1)),
         "boolean" => json!(true),
         "array" => json!([]),
         "object" => json!({}),

@@ -228,7 +228,10 @@ async fn interview(exchange: &Exchange) -> Result<Value, Stop> {
     let ask = Ask::text_field("first", "What is your name?", "name");
     let first = one(exchange, ask, State::Sealed).await?;
     if first["action"] != "accept" {
-        return Ok(text(format!("Ended at the first form: {}", plain(&first["action"]))));
+        return Ok(text(format!(
+            "Ended at the first form: {}",
+            plain(&first["action"])
+        )));
     }
     let name = plain(&first["content"]["name"]);
     let ask = Ask::sampling("opinion", &format!("What suits {name}?"), 50);
@@ -237,8 +240,13 @@ async fn interview(exchange: &Exchange) -> Result<Value, Stop> {
     let ask = Ask::text_field("second", &format!("Do you like {opinion}?"), "answer");
     let second = one(exchange, ask, State::Sealed).await?;
     if second["action"] != "accept" {
-        return Ok(text(format!("Ended at the second form: {}", plain(&second["action"]))));
+        return Ok(text(format!(
+            "Ended at the second form: {}",
+            plain(&second["action"])
+        )));
     }
     let answer = plain(&second["content"]["answer"]);
-    Ok(text(format!("{name} was offered {opinion} and said {answer}")))
+    Ok(text(format!(
+        "{name} was offered {opinion} and said {answer}"
+    )))
 }

@@ -1,0 +1,177 @@
+//! How much memory the gateway takes: idle, and while many clients pull large
+//! results. The figures are those of the release build where there is one;
+//! a debug build is held to looser ones.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+#[path = "support/serving.rs"]
+mod serving;
+
+use serde_json::{Value, json};
+use serving::{Gateway, address, config, echo, echo_http, kib, servers};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use switchboard_testkit::{Launch, Program, bin, modern_headers, with_meta};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+const CLIENTS: usize = 256;
+const MIB: usize = 1 << 20;
+
+/// The program to measure, and whether it is a release build.
+fn program() -> (PathBuf, bool) {
+    let own = Path::new(env!("CARGO_BIN_EXE_switchboard"));
+    let release = own
+        .parent()
+        .and_then(Path::parent)
+        .map(|t| t.join("release/switchboard"));
+    match release.filter(|path| path.exists()) {
+        Some(path) => (path, true),
+        None => (
+            own.to_owned(),
+            own.components().any(|part| part.as_os_str() == "release"),
+        ),
+    }
+}
+
+fn launch(servers: &Value) -> (Launch, bool) {
+    let (path, release) = program();
+    let launch = Program::new(path)
+        .args(["serve", "--http", "127.0.0.1:0", "--no-auth"])
+        .args(["--strict-mcp-config", "--mcp-config", &config(servers)]);
+    (launch, release)
+}
+
+/// A figure of keeper and worker together, in KiB.
+async fn both(gateway: &Gateway, file: &str, field: &str) -> u64 {
+    let pids = [gateway.program.pid(), gateway.worker().await];
+    pids.iter().map(|pid| kib(*pid, file, field)).sum()
+}
+
+#[tokio::test]
+async fn memory_idle() {
+    let (launch, release) = launch(&servers([("echo", echo(&[]))]));
+    let gateway = Gateway::launch(launch).await;
+    let mut client = gateway.legacy("/mcp/echo").await;
+    client.call("echo", json!({"nonce": "n"})).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let rss = both(&gateway, "status", "VmRSS").await;
+    let pss = both(&gateway, "smaps_rollup", "Pss").await;
+    let limit = if release { 16 } else { 64 };
+    eprintln!("figure: idle, release {release}: RSS {rss} KiB, PSS {pss} KiB (limit {limit} MiB)");
+    // The two are one program: what they share of it is there once, so PSS counts.
+    assert!(pss < limit * 1024, "{pss} KiB");
+}
+
+/// 256 clients, each with large results one after the other.
+async fn pulled(entry: Value, era: &str) {
+    let (launch, release) = launch(&servers([("echo", entry)]));
+    let gateway = Gateway::launch(launch).await;
+    let url = format!("{}/mcp/echo", gateway.url);
+    let load = Program::new(bin("bench-load"))
+        .args([
+            &url,
+            "--clients",
+            "256",
+            "--bytes",
+            "1048576",
+            "--count",
+            "4",
+        ])
+        .args(["--warmup-ms", "0", "--duration-ms", "60000", "--era", era])
+        .spawn();
+    let (status, out, err) = load.output(Duration::from_secs(90)).await;
+    assert!(status.success(), "{}\n{err}", String::from_utf8_lossy(&out));
+    let said: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(
+        (&said["errors"], &said["count"]),
+        (&json!(0), &json!(4 * CLIENTS)),
+        "{said}"
+    );
+    judge(&gateway, release, era, &said.to_string()).await;
+}
+
+async fn judge(gateway: &Gateway, release: bool, what: &str, said: &str) {
+    let peak = both(gateway, "status", "VmHWM").await;
+    eprintln!(
+        "figure: {what}, release {release}: at most {} MiB ({said:.200})",
+        peak / 1024
+    );
+    assert!(peak < 128 * 1024, "{what}: {peak} KiB");
+}
+
+#[tokio::test]
+async fn memory_of_256_legacy_clients_of_a_process() {
+    pulled(echo(&[]), "legacy").await;
+}
+
+#[tokio::test]
+async fn memory_of_256_modern_clients_of_a_process() {
+    pulled(echo(&[]), "modern").await;
+}
+
+#[tokio::test]
+async fn memory_of_256_clients_of_an_address() {
+    let remote = echo_http(&[]);
+    let entry = address(&remote).await;
+    pulled(entry.clone(), "legacy").await;
+    pulled(entry, "modern").await;
+}
+
+/// Asks for 1 MiB and takes its time to read it.
+async fn slow(authority: String, pause: Duration) -> usize {
+    let params = with_meta(json!({"name": "payload", "arguments": {"bytes": MIB}}));
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+    let mut head = format!(
+        "POST /mcp/echo HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    for (name, value) in modern_headers("tools/call", &params) {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    let mut socket = TcpStream::connect(&authority).await.unwrap();
+    socket
+        .write_all(format!("{head}\r\n{body}").as_bytes())
+        .await
+        .unwrap();
+    tokio::time::sleep(pause).await;
+    let mut answer = Vec::new();
+    let read = socket.read_to_end(&mut answer);
+    tokio::time::timeout(Duration::from_secs(60), read)
+        .await
+        .expect("an answer in time")
+        .unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 "), "no answer");
+    if answer.starts_with(b"HTTP/1.1 200") {
+        answer.len()
+    } else {
+        0
+    }
+}
+
+#[tokio::test]
+async fn memory_of_256_slow_readers() {
+    let (launch, release) = launch(&servers([("echo", echo(&[]))]));
+    let gateway = Gateway::launch(launch).await;
+    let mut running = tokio::task::JoinSet::new();
+    for _ in 0..CLIENTS {
+        running.spawn(slow(gateway.authority().to_owned(), Duration::from_secs(3)));
+    }
+    let lengths = running.join_all().await;
+    let whole = lengths.iter().filter(|length| **length > MIB).count();
+    // Whoever was told to come back later was told so clearly.
+    let busy = lengths.iter().filter(|length| **length == 0).count();
+    assert_eq!(whole + busy, CLIENTS, "answers that broke off");
+    judge(
+        &gateway,
+        release,
+        "slow readers",
+        &format!("{whole} whole, {busy} told to wait"),
+    )
+    .await;
+    assert!(whole > CLIENTS / 2, "only {whole} were served");
+}
