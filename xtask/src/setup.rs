@@ -20,6 +20,14 @@ const SUITE: Package = Package("@modelcontextprotocol/conformance", "0.2.0-alpha
 /// A real third-party server.
 const EVERYTHING: Package = Package("@modelcontextprotocol/server-everything", "2026.8.31");
 
+/// A third-party gateway that speaks WebSocket.
+const SUPERGATEWAY: Package = Package("supergateway", "4.0.0");
+/// The SDK as the oldest servers in use were written with it.
+const OLD_SDKS: [Package; 2] = [
+    Package("@modelcontextprotocol/sdk", "0.5.0"),
+    Package("@modelcontextprotocol/sdk", "1.0.4"),
+];
+
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 
 struct Package(&'static str, &'static str);
@@ -43,6 +51,10 @@ pub struct Tools {
     pub suite: PathBuf,
     /// server-everything, a script for `node`.
     pub everything: PathBuf,
+    /// supergateway, a script for `node`.
+    pub supergateway: PathBuf,
+    /// The folders of two old SDKs.
+    pub old_sdks: [PathBuf; 2],
 }
 
 impl Tools {
@@ -51,13 +63,20 @@ impl Tools {
         println!("node={}", self.node.display());
         println!("conformance={}", self.suite.display());
         println!("server-everything={}", self.everything.display());
+        println!("supergateway={}", self.supergateway.display());
+        for folder in &self.old_sdks {
+            println!("sdk={}", folder.display());
+        }
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 2] {
+    pub fn variables(&self) -> [(&'static str, &Path); 5] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
+            ("SWITCHBOARD_TEST_SUPERGATEWAY", &self.supergateway),
+            ("SWITCHBOARD_TEST_SDK_0_5", &self.old_sdks[0]),
+            ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
         ]
     }
 }
@@ -70,11 +89,27 @@ pub fn run() -> Result<Tools> {
     let node = part(&cache, &NODE, finish_node)?;
     let suite = part(&cache, &SUITE, |_| Ok(()))?;
     let everything = part(&cache, &EVERYTHING, |_| Ok(()))?;
+    let supergateway = part(&cache, &SUPERGATEWAY, |_| Ok(()))?;
+    let mut old_sdks = Vec::new();
+    for sdk in &OLD_SDKS {
+        let dir = part(&cache, sdk, |_| Ok(()))?;
+        let main = script(&dir, sdk, "dist/server/index.js")?;
+        old_sdks.push(
+            main.parent()
+                .and_then(Path::parent)
+                .map(Path::to_path_buf)
+                .unwrap_or(dir),
+        );
+    }
     nextest()?;
     Ok(Tools {
         node: node.join("node_modules/node/bin/node"),
         suite: script(&suite, &SUITE, "dist/index.js")?,
         everything: script(&everything, &EVERYTHING, "dist/index.js")?,
+        supergateway: script(&supergateway, &SUPERGATEWAY, "dist/index.js")?,
+        old_sdks: old_sdks
+            .try_into()
+            .map_err(|_| anyhow::anyhow!("two SDKs were installed"))?,
     })
 }
 
