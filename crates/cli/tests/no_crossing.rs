@@ -68,7 +68,7 @@ impl Caller {
 
     async fn returns(&mut self, id: usize) -> bool {
         let nonce = format!("{}-{id}", self.number);
-        let delay = if id % 3 == 0 { 60 } else { 10 };
+        let delay = if id.is_multiple_of(3) { 60 } else { 10 };
         let reply = self
             .send(id, "echo", json!({"nonce": nonce, "randomDelay": delay}))
             .await;

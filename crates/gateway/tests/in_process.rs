@@ -1,6 +1,8 @@
 //! The in-process transport on either side, with every other one on the other
 //! side: the nine pairs that the tests of the running program cannot make.
 
+#![allow(clippy::print_stdout, reason = "says which pair is under way")]
+
 use http::Uri;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
