@@ -163,7 +163,7 @@ fn kill(pid: &str) {
 /// Calls of one server, one after the other, until it is told to stop.
 struct Canary {
     stop: tokio::sync::oneshot::Sender<()>,
-    calls: tokio::task::JoinHandle<usize>,
+    calls: tokio::task::JoinHandle<()>,
 }
 
 impl Canary {
@@ -173,7 +173,9 @@ impl Canary {
         let (stop, mut stopped) = tokio::sync::oneshot::channel();
         let calls = tokio::spawn(async move {
             let mut calls = 0;
-            while stopped.try_recv().is_err() {
+            // On a fast machine the other's trouble is over soon: what comes
+            // right after it must be undisturbed, too.
+            while calls <= 10 || stopped.try_recv().is_err() {
                 calls += 1;
                 let count = client.call("right__count", json!({})).await;
                 assert_eq!(count, calls.to_string(), "a call was lost or came twice");
@@ -184,18 +186,14 @@ impl Canary {
                 );
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
-            calls
         });
         Self { stop, calls }
     }
 
     async fn undisturbed(self) {
         self.stop.send(()).unwrap();
-        let calls = self
-            .calls
-            .await
-            .expect("no call of the other server failed");
-        assert!(calls > 10, "only {calls} calls");
+        let calls = self.calls.await;
+        calls.expect("no call of the other server failed");
     }
 }
 

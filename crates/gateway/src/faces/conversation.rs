@@ -203,9 +203,10 @@ impl Conversation {
         let me = self.clone();
         self.spawn(async move {
             let last = me.run(request, cancel).await;
-            // First, so that a client that has its answer can use the id again.
-            me.in_flight.lock().remove(id.token());
-            if let Some(last) = last {
+            // First, so that a client that has its answer can use the id again;
+            // and one that has given the request up gets none.
+            let awaited = me.in_flight.lock().remove(id.token()).is_some();
+            if let Some(last) = last.filter(|_| awaited) {
                 me.send(last);
             }
         });

@@ -136,8 +136,11 @@ impl Session {
             id: &id,
         };
         let answer = self.answer(&message, outlet, cancel).await;
+        // Given up in the same moment as it was answered: the client was first.
+        let given_up = !self.in_flight.lock().contains_key(&id);
         drop(guard);
         match answer {
+            _ if given_up => None,
             Ok(payload) => Some(payload),
             Err(CallError::Cancelled) => None,
             Err(fault) => Some(fault.to_error().response(Some(&id))),
