@@ -148,10 +148,11 @@ async fn an_interview_ends_well_in_all_pairs_over_http() {
             assert_eq!(text_of(&response), manner.expected(), "{place}");
             assert!(asked >= 1, "{place}");
 
-            let client = std::cell::RefCell::new(HttpClient::new(&url));
+            let client = tokio::sync::Mutex::new(HttpClient::new(&url));
             let send = |params: Value| async {
                 client
-                    .borrow_mut()
+                    .lock()
+                    .await
                     .modern("tools/call", params)
                     .await
                     .message()

@@ -262,7 +262,7 @@ async fn orphans_of_a_client_that_leaves() {
         if descendants(worker).is_empty() {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("left behind: {:?}", descendants(worker));
 }
