@@ -154,7 +154,7 @@ async fn sessions_and_versions() {
     let (mut wire, id) = session(&gateway, LEGACY).await;
     let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     let unknown = "0123456789abcdef0123456789abcdef";
-    let cases: [(&str, Vec<(&str, &str)>, u16); 5] = [
+    let cases = [
         ("no session", vec![JSON], 400),
         (
             "an unknown session",
