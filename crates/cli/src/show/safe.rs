@@ -1,44 +1,7 @@
 //! Text from servers, made harmless: what a terminal would obey, or a reader
 //! could not see, is written out instead.
 
-/// Text that may have several lines. Line breaks and tabs stay.
-pub fn lines(text: &str) -> String {
-    escape(text, |c| c == '\n' || c == '\t')
-}
-
-/// Text that must stay on one line.
-pub fn line(text: &str) -> String {
-    escape(text, |_| false)
-}
-
-fn escape(text: &str, keep: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            c if keep(c) || !is_hostile(c) => out.push(c),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.extend(c.escape_unicode()),
-        }
-    }
-    out
-}
-
-/// Control characters, and characters that are invisible or turn the reading direction.
-fn is_hostile(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
-}
+pub use switchboard::host::shape::visible::{line, lines};
 
 /// The start of a text, with a sign that there is more.
 pub fn cut(text: &str, characters: usize) -> String {
