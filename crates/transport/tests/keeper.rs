@@ -287,3 +287,22 @@ fn the_keeper_is_small_holds_no_pipes_and_hides_its_trick() {
     program.tell("exit 0");
     assert!(program.ended().success());
 }
+
+/// Started with `docker exec`, we are in a group and a session whose leaders
+/// have no number that we can see.
+#[test]
+fn a_signal_inside_a_container_is_passed_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = format!(
+        "mkfifo {pipe}; exec 3<>{pipe}; {kept} <{pipe} >&2 & sleep 0.5; kill -TERM $!; wait $!; echo $?",
+        pipe = directory.path().join("pipe").display(),
+        kept = example("kept").display()
+    );
+    let run = Command::new("unshare")
+        .args(["--map-root-user", "--pid", "--fork", "--mount-proc"])
+        .args(["sh", "-c", &script])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert_eq!(said.trim(), "7", "{}", String::from_utf8_lossy(&run.stderr));
+}

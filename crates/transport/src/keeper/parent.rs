@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, exit};
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getsid, kill_process,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, kill_process,
     set_child_subreaper, setrlimit, waitid,
 };
 use signal_hook::consts::{
@@ -82,7 +82,7 @@ fn start_worker() -> Result<Pid, KeeperError> {
 /// the worker too. Only that it is gone, it tells the leader of the session
 /// alone.
 fn reached_worker_already(origin: &Origin) -> bool {
-    let leads_session = getsid(None).is_ok_and(|session| session == getpid());
+    let leads_session = table::own().is_some_and(|own| own.session == own.id.pid);
     origin.cause == Cause::Kernel && !(origin.signal == SIGHUP && leads_session)
 }
 

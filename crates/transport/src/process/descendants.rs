@@ -7,9 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, getpgrp, getpid, kill_process_group, waitid,
-};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, waitid};
 
 use super::registry;
 use super::table::{self, Entry, ProcessId, Table};
@@ -94,11 +92,11 @@ fn bury_all() -> Family {
 /// group is killed in one step that no fork can slip through.
 fn kill(living: &[Entry]) {
     let pids: HashSet<i32> = living.iter().map(|entry| entry.id.pid).collect();
-    let ours = getpgrp().as_raw_nonzero().get();
+    let ours = table::own().map(|own| own.group);
     let mut groups = HashSet::new();
     for entry in living {
         // Led by one of them, so made by them, so with none but them in it.
-        let is_theirs = pids.contains(&entry.group) && entry.group != ours;
+        let is_theirs = pids.contains(&entry.group) && Some(entry.group) != ours;
         if is_theirs
             && groups.insert(entry.group)
             && let Some(group) = Pid::from_raw(entry.group)
@@ -135,7 +133,7 @@ impl Undertaker {
         };
         let now = Instant::now();
         let me = getpid().as_raw_nonzero().get();
-        let our_group = getpgrp().as_raw_nonzero().get();
+        let our_group = table::own().map(|own| own.group);
         let mut waiting = HashMap::new();
         for dead in table.children_of(me).filter(|child| child.is_zombie) {
             if registry::is_leader(dead.id.pid) {
@@ -144,7 +142,7 @@ impl Undertaker {
             let since = self.seen.get(&dead.id).copied().unwrap_or(now);
             // What this program starts by other means than as a server is
             // mostly in our group, and someone may be about to wait for it.
-            let is_orphan = if dead.group == our_group {
+            let is_orphan = if Some(dead.group) == our_group {
                 now.duration_since(since) >= FORGOTTEN_AFTER
             } else {
                 registry::is_leader(dead.group) || now.duration_since(since) >= ORPHANED_AFTER

@@ -40,6 +40,8 @@ pub(crate) struct Entry {
     pub(crate) id: ProcessId,
     pub(crate) parent: i32,
     pub(crate) group: i32,
+    /// Its session: the number of the process that leads it.
+    pub(crate) session: i32,
     /// It has ended, and waits for its parent to ask how.
     pub(crate) is_zombie: bool,
 }
@@ -99,6 +101,15 @@ impl Table {
     }
 }
 
+/// Our own row, where the system shows it.
+///
+/// Asked for our group or session, the kernel answers 0 when the leader is
+/// outside of our container (`docker exec`): no process number, which is why
+/// they are read here rather than with calls that promise one.
+pub(crate) fn own() -> Option<Entry> {
+    system::entry(rustix::process::getpid().as_raw_nonzero().get())
+}
+
 /// When the process with this number started, if there is one.
 pub(crate) fn started(pid: i32) -> Option<u64> {
     system::entry(pid).map(|entry| entry.id.started)
@@ -113,6 +124,7 @@ mod tests {
             id: ProcessId { pid, started: 0 },
             parent,
             group: pid,
+            session: pid,
             is_zombie: false,
         }
     }

@@ -163,12 +163,14 @@ fn parse_stat(pid: i32, line: &[u8]) -> Option<Entry> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // `starttime` is field 22; the one just read was field 5.
-    let started = fields.nth(16)?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    // `starttime` is field 22; the one just read was field 6.
+    let started = fields.nth(15)?.parse().ok()?;
     Some(Entry {
         id: ProcessId { pid, started },
         parent,
         group,
+        session,
         is_zombie: matches!(state, "Z" | "X" | "x"),
     })
 }
