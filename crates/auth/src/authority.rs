@@ -17,13 +17,22 @@ use crate::{
     flow::Flow,
     needs_auth::NeedsAuth,
     net::NetLimits,
-    record::Record,
+    record::{Client, ClientKind, Record},
     renew,
+    secret::Secret,
     settings::{Grant, OauthSettings, Server, Visit},
     vault::{TokenStore, Vault, VaultKey},
 };
 use parking_lot::Mutex;
-use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 /// How long another process may take to renew.
 const LOCK_LIMIT: Duration = Duration::from_secs(45);
@@ -48,6 +57,9 @@ struct Inner {
     visit: Option<Visit>,
     /// What the vault last said, so that a request costs no file.
     current: Mutex<Option<Arc<Current>>>,
+    /// Whether we have looked for a sign-in and found none, so that the server
+    /// itself is asked. A refusal makes us look again.
+    asked_before: AtomicBool,
     turn: tokio::sync::Mutex<()>,
     /// When scopes were added lately; at most three times an hour.
     steps: Mutex<VecDeque<std::time::Instant>>,
@@ -119,6 +131,7 @@ impl AuthorityBuilder {
                 limits: self.limits,
                 visit: self.visit,
                 current: Mutex::new(None),
+                asked_before: AtomicBool::new(false),
                 turn: tokio::sync::Mutex::new(()),
                 steps: Mutex::default(),
                 asked: Mutex::new(None),
@@ -213,7 +226,7 @@ impl Authority {
         };
         inner.vault.forget(&inner.key).await?;
         drop(lock);
-        *inner.current.lock() = None;
+        self.reload();
         *inner.asked.lock() = None;
         if let Some(cache) = &inner.needs_auth {
             cache.clear(&inner.server.name);
@@ -253,20 +266,79 @@ impl Authority {
     /// Looks at what is stored again: somebody signed in or out elsewhere.
     pub fn reload(&self) {
         *self.inner.current.lock() = None;
+        self.inner.asked_before.store(false, Ordering::Relaxed);
+    }
+
+    /// Keeps the secret of the configured client in the vault, out of files that
+    /// are shown, shared and backed up.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub async fn keep_client_secret(&self, secret: Secret) -> Result<(), Fault> {
+        let inner = &self.inner;
+        let record = Record {
+            server: inner.server.name.clone(),
+            url: inner.server.url.to_string(),
+            client: Some(Client {
+                id: inner.settings.client_id.clone().unwrap_or_default(),
+                secret: Some(secret),
+                redirect_uri: String::new(),
+                kind: ClientKind::Configured,
+            }),
+            ..Record::default()
+        };
+        let key = inner.client_key();
+        let lock = inner.vault.lock(&key, LOCK_LIMIT).await?;
+        inner.vault.replace(&key, &record).await?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Forgets everything, the client's secret included; nobody is told. For a
+    /// server that is removed.
+    ///
+    /// # Errors
+    /// When it cannot be removed here.
+    pub async fn forget(&self) -> Result<(), Fault> {
+        let inner = &self.inner;
+        inner.vault.forget(&inner.client_key()).await?;
+        inner.vault.forget(&inner.key).await?;
+        self.reload();
+        Ok(())
     }
 }
 
 impl Inner {
     /// A person signs in.
     async fn flow(&self, visit: &Visit, challenge: Option<&Challenge>) -> Result<Record, Fault> {
+        let settings = self.settings().await?;
         let flow = Flow {
             server: &self.server,
-            settings: &self.settings,
+            settings: &settings,
             limits: self.limits,
             challenge,
             known: self.vault.load(&self.key).await?,
         };
         flow.run(visit).await
+    }
+
+    fn client_key(&self) -> VaultKey {
+        VaultKey::client(&self.server.name, &self.server.config_hash)
+    }
+
+    /// The secret of the configured client, where the vault has it.
+    async fn kept_secret(&self) -> Result<Option<Secret>, Fault> {
+        let kept = self.vault.load(&self.client_key()).await?;
+        Ok(kept.and_then(|record| record.client?.secret))
+    }
+
+    /// The settings, with what the vault adds to them.
+    async fn settings(&self) -> Result<OauthSettings, Fault> {
+        let mut settings = self.settings.clone();
+        if settings.client_id.is_some() && settings.client_secret.is_none() {
+            settings.client_secret = self.kept_secret().await?;
+        }
+        Ok(settings)
     }
 
     async fn revoke(&self, record: &Record) -> Result<bool, Fault> {
@@ -306,7 +378,8 @@ impl Inner {
             *self.asked.lock() = Some(challenge.clone());
         }
         if let Some(cache) = &self.needs_auth {
-            cache.note(&self.server.name);
+            cache.note(&self.server.name, &self.server.config_hash);
+            self.asked_before.store(false, Ordering::Relaxed);
         }
     }
 }

@@ -24,6 +24,8 @@ pub struct ClientCredentials {
 pub enum ClientProof {
     /// With a secret.
     Secret(Secret),
+    /// With the secret that the vault keeps for it.
+    Kept,
     /// With an assertion signed by this key (`private_key_jwt`).
     PrivateKey {
         /// The key, in PEM.
@@ -80,6 +82,9 @@ impl ClientCredentials {
                     scopes,
                     resource,
                 }
+            }
+            ClientProof::Kept => {
+                return Err(Fault::Settings("the client's secret is not known".into()));
             }
             ClientProof::PrivateKey { pem, algorithm } => ClientCredentialsConfig::PrivateKeyJwt {
                 client_id,

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use std::{path::PathBuf, process::Stdio, sync::Arc, time::Duration};
-use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal};
+use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
@@ -25,6 +25,7 @@ pub struct HeadersHelper {
     server: String,
     url: String,
     folder: Option<PathBuf>,
+    variables: Vec<(String, String)>,
     limit: Duration,
     /// Whether a failure leaves the configured headers to do, because the
     /// configuration says that they suffice.
@@ -43,6 +44,7 @@ impl HeadersHelper {
             server: server.into(),
             url: url.into(),
             folder: None,
+            variables: Vec::new(),
             limit: LIMIT,
             optional: false,
             beneath: None,
@@ -54,6 +56,12 @@ impl HeadersHelper {
     /// Runs it in this folder instead of ours.
     pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// More variables for it, such as the folder of its plugin.
+    pub fn knowing(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.variables.extend(variables);
         self
     }
 
@@ -123,6 +131,7 @@ impl HeadersHelper {
         command
             .arg(flag)
             .arg(&self.command)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .env("CLAUDE_CODE_MCP_SERVER_NAME", &self.server)
             .env("CLAUDE_CODE_MCP_SERVER_URL", &self.url)
             .stdin(Stdio::null())
@@ -159,7 +168,10 @@ impl HeadersHelper {
 }
 
 impl Authorize for HeadersHelper {
-    fn headers<'a>(&'a self, request: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
+    fn headers<'a>(
+        &'a self,
+        request: &'a Asking<'a>,
+    ) -> BoxFuture<'a, Result<HeaderMap, Withheld>> {
         Box::pin(async move {
             let ours = self.current().await.map_err(|fault| fault.to_string())?;
             let mut all = match &self.beneath {

@@ -27,20 +27,24 @@ impl NeedsAuth {
         }
     }
 
-    /// Whether the server was found to need a sign-in lately.
-    pub fn is_known(&self, server: &str) -> bool {
+    /// Whether the server was found to need a sign-in lately, with this
+    /// configuration. An entry that does not say which counts for all.
+    pub fn is_known(&self, server: &str, config: &str) -> bool {
         let now = clock::millis();
-        self.read()
+        let entries = self.read();
+        entries
             .get(server)
+            .filter(|entry| entry["config"].as_str().is_none_or(|of| of == config))
             .and_then(|entry| entry["timestamp"].as_u64())
             // A time in the future is a clock that was wrong; it must not last.
             .is_some_and(|at| at <= now && now - at < REMEMBERED.as_millis() as u64)
     }
 
     /// Remembers that the server needs a sign-in.
-    pub fn note(&self, server: &str) {
+    pub fn note(&self, server: &str, config: &str) {
         self.change(|entries| {
-            entries.insert(server.to_owned(), json!({"timestamp": clock::millis()}));
+            let entry = json!({"timestamp": clock::millis(), "config": config});
+            entries.insert(server.to_owned(), entry);
         });
     }
 

@@ -65,6 +65,11 @@ impl VaultKey {
         Self::of("server", name, config_hash)
     }
 
+    /// The place of the secret of a client that was registered by hand.
+    pub fn client(name: &str, config_hash: &str) -> Self {
+        Self::of("client", name, config_hash)
+    }
+
     /// The place of an identity provider, shared by the servers that use it.
     pub fn identity(issuer: &str, client_id: &str) -> Self {
         Self::of("idp", issuer, client_id)

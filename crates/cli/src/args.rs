@@ -53,6 +53,10 @@ pub enum Command {
     ResetProjectChoices(With<Nothing>),
     /// Say why a server or a tool is there, or is not
     Explain(With<commands::explain::Options>),
+    /// Sign in to a server
+    Login(With<commands::login::Options>),
+    /// Sign out of a server
+    Logout(With<commands::login::LogoutOptions>),
     /// Show every configured server and whether it works
     List(With<commands::list::Options>),
     /// Show the tools of all servers
@@ -104,6 +108,8 @@ impl Command {
             Self::Reject(with) => &mut with.global,
             Self::ResetProjectChoices(with) => &mut with.global,
             Self::Explain(with) => &mut with.global,
+            Self::Login(with) => &mut with.global,
+            Self::Logout(with) => &mut with.global,
             Self::List(with) => &mut with.global,
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,

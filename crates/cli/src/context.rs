@@ -10,8 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use switchboard::{
-    Dirs, Roster, Settings,
-    config::{self, Loaded, Places, Request, Scope, Standing, approval::Store},
+    Access, Dirs, Roster, Settings,
+    auth::TokenStore,
+    config::{self, Entry, Loaded, Places, Request, Scope, Standing, approval::Store},
     wire::name::Style,
 };
 
@@ -101,7 +102,24 @@ impl Context {
     /// Turns what was loaded into servers.
     pub fn roster(&self, loaded: Loaded, style: Style) -> (Roster, Settings) {
         let settings = Settings::from_env(variable);
-        (Roster::new(loaded, &settings, style, &variable), settings)
+        let access = self.access(&loaded, None).ok();
+        let roster = Roster::new(loaded, &settings, access.as_ref(), style, &variable);
+        (roster, settings)
+    }
+
+    /// Where sign-ins are kept. `store` is what the user says for this once.
+    pub fn access(&self, loaded: &Loaded, store: Option<TokenStore>) -> Result<Access, Failure> {
+        let dirs = Dirs::from_env()
+            .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+        Ok(Access::new(&dirs, &loaded.sign_in, store, &variable))
+    }
+
+    /// An entry with its variables filled in.
+    pub fn expanded(&self, entry: &Entry) -> Result<Entry, Failure> {
+        if !entry.faults.is_empty() {
+            return Err(faulty(&entry.faults));
+        }
+        config::expand::expand(entry, &variable).map_err(|faults| faulty(&faults))
     }
 }
 
@@ -164,6 +182,12 @@ pub fn unusable(loaded: &Loaded) -> Option<Failure> {
         file.display()
     );
     Some(Failure::new(Code::NotPermitted, text))
+}
+
+/// The failure that an entry is which cannot work as it is written.
+pub fn faulty(faults: &[config::Fault]) -> Failure {
+    let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    Failure::new(Code::Configuration, texts.join("\n"))
 }
 
 /// Tells the user something on stderr.

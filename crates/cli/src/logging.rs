@@ -23,9 +23,13 @@ pub fn init(level: Level) {
     } else {
         level.min(LevelFilter::WARN)
     };
-    let filter = Targets::new()
+    let mut filter = Targets::new()
         .with_default(others)
         .with_target("switchboard", level);
+    // What they log at debug level holds codes and tokens.
+    for target in switchboard::auth::SECRET_TARGETS {
+        filter = filter.with_target(*target, LevelFilter::OFF);
+    }
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(Lines);

@@ -41,6 +41,8 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
     match cli.command {
         Command::Serve(with) => commands::serve::run(&context, &with.own),
         Command::Up(with) => commands::up::run(&context, &with.own),
+        Command::Login(with) => commands::login::run(&context, &with.own),
+        Command::Logout(with) => commands::login::logout(&context, &with.own),
         Command::List(with) => commands::list::run(&context, &with.own),
         Command::Tools(with) => commands::tools::run(&context, &with.own),
         Command::Call(with) => commands::call::run(&context, &with.own),

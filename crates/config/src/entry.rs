@@ -30,6 +30,14 @@ pub struct Entry {
     pub url: Option<String>,
     /// Headers of every request to it.
     pub headers: Vec<(String, String)>,
+    /// A command that prints more headers as JSON (`headersHelper`).
+    pub headers_helper: Option<String>,
+    /// Whether the headers that are written suffice where the helper fails.
+    pub headers_helper_optional: bool,
+    /// How we sign in there.
+    pub oauth: Oauth,
+    /// Its tools never wait to be searched for.
+    pub always_load: bool,
     /// Whom to trust over TLS, and who we are.
     pub tls: Tls,
     /// Where an IDE keeps its lock files (sse-ide, ws-ide).
@@ -178,6 +186,63 @@ pub struct Tls {
     pub key: Option<String>,
 }
 
+/// `oauth`: how we sign in to a remote server. All of it is optional: most
+/// servers say themselves what they want.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Oauth {
+    /// A client that was registered by hand.
+    pub client_id: Option<String>,
+    /// Its secret; better kept out of files (`add --client-secret`).
+    pub client_secret: Option<String>,
+    /// The only issuer that this client is for.
+    pub issuer: Option<String>,
+    /// The address of a document that describes us (CIMD).
+    pub client_metadata_url: Option<String>,
+    /// The port on which a sign-in comes back.
+    pub callback_port: Option<u16>,
+    /// What to ask for, instead of what the server suggests.
+    pub scopes: Option<Vec<String>>,
+    /// The authorization server's metadata, where the server names none.
+    pub auth_server_metadata_url: Option<String>,
+    /// Whether the server may name hosts in private networks.
+    pub allow_private_addresses: bool,
+    /// Whether the enterprise's identity provider signs us in; `None` where
+    /// nothing is said.
+    pub xaa: Option<bool>,
+    /// In whose name, where it is not a person's.
+    pub grant: OauthGrant,
+    /// The private key (PEM file) of a client, instead of a secret.
+    pub private_key: Option<String>,
+    /// How that key signs.
+    pub signing_algorithm: Option<String>,
+    /// The file with a workload's identity token.
+    pub assertion_file: Option<String>,
+}
+
+/// In whose name we sign in (`oauth.grant`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OauthGrant {
+    /// A person's, with a browser (`authorization_code`).
+    #[default]
+    Person,
+    /// Our own, with a secret or key (`client_credentials`).
+    Client,
+    /// A workload's, with a token of its platform (`jwt-bearer`).
+    Workload,
+}
+
+impl fmt::Debug for Oauth {
+    // The secret stays out of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Oauth")
+            .field("client_id", &self.client_id)
+            .field("callback_port", &self.callback_port)
+            .field("scopes", &self.scopes)
+            .field("xaa", &self.xaa)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Who shares one copy of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Isolation {
@@ -212,6 +277,10 @@ impl Entry {
             cwd: None,
             url: None,
             headers: Vec::new(),
+            headers_helper: None,
+            headers_helper_optional: false,
+            oauth: Oauth::default(),
+            always_load: false,
             tls: Tls::default(),
             lock_folder: None,
             builtin: None,

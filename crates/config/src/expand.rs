@@ -44,6 +44,20 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
         ("tls.cert", &mut out.tls.cert),
         ("tls.key", &mut out.tls.key),
         ("lockFolder", &mut out.lock_folder),
+        ("oauth.clientId", &mut out.oauth.client_id),
+        ("oauth.clientSecret", &mut out.oauth.client_secret),
+        ("oauth.issuer", &mut out.oauth.issuer),
+        (
+            "oauth.clientMetadataUrl",
+            &mut out.oauth.client_metadata_url,
+        ),
+        (
+            "oauth.authServerMetadataUrl",
+            &mut out.oauth.auth_server_metadata_url,
+        ),
+        ("oauth.privateKey", &mut out.oauth.private_key),
+        ("oauth.signingAlgorithm", &mut out.oauth.signing_algorithm),
+        ("oauth.assertionFile", &mut out.oauth.assertion_file),
     ] {
         if let Some(text) = text {
             fill(field, text);
@@ -52,10 +66,18 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
     for (i, text) in out.args.iter_mut().enumerate() {
         fill(&format!("args[{i}]"), text);
     }
+    for (i, text) in out.oauth.scopes.iter_mut().flatten().enumerate() {
+        fill(&format!("oauth.scopes[{i}]"), text);
+    }
     for (table, pairs) in [("env", &mut out.env), ("headers", &mut out.headers)] {
         for (name, text) in pairs {
             fill(&format!("{table}.{name}"), text);
         }
+    }
+    // The shell that runs it fills in its variables. Were it done here, what a
+    // variable holds would be read as a command, and shown as an argument.
+    if let Some(helper) = &entry.headers_helper {
+        fill("headersHelper", &mut helper.clone());
     }
     if faults.is_empty() {
         Ok(out)

@@ -24,9 +24,10 @@ mod position;
 pub mod program;
 pub mod read;
 pub mod settings;
+pub mod sign_in;
 pub mod target;
 
-pub use entry::{Entry, Isolation, Scope, Tls, ToolLists, Transport};
+pub use entry::{Entry, Isolation, Oauth, OauthGrant, Scope, Tls, ToolLists, Transport};
 pub use fault::{Fault, Source};
 pub use load::{Configured, Loaded, Looked, Outcome, Request, Standing, load};
 pub use places::Places;

@@ -11,6 +11,7 @@ use crate::{
     places::Places,
     policy::Policy,
     read::read,
+    sign_in::SignIn,
 };
 use gather::Gathered;
 use std::{fs::File, path::PathBuf};
@@ -43,6 +44,8 @@ pub struct Loaded {
     pub exclusive: Option<PathBuf>,
     /// What may be used at all.
     pub policy: Policy,
+    /// Where sign-ins are kept, and who vouches for us.
+    pub sign_in: SignIn,
     /// Entries that count because a list of the user's names them. Before they
     /// run, this must be kept, so that a change of them asks again.
     pub pins: Vec<Binding>,
@@ -162,6 +165,7 @@ pub fn load(request: &Request) -> Loaded {
         }
     }
     loaded.policy = gathered.policy();
+    loaded.sign_in.overrule(std::mem::take(&mut gathered.sign_in));
     settle::settle(gathered, request, &mut loaded);
     loaded
 }

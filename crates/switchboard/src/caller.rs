@@ -7,9 +7,11 @@ use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{
     Admitted, CallError, Client, Connection, Exchange, Host, NoSink, Scope, Server, ServerState,
+    Target,
     catalog::{Item, List, Listing},
     permission::{What, permitted},
 };
+use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, Id, Message, Method, Params, Revision, json, meta};
 use tokio::time::timeout;
 
@@ -156,6 +158,27 @@ impl Met {
 /// Whether a server has asked us to sign in.
 pub fn needs_auth(server: &Server) -> bool {
     *server.state().borrow() == ServerState::NeedsAuth
+}
+
+/// Whether a call ended because the server would not let us in.
+pub fn was_refused(fault: &CallError) -> bool {
+    matches!(
+        fault,
+        CallError::Undelivered {
+            why: Undelivered::NeedsAuth { .. },
+            ..
+        }
+    )
+}
+
+/// Whether somebody could sign in to it; else its entry says who we are.
+pub fn can_sign_in(server: &Server) -> bool {
+    match &server.spec.target {
+        Target::Http(remote) | Target::Sse(remote) | Target::Ws(remote) => {
+            remote.authorize.is_some()
+        }
+        _ => false,
+    }
 }
 
 fn plain(revision: Revision) -> Client {

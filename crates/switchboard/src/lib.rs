@@ -4,6 +4,7 @@
 //! [`Roster`] turns what is configured into servers; [`Caller`] uses them from
 //! the program itself; [`gateway`] serves them to clients.
 
+pub mod access;
 pub mod caller;
 pub mod dirs;
 pub mod pools;
@@ -12,12 +13,14 @@ pub mod settings;
 mod spec;
 pub mod tokens;
 
+pub use access::{Access, WayIn};
 pub use caller::{Caller, Met};
 pub use dirs::Dirs;
 pub use pools::Pools;
 pub use roster::{Member, Roster, Status};
 pub use settings::Settings;
 
+pub use switchboard_auth as auth;
 pub use switchboard_builtin as builtin;
 pub use switchboard_config as config;
 pub use switchboard_gateway as gateway;

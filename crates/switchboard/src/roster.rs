@@ -2,10 +2,12 @@
 //! a reason to leave it alone.
 
 use crate::{
+    access::Access,
     settings::Settings,
     spec::{Reported, spec},
 };
 use std::sync::Arc;
+use switchboard_auth::Authority;
 use switchboard_config::{
     Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup, explain,
 };
@@ -31,6 +33,8 @@ pub struct Member {
     pub status: Status,
     /// The same in words, where it is not used.
     pub why: Option<String>,
+    /// How we sign in there, if we would.
+    pub authority: Option<Authority>,
 }
 
 /// What became of an entry.
@@ -45,22 +49,31 @@ pub enum Status {
 }
 
 impl Roster {
-    /// Makes servers of what was loaded. `lookup` gives environment variables.
-    pub fn new(loaded: Loaded, settings: &Settings, style: Style, lookup: Lookup<'_>) -> Self {
+    /// Makes servers of what was loaded. `lookup` gives environment variables;
+    /// without `access` nobody signs in anywhere.
+    pub fn new(
+        loaded: Loaded,
+        settings: &Settings,
+        access: Option<&Access>,
+        style: Style,
+        lookup: Lookup<'_>,
+    ) -> Self {
         let reported = Reported::default();
         let mut specs = Vec::new();
         // First what each entry is, then the host, then who is who in it.
-        let prepared: Vec<(Entry, Option<Status>, Option<String>)> = loaded
+        let prepared: Vec<(Entry, Option<Status>, Option<String>, Option<Authority>)> = loaded
             .servers
             .into_iter()
             .map(|configured| {
                 let why =
                     (configured.standing != Standing::Active).then(|| explain::reason(&configured));
+                let mut authority = None;
                 let status = match configured.standing {
                     Standing::Active => {
-                        match spec(&configured.entry, settings, lookup, &reported) {
-                            Ok(spec) => {
-                                specs.push(spec);
+                        match spec(&configured.entry, settings, access, lookup, &reported) {
+                            Ok(prepared) => {
+                                specs.push(prepared.spec);
+                                authority = prepared.authority;
                                 None
                             }
                             Err(faults) => Some(Status::Faulty(faults)),
@@ -68,7 +81,7 @@ impl Roster {
                     }
                     standing => Some(Status::Unused(standing)),
                 };
-                (configured.entry, status, why)
+                (configured.entry, status, why, authority)
             })
             .collect();
         let host = Host::new(specs, style, Budget::default());
@@ -76,9 +89,14 @@ impl Roster {
         let mut servers = host.servers().iter();
         let members = prepared
             .into_iter()
-            .filter_map(|(entry, status, why)| {
+            .filter_map(|(entry, status, why, authority)| {
                 let status = status.or_else(|| servers.next().cloned().map(Status::Server))?;
-                Some(Member { entry, status, why })
+                Some(Member {
+                    entry,
+                    status,
+                    why,
+                    authority,
+                })
             })
             .collect();
         Self { host, members }

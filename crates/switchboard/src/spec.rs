@@ -2,13 +2,18 @@
 
 mod remote;
 
-use crate::{VERSION, settings::Settings};
+use crate::{
+    VERSION,
+    access::{Access, WayIn},
+    settings::Settings,
+};
 use std::{
     ffi::OsString,
     path::Path,
     sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
+use switchboard_auth::Authority;
 use switchboard_builtin::{Builtin, ServerReport, System};
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program};
 use switchboard_host::{self as host, Host, IdeCarrier, ServerSpec, ServerState, Target};
@@ -17,22 +22,36 @@ use switchboard_transport::process::ServerCommand;
 /// The host that a built-in server reports on; empty until it exists.
 pub(crate) type Reported = Arc<OnceLock<Weak<Host>>>;
 
+/// What an entry becomes.
+pub(crate) struct Prepared {
+    /// What the host needs to know.
+    pub(crate) spec: ServerSpec,
+    /// How we sign in there, if we would.
+    pub(crate) authority: Option<Authority>,
+}
+
 /// Fills in the entry's variables and checks what came out.
 pub(crate) fn spec(
     entry: &Entry,
     settings: &Settings,
+    access: Option<&Access>,
     lookup: expand::Lookup<'_>,
     reported: &Reported,
-) -> Result<ServerSpec, Vec<Fault>> {
+) -> Result<Prepared, Vec<Fault>> {
     if !entry.faults.is_empty() {
         return Err(entry.faults.clone());
     }
     let expanded = expand::expand(entry, lookup)?;
+    let way = match access {
+        Some(access) if is_elsewhere(entry.transport) => access.way_in(&expanded)?,
+        _ => WayIn::default(),
+    };
+    let remote = |schemes: &[&str]| remote::remote(&expanded, schemes, way.authorize.clone());
     let target = match entry.transport {
         Transport::Stdio => Target::Stdio(command(&expanded, lookup)?),
-        Transport::Http => Target::Http(remote::remote(&expanded, &["http", "https"])?),
-        Transport::Sse => Target::Sse(remote::remote(&expanded, &["http", "https"])?),
-        Transport::Ws => Target::Ws(remote::remote(&expanded, &["ws", "wss"])?),
+        Transport::Http => Target::Http(remote(&["http", "https"])?),
+        Transport::Sse => Target::Sse(remote(&["http", "https"])?),
+        Transport::Ws => Target::Ws(remote(&["ws", "wss"])?),
         Transport::SseIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Sse, lookup)?),
         Transport::WsIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Ws, lookup)?),
         Transport::Builtin => builtin(&expanded, reported)?,
@@ -49,7 +68,18 @@ pub(crate) fn spec(
     spec.era = entry.era;
     spec.rooms.allow.clone_from(&entry.tools.allow);
     spec.rooms.deny.clone_from(&entry.tools.deny);
-    Ok(spec)
+    Ok(Prepared {
+        spec,
+        authority: way.authority,
+    })
+}
+
+/// Whether one may have to be let in there.
+fn is_elsewhere(transport: Transport) -> bool {
+    matches!(
+        transport,
+        Transport::Http | Transport::Sse | Transport::Ws
+    )
 }
 
 fn command(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<ServerCommand, Vec<Fault>> {

@@ -11,10 +11,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
-use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal};
+use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
 use url::Url;
 
 /// How often scopes may be added within [`STEP_WINDOW`].
@@ -22,11 +22,15 @@ const STEPS: usize = 3;
 const STEP_WINDOW: Duration = Duration::from_secs(3600);
 
 impl Authorize for Authority {
-    fn headers<'a>(&'a self, request: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
+    fn headers<'a>(
+        &'a self,
+        request: &'a Asking<'a>,
+    ) -> BoxFuture<'a, Result<HeaderMap, Withheld>> {
         Box::pin(async move {
             let usable = self.inner.usable().await;
             match usable.map_err(|fault| fault.to_string())? {
-                Some(current) => current.headers(request),
+                Some(current) => Ok(current.headers(request)?),
+                None if self.inner.is_shut() => Err(Withheld::SignIn),
                 // The server says what it wants.
                 None => Ok(HeaderMap::new()),
             }
@@ -179,6 +183,22 @@ impl Inner {
                 got => got.map(Some),
             },
         }
+    }
+
+    /// Whether the server was found to refuse lately, and nobody is there to
+    /// sign in. Where it was not, the server itself is asked from now on, which
+    /// costs a request no file.
+    fn is_shut(&self) -> bool {
+        if self.asked_before.load(Ordering::Relaxed) {
+            return false;
+        }
+        let known = self.visit.is_none()
+            && matches!(self.grant, Grant::Person | Grant::Enterprise(_))
+            && self.needs_auth.as_ref().is_some_and(|cache| {
+                cache.is_known(&self.server.name, &self.server.config_hash)
+            });
+        self.asked_before.store(!known, Ordering::Relaxed);
+        known
     }
 
     async fn admit(&self, record: Record) -> Result<(), Fault> {

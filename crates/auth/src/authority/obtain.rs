@@ -3,6 +3,7 @@
 use super::{Current, Inner, LOCK_LIMIT, PATIENCE_WHILE_VALID};
 use crate::{
     challenge::{self, Challenge},
+    client_credentials::ClientProof,
     clock,
     discovery::discover,
     engine::Engine,
@@ -16,7 +17,7 @@ use crate::{
     xaa::Around,
 };
 use http::{HeaderValue, Method, header};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 impl Inner {
     /// The sign-in to use now, renewed if it is time. `None` where there is none,
@@ -25,6 +26,8 @@ impl Inner {
         let known = self.current.lock().clone();
         let current = match known {
             Some(current) => current,
+            // Known to be empty; a refusal makes us look again.
+            None if self.asked_before.load(Ordering::Relaxed) => return Ok(None),
             None => match self.vault.load(&self.key).await? {
                 Some(record) => self.keep(record)?,
                 None => return Ok(None),
@@ -205,11 +208,12 @@ impl Inner {
         visit: Option<&Visit>,
         challenge: Option<&Challenge>,
     ) -> Result<Record, Fault> {
-        let mut engine = Engine::new(&self.server.url, &self.settings, self.limits).await?;
-        let found = discover(&mut engine, &self.server, &self.settings, challenge).await?;
+        let settings = self.settings().await?;
+        let mut engine = Engine::new(&self.server.url, &settings, self.limits).await?;
+        let found = discover(&mut engine, &self.server, &settings, challenge).await?;
         let known = self.vault.load(&self.key).await?;
-        let known = flow::settle_issuer(known, &found, &self.settings)?;
-        let mut scopes = flow::scopes(&self.settings, &found, &known, challenge);
+        let known = flow::settle_issuer(known, &found, &settings)?;
+        let mut scopes = flow::scopes(&settings, &found, &known, challenge);
         scopes.retain(|scope| scope != "offline_access");
         let dpop = match &self.grant {
             Grant::Enterprise(_) => None,
@@ -222,22 +226,33 @@ impl Inner {
                 engine
                     .hook
                     .set_resource(ResourceParam::Is(found.resource.clone()));
+                let mut client = client.clone();
+                if matches!(client.proof, ClientProof::Kept) {
+                    let secret = self.kept_secret().await?;
+                    client.proof = ClientProof::Secret(secret.ok_or_else(|| {
+                        Fault::Settings("the client's secret is not known".into())
+                    })?);
+                }
                 let got = client.obtain(engine, &found, scopes).await?;
-                (Some(&client.client_id), got)
+                (Some(client.client_id), got)
             }
             Grant::Workload(workload) => {
                 let got = workload.obtain(&engine, &found, scopes).await?;
-                (workload.client_id.as_ref(), got)
+                (workload.client_id.clone(), got)
             }
             Grant::Enterprise(enterprise) => {
                 let around = Around {
                     vault: &self.vault,
                     visit,
-                    settings: &self.settings,
+                    settings: &settings,
                     limits: self.limits,
                 };
+                let mut enterprise = enterprise.clone();
+                if enterprise.client_secret.is_none() {
+                    enterprise.client_secret = self.kept_secret().await?;
+                }
                 let got = enterprise.obtain(&engine, &found, &scopes, &around).await?;
-                (Some(&enterprise.client_id), got)
+                (Some(enterprise.client_id), got)
             }
         };
         Ok(Record {
@@ -245,7 +260,7 @@ impl Inner {
             url: self.server.url.to_string(),
             metadata: found.metadata_value(),
             client: client_id.map(|id| Client {
-                id: id.clone(),
+                id,
                 // The configuration has it; here it would only be a second copy.
                 secret: None,
                 redirect_uri: String::new(),

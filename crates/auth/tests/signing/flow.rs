@@ -283,15 +283,15 @@ async fn a_server_that_needs_a_sign_in_is_remembered_for_a_while() {
     let site = Site::start().await;
     let cache = NeedsAuth::open(site.folder.path());
     let authority = site.authority().needs_auth(cache.clone()).build();
-    assert!(!cache.is_known("main"));
+    assert!(!cache.is_known("main", "hash"));
     assert!(needs_auth(&ask(&authority, &site.url("/mcp")).await));
-    assert!(cache.is_known("main"));
+    assert!(cache.is_known("main", "hash"));
     let text =
         std::fs::read_to_string(site.folder.path().join("mcp-needs-auth-cache.json")).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(value["main"]["timestamp"].as_u64().unwrap() > 1_700_000_000_000);
     authority.sign_in(&browser()).await.unwrap();
-    assert!(!cache.is_known("main"));
+    assert!(!cache.is_known("main", "hash"));
 }
 
 #[tokio::test]

@@ -23,7 +23,8 @@ async fn headers(helper: &HeadersHelper) -> Result<HeaderMap, String> {
         method: &Method::POST,
         url: &url,
     };
-    helper.headers(&asking).await
+    let headers = helper.headers(&asking).await;
+    headers.map_err(|why| why.to_string())
 }
 
 #[tokio::test]

@@ -1,15 +1,17 @@
 //! `add` and `add-json`: a server is checked, then written.
 
+use super::login::Store;
 use crate::{
-    context::Context,
+    context::{Context, faulty},
     failure::{Code, Failure},
-    show::{out, safe},
+    life,
+    show::{hidden, out, safe},
 };
 use clap::{Args, Parser, ValueEnum};
 use serde_json::{Map, Value, json};
 use switchboard::config::{
     self, Entry, Places, Scope as ConfigScope, Source,
-    approval::{Binding, Store},
+    approval::{Binding, Store as Approvals},
     check,
     edit::{self, EditError, Target},
     policy::Verdict,
@@ -45,9 +47,18 @@ pub struct Options {
     /// The client that the server's sign-in knows us as
     #[arg(long, value_name = "ID")]
     pub client_id: Option<String>,
+    /// Ask for that client's secret (or take MCP_CLIENT_SECRET), and keep it out of the file
+    #[arg(long)]
+    pub client_secret: bool,
     /// The port on which a sign-in comes back
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub callback_port: Option<u16>,
+    /// Sign in through the enterprise's identity provider (xaaIdp in the settings)
+    #[arg(long)]
+    pub xaa: bool,
+    /// Where to keep the client's secret
+    #[arg(long, value_name = "STORE", requires = "client_secret")]
+    pub token_store: Option<Store>,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -103,7 +114,31 @@ pub struct JsonOptions {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let options = options.clone().after_address()?;
     let entry = entry(&options)?;
+    if options.client_secret {
+        // First the secret: an entry without it would not work.
+        keep_secret(context, &options, &entry)?;
+    }
     write(context, &options.name, entry, options.scope)
+}
+
+/// Puts the client's secret into the vault, where the entry will find it.
+fn keep_secret(
+    context: &Context,
+    options: &Options,
+    entry: &Map<String, Value>,
+) -> Result<(), Failure> {
+    check::name(&options.name).map_err(Failure::usage)?;
+    let entry = context.expanded(&parsed(&options.name, entry)?)?;
+    let access = context.access(&context.load(), options.token_store.map(Store::of_vault))?;
+    let authority = access
+        .authority(&entry)
+        .map_err(|faults| faulty(&faults))?;
+    let secret = hidden::ask("MCP_CLIENT_SECRET", "Client secret")?;
+    let kept = life::short(async |_| authority.keep_client_secret(secret).await)?;
+    kept.map_err(|fault| {
+        Failure::new(Code::Configuration, fault.to_string())
+            .hint("to keep it in a file that only you can read: --token-store file")
+    })
 }
 
 /// Adds a server from JSON.
@@ -169,6 +204,9 @@ impl Options {
             timeout: later.timeout.or(self.timeout),
             client_id: later.client_id.or(self.client_id),
             callback_port: later.callback_port.or(self.callback_port),
+            client_secret: later.client_secret || self.client_secret,
+            xaa: later.xaa || self.xaa,
+            token_store: later.token_store.or(self.token_store),
             ..self
         })
     }
@@ -193,6 +231,8 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
     if transport == Transport::Stdio {
         let misplaced = !options.header.is_empty()
             || options.client_id.is_some()
+            || options.client_secret
+            || options.xaa
             || options.callback_port.is_some();
         if misplaced {
             return Err(Failure::usage(
@@ -224,6 +264,9 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
         if !headers.is_empty() {
             entry.insert("headers".into(), headers.into());
         }
+        if options.client_id.is_none() && (options.client_secret || options.xaa) {
+            return Err(Failure::usage("--client-secret and --xaa need a --client-id"));
+        }
         let mut oauth = Map::new();
         oauth.extend(
             options
@@ -236,6 +279,9 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
                 .callback_port
                 .map(|port| ("callbackPort".to_owned(), port.into())),
         );
+        if options.xaa {
+            oauth.insert("xaa".to_owned(), true.into());
+        }
         if !oauth.is_empty() {
             entry.insert("oauth".into(), oauth.into());
         }
@@ -337,7 +383,7 @@ fn approve(context: &Context, name: &str, places: &Places) {
     if let Some(server) = added {
         let yes = [(Binding::of(&server.entry, places), true)];
         // Without it the server merely waits.
-        let _ = Store::decide(&places.approvals(), &yes);
+        let _ = Approvals::decide(&places.approvals(), &yes);
     }
 }
 

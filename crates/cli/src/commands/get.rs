@@ -1,14 +1,22 @@
 //! `get`: one server in full.
 
-use super::explain::{missing, steps};
+use super::{
+    explain::{missing, steps},
+    login::described,
+};
 use crate::{
     context::Context,
     failure::{Code, Failure},
+    life,
     show::{out, safe, term},
 };
 use clap::Args;
-use serde_json::json;
-use switchboard::config::{explain, target::redacted};
+use serde_json::{Value, json};
+use switchboard::{
+    access::wants_oauth,
+    auth::SignedIn,
+    config::{Configured, Loaded, Standing, explain, target::redacted},
+};
 
 /// Options of `get`.
 #[derive(Debug, Args)]
@@ -37,6 +45,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         redacted(&entry.written)
     };
     let reason = explain::reason(server);
+    let sign_in = sign_in(context, &loaded, server)?;
     if options.json {
         let shown = json!({
             "name": name,
@@ -46,6 +55,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             "transport": entry.transport.as_str(),
             "entry": written,
             "reason": reason,
+            "signIn": sign_in.as_ref().map(SignInState::json),
         });
         out::line(&shown.to_string())?;
         return Ok(Code::Done);
@@ -55,6 +65,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     out::line(&format!("  scope   {}", entry.scope))?;
     out::line(&format!("  from    {}", safe::line(&entry.place())))?;
     out::line(&format!("  state   {}", safe::lines(&reason)))?;
+    if let Some(sign_in) = &sign_in {
+        out::line(&format!("  sign-in {}", sign_in.words(name)))?;
+    }
     let text = serde_json::to_string_pretty(&written).unwrap_or_default();
     for line in text.lines() {
         out::line(&format!("  {}", safe::line(line)))?;
@@ -65,4 +78,68 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         steps(&explained, paint)?;
     }
     Ok(Code::Done)
+}
+
+/// What is known about the sign-in to a server, without asking it.
+enum SignInState {
+    In(SignedIn),
+    Needed,
+    None,
+    Unreadable(String),
+}
+
+/// Nothing where one would not sign in, or where nothing of the entry may be
+/// expanded yet.
+fn sign_in(
+    context: &Context,
+    loaded: &Loaded,
+    server: &Configured,
+) -> Result<Option<SignInState>, Failure> {
+    if server.standing != Standing::Active || !server.entry.transport.is_remote() {
+        return Ok(None);
+    }
+    let Ok(entry) = context.expanded(&server.entry) else {
+        return Ok(None);
+    };
+    let Ok(access) = context.access(loaded, None) else {
+        return Ok(None);
+    };
+    let Some(authority) = access.authority(&entry).ok().filter(|_| wants_oauth(&entry)) else {
+        return Ok(None);
+    };
+    Ok(Some(match life::short(async |_| authority.status().await)? {
+        Ok(Some(signed_in)) => SignInState::In(signed_in),
+        Ok(None) if access.is_known_to_need(&entry) => SignInState::Needed,
+        Ok(None) => SignInState::None,
+        Err(fault) => SignInState::Unreadable(fault.to_string()),
+    }))
+}
+
+impl SignInState {
+    fn words(&self, name: &str) -> String {
+        match self {
+            Self::In(signed_in) => {
+                let issuer = signed_in.issuer.as_deref().unwrap_or("its issuer");
+                format!("by {}: {}", safe::line(issuer), described(signed_in))
+            }
+            Self::Needed => format!("needed: switchboard login {}", safe::line(name)),
+            Self::None => "none".to_owned(),
+            Self::Unreadable(why) => safe::line(why),
+        }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::In(signed_in) => json!({
+                "state": "signed-in",
+                "issuer": signed_in.issuer,
+                "scopes": signed_in.scopes,
+                "expiresAt": signed_in.expires_at,
+                "renewable": signed_in.renewable,
+            }),
+            Self::Needed => json!({"state": "needs-auth"}),
+            Self::None => json!({"state": "none"}),
+            Self::Unreadable(why) => json!({"state": "unreadable", "reason": why}),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 mod row;
 
+use super::tools::sign_in_hint;
 use crate::{
     context::{self, Context},
     failure::{Code, Failure},
@@ -159,7 +160,7 @@ async fn meet(caller: &Caller, server: &Arc<Server>, row: Row, pools: &Pools, re
             count(caller, &met, row, left).await
         }
         Err(_) if caller::needs_auth(server) => {
-            row.with(State::NeedsAuth, "the server wants a sign-in")
+            row.with(State::NeedsAuth, sign_in_hint(server))
         }
         Err(CallError::NotConnected { reason, .. }) => row.with(State::Failed, reason),
         Err(fault) => row.with(State::Failed, fault.to_string()),

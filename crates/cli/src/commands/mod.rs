@@ -9,6 +9,7 @@ pub mod generate;
 pub mod get;
 pub mod import;
 pub mod list;
+pub mod login;
 pub mod remove;
 pub mod serve;
 pub mod switch;

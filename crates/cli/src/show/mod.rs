@@ -2,6 +2,7 @@
 
 pub mod anthropic;
 pub mod content;
+pub mod hidden;
 pub mod out;
 pub mod safe;
 pub mod term;

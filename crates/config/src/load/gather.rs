@@ -11,6 +11,7 @@ use crate::{
     policy::Policy,
     read::{self, Doc},
     settings::{Lists, Rules},
+    sign_in::SignIn,
 };
 use std::path::Path;
 
@@ -29,6 +30,8 @@ pub(super) struct Gathered {
     restrictions: Vec<Rules>,
     /// `enabledPlugins` of the user.
     plugins: Vec<String>,
+    /// What the administrator says about signing in.
+    pub(super) sign_in: SignIn,
 }
 
 impl Gathered {
@@ -103,6 +106,7 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                     );
                 } else {
                     this.lists(doc, &file, &[], Writer::Administrator);
+                    this.sign_in(doc, &file, Writer::Administrator);
                 }
             });
             if there && name == "managed-mcp.json" || loaded.faults.len() > faults {
@@ -134,6 +138,7 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             this.lists(doc, &file, &[], writer);
             this.lists(doc, &file, &["projects", &project], writer);
             this.rules(doc, &file, writer);
+            this.sign_in(doc, &file, writer);
         });
     }
     let file = places.claude.join("settings.json");
@@ -141,6 +146,7 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
     reading.read(Scope::User, &file, |doc, this| {
         this.lists(doc, &file, &[], writer);
         this.rules(doc, &file, writer);
+        this.sign_in(doc, &file, writer);
         if writer == Writer::User {
             let (enabled, _) = doc.value(&["enabledPlugins"]).unwrap_or_default();
             let enabled = enabled.as_object().into_iter().flatten();
@@ -267,7 +273,9 @@ impl Reading<'_> {
         if writer == Writer::Repository {
             entry.inside = true;
             entry.isolation = Isolation::default();
-            entry.unknown.shift_remove("alwaysLoad");
+            entry.always_load = false;
+            // Where the network may be searched is not for a repository to say.
+            entry.oauth.allow_private_addresses = false;
         }
     }
 
@@ -297,6 +305,24 @@ impl Reading<'_> {
             Writer::User => self.gathered.user.push(rules),
             Writer::Repository => self.gathered.restrictions.push(rules),
         }
+    }
+
+    /// Where sign-ins are kept is for the user and the administrator to say.
+    fn sign_in(&mut self, doc: &Doc<'_>, file: &Path, writer: Writer) {
+        let scope = match writer {
+            Writer::Administrator => Scope::Enterprise,
+            Writer::User => Scope::User,
+            Writer::Repository => return,
+        };
+        // What the administrator says is not changed by anybody after.
+        let says = match writer {
+            Writer::Administrator => &mut self.gathered.sign_in,
+            _ => &mut self.loaded.sign_in,
+        };
+        let faults = says.read(doc, &file.display().to_string());
+        self.loaded
+            .faults
+            .extend(faults.into_iter().map(|fault| (scope, fault)));
     }
 
     fn plugins(&mut self) {
@@ -332,7 +358,7 @@ impl Reading<'_> {
         let local = self.gathered.entries[before..].iter().find(|(_, entry)| {
             !entry.transport.is_remote()
                 || entry.command.is_some()
-                || entry.written.get("headersHelper").is_some()
+                || entry.headers_helper.is_some()
         });
         if let Some((_, entry)) = local {
             let fault = entry.fault(

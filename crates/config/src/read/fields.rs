@@ -1,5 +1,7 @@
 //! Reading the fields of one entry.
 
+mod oauth;
+
 use super::{File, kind};
 use crate::entry::{Entry, Isolation, Transport};
 use jsonc_parser::{
@@ -44,6 +46,15 @@ impl<'a> Reader<'a> {
                 "cwd" => self.entry.cwd = self.text(key, value),
                 "url" => self.entry.url = self.text(key, value),
                 "headers" => self.entry.headers = self.table(key, value),
+                "headersHelper" => self.entry.headers_helper = self.helper(value),
+                "headersHelperOptional" => {
+                    self.entry.headers_helper_optional =
+                        self.boolean(key, value).unwrap_or_default()
+                }
+                "oauth" => self.oauth(value),
+                "alwaysLoad" => {
+                    self.entry.always_load = self.boolean(key, value).unwrap_or_default()
+                }
                 "tls" => self.tls(value),
                 "lockFolder" => self.entry.lock_folder = self.text(key, value),
                 "builtin" => self.entry.builtin = self.text(key, value),
@@ -191,6 +202,21 @@ impl<'a> Reader<'a> {
                 "is empty",
                 Some("name the program to start"),
             );
+        }
+        Some(text)
+    }
+
+    fn helper(&mut self, value: &Value<'_>) -> Option<String> {
+        let text = self.text("headersHelper", value)?;
+        if text.trim().is_empty() {
+            let hint = "write the command that prints headers as JSON, or leave it out";
+            self.fault(
+                value.range().start,
+                Some("headersHelper"),
+                "is empty",
+                Some(hint),
+            );
+            return None;
         }
         Some(text)
     }

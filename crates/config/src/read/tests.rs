@@ -45,8 +45,9 @@ fn every_field_is_read() {
     assert!(entry.disabled);
     assert_eq!(
         serde_json::to_string(&entry.unknown).unwrap(),
-        r#"{"oauth":{"clientId":"c"},"odd":[1,2.5]}"#
+        r#"{"odd":[1,2.5]}"#
     );
+    assert_eq!(entry.oauth.client_id.as_deref(), Some("c"));
 }
 
 #[test]

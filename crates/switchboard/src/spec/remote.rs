@@ -1,13 +1,20 @@
 //! Servers that are somewhere else: addresses, headers, TLS, IDEs.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 use switchboard_config::{Entry, Fault, expand};
 use switchboard_host::{Ide, IdeCarrier, Remote};
-use switchboard_transport::dial::{Address, TlsFiles, Via};
+use switchboard_transport::{
+    dial::{Address, TlsFiles, Via},
+    http::Authorize,
+};
 
 /// A server at an address with one of these schemes.
-pub(super) fn remote(entry: &Entry, schemes: &[&str]) -> Result<Remote, Vec<Fault>> {
+pub(super) fn remote(
+    entry: &Entry,
+    schemes: &[&str],
+    authorize: Option<Arc<dyn Authorize>>,
+) -> Result<Remote, Vec<Fault>> {
     let mut faults = Vec::new();
     let address = match Address::parse(entry.url.as_deref().unwrap_or_default(), schemes) {
         Ok(address) => Some(address),
@@ -28,7 +35,7 @@ pub(super) fn remote(entry: &Entry, schemes: &[&str]) -> Result<Remote, Vec<Faul
                 url: address.url,
                 headers,
                 via,
-                authorize: None,
+                authorize,
             })
         }
         _ => Err(faults),

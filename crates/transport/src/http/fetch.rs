@@ -2,7 +2,7 @@
 //! within the origin.
 
 use super::{
-    Asking, Authorize, Refusal, answer::Answer, body::PayloadBody, headers::is_ours, link::Shared,
+    Asking, Authorize, Refusal, Withheld, answer::Answer, body::PayloadBody, headers::is_ours, link::Shared,
     pool::SendFault, redirect,
 };
 use crate::link::Undelivered;
@@ -137,7 +137,7 @@ async fn credentials(
     authorize
         .headers(&asking)
         .await
-        .map_err(Undelivered::NotSent)
+        .map_err(Withheld::undelivered)
 }
 
 /// The whole address of a path at the link's origin.

@@ -79,7 +79,8 @@ impl fmt::Debug for HttpTarget {
 /// Who adds credentials to requests.
 pub trait Authorize: Send + Sync {
     /// The headers to add to the next request, or why there are none to be had.
-    fn headers<'a>(&'a self, request: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>>;
+    fn headers<'a>(&'a self, request: &'a Asking<'a>)
+    -> BoxFuture<'a, Result<HeaderMap, Withheld>>;
 
     /// The server refused with 401 or 403. Says whether trying once more makes
     /// sense.
@@ -88,6 +89,36 @@ pub trait Authorize: Send + Sync {
     /// The head of every answer, refusals included: a server may hand out a
     /// nonce for the next proof with any of them. Must not block.
     fn answered(&self, _headers: &HeaderMap) {}
+}
+
+/// Why a request goes out neither with credentials nor without.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Withheld {
+    /// The server is known to refuse until somebody signs in, and is not asked again.
+    #[error("sign-in needed")]
+    SignIn,
+    /// They cannot be had; why.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Withheld {
+    /// What becomes of the request.
+    pub(crate) fn undelivered(self) -> crate::Undelivered {
+        match self {
+            Self::SignIn => crate::Undelivered::NeedsAuth {
+                status: 401,
+                challenge: None,
+            },
+            Self::Failed(why) => crate::Undelivered::NotSent(why),
+        }
+    }
+}
+
+impl From<String> for Withheld {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
 }
 
 /// A request for which credentials are wanted: what a proof of possession must name.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     budget::Budget,
     dial::{Dialer, origin},
-    http::{Asking, HttpTarget, Refusal, preview},
+    http::{Asking, HttpTarget, Refusal, Withheld, preview},
     link::Undelivered,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
@@ -41,7 +41,7 @@ pub(super) async fn connect(
             Some(authorize) => authorize
                 .headers(&asking)
                 .await
-                .map_err(Undelivered::NotSent)?,
+                .map_err(Withheld::undelivered)?,
             None => HeaderMap::new(),
         };
         let stream = dialer.dial().await.map_err(Undelivered::NotSent)?;

@@ -14,7 +14,7 @@ use std::{
 };
 use switchboard_transport::{
     Undelivered,
-    http::{Asking, Authorize, BoxFuture, HttpOptions, HttpTarget, Refusal},
+    http::{Asking, Authorize, BoxFuture, HttpOptions, HttpTarget, Refusal, Withheld},
 };
 use switchboard_wire::{Method, Revision};
 
@@ -140,7 +140,7 @@ struct Tokens {
 }
 
 impl Authorize for Tokens {
-    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
+    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, Withheld>> {
         Box::pin(async {
             let mut headers = HeaderMap::new();
             let token = format!("Bearer t{}", self.challenges.load(Ordering::Relaxed));
@@ -207,8 +207,8 @@ async fn a_challenge_is_answered_once_with_new_credentials() {
 struct NoTokens;
 
 impl Authorize for NoTokens {
-    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, String>> {
-        Box::pin(async { Err("not signed in".into()) })
+    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, Withheld>> {
+        Box::pin(async { Err(Withheld::Failed("not signed in".into())) })
     }
 
     fn challenged<'a>(&'a self, _: &'a Refusal<'a>) -> BoxFuture<'a, bool> {
@@ -326,4 +326,33 @@ async fn a_notification_that_is_refused_disturbs_nothing() {
         .send(request(1, Method::Ping, Duration::from_secs(5)))
         .unwrap();
     assert!(peer.message().await.0.contains("result"));
+}
+
+/// Knows that somebody has to sign in first.
+struct Shut;
+
+impl Authorize for Shut {
+    fn headers<'a>(&'a self, _: &'a Asking<'a>) -> BoxFuture<'a, Result<HeaderMap, Withheld>> {
+        Box::pin(async { Err(Withheld::SignIn) })
+    }
+
+    fn challenged<'a>(&'a self, _: &'a Refusal<'a>) -> BoxFuture<'a, bool> {
+        Box::pin(async { false })
+    }
+}
+
+#[tokio::test]
+async fn a_server_known_to_refuse_is_not_asked() {
+    let server = Server::start(|seen| json(&reply(seen))).await;
+    let target = HttpTarget {
+        authorize: Some(Arc::new(Shut)),
+        ..target(&server.url())
+    };
+    let mut peer = Peer::with(target, HttpOptions::default());
+    peer.ask(1, Method::ToolsList);
+    assert!(matches!(
+        peer.undelivered().await,
+        (1, Undelivered::NeedsAuth { status: 401, .. })
+    ));
+    assert_eq!(server.seen().len(), 0);
 }
