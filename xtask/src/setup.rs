@@ -102,6 +102,7 @@ pub fn run() -> Result<Tools> {
         );
     }
     nextest()?;
+    ensure_chromium(&cache)?;
     Ok(Tools {
         node: node.join("node_modules/node/bin/node"),
         suite: script(&suite, &SUITE, "dist/index.js")?,
@@ -202,6 +203,20 @@ fn ensure_npm(logs: &Path) -> Result<()> {
     }
     println!("setup: npm is missing; installing Debian's package");
     apt_install(logs, "npm")
+}
+
+/// A real browser signs in once in the tests. Without the right to install one
+/// this is said, and the test of it fails and says so, too.
+fn ensure_chromium(logs: &Path) -> Result<()> {
+    if runs("chromium") {
+        return Ok(());
+    }
+    if !(rustix::process::geteuid().is_root() && runs("apt-get")) {
+        println!("setup: chromium is missing; install the package `chromium` for the browser test");
+        return Ok(());
+    }
+    println!("setup: chromium is missing; installing Debian's package");
+    apt_install(logs, "chromium")
 }
 
 /// Installs a Debian package; the caller has made sure that this may be done.

@@ -95,6 +95,9 @@ pub(crate) struct Guard {
     private: bool,
     /// The host that the user wrote: trusted as far as its own private address.
     own_host: Option<String>,
+    /// What names lead to, where a test says so.
+    #[cfg(test)]
+    pub(crate) pretended: Vec<(String, IpAddr)>,
 }
 
 impl Guard {
@@ -110,6 +113,8 @@ impl Guard {
             loopback: class == Some(Class::Loopback),
             private: allow_private || class == Some(Class::Private),
             own_host: base.host_str().map(normal),
+            #[cfg(test)]
+            pretended: Vec::new(),
         }
     }
 
@@ -166,6 +171,29 @@ impl Guard {
         ))
     }
 
+    /// Judges an address that a proxy will find for us: by its text, and by where
+    /// its name leads from here, if it leads anywhere.
+    pub(crate) async fn foresee(&self, url: &Url) -> Result<(), String> {
+        self.check(url)?;
+        let Some(Host::Domain(name)) = url.host() else {
+            return Ok(());
+        };
+        let port = url.port_or_known_default().unwrap_or(443);
+        for address in self.lookup(name, port).await.unwrap_or_default() {
+            self.allows(address.ip(), url)?;
+        }
+        Ok(())
+    }
+
+    async fn lookup(&self, name: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+        #[cfg(test)]
+        if !self.pretended.is_empty() {
+            let found = self.pretended.iter().filter(|(known, _)| known == name);
+            return Ok(found.map(|(_, address)| (*address, port).into()).collect());
+        }
+        Ok(tokio::net::lookup_host((name, port)).await?.collect())
+    }
+
     /// The addresses of `url` that may be used, freshly resolved.
     pub(crate) async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, String> {
         self.check(url)?;
@@ -173,10 +201,10 @@ impl Guard {
         let found: Vec<SocketAddr> = match url.host() {
             Some(Host::Ipv4(v4)) => vec![(v4, port).into()],
             Some(Host::Ipv6(v6)) => vec![(v6, port).into()],
-            Some(Host::Domain(name)) => tokio::net::lookup_host((name, port))
+            Some(Host::Domain(name)) => self
+                .lookup(name, port)
                 .await
-                .map_err(|fault| format!("{}: {fault}", origin(url)))?
-                .collect(),
+                .map_err(|fault| format!("{}: {fault}", origin(url)))?,
             None => Vec::new(),
         };
         let mut refusal = format!("{} has no address", origin(url));

@@ -23,6 +23,7 @@ use crate::{
     settings::{Grant, OauthSettings, Server, Visit},
     vault::{TokenStore, Vault, VaultKey},
 };
+use aws_lc_rs::digest;
 use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
@@ -267,6 +268,16 @@ impl Authority {
     pub fn reload(&self) {
         *self.inner.current.lock() = None;
         self.inner.asked_before.store(false, Ordering::Relaxed);
+    }
+
+    /// Tells one stored sign-in from another without showing it; `None` where
+    /// there is none, or none that can be read.
+    pub async fn fingerprint(&self) -> Option<String> {
+        let record = self.inner.vault.load(&self.inner.key).await.ok()??;
+        let token = record.tokens?.access;
+        let digest = digest::digest(&digest::SHA256, token.expose().as_bytes());
+        let hex = digest.as_ref()[..8].iter();
+        Some(hex.map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Keeps the secret of the configured client in the vault, out of files that

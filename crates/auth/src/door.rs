@@ -264,8 +264,13 @@ impl Door {
     /// The protected-resource document (RFC 9728) to publish at
     /// [`metadata_path`](Self::metadata_path).
     pub fn metadata(&self) -> Value {
+        self.metadata_of(&self.settings.resource)
+    }
+
+    /// The same for another endpoint of ours.
+    pub fn metadata_of(&self, resource: &Url) -> Value {
         let mut document = json!({
-            "resource": self.settings.resource.as_str(),
+            "resource": resource.as_str(),
             "authorization_servers": [self.settings.issuer.as_str().trim_end_matches('/')],
             "bearer_methods_supported": ["header"],
         });
@@ -277,14 +282,18 @@ impl Door {
 
     /// Where the document belongs.
     pub fn metadata_path(&self) -> String {
-        let path = self.settings.resource.path().trim_end_matches('/');
-        format!("/.well-known/oauth-protected-resource{path}")
+        metadata_path(&self.settings.resource)
     }
 
     /// The `WWW-Authenticate` of an answer to somebody who was not let in.
     pub fn challenge(&self, why: &Rejected) -> String {
-        let mut url = self.settings.resource.clone();
-        url.set_path(&self.metadata_path());
+        self.challenge_at(&self.settings.resource, why)
+    }
+
+    /// The same for another endpoint of ours.
+    pub fn challenge_at(&self, resource: &Url, why: &Rejected) -> String {
+        let mut url = resource.clone();
+        url.set_path(&metadata_path(resource));
         url.set_query(None);
         let mut value = format!("Bearer resource_metadata=\"{url}\"");
         if !self.settings.scopes.is_empty() {
@@ -297,6 +306,11 @@ impl Door {
         }
         value
     }
+}
+
+fn metadata_path(resource: &Url) -> String {
+    let path = resource.path().trim_end_matches('/');
+    format!("/.well-known/oauth-protected-resource{path}")
 }
 
 /// Keys that can be read; one of an unknown kind does not spoil the others.

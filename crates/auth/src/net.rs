@@ -10,11 +10,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::{sync::Arc, time::Duration};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-    time::timeout,
-};
+use switchboard_transport::dial::{self, Io};
+use tokio::{net::TcpStream, time::timeout};
 use url::Url;
 
 /// How long and how large.
@@ -123,7 +120,7 @@ async fn exchanged(
     cap: Option<usize>,
 ) -> Result<Inbound, NetFault> {
     let place = origin(&out.url);
-    let stream = match timeout(limits.connect, dial(guard, &out.url)).await {
+    let stream = match timeout(limits.connect, dial(guard, &out.url, limits.connect)).await {
         Ok(stream) => stream?,
         Err(_) => {
             return Err(NetFault::NoConnection(format!(
@@ -142,11 +139,19 @@ async fn exchanged(
     }
 }
 
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
-
-async fn dial(guard: &Guard, url: &Url) -> Result<Box<dyn Stream>, NetFault> {
+async fn dial(guard: &Guard, url: &Url, limit: Duration) -> Result<Box<dyn Io>, NetFault> {
     let place = origin(url);
+    let uri: http::Uri = url
+        .as_str()
+        .parse()
+        .map_err(|_| NetFault::Refused(format!("{place} is not an address")))?;
+    if dial::has_proxy(&uri) {
+        // The proxy finds the host. What we can judge is the name, and where it
+        // leads as far as we can see.
+        guard.foresee(url).await.map_err(NetFault::Refused)?;
+        let through = dial::through_proxy(&uri, limit).await;
+        return through.map_err(NetFault::NoConnection);
+    }
     let addresses = guard.resolve(url).await.map_err(NetFault::Refused)?;
     let mut last = format!("{place}: no address");
     let mut connected = None;
@@ -192,7 +197,7 @@ async fn dial(guard: &Guard, url: &Url) -> Result<Box<dyn Stream>, NetFault> {
 }
 
 async fn exchange(
-    stream: Box<dyn Stream>,
+    stream: Box<dyn Io>,
     cap: Option<usize>,
     out: Outbound,
 ) -> Result<Inbound, String> {
@@ -279,3 +284,6 @@ fn chain(fault: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,6 +63,8 @@ pub enum Command {
     Tools(With<commands::tools::Options>),
     /// Call a tool
     Call(With<commands::call::Options>),
+    /// Make, show and revoke the tokens that let clients in
+    Token(With<commands::token::Options>),
     /// Run one built-in server on its own, on stdio
     Builtin(With<commands::builtin::Options>),
     /// Print completions for a shell
@@ -81,6 +83,12 @@ impl Command {
             Self::Get(with) => with.own.json,
             Self::Explain(with) => with.own.json,
             Self::Import(with) => with.own.json,
+            Self::Token(with) => {
+                matches!(
+                    with.own.action,
+                    commands::token::Action::List { json: true }
+                )
+            }
             _ => false,
         }
     }
@@ -113,6 +121,7 @@ impl Command {
             Self::List(with) => &mut with.global,
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,
+            Self::Token(with) => &mut with.global,
             Self::Builtin(with) => &mut with.global,
             Self::Completions(with) => &mut with.global,
             Self::Man(with) => &mut with.global,

@@ -107,6 +107,14 @@ impl Context {
         (roster, settings)
     }
 
+    /// The same for a gateway, whose clients can start a sign-in.
+    pub fn gateway_roster(&self, loaded: Loaded, style: Style) -> (Roster, Settings) {
+        let settings = Settings::from_env(variable);
+        let access = self.access(&loaded, None).ok().map(Access::for_clients);
+        let roster = Roster::new(loaded, &settings, access.as_ref(), style, &variable);
+        (roster, settings)
+    }
+
     /// Where sign-ins are kept. `store` is what the user says for this once.
     pub fn access(&self, loaded: &Loaded, store: Option<TokenStore>) -> Result<Access, Failure> {
         let dirs = Dirs::from_env()

@@ -57,6 +57,7 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
         Command::Reject(with) => commands::approve::reject(&context, &with.own),
         Command::ResetProjectChoices(_) => commands::approve::reset(&context),
         Command::Explain(with) => commands::explain::run(&context, &with.own),
+        Command::Token(with) => commands::token::run(&context, &with.own),
         Command::Builtin(with) => commands::builtin::run(&with.own),
         Command::Completions(with) => commands::generate::completions(with.own.shell),
         Command::Man(_) => commands::generate::man(),

@@ -165,7 +165,9 @@ pub fn load(request: &Request) -> Loaded {
         }
     }
     loaded.policy = gathered.policy();
-    loaded.sign_in.overrule(std::mem::take(&mut gathered.sign_in));
+    loaded
+        .sign_in
+        .overrule(std::mem::take(&mut gathered.sign_in));
     settle::settle(gathered, request, &mut loaded);
     loaded
 }

@@ -66,7 +66,11 @@ impl SignIn {
         }
         if let Some((value, line)) = doc.value(&["xaaIdp"]) {
             let place = format!("{file}:{line}");
-            match value.as_object().ok_or("must be an object").and_then(|object| idp(object, place)) {
+            match value
+                .as_object()
+                .ok_or("must be an object")
+                .and_then(|object| idp(object, place))
+            {
                 Ok(idp) => self.idp = Some(idp),
                 Err(problem) => wrong(
                     line,
@@ -85,7 +89,10 @@ fn idp(object: &Map<String, Value>, place: String) -> Result<Idp, &'static str> 
         None | Some(Value::Null) => None,
         Some(port) => {
             let port = port.as_u64().and_then(|port| u16::try_from(port).ok());
-            Some(port.filter(|port| *port > 0).ok_or("has a `callbackPort` that is no port")?)
+            Some(
+                port.filter(|port| *port > 0)
+                    .ok_or("has a `callbackPort` that is no port")?,
+            )
         }
     };
     let scopes = match object.get("scopes") {
@@ -93,7 +100,8 @@ fn idp(object: &Map<String, Value>, place: String) -> Result<Idp, &'static str> 
         Some(Value::String(all)) => all.split_whitespace().map(str::to_owned).collect(),
         Some(Value::Array(list)) => {
             let each = list.iter().map(|scope| scope.as_str().map(str::to_owned));
-            each.collect::<Option<_>>().ok_or("has `scopes` that are no texts")?
+            each.collect::<Option<_>>()
+                .ok_or("has `scopes` that are no texts")?
         }
         Some(_) => return Err("has `scopes` that are no list"),
     };
@@ -138,7 +146,13 @@ mod tests {
     fn what_cannot_be_is_named_with_its_line() {
         let (found, faults) = read("{\"tokenStore\": \"cloud\",\n\"xaaIdp\": {\"issuer\": \"x\"}}");
         assert!(found.idp.is_none() && found.token_store.is_none());
-        assert!(faults[0].starts_with("/s.json:1: `tokenStore` must be"), "{faults:?}");
-        assert!(faults[1].starts_with("/s.json:2: `xaaIdp` has no `clientId`"), "{faults:?}");
+        assert!(
+            faults[0].starts_with("/s.json:1: `tokenStore` must be"),
+            "{faults:?}"
+        );
+        assert!(
+            faults[1].starts_with("/s.json:2: `xaaIdp` has no `clientId`"),
+            "{faults:?}"
+        );
     }
 }

@@ -1,8 +1,24 @@
-//! Who may come in: addresses that browsers cannot fake, then a token.
+//! Who may come in: addresses that browsers cannot fake, then a token of ours
+//! or of the identity provider that clients sign in at. What a client shows is
+//! for us alone and never passed on.
 
-use http::{HeaderMap, HeaderValue, Uri, header};
-use std::{fmt, net::IpAddr, sync::Arc};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use parking_lot::Mutex;
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use subtle::ConstantTimeEq;
+use switchboard_auth as auth;
+use url::Url;
+
+/// Wrong tokens within [`WINDOW`] that are answered at once; the answers to more
+/// of them are held back, so that guessing is slow.
+const GUESSES: u32 = 10;
+const WINDOW: Duration = Duration::from_secs(1);
+const HELD_BACK: Duration = Duration::from_millis(250);
 
 /// A token that a client shows; its name is the principal.
 #[derive(Clone)]
@@ -21,11 +37,32 @@ impl fmt::Debug for ClientToken {
     }
 }
 
+/// Tokens that come and go while we run.
+pub trait LiveTokens: Send + Sync + fmt::Debug {
+    /// Those that are accepted now. Asked for every request, so it must be quick.
+    fn current(&self) -> Arc<[ClientToken]>;
+}
+
+/// Why somebody may not come in.
+#[derive(Debug)]
+pub struct Refused {
+    /// How that is said.
+    pub status: StatusCode,
+    /// `WWW-Authenticate`.
+    pub challenge: String,
+}
+
 /// The checks in front of every HTTP route.
 #[derive(Clone, Debug, Default)]
 pub struct Door {
     /// Accepted tokens.
     pub tokens: Vec<ClientToken>,
+    /// More of them, which may be revoked at any time.
+    pub live: Option<Arc<dyn LiveTokens>>,
+    /// The identity provider whose tokens are accepted.
+    pub oidc: Option<Arc<auth::Door>>,
+    /// How many wrong tokens were shown lately, and since when.
+    pub guesses: Arc<Mutex<Option<(Instant, u32)>>>,
     /// Lets everybody in (`--no-auth`).
     pub open: bool,
     /// Host names, besides those of this machine's loopback, under which we are reached.
@@ -80,7 +117,55 @@ impl Door {
 
     /// Whether more than one principal can come in.
     pub fn has_several_principals(&self) -> bool {
-        self.tokens.len() + usize::from(self.open) > 1
+        let live = self.live.as_ref().map_or(0, |live| live.current().len());
+        self.oidc.is_some() || self.tokens.len() + live + usize::from(self.open) > 1
+    }
+
+    /// Lets the principal behind a request in, or says why not. `resource` is
+    /// the endpoint that is asked for, as the client wrote it.
+    pub async fn admit(
+        &self,
+        headers: &HeaderMap,
+        resource: Option<Url>,
+    ) -> Result<Arc<str>, Refused> {
+        if let Some(principal) = self.principal(headers) {
+            return Ok(principal);
+        }
+        let shown = headers.get(header::AUTHORIZATION);
+        let refused = match (&self.oidc, resource) {
+            (Some(oidc), Some(resource)) => {
+                let shown = shown.and_then(|value| value.to_str().ok());
+                match oidc.admit(shown).await {
+                    Ok(admitted) => return Ok(format!("oidc:{}", admitted.subject).into()),
+                    Err(why) => {
+                        tracing::debug!(%why, "a client was not let in");
+                        Refused {
+                            status: StatusCode::from_u16(why.status())
+                                .unwrap_or(StatusCode::UNAUTHORIZED),
+                            challenge: oidc.challenge_at(&resource, &why),
+                        }
+                    }
+                }
+            }
+            _ => Refused {
+                status: StatusCode::UNAUTHORIZED,
+                challenge: "Bearer realm=\"switchboard\"".into(),
+            },
+        };
+        if shown.is_some() && self.is_guessing() {
+            tokio::time::sleep(HELD_BACK).await;
+        }
+        Err(refused)
+    }
+
+    /// Counts a wrong token.
+    fn is_guessing(&self) -> bool {
+        let mut guesses = self.guesses.lock();
+        let (since, count) = guesses
+            .filter(|(since, _)| since.elapsed() < WINDOW)
+            .unwrap_or((Instant::now(), 0));
+        *guesses = Some((since, count.saturating_add(1)));
+        count >= GUESSES
     }
 
     /// The principal behind a request, or `None` if it may not come in.
@@ -90,15 +175,20 @@ impl Door {
             .and_then(|value| bearer(value.as_bytes()));
         // Every token is compared, each in constant time, so that how long it
         // takes says nothing about how close a guess was.
-        let mut found = None;
-        for token in &self.tokens {
+        let mut found: Option<Arc<str>> = None;
+        let live = self.live.as_ref().map(|live| live.current());
+        for token in self
+            .tokens
+            .iter()
+            .chain(live.iter().flat_map(|live| live.iter()))
+        {
             let same = shown.is_some_and(|shown| bool::from(shown.ct_eq(token.secret.as_bytes())));
             if same {
-                found = Some(token.name.as_str());
+                found = Some(token.name.as_str().into());
             }
         }
         match found {
-            Some(name) => Some(name.into()),
+            Some(name) => Some(name),
             None if self.open => Some("anonymous".into()),
             None => None,
         }

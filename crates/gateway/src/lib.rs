@@ -10,5 +10,5 @@ pub mod gateway;
 pub mod limits;
 pub mod session;
 
-pub use door::{ClientToken, Door};
+pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};

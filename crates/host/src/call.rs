@@ -270,7 +270,8 @@ fn permit(routed: Routed) -> Result<Permitted, CallError> {
         (Method::ResourcesRead, Some(uri)) => What::Resource(uri),
         _ => What::Method,
     };
-    if !permitted(&admitted.client.principal, &server.spec, what) {
+    let signs_in = matches!(what, What::Tool(name) if server.is_sign_in(name));
+    if !signs_in && !permitted(&admitted.client.principal, &server.spec, what) {
         let text = format!("Unknown tool: {}", name.unwrap_or_default());
         return Err(CallError::refused(code::INVALID_PARAMS, text));
     }

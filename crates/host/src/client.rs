@@ -132,6 +132,18 @@ impl Client {
         })
     }
 
+    /// Whether it declared that it can send its user to a page. An elicitation
+    /// capability that names no mode means forms alone.
+    pub fn opens_pages(&self) -> bool {
+        let elicitation = json::field(&self.capabilities, "elicitation")
+            .ok()
+            .flatten();
+        elicitation.is_some_and(|span| {
+            let modes = span.of(&self.capabilities);
+            json::field(modes, "url").is_ok_and(|url| url.is_some())
+        })
+    }
+
     /// Notes the log level it asks for, as an index into [`LOG_LEVELS`].
     pub fn set_log_level(&self, rank: u8) {
         self.log_level.store(rank, Ordering::Relaxed);

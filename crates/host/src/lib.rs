@@ -32,6 +32,6 @@ pub use exchange::{Event, Exchange, Input, Notice, Outcome, Reply};
 pub use host::Host;
 pub use operator::{Operator, Question, call_to_end};
 pub use upstream::{
-    Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec, ServerState, Target,
-    Timeouts,
+    AUTHENTICATE, Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec,
+    ServerState, StandIn, Target, Timeouts,
 };

@@ -1,7 +1,7 @@
 //! How configured servers are got in to: from an entry to an authority, a headers
 //! helper, or both.
 
-use crate::dirs::Dirs;
+use crate::{dirs::Dirs, stand_in::stand_in};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{fs::File, io::Read, sync::Arc};
@@ -10,6 +10,7 @@ use switchboard_auth::{
     NeedsAuth, OauthSettings, Secret, Server, TokenStore, Vault, Workload,
 };
 use switchboard_config::{Entry, Fault, OauthGrant, expand, sign_in::SignIn};
+use switchboard_host::StandIn;
 use switchboard_transport::http::Authorize;
 use url::Url;
 
@@ -25,6 +26,8 @@ pub struct Access {
     idp: Option<Result<IdentityProvider, String>>,
     /// Whether it is used wherever it can be (`CLAUDE_CODE_ENABLE_XAA=1`).
     xaa_everywhere: bool,
+    /// Whether clients of ours can start a sign-in.
+    for_clients: bool,
 }
 
 /// The ways in to one server.
@@ -62,7 +65,21 @@ impl Access {
             needs_auth: NeedsAuth::open(&dirs.cache),
             idp: settings.idp.as_ref().map(|idp| provider(idp, lookup)),
             xaa_everywhere: lookup("CLAUDE_CODE_ENABLE_XAA").is_some_and(enabled),
+            for_clients: false,
         }
+    }
+
+    /// For a gateway: a server that wants a sign-in is shown to clients as one
+    /// with a tool that starts it.
+    pub fn for_clients(mut self) -> Self {
+        self.for_clients = true;
+        self
+    }
+
+    /// What stands in for a server while it wants a sign-in.
+    pub(crate) fn stand_in(&self, name: &str, authority: Option<&Authority>) -> Option<StandIn> {
+        let authority = authority.filter(|_| self.for_clients)?;
+        Some(StandIn(stand_in(name, authority.clone())))
     }
 
     /// Whether the server was found to need a sign-in lately. The entry is
@@ -192,7 +209,8 @@ impl Access {
             None => {
                 let mut fault =
                     entry.fault("oauth.xaa", "no identity provider is configured for it");
-                let hint = "add \"xaaIdp\": {\"issuer\": \"…\", \"clientId\": \"…\"} to your settings";
+                let hint =
+                    "add \"xaaIdp\": {\"issuer\": \"…\", \"clientId\": \"…\"} to your settings";
                 fault.hint = Some(hint.to_owned());
                 faults.push(fault);
                 Grant::Person

@@ -11,6 +11,7 @@ pub mod pools;
 pub mod roster;
 pub mod settings;
 mod spec;
+mod stand_in;
 pub mod tokens;
 
 pub use access::{Access, WayIn};

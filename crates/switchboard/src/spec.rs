@@ -68,6 +68,7 @@ pub(crate) fn spec(
     spec.era = entry.era;
     spec.rooms.allow.clone_from(&entry.tools.allow);
     spec.rooms.deny.clone_from(&entry.tools.deny);
+    spec.stand_in = access.and_then(|access| access.stand_in(&entry.name, way.authority.as_ref()));
     Ok(Prepared {
         spec,
         authority: way.authority,
@@ -76,10 +77,7 @@ pub(crate) fn spec(
 
 /// Whether one may have to be let in there.
 fn is_elsewhere(transport: Transport) -> bool {
-    matches!(
-        transport,
-        Transport::Http | Transport::Sse | Transport::Ws
-    )
+    matches!(transport, Transport::Http | Transport::Sse | Transport::Ws)
 }
 
 fn command(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<ServerCommand, Vec<Fault>> {

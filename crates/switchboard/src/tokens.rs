@@ -3,12 +3,15 @@
 
 use crate::dirs::{self, Dirs};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use parking_lot::Mutex;
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
 };
-use switchboard_gateway::ClientToken;
+use switchboard_gateway::{ClientToken, LiveTokens};
 
 /// Longer than any token; a file with more is not one.
 const FILE_BYTES: u64 = 4096;
@@ -38,6 +41,15 @@ pub enum TokenError {
         "the token file {0} holds no token: one line of at least {SHORTEST} printable characters is expected"
     )]
     Unusable(PathBuf),
+    /// There is one of this name.
+    #[error("there is a token {0:?} already")]
+    Exists(String),
+    /// There is none of this name.
+    #[error("there is no token {0:?}")]
+    Unknown(String),
+    /// No file can have this name.
+    #[error("{0:?} is no name for a token: use letters, digits, hyphens and underscores")]
+    Name(String),
     /// The system has no random numbers.
     #[error("no random numbers: {0}")]
     Random(String),
@@ -45,11 +57,140 @@ pub enum TokenError {
 
 /// The client token `default`, made if there is none.
 pub fn client(dirs: &Dirs) -> Result<ClientToken, TokenError> {
-    let folder = dirs.data.join("tokens");
+    let folder = folder(dirs);
     Ok(ClientToken {
         name: "default".to_owned(),
         secret: get_or_make(&folder, "default")?,
     })
+}
+
+/// A new client token of this name.
+pub fn create(dirs: &Dirs, name: &str) -> Result<ClientToken, TokenError> {
+    let folder = folder(dirs);
+    let path = named(&folder, name)?;
+    if read(&path)?.is_some() {
+        return Err(TokenError::Exists(name.to_owned()));
+    }
+    Ok(ClientToken {
+        name: name.to_owned(),
+        secret: get_or_make(&folder, name)?,
+    })
+}
+
+/// The names of all client tokens, and when each was made.
+pub fn list(dirs: &Dirs) -> Result<Vec<(String, Option<SystemTime>)>, TokenError> {
+    let folder = folder(dirs);
+    let failed = |source: io::Error| TokenError::File {
+        path: folder.clone(),
+        what: "read",
+        source,
+    };
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Others are being made.
+        if is_name(&name) {
+            let made = entry.metadata().and_then(|found| found.modified()).ok();
+            found.push((name, made));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Revokes a client token: gateways that run refuse it from now on.
+pub fn revoke(dirs: &Dirs, name: &str) -> Result<(), TokenError> {
+    let path = named(&folder(dirs), name)?;
+    match fs::remove_file(&path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(TokenError::Unknown(name.to_owned()))
+        }
+        Err(source) => Err(TokenError::File {
+            path,
+            what: "removed",
+            source,
+        }),
+    }
+}
+
+/// All client tokens, as they are at the moment of asking.
+pub fn live(dirs: &Dirs) -> Arc<dyn LiveTokens> {
+    Arc::new(Folder {
+        dirs: dirs.clone(),
+        known: Mutex::default(),
+    })
+}
+
+fn folder(dirs: &Dirs) -> PathBuf {
+    dirs.data.join("tokens")
+}
+
+fn named(folder: &Path, name: &str) -> Result<PathBuf, TokenError> {
+    if !is_name(name) {
+        return Err(TokenError::Name(name.to_owned()));
+    }
+    Ok(folder.join(name))
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=64).contains(&name.len()) && name.chars().all(fits)
+}
+
+/// The folder of client tokens, read again when it has changed.
+#[derive(Debug)]
+struct Folder {
+    dirs: Dirs,
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    changed: Option<SystemTime>,
+    read: SystemTime,
+    tokens: Arc<[ClientToken]>,
+}
+
+/// A folder's time may stand still for as long as this while it changes.
+const GRAIN: Duration = Duration::from_millis(100);
+
+impl LiveTokens for Folder {
+    fn current(&self) -> Arc<[ClientToken]> {
+        let folder = folder(&self.dirs);
+        let changed = fs::metadata(&folder)
+            .and_then(|found| found.modified())
+            .ok();
+        let mut known = self.known.lock();
+        if let Some(known) = &*known
+            && known.changed == changed
+            && changed.is_none_or(|changed| known.read > changed + GRAIN)
+        {
+            return known.tokens.clone();
+        }
+        let now = SystemTime::now();
+        let mut tokens = Vec::new();
+        for (name, _) in list(&self.dirs).unwrap_or_default() {
+            match read(&folder.join(&name)) {
+                Ok(Some(secret)) => tokens.push(ClientToken { name, secret }),
+                Ok(None) => {}
+                Err(fault) => tracing::warn!(%fault, "a client token is not accepted"),
+            }
+        }
+        let tokens: Arc<[ClientToken]> = tokens.into();
+        *known = Some(Known {
+            changed,
+            read: now,
+            tokens: tokens.clone(),
+        });
+        tokens
+    }
 }
 
 /// The control token, made if there is none. It opens what clients must not reach.

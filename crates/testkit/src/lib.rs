@@ -27,6 +27,7 @@ pub mod headers;
 mod http_client;
 pub mod json;
 mod modern;
+pub mod oauth;
 mod program;
 pub mod record;
 pub mod serve;

@@ -194,9 +194,10 @@ impl Inner {
         }
         let known = self.visit.is_none()
             && matches!(self.grant, Grant::Person | Grant::Enterprise(_))
-            && self.needs_auth.as_ref().is_some_and(|cache| {
-                cache.is_known(&self.server.name, &self.server.config_hash)
-            });
+            && self
+                .needs_auth
+                .as_ref()
+                .is_some_and(|cache| cache.is_known(&self.server.name, &self.server.config_hash));
         self.asked_before.store(!known, Ordering::Relaxed);
         known
     }

@@ -130,9 +130,7 @@ fn keep_secret(
     check::name(&options.name).map_err(Failure::usage)?;
     let entry = context.expanded(&parsed(&options.name, entry)?)?;
     let access = context.access(&context.load(), options.token_store.map(Store::of_vault))?;
-    let authority = access
-        .authority(&entry)
-        .map_err(|faults| faulty(&faults))?;
+    let authority = access.authority(&entry).map_err(|faults| faulty(&faults))?;
     let secret = hidden::ask("MCP_CLIENT_SECRET", "Client secret")?;
     let kept = life::short(async |_| authority.keep_client_secret(secret).await)?;
     kept.map_err(|fault| {
@@ -265,7 +263,9 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
             entry.insert("headers".into(), headers.into());
         }
         if options.client_id.is_none() && (options.client_secret || options.xaa) {
-            return Err(Failure::usage("--client-secret and --xaa need a --client-id"));
+            return Err(Failure::usage(
+                "--client-secret and --xaa need a --client-id",
+            ));
         }
         let mut oauth = Map::new();
         oauth.extend(

@@ -104,15 +104,21 @@ fn sign_in(
     let Ok(access) = context.access(loaded, None) else {
         return Ok(None);
     };
-    let Some(authority) = access.authority(&entry).ok().filter(|_| wants_oauth(&entry)) else {
+    let Some(authority) = access
+        .authority(&entry)
+        .ok()
+        .filter(|_| wants_oauth(&entry))
+    else {
         return Ok(None);
     };
-    Ok(Some(match life::short(async |_| authority.status().await)? {
-        Ok(Some(signed_in)) => SignInState::In(signed_in),
-        Ok(None) if access.is_known_to_need(&entry) => SignInState::Needed,
-        Ok(None) => SignInState::None,
-        Err(fault) => SignInState::Unreadable(fault.to_string()),
-    }))
+    Ok(Some(
+        match life::short(async |_| authority.status().await)? {
+            Ok(Some(signed_in)) => SignInState::In(signed_in),
+            Ok(None) if access.is_known_to_need(&entry) => SignInState::Needed,
+            Ok(None) => SignInState::None,
+            Err(fault) => SignInState::Unreadable(fault.to_string()),
+        },
+    ))
 }
 
 impl SignInState {

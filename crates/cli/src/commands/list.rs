@@ -159,9 +159,7 @@ async fn meet(caller: &Caller, server: &Arc<Server>, row: Row, pools: &Pools, re
                 .saturating_sub(started.elapsed());
             count(caller, &met, row, left).await
         }
-        Err(_) if caller::needs_auth(server) => {
-            row.with(State::NeedsAuth, sign_in_hint(server))
-        }
+        Err(_) if caller::needs_auth(server) => row.with(State::NeedsAuth, sign_in_hint(server)),
         Err(CallError::NotConnected { reason, .. }) => row.with(State::Failed, reason),
         Err(fault) => row.with(State::Failed, fault.to_string()),
     };

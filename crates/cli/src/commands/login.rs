@@ -207,7 +207,10 @@ fn tell(name: &str, signed_in: &SignedIn) -> Result<(), Failure> {
 pub fn described(signed_in: &SignedIn) -> String {
     let mut parts = Vec::new();
     if !signed_in.scopes.is_empty() {
-        parts.push(format!("scopes {}", safe::line(&signed_in.scopes.join(" "))));
+        parts.push(format!(
+            "scopes {}",
+            safe::line(&signed_in.scopes.join(" "))
+        ));
     }
     parts.push(match (signed_in.renewable, left(signed_in.expires_at)) {
         (true, _) => "renewed by itself".to_owned(),
@@ -222,7 +225,9 @@ pub fn described(signed_in: &SignedIn) -> String {
 }
 
 fn left(end: Option<u64>) -> Option<String> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .ok()?;
     let left = Duration::from_millis(end?).saturating_sub(now).as_secs();
     Some(match left {
         0..60 => format!("{left} s"),

@@ -13,5 +13,6 @@ pub mod login;
 pub mod remove;
 pub mod serve;
 pub mod switch;
+pub mod token;
 pub mod tools;
 pub mod up;

@@ -16,6 +16,7 @@ use std::{
 };
 use switchboard::{
     Dirs, Roster, Status, VERSION,
+    auth::{self, DoorSettings},
     config::{Loaded, Standing},
     gateway::{
         Door, Gateway, GatewayOptions,
@@ -46,14 +47,36 @@ pub struct Options {
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub token_file: Vec<PathBuf>,
     /// Let everybody in who can reach the address
-    #[arg(long, requires = "listen", conflicts_with = "token_file")]
+    #[arg(long, requires = "listen", conflicts_with_all = ["token_file", "auth"])]
     pub no_auth: bool,
+    /// Also accept tokens of an identity provider
+    #[arg(
+        long,
+        value_name = "KIND",
+        requires = "listen",
+        requires = "issuer",
+        requires = "audience"
+    )]
+    pub auth: Option<Auth>,
+    /// The identity provider whose tokens are accepted
+    #[arg(long, value_name = "URL", requires = "auth")]
+    pub issuer: Option<url::Url>,
+    /// What its tokens must be meant for
+    #[arg(long, value_name = "AUD", requires = "auth")]
+    pub audience: Option<String>,
     /// Allow an address that other machines can reach
     #[arg(long, requires = "listen", conflicts_with = "no_auth")]
     pub allow_remote: bool,
     /// A host name, besides localhost, under which clients reach us; repeatable
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
+}
+
+/// How clients prove who they are, besides tokens of ours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Auth {
+    /// By tokens of an OpenID Connect provider
+    Oidc,
 }
 
 /// How tools are named outward.
@@ -80,7 +103,7 @@ impl Names {
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = only(context.load_all()?, &options.only)?;
-    let (roster, _) = context.roster(loaded, options.names.style());
+    let (roster, _) = context.gateway_roster(loaded, options.names.style());
     usable(&roster)?;
     let listens = options.http.is_some() || options.plain.is_some();
     let single = if listens { None } else { single(&roster) };
@@ -224,29 +247,47 @@ fn door(options: &Options, address: SocketAddr) -> Result<Door, Failure> {
     if options.no_auth {
         warn("--no-auth: every program and every user of this machine can use these servers");
         return Ok(Door {
-            tokens: Vec::new(),
             open: true,
             hosts,
+            ..Door::default()
         });
     }
     let unusable = |error: tokens::TokenError| Failure::new(Code::Configuration, error.to_string());
-    let tokens = if options.token_file.is_empty() {
+    let mut door = Door {
+        hosts,
+        oidc: oidc(options, address)?,
+        ..Door::default()
+    };
+    if options.token_file.is_empty() {
         let dirs = Dirs::from_env()
             .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
-        vec![tokens::client(&dirs).map_err(unusable)?]
+        tokens::client(&dirs).map_err(unusable)?;
+        door.live = Some(tokens::live(&dirs));
     } else {
-        options
-            .token_file
-            .iter()
-            .map(|file| tokens::from_file(file))
-            .collect::<Result<_, _>>()
-            .map_err(unusable)?
+        let files = options.token_file.iter();
+        let tokens = files.map(|file| tokens::from_file(file));
+        door.tokens = tokens.collect::<Result<_, _>>().map_err(unusable)?;
+    }
+    Ok(door)
+}
+
+/// The identity provider whose tokens are accepted, if there is one.
+fn oidc(options: &Options, address: SocketAddr) -> Result<Option<Arc<auth::Door>>, Failure> {
+    let (Some(issuer), Some(audience)) = (&options.issuer, &options.audience) else {
+        return Ok(None);
     };
-    Ok(Door {
-        tokens,
-        open: false,
-        hosts,
-    })
+    let wrong = |text: String| Failure::usage(format!("--issuer: {text}"));
+    let resource = format!("http://{address}/mcp");
+    let settings = DoorSettings {
+        issuer: issuer.clone(),
+        audience: audience.clone(),
+        resource: resource.parse().map_err(|_| wrong("no address".into()))?,
+        scopes: Vec::new(),
+        // The operator has named it.
+        allow_private_addresses: true,
+    };
+    let door = auth::Door::new(settings).map_err(|fault| wrong(fault.to_string()))?;
+    Ok(Some(Arc::new(door)))
 }
 
 fn host_name(address: IpAddr) -> String {

@@ -1,7 +1,10 @@
 //! `up`: a gateway on this machine, and how to connect to it.
 
 use crate::{
-    commands::serve::{announce, usable},
+    commands::{
+        serve::{announce, usable},
+        tools::sign_in_hint,
+    },
     context::Context,
     failure::{Code, Failure},
     life,
@@ -14,6 +17,7 @@ use std::{net::Ipv4Addr, sync::Arc};
 use switchboard::{
     Caller, Dirs, Pools, Roster, Settings, VERSION,
     builtin::Builtin,
+    caller::needs_auth,
     config::{Configured, Loaded, Standing},
     gateway::{ClientToken, Door, Gateway, GatewayOptions, faces},
     host::Server,
@@ -39,7 +43,7 @@ pub struct Options {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load_all()?;
     add_builtins(&mut loaded);
-    let (roster, settings) = context.roster(loaded, Style::Short);
+    let (roster, settings) = context.gateway_roster(loaded, Style::Short);
     usable(&roster)?;
     let dirs =
         Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
@@ -59,8 +63,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 ..GatewayOptions::default()
             },
         );
+        // All client tokens, this one among them, as long as they are not revoked.
         let door = Door {
-            tokens: vec![token],
+            live: Some(tokens::live(&dirs)),
             ..Door::default()
         };
         let warm = warm_up(&roster, &settings);
@@ -173,7 +178,15 @@ async fn meet(caller: &Caller, pools: &Pools, server: &Arc<Server>) -> String {
     let paint = term::stdout();
     let remote = server.spec.target.is_remote();
     let name = safe::line(server.name());
-    match pools.run(remote, caller.meet(server)).await {
+    let met = pools.run(remote, caller.meet(server)).await;
+    if needs_auth(server) {
+        let state = paint.yellow("needs sign-in");
+        return format!(
+            "  {name:<19}  {state}  {}",
+            safe::line(&sign_in_hint(server))
+        );
+    }
+    match met {
         Ok(met) => {
             let tools = caller.tools(&met).await.map_or_else(
                 |fault| fault.to_string(),

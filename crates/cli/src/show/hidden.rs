@@ -15,7 +15,10 @@ pub fn ask(variable: &str, what: &str) -> Result<Secret, Failure> {
         return Ok(Secret::new(secret));
     }
     if !term::can_ask() {
-        let text = format!("nobody is there to be asked for the {}", what.to_lowercase());
+        let text = format!(
+            "nobody is there to be asked for the {}",
+            what.to_lowercase()
+        );
         return Err(Failure::usage(text).hint(format!("set {variable}")));
     }
     let mut err = std::io::stderr().lock();

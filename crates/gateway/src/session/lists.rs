@@ -52,7 +52,7 @@ pub fn hide(connection: &Connection, client: &Client, reply: &mut Reply) {
     let Some(body) = reply
         .message
         .body_span()
-        .filter(|_| spec.rooms.hides_anything())
+        .filter(|_| spec.rooms.hides_anything() && !connection.is_stand_in())
     else {
         return;
     };

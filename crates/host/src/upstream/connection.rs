@@ -78,6 +78,8 @@ pub struct Connection {
     pub(super) changes: Box<dyn Fn(Method) + Send + Sync>,
     /// Whether one client alone uses it.
     pub(super) exclusive: bool,
+    /// Whether a stand-in is behind it, and not the server itself.
+    stand_in: bool,
     link: OnceLock<Link>,
     hello: OnceLock<Hello>,
     next: AtomicU64,
@@ -111,6 +113,7 @@ impl Connection {
     pub(super) fn new(
         spec: Arc<ServerSpec>,
         exclusive: bool,
+        stand_in: bool,
         changes: Box<dyn Fn(Method) + Send + Sync>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
@@ -124,6 +127,7 @@ impl Connection {
             levels: Mutex::default(),
             changes,
             exclusive,
+            stand_in,
             link: OnceLock::new(),
             hello: OnceLock::new(),
             next: AtomicU64::new(1),
@@ -140,6 +144,11 @@ impl Connection {
     /// Whether one client alone uses it.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive
+    }
+
+    /// Whether a stand-in is behind it, and not the server itself.
+    pub fn is_stand_in(&self) -> bool {
+        self.stand_in
     }
 
     /// The server as it was configured.
@@ -628,6 +637,11 @@ impl Receive for Connection {
 
     fn undelivered(&self, request: u64, why: Undelivered) {
         let expired = matches!(why, Undelivered::SessionExpired);
+        // Whoever was let in before has to sign in again: clients are told so by
+        // the stand-in that takes the server's place.
+        let shut_out = matches!(why, Undelivered::NeedsAuth { status: 401, .. })
+            && self.spec.stand_in.is_some()
+            && self.hello().is_some();
         let outcome = CallError::Undelivered {
             server: self.name(),
             why,
@@ -636,6 +650,9 @@ impl Receive for Connection {
         // Last, since what else was in flight may have been carried out; this was not.
         if expired {
             self.end("the session has expired");
+        }
+        if shut_out {
+            self.end("the server wants a sign-in");
         }
     }
 

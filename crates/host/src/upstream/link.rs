@@ -3,7 +3,7 @@
 use super::{
     connection::Connection,
     ide::IdeCarrier,
-    spec::{Remote, ServerSpec, Target},
+    spec::{Remote, ServerSpec, StandIn, Target},
 };
 use std::sync::Arc;
 use switchboard_transport::{
@@ -79,6 +79,14 @@ pub(super) fn open(
     };
     connection.set_link(link);
     Ok(())
+}
+
+/// Puts a stand-in behind `connection`.
+pub(super) fn open_stand_in(stand_in: &StandIn, connection: &Arc<Connection>) {
+    let (ours, theirs) = in_process::pair();
+    (stand_in.0)(theirs);
+    let receive: Arc<dyn Receive> = connection.clone();
+    connection.set_link(Link::InProcess(InProcessLink::new(ours, receive)));
 }
 
 fn sse(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {

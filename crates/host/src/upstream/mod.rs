@@ -19,4 +19,4 @@ mod subscriptions;
 pub use connection::{Connection, Hello};
 pub use ide::{Ide, IdeCarrier};
 pub use server::{Server, ServerState};
-pub use spec::{Isolation, Remote, Rooms, ServerSpec, Target, Timeouts};
+pub use spec::{AUTHENTICATE, Isolation, Remote, Rooms, ServerSpec, StandIn, Target, Timeouts};

@@ -143,6 +143,18 @@ impl Connection {
             .collect()
     }
 
+    /// Tells everybody that all lists are other ones now.
+    pub(super) fn announce_changes(&self) {
+        for method in [
+            Method::ToolsListChanged,
+            Method::ResourcesListChanged,
+            Method::PromptsListChanged,
+        ] {
+            (self.changes)(method);
+            self.broadcast(plain(Message::notification(method, "")));
+        }
+    }
+
     pub(super) fn broadcast(&self, notice: Notice) {
         for client in self.attached() {
             client.sink().notice(&self.spec.name, notice.clone());

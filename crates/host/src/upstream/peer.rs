@@ -7,7 +7,7 @@ use crate::{
     exchange::{Answer, Input},
     limits,
 };
-use switchboard_wire::{Era, ErrorObject, Message, Method, code};
+use switchboard_wire::{Era, ErrorObject, Message, Method, code, json};
 use tokio_util::sync::CancellationToken;
 
 impl Connection {
@@ -78,6 +78,7 @@ impl Connection {
             (Some(client), Some("roots")) if client.era() == Era::Legacy && !self.exclusive => {
                 false
             }
+            (Some(client), Some("elicitation")) if is_url_mode(&message) => client.opens_pages(),
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
         };
@@ -130,6 +131,15 @@ impl Connection {
         tracing::debug!(server = %self.spec.name, method = %message.method_name(), why = %error.message, "refused");
         self.answer_peer(message, error.response(message.id().as_ref()));
     }
+}
+
+/// Whether an elicitation wants a page to be opened, and no form filled in.
+fn is_url_mode(message: &Message) -> bool {
+    let body = message.body();
+    json::field(body, "mode")
+        .ok()
+        .flatten()
+        .is_some_and(|span| span.of(body) == b"\"url\"")
 }
 
 fn unsupported(message: &Message) -> ErrorObject {

@@ -7,7 +7,7 @@ use super::{
     link::{self, Carrier},
     modern::{self, Found},
     slot::{ConnectError, Content, Slot},
-    spec::{Isolation, ServerSpec, Target},
+    spec::{AUTHENTICATE, Isolation, ServerSpec, StandIn, Target},
 };
 use crate::{
     catalog::{Catalog, Item, List},
@@ -135,7 +135,9 @@ impl Server {
                 List::Prompts => What::Prompt(&item.key),
                 List::Resources | List::Templates => What::Resource(&item.key),
             };
-            permitted(&client.principal, &self.spec, what) && !(mirrors && item.mirrored.is_err())
+            let may = permitted(&client.principal, &self.spec, what)
+                || (list == List::Tools && self.is_sign_in(&item.key));
+            may && !(mirrors && item.mirrored.is_err())
         });
         seen.cloned().collect()
     }
@@ -293,6 +295,11 @@ impl Server {
                     "did not start within {allowed:?}"
                 ))),
             };
+            let needs_auth = matches!(result, Err(ConnectError::NeedsAuth(_)));
+            let result = match &server.spec.stand_in {
+                Some(stand_in) if needs_auth => server.stand_in(&key, &client, stand_in).await,
+                _ => result,
+            };
             if let Ok(connection) = &result {
                 if let Some(old) = &old {
                     for client in old.attached() {
@@ -304,13 +311,21 @@ impl Server {
                 server.catalog(key.era).invalidate_all();
             }
             server.state.send_replace(match &result {
+                _ if needs_auth => ServerState::NeedsAuth,
                 Ok(_) => ServerState::Connected,
-                Err(ConnectError::NeedsAuth(_)) => ServerState::NeedsAuth,
                 Err(error) => ServerState::Failed(error.to_string()),
             });
             let connection = result.as_ref().ok().cloned();
+            let swapped = match (&connection, &old) {
+                (Some(new), Some(old)) => new.is_stand_in() != old.is_stand_in(),
+                _ => false,
+            };
             slot.fill(result, failures, old);
             if let Some(connection) = connection {
+                if swapped {
+                    // Others share its catalog, and their lists are stale as well.
+                    connection.announce_changes();
+                }
                 server.watch_over(&key, &slot, connection).await;
             }
         });
@@ -322,15 +337,60 @@ impl Server {
         if why == CLOSED_BY_US {
             return;
         }
-        tracing::warn!(server = %self.spec.name, %why, "the connection ended");
-        self.state.send_replace(ServerState::Failed(why));
+        let signed_in = connection.is_stand_in();
+        if signed_in {
+            tracing::info!(server = %self.spec.name, "somebody has signed in");
+            self.state.send_replace(ServerState::Idle);
+            self.try_again();
+        } else {
+            tracing::warn!(server = %self.spec.name, %why, "the connection ended");
+            self.state.send_replace(ServerState::Failed(why));
+        }
         connection.close().await;
         if let Some(client) = connection.attached().into_iter().next()
             && !self.closing.load(Ordering::Acquire)
-            && slot.claim(false)
+            && slot.claim(signed_in)
         {
             self.spawn_connect(key, slot, &client, Some(connection), 0);
         }
+    }
+
+    /// What could not be connected before is tried anew when it is next needed.
+    fn try_again(&self) {
+        let mut slots = self.slots.lock();
+        slots.retain(|_, slot| !matches!(slot.content(), Content::Failed { .. }));
+    }
+
+    /// Connects to what stands in while the server wants a sign-in. It speaks the
+    /// handshake era; clients of the other one reach it over the bridge.
+    async fn stand_in(
+        &self,
+        key: &Key,
+        client: &Arc<Client>,
+        stand_in: &StandIn,
+    ) -> Result<Arc<Connection>, ConnectError> {
+        if key.era == Era::Modern {
+            return Err(ConnectError::WrongEra(Era::Legacy));
+        }
+        let exclusive = matches!(key.owner, Owner::Client(_)).then_some(client.as_ref());
+        let connection = self.connection_to(key, true);
+        link::open_stand_in(stand_in, &connection);
+        let connection = Unmet(Some(connection));
+        let revision = key.revision.unwrap_or_else(|| legacy_revision(client));
+        let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?
+            .outcome()
+            .await;
+        legacy::complete(&connection, outcome)?;
+        connection.attach(client);
+        Ok(connection.met())
+    }
+
+    /// Whether this is the tool of our own that stands in for the server's: it
+    /// is always allowed.
+    pub fn is_sign_in(&self, tool: &str) -> bool {
+        tool == AUTHENTICATE
+            && self.spec.stand_in.is_some()
+            && *self.state.borrow() == ServerState::NeedsAuth
     }
 
     async fn connect(
@@ -469,7 +529,7 @@ impl Server {
         self.open_over(key, Carrier::Streamable)
     }
 
-    fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
+    fn connection_to(&self, key: &Key, stand_in: bool) -> Arc<Connection> {
         let (me, era) = (self.me.clone(), key.era);
         let exclusive = matches!(key.owner, Owner::Client(_));
         let changes = Box::new(move |method: Method| {
@@ -477,7 +537,11 @@ impl Server {
                 server.catalog(era).invalidate(method);
             }
         });
-        let connection = Connection::new(self.spec.clone(), exclusive, changes);
+        Connection::new(self.spec.clone(), exclusive, stand_in, changes)
+    }
+
+    fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
+        let connection = self.connection_to(key, false);
         link::open(&self.spec, carrier, &self.budget, &connection).map_err(ConnectError::Failed)?;
         Ok(Unmet(Some(connection)))
     }

@@ -24,7 +24,23 @@ pub struct ServerSpec {
     pub timeouts: Timeouts,
     /// Which of its tools exist for us at all.
     pub rooms: Rooms,
+    /// What serves clients while the server wants a sign-in, if anything.
+    pub stand_in: Option<StandIn>,
 }
+
+/// A server inside this process that clients are given while the real one wants
+/// a sign-in. It ends when somebody has signed in.
+#[derive(Clone)]
+pub struct StandIn(pub Arc<dyn Fn(End) + Send + Sync>);
+
+impl fmt::Debug for StandIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StandIn")
+    }
+}
+
+/// The one tool of a stand-in.
+pub const AUTHENTICATE: &str = "authenticate";
 
 /// How a server is reached.
 #[derive(Clone)]
@@ -182,6 +198,7 @@ impl ServerSpec {
             era: None,
             timeouts: Timeouts::default(),
             rooms: Rooms::default(),
+            stand_in: None,
         }
     }
 

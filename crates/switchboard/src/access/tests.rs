@@ -40,10 +40,19 @@ fn a_server_that_is_told_who_we_are_is_not_signed_in_to() {
     for (text, expected) in [
         (r#"{"url": "https://x/mcp"}"#, true),
         (r#"{"url": "wss://x/mcp"}"#, true),
-        (r#"{"url": "https://x/mcp", "headers": {"X-Tenant": "1"}}"#, true),
-        (r#"{"url": "https://x/mcp", "headers": {"authorization": "Bearer x"}}"#, false),
+        (
+            r#"{"url": "https://x/mcp", "headers": {"X-Tenant": "1"}}"#,
+            true,
+        ),
+        (
+            r#"{"url": "https://x/mcp", "headers": {"authorization": "Bearer x"}}"#,
+            false,
+        ),
         (r#"{"url": "https://u:p@x/mcp"}"#, false),
-        (r#"{"url": "https://x/mcp", "headers": {"Authorization": "x"}, "oauth": {}}"#, true),
+        (
+            r#"{"url": "https://x/mcp", "headers": {"Authorization": "x"}, "oauth": {}}"#,
+            true,
+        ),
     ] {
         assert_eq!(wants_oauth(&entry(text)), expected, "{text}");
     }
@@ -80,5 +89,8 @@ fn an_identity_provider_is_used_where_it_is_asked_for() {
         assert_eq!(matches!(grant, Grant::Enterprise(_)), expected);
     }
     let faults = access(false, &[]).authority(&asks).unwrap_err();
-    assert!(faults[0].to_string().contains("no identity provider"), "{faults:?}");
+    assert!(
+        faults[0].to_string().contains("no identity provider"),
+        "{faults:?}"
+    );
 }

@@ -67,3 +67,33 @@ fn exposed_empty_and_short_files_are_refused() {
     }
     assert!(from_file(&home.path().join("none")).is_err());
 }
+
+#[test]
+fn tokens_come_and_go_while_somebody_looks() {
+    let home = tempfile::tempdir().unwrap();
+    let dirs = dirs(home.path());
+    let live = live(&dirs);
+    let names = || -> Vec<String> {
+        live.current()
+            .iter()
+            .map(|token| token.name.clone())
+            .collect()
+    };
+    assert!(names().is_empty());
+    // As fast as can be: no change may go unseen.
+    for round in 0..50 {
+        let name = format!("t{round}");
+        let token = create(&dirs, &name).unwrap();
+        assert_eq!(live.current()[0].secret, token.secret);
+        assert!(matches!(create(&dirs, &name), Err(TokenError::Exists(_))));
+        revoke(&dirs, &name).unwrap();
+        assert!(names().is_empty(), "{round}");
+    }
+    assert!(matches!(revoke(&dirs, "t1"), Err(TokenError::Unknown(_))));
+    for bad in ["", "../x", "a b", ".hidden"] {
+        assert!(
+            matches!(create(&dirs, bad), Err(TokenError::Name(_))),
+            "{bad:?}"
+        );
+    }
+}

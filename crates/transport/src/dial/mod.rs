@@ -18,7 +18,11 @@ use rustls::{ClientConfig, pki_types::ServerName};
 use std::{
     error::Error, future::poll_fn, io, net::IpAddr, path::PathBuf, sync::Arc, time::Duration,
 };
-use tokio::{sync::OnceCell, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::OnceCell,
+    time::timeout,
+};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
@@ -35,6 +39,27 @@ pub struct Via {
     pub tls: TlsFiles,
     /// A Unix socket instead of the address's host and port.
     pub socket: Option<PathBuf>,
+}
+
+/// A connection, whatever it is made of.
+pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// Whether the environment names a proxy for this address.
+pub fn has_proxy(url: &Uri) -> bool {
+    proxy::of(url).is_some()
+}
+
+/// A connection to the origin of `url`, with TLS where it asks for that, through
+/// the proxy that the environment names for it. For those who must judge every
+/// other connection themselves.
+///
+/// # Errors
+/// One sentence that says what failed.
+pub async fn through_proxy(url: &Uri, limit: Duration) -> Result<Box<dyn Io>, String> {
+    let dialer = Dialer::new(url, Via::default(), limit);
+    let stream = dialer.dial().await?;
+    Ok(Box::new(stream))
 }
 
 /// Connects to one origin.

@@ -2,8 +2,8 @@
 //! within the origin.
 
 use super::{
-    Asking, Authorize, Refusal, Withheld, answer::Answer, body::PayloadBody, headers::is_ours, link::Shared,
-    pool::SendFault, redirect,
+    Asking, Authorize, Refusal, Withheld, answer::Answer, body::PayloadBody, headers::is_ours,
+    link::Shared, pool::SendFault, redirect,
 };
 use crate::link::Undelivered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};

@@ -61,7 +61,12 @@ impl Reader<'_> {
             "privateKey" => self.entry.oauth.private_key = self.filled(&field, value),
             "signingAlgorithm" => self.entry.oauth.signing_algorithm = self.filled(&field, value),
             "assertionFile" => self.entry.oauth.assertion_file = self.filled(&field, value),
-            _ => self.fault(property.range.start, Some(&field), "is unknown", Some(KNOWN)),
+            _ => self.fault(
+                property.range.start,
+                Some(&field),
+                "is unknown",
+                Some(KNOWN),
+            ),
         }
     }
 
@@ -69,7 +74,12 @@ impl Reader<'_> {
         let text = self.text(field, value)?;
         if text.trim().is_empty() {
             let at = value.range().start;
-            self.fault(at, Some(field), "is empty", Some("fill it in, or leave it out"));
+            self.fault(
+                at,
+                Some(field),
+                "is empty",
+                Some("fill it in, or leave it out"),
+            );
             return None;
         }
         Some(text)

@@ -26,9 +26,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use routes::Route;
 use sessions::Sessions;
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
-use switchboard_wire::{ErrorObject, code};
+use switchboard_wire::{ErrorObject, Payload, code};
 use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use url::Url;
 
 /// Serves HTTP on `listener` until `shutdown` fires; then no connection is
 /// taken any more, and those in use may finish what they are doing.
@@ -146,8 +147,13 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
     if path == "/healthz" {
         return reply::plain(StatusCode::OK, "ok\n");
     }
-    let Some(principal) = face.door.principal(request.headers()) else {
-        return reply::unauthorized();
+    if let Some(document) = metadata(&face, &request) {
+        return document;
+    }
+    let resource = resource(&request, path);
+    let principal = match face.door.admit(request.headers(), resource).await {
+        Ok(principal) => principal,
+        Err(refused) => return reply::unauthorized(&refused),
     };
     match routes::route(&face, path) {
         Some(Route::Mcp(scope)) => match *request.method() {
@@ -177,4 +183,34 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
             )
         }
     }
+}
+
+/// The protected-resource document (RFC 9728), which anybody may read: it says
+/// where a client gets its token.
+fn metadata(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> {
+    let oidc = face.door.oidc.as_ref()?;
+    let path = request
+        .uri()
+        .path()
+        .strip_prefix("/.well-known/oauth-protected-resource")?;
+    let path = if path.is_empty() { "/mcp" } else { path };
+    routes::route(face, path)?;
+    if request.method() != Verb::GET {
+        return Some(reply::not_allowed("GET"));
+    }
+    let document = oidc.metadata_of(&resource(request, path)?).to_string();
+    Some(reply::json(StatusCode::OK, Payload::from(document)))
+}
+
+/// The address of a path of ours, as the client writes it.
+fn resource(request: &Request<Incoming>, path: &str) -> Option<Url> {
+    let host = request.headers().get(http::header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let host = host.or_else(|| {
+        request
+            .uri()
+            .authority()
+            .map(|authority| authority.as_str())
+    })?;
+    Url::parse(&format!("http://{host}{path}")).ok()
 }

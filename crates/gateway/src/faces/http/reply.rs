@@ -1,6 +1,7 @@
 //! Responses that are not streams.
 
 use super::body::Body;
+use crate::door::Refused;
 use http::{HeaderValue, Response, StatusCode, header};
 use switchboard_wire::{ErrorObject, Id, Payload};
 
@@ -53,15 +54,18 @@ pub(super) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
 }
 
 /// No token, or a wrong one.
-pub(super) fn unauthorized() -> Response<Body> {
-    let mut response = plain(
-        StatusCode::UNAUTHORIZED,
-        "a client token is needed: Authorization: Bearer …\n",
-    );
-    response.headers_mut().insert(
-        header::WWW_AUTHENTICATE,
-        HeaderValue::from_static("Bearer realm=\"switchboard\""),
-    );
+pub(super) fn unauthorized(refused: &Refused) -> Response<Body> {
+    let text = match refused.status {
+        StatusCode::SERVICE_UNAVAILABLE => "who you are cannot be found out just now; try again\n",
+        StatusCode::FORBIDDEN => "your token does not allow this\n",
+        _ => "a client token is needed: Authorization: Bearer …\n",
+    };
+    let mut response = plain(refused.status, text);
+    if let Ok(challenge) = HeaderValue::try_from(&refused.challenge) {
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, challenge);
+    }
     response
 }
 

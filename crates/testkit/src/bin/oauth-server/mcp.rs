@@ -44,6 +44,15 @@ fn reply(call: &Call) -> Response<Body> {
             "serverInfo": {"name": "protected", "version": "1"},
         }),
         Some("tools/list") => json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}),
+        Some("tools/call") => json!({"content": [{"type": "text", "text": "let in"}]}),
+        // Of the handshake era alone.
+        Some("server/discover") => {
+            let error = json!({"code": -32601, "message": "Method not found"});
+            return json_reply(
+                200,
+                &json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}),
+            );
+        }
         _ => json!({}),
     };
     json_reply(

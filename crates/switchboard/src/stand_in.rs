@@ -1,0 +1,355 @@
+//! Stands in for a server that wants a sign-in: an MCP server inside this
+//! program with one tool, `authenticate`. When somebody has signed in, here or
+//! by `switchboard login`, it ends, and the real server takes its place.
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use switchboard_auth::{Authority, Visit};
+use switchboard_host::AUTHENTICATE;
+use switchboard_transport::in_process::{End, Sender};
+use tokio::{
+    sync::{oneshot, watch},
+    task::JoinSet,
+    time::{interval, timeout},
+};
+
+/// How often we look whether somebody has signed in elsewhere.
+const LOOK: Duration = Duration::from_secs(2);
+/// How long answers on their way out are waited for at the end.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Calls at once; each of them waits for the same sign-in.
+const CALLS: usize = 64;
+
+/// What serves clients while `name` wants a sign-in.
+pub(crate) fn stand_in(name: &str, authority: Authority) -> Arc<dyn Fn(End) + Send + Sync> {
+    let desk = Arc::new(Desk {
+        name: name.to_owned(),
+        authority,
+        under_way: Mutex::new(None),
+        done: watch::Sender::new(0),
+    });
+    Arc::new(move |end| {
+        tokio::spawn(serve(desk.clone(), end));
+    })
+}
+
+/// What all connections to one server share: there is one sign-in at a time.
+struct Desk {
+    name: String,
+    authority: Authority,
+    under_way: Mutex<Option<Arc<SignIn>>>,
+    /// Counts sign-ins.
+    done: watch::Sender<u64>,
+}
+
+/// A sign-in under way.
+#[derive(Default)]
+struct SignIn {
+    /// The page to go to, once it is known.
+    page: watch::Sender<Option<String>>,
+    /// How it ended.
+    outcome: watch::Sender<Option<Result<(), String>>>,
+}
+
+/// One connection.
+struct Conversation {
+    desk: Arc<Desk>,
+    sender: Sender,
+    /// Whether the client can be sent to a page.
+    asks: bool,
+    questions: Arc<Mutex<HashMap<String, oneshot::Sender<Value>>>>,
+    calls: JoinSet<()>,
+}
+
+async fn serve(desk: Arc<Desk>, end: End) {
+    let End {
+        sender,
+        mut receiver,
+    } = end;
+    let before = desk.authority.fingerprint().await;
+    let mut done = desk.done.subscribe();
+    let mut clock = interval(LOOK);
+    let mut conversation = Conversation {
+        desk: desk.clone(),
+        sender,
+        asks: false,
+        questions: Arc::default(),
+        calls: JoinSet::new(),
+    };
+    loop {
+        tokio::select! {
+            bytes = receiver.next() => match bytes {
+                Some(bytes) => conversation.hear(serde_json::from_slice(&bytes).unwrap_or_default()),
+                None => return,
+            },
+            changed = done.changed() => {
+                if changed.is_ok() {
+                    break;
+                }
+            }
+            _ = clock.tick() => {
+                while conversation.calls.try_join_next().is_some() {}
+                let now = desk.authority.fingerprint().await;
+                if now.is_some() && now != before {
+                    break;
+                }
+            }
+        }
+    }
+    // Whoever waits for the sign-in is told before the end.
+    let rest = async { while conversation.calls.join_next().await.is_some() {} };
+    let _ = timeout(FAREWELL, rest).await;
+    desk.authority.reload();
+}
+
+impl Conversation {
+    fn hear(&mut self, message: Value) {
+        let Some(id) = message.get("id").cloned() else {
+            return;
+        };
+        let Some(method) = message["method"].as_str() else {
+            let question = id.as_str().unwrap_or_default();
+            if let Some(asked) = self.questions.lock().remove(question) {
+                let _ = asked.send(message);
+            }
+            return;
+        };
+        let empty = |list: &str| Ok(json!({ list: [] }));
+        let answer = match method {
+            "initialize" => {
+                self.asks = message["params"]["capabilities"]["elicitation"]["url"].is_object();
+                Ok(self.hello(&message["params"]["protocolVersion"]))
+            }
+            "ping" => Ok(json!({})),
+            "tools/list" => Ok(json!({ "tools": [self.tool()] })),
+            "resources/list" => empty("resources"),
+            "resources/templates/list" => empty("resourceTemplates"),
+            "prompts/list" => empty("prompts"),
+            "tools/call" => return self.call(id, &message["params"]["name"]),
+            other => Err(json!({"code": -32601, "message": format!("Method not found: {other}")})),
+        };
+        self.answer(&id, answer);
+    }
+
+    fn answer(&self, id: &Value, answer: Result<Value, Value>) {
+        let message = match answer {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+        };
+        send(&self.sender, &message);
+    }
+
+    fn hello(&self, version: &Value) -> Value {
+        let changes = json!({"listChanged": true});
+        json!({
+            "protocolVersion": version,
+            // What the real server may have is declared now: a client asks once.
+            "capabilities": {"tools": changes, "resources": changes, "prompts": changes},
+            "serverInfo": {"name": self.desk.name, "version": crate::VERSION},
+            "instructions": format!(
+                "The server {} wants a sign-in. Its tools appear when the tool {AUTHENTICATE} \
+                 has been called and somebody has signed in.",
+                self.desk.name
+            ),
+        })
+    }
+
+    fn tool(&self) -> Value {
+        json!({
+            "name": AUTHENTICATE,
+            "title": format!("Sign in to {}", self.desk.name),
+            "description": format!(
+                "The server {} wants a sign-in before it can be used. This starts it and gives \
+                 the address of a page that the user has to open. When the user has signed in, \
+                 the server's own tools take the place of this one.",
+                self.desk.name
+            ),
+            "inputSchema": {"type": "object", "properties": {}},
+            "annotations": {"readOnlyHint": false, "destructiveHint": false, "openWorldHint": true},
+        })
+    }
+
+    fn call(&mut self, id: Value, name: &Value) {
+        if name.as_str() != Some(AUTHENTICATE) {
+            let text = format!(
+                "The server {} wants a sign-in first: call the tool {AUTHENTICATE}.",
+                self.desk.name
+            );
+            return self.answer(&id, Ok(told(&text, true)));
+        }
+        while self.calls.try_join_next().is_some() {}
+        if self.calls.len() >= CALLS {
+            return self.answer(&id, Ok(told("A sign-in is under way already.", true)));
+        }
+        let call = Call {
+            desk: self.desk.clone(),
+            sender: self.sender.clone(),
+            questions: self.questions.clone(),
+            asks: self.asks,
+        };
+        self.calls.spawn(async move {
+            let result = call.run().await;
+            send(
+                &call.sender,
+                &json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            );
+        });
+    }
+}
+
+/// One call of `authenticate`.
+struct Call {
+    desk: Arc<Desk>,
+    sender: Sender,
+    questions: Arc<Mutex<HashMap<String, oneshot::Sender<Value>>>>,
+    asks: bool,
+}
+
+impl Call {
+    async fn run(&self) -> Value {
+        let sign_in = self.desk.begin();
+        let mut page = sign_in.page.subscribe();
+        let mut outcome = sign_in.outcome.subscribe();
+        let page = tokio::select! {
+            biased;
+            ended = outcome.wait_for(Option::is_some) => {
+                return self.ended(ended.ok().and_then(|ended| ended.clone()));
+            }
+            page = page.wait_for(Option::is_some) => page.ok().and_then(|page| page.clone()),
+        };
+        let page = page.unwrap_or_default();
+        if self.asks
+            && let Some(accepted) = self.ask(&page, &mut outcome).await
+        {
+            if !accepted {
+                return told("Nobody signed in: the user said no.", true);
+            }
+            let ended = outcome.wait_for(Option::is_some).await;
+            return self.ended(ended.ok().and_then(|ended| ended.clone()));
+        }
+        let text = format!(
+            "To use the server {}, the user has to sign in. Give the user this address to open \
+             in a browser on this machine:\n\n{page}\n\nWhen that is done, the server's own tools \
+             take the place of this one.",
+            self.desk.name
+        );
+        told(&text, false)
+    }
+
+    /// Sends the user to the page. Whether that was accepted; `None` where the
+    /// client could not be asked after all.
+    async fn ask(
+        &self,
+        page: &str,
+        outcome: &mut watch::Receiver<Option<Result<(), String>>>,
+    ) -> Option<bool> {
+        let id = random()?;
+        let (asked, answered) = oneshot::channel();
+        self.questions.lock().insert(id.clone(), asked);
+        let question = json!({
+            "jsonrpc": "2.0", "id": id, "method": "elicitation/create",
+            "params": {
+                "mode": "url",
+                "message": format!("Sign in to {}", self.desk.name),
+                "url": page,
+                "elicitationId": id,
+            },
+        });
+        send(&self.sender, &question);
+        let answer = tokio::select! {
+            answer = answered => answer.ok()?,
+            _ = outcome.wait_for(Option::is_some) => {
+                // Signed in without the client's word: the question is void.
+                self.questions.lock().remove(&id);
+                let params = json!({"requestId": id});
+                send(&self.sender, &notification("notifications/cancelled", &params));
+                return Some(true);
+            }
+        };
+        let action = answer["result"]["action"].as_str()?;
+        if action == "accept" {
+            let sender = self.sender.clone();
+            let mut outcome = outcome.clone();
+            // Clients of 2025-11-25 wait for this to close the page's dialogue.
+            tokio::spawn(async move {
+                if outcome.wait_for(Option::is_some).await.is_ok() {
+                    let params = json!({"elicitationId": id});
+                    send(
+                        &sender,
+                        &notification("notifications/elicitation/complete", &params),
+                    );
+                }
+            });
+        }
+        Some(action == "accept")
+    }
+
+    fn ended(&self, outcome: Option<Result<(), String>>) -> Value {
+        match outcome {
+            Some(Ok(())) => told(
+                &format!(
+                    "Signed in to {}. The server's own tools are available now.",
+                    self.desk.name
+                ),
+                false,
+            ),
+            Some(Err(why)) => told(&format!("Nobody signed in: {why}"), true),
+            None => told("Nobody signed in.", true),
+        }
+    }
+}
+
+impl Desk {
+    /// The sign-in under way; started if there is none.
+    fn begin(self: &Arc<Self>) -> Arc<SignIn> {
+        let mut slot = self.under_way.lock();
+        if let Some(sign_in) = &*slot {
+            return sign_in.clone();
+        }
+        let sign_in = Arc::<SignIn>::default();
+        *slot = Some(sign_in.clone());
+        drop(slot);
+        let (desk, ours) = (self.clone(), sign_in.clone());
+        tokio::spawn(async move {
+            let shown = ours.clone();
+            // The client's user has the browser; we only say where to go.
+            let visit = Visit::Browser(Arc::new(move |page| {
+                shown.page.send_replace(Some(page.to_string()));
+                Box::pin(async { Ok(()) })
+            }));
+            let outcome = desk.authority.sign_in(&visit).await;
+            *desk.under_way.lock() = None;
+            if let Err(fault) = &outcome {
+                tracing::info!(server = desk.name, %fault, "nobody signed in");
+            }
+            let outcome = outcome.map(drop).map_err(|fault| fault.to_string());
+            let good = outcome.is_ok();
+            ours.outcome.send_replace(Some(outcome));
+            if good {
+                tracing::info!(server = desk.name, "signed in");
+                desk.done.send_modify(|count| *count += 1);
+            }
+        });
+        sign_in
+    }
+}
+
+fn told(text: &str, is_error: bool) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "isError": is_error})
+}
+
+fn notification(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+fn send(sender: &Sender, message: &Value) {
+    // Nobody is there any more: then nobody waits for it either.
+    let _ = sender.send(message.to_string().into());
+}
+
+fn random() -> Option<String> {
+    let mut bytes = [0u8; 12];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
