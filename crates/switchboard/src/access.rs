@@ -187,7 +187,8 @@ impl Access {
     ) -> Grant {
         let asked = entry.oauth.xaa == Some(true);
         let possible = id.is_some() && self.idp.is_some();
-        if !asked && !(self.xaa_everywhere && entry.oauth.xaa.is_none() && possible) {
+        let by_default = self.xaa_everywhere && entry.oauth.xaa.is_none() && possible;
+        if !asked && !by_default {
             return Grant::Person;
         }
         let Some(client_id) = id else {

@@ -61,7 +61,7 @@ impl Roster {
         let reported = Reported::default();
         let mut specs = Vec::new();
         // First what each entry is, then the host, then who is who in it.
-        let prepared: Vec<(Entry, Option<Status>, Option<String>, Option<Authority>)> = loaded
+        let prepared: Vec<_> = loaded
             .servers
             .into_iter()
             .map(|configured| {
