@@ -65,6 +65,14 @@ pub enum Command {
     Call(With<commands::call::Options>),
     /// Make, show and revoke the tokens that let clients in
     Token(With<commands::token::Options>),
+    /// Show the resources of all servers
+    Resources(With<commands::resources::Options>),
+    /// Read a resource
+    Read(With<commands::resources::ReadOptions>),
+    /// Show the prompts of all servers
+    Prompts(With<commands::prompts::Options>),
+    /// Get a prompt, filled in
+    Prompt(With<commands::prompts::GetOptions>),
     /// Run one built-in server on its own, on stdio
     Builtin(With<commands::builtin::Options>),
     /// Print completions for a shell
@@ -89,6 +97,10 @@ impl Command {
                     commands::token::Action::List { json: true }
                 )
             }
+            Self::Resources(with) => with.own.json,
+            Self::Read(with) => with.own.json,
+            Self::Prompts(with) => with.own.json,
+            Self::Prompt(with) => with.own.json,
             _ => false,
         }
     }
@@ -122,6 +134,10 @@ impl Command {
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,
             Self::Token(with) => &mut with.global,
+            Self::Resources(with) => &mut with.global,
+            Self::Read(with) => &mut with.global,
+            Self::Prompts(with) => &mut with.global,
+            Self::Prompt(with) => &mut with.global,
             Self::Builtin(with) => &mut with.global,
             Self::Completions(with) => &mut with.global,
             Self::Man(with) => &mut with.global,
@@ -202,7 +218,15 @@ impl Cli {
         match self.command {
             Command::Serve(_) | Command::Up(_) => true,
             // With nothing to start these commands answer at once, in one process.
-            Command::List(_) | Command::Tools(_) | Command::Call(_) => {
+            Command::List(_)
+            | Command::Tools(_)
+            | Command::Call(_)
+            | Command::Explain(_)
+            | Command::Approve(_)
+            | Command::Resources(_)
+            | Command::Read(_)
+            | Command::Prompts(_)
+            | Command::Prompt(_) => {
                 !self.global.mcp_config.is_empty() || crate::context::has_servers(&self.global)
             }
             _ => false,

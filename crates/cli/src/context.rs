@@ -10,9 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 use switchboard::{
-    Access, Dirs, Roster, Settings,
+    Access, Dirs, Purpose, Roster, Settings,
     auth::TokenStore,
     config::{self, Entry, Loaded, Places, Request, Scope, Standing, approval::Store},
+    host::permission::Mode,
     wire::name::Style,
 };
 
@@ -99,20 +100,36 @@ impl Context {
         }
     }
 
-    /// Turns what was loaded into servers.
-    pub fn roster(&self, loaded: Loaded, style: Style) -> (Roster, Settings) {
-        let settings = Settings::from_env(variable);
-        let access = self.access(&loaded, None).ok();
-        let roster = Roster::new(loaded, &settings, access.as_ref(), style, &variable);
-        (roster, settings)
+    /// Turns what was loaded into servers, for a command of the user's own.
+    pub fn roster(&self, loaded: Loaded, style: Style) -> Result<(Roster, Settings), Failure> {
+        self.roster_for(Purpose::Command, None, loaded, style)
     }
 
-    /// The same for a gateway, whose clients can start a sign-in.
-    pub fn gateway_roster(&self, loaded: Loaded, style: Style) -> (Roster, Settings) {
+    /// The same for whoever is behind the calls.
+    pub fn roster_for(
+        &self,
+        purpose: Purpose,
+        mode: Option<Mode>,
+        mut loaded: Loaded,
+        style: Style,
+    ) -> Result<(Roster, Settings), Failure> {
         let settings = Settings::from_env(variable);
-        let access = self.access(&loaded, None).ok().map(Access::for_clients);
+        let permissions = std::mem::take(&mut loaded.permissions);
+        let data = places(&self.directory).map(|places| places.data);
+        let access = self.access(&loaded, None).ok();
+        let access = match purpose {
+            // The clients of a gateway can start a sign-in.
+            Purpose::Gateway => access.map(Access::for_clients),
+            Purpose::Command => access,
+        };
         let roster = Roster::new(loaded, &settings, access.as_ref(), style, &variable);
-        (roster, settings)
+        let warnings = roster
+            .govern(&permissions, purpose, mode, data.as_deref())
+            .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+        for warning in warnings {
+            warn(&warning);
+        }
+        Ok((roster, settings))
     }
 
     /// Where sign-ins are kept. `store` is what the user says for this once.

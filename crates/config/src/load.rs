@@ -11,6 +11,7 @@ use crate::{
     places::Places,
     policy::Policy,
     read::read,
+    settings::Permissions,
     sign_in::SignIn,
 };
 use gather::Gathered;
@@ -46,6 +47,8 @@ pub struct Loaded {
     pub policy: Policy,
     /// Where sign-ins are kept, and who vouches for us.
     pub sign_in: SignIn,
+    /// What may be done with what is used.
+    pub permissions: Permissions,
     /// Entries that count because a list of the user's names them. Before they
     /// run, this must be kept, so that a change of them asks again.
     pub pins: Vec<Binding>,
@@ -163,6 +166,7 @@ pub fn load(request: &Request) -> Loaded {
         if !request.strict {
             gather::scopes(places, &mut gathered, &mut loaded);
         }
+        gather::permissions(places, &mut gathered, &mut loaded);
     }
     loaded.policy = gathered.policy();
     loaded

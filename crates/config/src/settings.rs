@@ -1,6 +1,10 @@
 //! What settings files say besides servers: approval lists, policy, what is
 //! switched off. Each is kept with its file and line.
 
+mod permissions;
+
+pub use permissions::{PermissionRule, Permissions, Written};
+
 use crate::{fault::Fault, policy::Rule, read::Doc};
 use serde_json::Value;
 

@@ -4,15 +4,18 @@
 //! ```text
 //! Admitted ─ route ─▶ Routed ─ permit ─▶ Permitted ─ connect, start ─▶ Exchange
 //! ```
+//!
+//! Where somebody has to say yes first, `permit` gives an `Asked` request, and
+//! the exchange begins with that question.
 
 use crate::{
     catalog::{Destination, List},
     client::Client,
     error::CallError,
-    exchange::Exchange,
+    exchange::{Asked, Consent, Exchange, can_be_asked},
     host::Host,
-    mirror,
-    permission::{What, permitted},
+    limits, mirror,
+    permission::{Decision, What, not_permitted},
     upstream::Server,
 };
 use serde_json::json;
@@ -50,6 +53,8 @@ struct Routed {
     server: Arc<Server>,
     /// The server's own name for what is asked for.
     name: Option<String>,
+    /// The prompt that a completion is about, under the server's own name.
+    prompt: Option<String>,
     /// What must change in the request for that server.
     edits: Edits,
 }
@@ -74,11 +79,28 @@ pub struct Permitted {
 /// Takes a request all the way to its server.
 pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError> {
     let routed = route(host, admitted).await?;
-    let mut permitted = permit(routed)?;
+    let (mut permitted, question) = permit(host, routed).await?;
     let connection = permitted.server.connection(&permitted.client).await?;
     mirror::headers(&connection, &mut permitted).await?;
     let again = connection.can_expire().then(|| Box::new(permitted.clone()));
-    Ok(connection.start(permitted)?.or_again(again))
+    match question {
+        None => Ok(connection.start(permitted)?.or_again(again)),
+        Some(question) => {
+            let asked = Asked {
+                permitted: Box::new(permitted),
+                consent: question.consent,
+                guard: host.guard().clone(),
+                definition: question.definition,
+            };
+            Ok(Exchange::asking(connection, asked, again))
+        }
+    }
+}
+
+/// What somebody has to say yes to first.
+struct Question {
+    consent: Arc<Consent>,
+    definition: Option<String>,
 }
 
 /// Finds the server, and what it calls the thing that is asked for.
@@ -96,12 +118,29 @@ async fn route(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
         Scope::One(server) => server.clone(),
         Scope::All => return route_all(host, admitted, name, span).await,
     };
+    let prompt = match message.method() {
+        Method::Complete => completed_prompt(message)?,
+        _ => None,
+    };
     Ok(Routed {
         admitted,
         server,
         name,
+        prompt,
         edits: Edits::new(),
     })
+}
+
+/// The prompt that a completion at one server names. A `ref` that makes no
+/// sense is the server's to judge; one that could be read in two ways is not.
+fn completed_prompt(message: &Message) -> Result<Option<String>, CallError> {
+    let body = message.body();
+    let Some(reference) = json::field(body, "ref").map_err(duplicate)? else {
+        return Ok(None);
+    };
+    let reference = reference.of(body);
+    let name = json::field(reference, "name").map_err(duplicate)?;
+    Ok(name.and_then(|span| json::text(span.of(reference)).map(String::from)))
 }
 
 /// Routing in the aggregate: by the outward name or the URI.
@@ -151,7 +190,11 @@ async fn find(
         return Ok((item.server.clone(), item.item.key.clone()));
     }
     // It may be new, or its server not asked yet.
-    match host.merged(client, list).await.find(name) {
+    if let Some(item) = host.merged(client, list).await.find(name) {
+        return Ok((item.server.clone(), item.item.key.clone()));
+    }
+    // What is there and hidden is refused as such: `permit` says why.
+    match host.everything(client, list).find(name) {
         Some(item) => Ok((item.server.clone(), item.item.key.clone())),
         None => Err(CallError::refused(
             code::INVALID_PARAMS,
@@ -225,7 +268,9 @@ async fn route_completion(host: &Host, admitted: Admitted) -> Result<Routed, Cal
                 &text(name)?,
             )
             .await?;
-            Ok(renamed(admitted, server, own, Some(at(name))))
+            let mut routed = renamed(admitted, server, own, Some(at(name)));
+            routed.prompt.clone_from(&routed.name);
+            Ok(routed)
         }
         (_, Some(uri)) => {
             let (server, plain) = route_uri(host, &admitted.client, Some(&text(uri)?)).await?;
@@ -251,30 +296,49 @@ fn renamed(admitted: Admitted, server: Arc<Server>, own: String, span: Option<Sp
         admitted,
         server,
         name: Some(own),
+        prompt: None,
         edits,
     }
 }
 
-/// Lets through what the principal may reach; the rest ends as if it were not there.
-fn permit(routed: Routed) -> Result<Permitted, CallError> {
+/// Lets through what the principal may reach; the rest ends as if it were not
+/// there, or waits for somebody to say yes.
+async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Question>), CallError> {
     let Routed {
         admitted,
         server,
         name,
+        prompt,
         edits,
     } = routed;
     let method = admitted.message.method();
-    let what = match (method, name.as_deref()) {
-        (Method::ToolsCall, Some(name)) => What::Tool(name),
-        (Method::PromptsGet, Some(name)) => What::Prompt(name),
-        (Method::ResourcesRead, Some(uri)) => What::Resource(uri),
-        _ => What::Method,
+    let (guard, client) = (host.guard(), &admitted.client);
+    let what = match &prompt {
+        Some(prompt) => What::of(method, Some(prompt), true),
+        None => What::of(method, name.as_deref(), false),
     };
-    let signs_in = matches!(what, What::Tool(name) if server.is_sign_in(name));
-    if !signs_in && !permitted(&admitted.client.principal, &server.spec, what) {
-        let text = format!("Unknown tool: {}", name.unwrap_or_default());
-        return Err(CallError::refused(code::INVALID_PARAMS, text));
+    let is_tool = matches!(what, What::Tool(_));
+    if is_tool && guard.needs_definitions(client, &server) && guard.reaches(client, &server) {
+        // What is missing never permits, so the definitions are fetched first.
+        let connection = server.connection(client).await?;
+        let era = connection.revision().era();
+        if let Err(fault) = server.catalog(era).get(List::Tools, &connection).await {
+            tracing::debug!(server = %server.name(), %fault, "decided without its list of tools");
+        }
     }
+    let arguments = if is_tool {
+        json::field(admitted.message.body(), "arguments")
+            .ok()
+            .flatten()
+            .map(|span| span.of(admitted.message.body()))
+    } else {
+        None
+    };
+    let question = match guard.decide(client, &server, what, arguments) {
+        Decision::Allow => None,
+        Decision::Deny(reason) => return Err(not_permitted(&server.spec, what, reason)),
+        Decision::Ask(reason) => Some(question(host, client, &server, what, arguments, reason)?),
+    };
     let timeouts = &server.spec.timeouts;
     let timeout = if method == Method::ToolsCall {
         timeouts.tool_call
@@ -288,7 +352,7 @@ fn permit(routed: Routed) -> Result<Permitted, CallError> {
         headers,
         ..
     } = admitted;
-    Ok(Permitted {
+    let permitted = Permitted {
         client,
         server,
         message,
@@ -298,5 +362,49 @@ fn permit(routed: Routed) -> Result<Permitted, CallError> {
         from_headers: headers,
         mirrored: Vec::new(),
         timeout,
+    };
+    Ok((permitted, question))
+}
+
+/// The question, if there is anybody to put it to.
+fn question(
+    host: &Host,
+    client: &Client,
+    server: &Server,
+    what: What<'_>,
+    arguments: Option<&[u8]>,
+    reason: String,
+) -> Result<Question, CallError> {
+    let (guard, era) = (host.guard(), client.era());
+    let tool = what.name().unwrap_or_default();
+    let canonical = guard.canonical(server, era, tool);
+    let every_time = guard.asks_every_time(server, era, what);
+    if !can_be_asked(client) {
+        let remedy = if every_time {
+            "an ask rule of Switchboard's settings covers it".to_owned()
+        } else {
+            format!(
+                "to allow it, put {canonical:?} into permissions.allow of Switchboard's settings"
+            )
+        };
+        return Err(CallError::NotAllowed {
+            what: format!("tool {tool:?} of server {:?}", server.name()),
+            reason: format!(
+                "somebody has to say yes first, and nobody can be asked here (a client can be if it declares elicitation); {remedy}"
+            ),
+        });
+    }
+    let arguments = String::from_utf8_lossy(arguments.unwrap_or(b"{}"));
+    Ok(Question {
+        definition: guard.definition(server, era, tool),
+        consent: Arc::new(Consent {
+            server: server.name().to_string(),
+            tool: tool.to_owned(),
+            canonical,
+            reason,
+            hints: guard.annotations(server, era, tool).words(),
+            arguments: crate::model::cut(&arguments, limits::CONSENT_ARGUMENTS),
+            may_remember: !every_time,
+        }),
     })
 }

@@ -48,6 +48,8 @@ pub struct Client {
     log_level: AtomicU8,
     /// Whether it can hear of anything outside its requests.
     pub addressable: bool,
+    /// Whether somebody behind it decides about calls, whatever it declared to servers.
+    pub decides: bool,
     sink: Arc<dyn ClientSink>,
 }
 
@@ -92,6 +94,7 @@ impl Client {
             exclusive: false,
             log_level: AtomicU8::new(u8::MAX),
             addressable: true,
+            decides: false,
             sink,
         }
     }
@@ -106,6 +109,12 @@ impl Client {
     pub fn exclusive(mut self, greeting: Option<Bytes>) -> Self {
         self.exclusive = true;
         self.greeting = greeting;
+        self
+    }
+
+    /// The same client with somebody behind it who can be asked whether a call may go ahead.
+    pub fn deciding(mut self, decides: bool) -> Self {
+        self.decides = decides;
         self
     }
 

@@ -7,6 +7,7 @@ use crate::{
     error::CallError,
     host::Host,
     operator::{Operator, call_to_end},
+    permission::What,
     upstream::{Connection, Server},
 };
 use bytes::Bytes;
@@ -61,12 +62,16 @@ impl Dialogue {
 
     /// One of the server's lists, whole, as far as it may be seen and used.
     pub async fn list(&self, list: List) -> Result<Vec<Item>, CallError> {
+        let method = What::Method;
+        self.host
+            .guard()
+            .check(&self.client, &self.server, method)?;
         let connection = self.connect().await?;
         self.server
-            .catalog(self.client.era())
+            .catalog(connection.revision().era())
             .get(list, &connection)
             .await?;
-        Ok(self.server.visible(&self.client, list))
+        Ok(self.host.guard().visible(&self.client, &self.server, list))
     }
 
     /// Calls a tool; `arguments` is the text of an object. Gives the text of the result.

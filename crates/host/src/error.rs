@@ -60,6 +60,22 @@ pub enum CallError {
     /// No answer in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// It may not be seen or reached.
+    #[error("{what} is not permitted: {reason}")]
+    NotPermitted {
+        /// What was asked for.
+        what: String,
+        /// Why not, for whoever wrote the rules.
+        reason: String,
+    },
+    /// It may be reached once somebody says yes, and nobody did.
+    #[error("{what} was not allowed: {reason}")]
+    NotAllowed {
+        /// What was asked for.
+        what: String,
+        /// Why not, and what would allow it.
+        reason: String,
+    },
     /// Given up by the client: nothing is owed to it.
     #[error("cancelled")]
     Cancelled,
@@ -92,6 +108,13 @@ impl CallError {
             | Self::Unreadable { server, reason }
             | Self::Busy { server, reason } => (server.clone(), reason.clone()),
             Self::Undelivered { server, why } => (server.clone(), why.to_string()),
+            // Where the rule stands is its author's business, not every client's.
+            Self::NotPermitted { what, .. } => {
+                return ErrorObject::new(code::INVALID_PARAMS, format!("{what} is not permitted"));
+            }
+            Self::NotAllowed { .. } => {
+                return ErrorObject::new(code::INVALID_PARAMS, self.to_string());
+            }
             Self::TimedOut(_) | Self::Cancelled => {
                 return ErrorObject::new(code::INTERNAL, self.to_string());
             }

@@ -7,6 +7,7 @@ use crate::{
     error::CallError,
     exchange::Exchange,
     limits,
+    permission::Guard,
     upstream::{Server, ServerSpec},
 };
 use futures_util::future::join_all;
@@ -25,12 +26,13 @@ pub struct Host {
     servers: Vec<Arc<Server>>,
     namer: Namer,
     budget: Budget,
+    guard: Arc<Guard>,
     /// What each principal sees, with the state of the catalogs it was made from.
     merged: Mutex<HashMap<View, (u64, Arc<Merged>)>>,
 }
 
-/// Whose view of which list.
-type View = (Arc<str>, Era, List);
+/// Whose view of which list; nobody's is everything that there is.
+type View = (Option<Arc<str>>, Era, List);
 
 impl Host {
     /// A host for these servers. Nothing is started until somebody needs it.
@@ -40,10 +42,12 @@ impl Host {
             .map(|spec| Server::new(spec, budget.clone()))
             .collect();
         let namer = Namer::new(style, servers.iter().map(|server| server.name().as_ref()));
+        let guard = Guard::new(servers.iter().map(|server| server.name().as_ref()));
         Arc::new(Self {
             servers,
             namer,
             budget,
+            guard: Arc::new(guard),
             merged: Mutex::default(),
         })
     }
@@ -72,6 +76,11 @@ impl Host {
         &self.budget
     }
 
+    /// Who decides what may be seen and reached.
+    pub fn guard(&self) -> &Arc<Guard> {
+        &self.guard
+    }
+
     /// Takes a request to its server.
     pub async fn call(&self, admitted: Admitted) -> Result<Exchange, CallError> {
         call::call(self, admitted).await
@@ -79,9 +88,19 @@ impl Host {
 
     /// A list over all servers, as far as it is known without asking.
     pub fn known(&self, client: &Client, list: List) -> Arc<Merged> {
+        self.view(Some(client.principal.clone()), client, list)
+    }
+
+    /// The same with what is hidden from the client, to tell it from what is not there.
+    pub(crate) fn everything(&self, client: &Client, list: List) -> Arc<Merged> {
+        self.view(None, client, list)
+    }
+
+    fn view(&self, whose: Option<Arc<str>>, client: &Client, list: List) -> Arc<Merged> {
         let era = client.era();
         let stamp = self.stamp(era);
-        let view: View = (client.principal.clone(), era, list);
+        let all = whose.is_none();
+        let view: View = (whose, era, list);
         if let Some((at, merged)) = self.merged.lock().get(&view)
             && *at == stamp
         {
@@ -90,7 +109,17 @@ impl Host {
         let lists: Vec<(Arc<Server>, Vec<Item>)> = self
             .servers
             .iter()
-            .map(|server| (server.clone(), server.visible(client, list)))
+            .map(|server| {
+                let items = if all {
+                    let known = server.catalog(server.era_for(era)).known(list);
+                    known
+                        .map(|listing| listing.items.clone())
+                        .unwrap_or_default()
+                } else {
+                    self.guard.visible(client, server, list)
+                };
+                (server.clone(), items)
+            })
             .collect();
         let routes =
             matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
@@ -123,7 +152,7 @@ impl Host {
             for list in [List::Resources, List::Templates] {
                 routes.add(
                     server.name(),
-                    &server.visible(client, list),
+                    &self.guard.visible(client, server, list),
                     list == List::Templates,
                 );
             }
@@ -134,8 +163,21 @@ impl Host {
     /// Connects to every server and fetches what is not known, side by side.
     /// One slow or broken server delays the others by a few seconds at most.
     pub async fn refresh(&self, client: &Arc<Client>, lists: &[List]) {
+        self.refresh_some(&self.servers, client, lists).await;
+    }
+
+    /// The same for some of the servers.
+    pub(crate) async fn refresh_some(
+        &self,
+        servers: &[Arc<Server>],
+        client: &Arc<Client>,
+        lists: &[List],
+    ) {
         let deadline = Instant::now() + limits::FIRST_LIST;
-        let each = self.servers.iter().map(|server| async move {
+        let reached = servers
+            .iter()
+            .filter(|server| self.guard.reaches(client, server));
+        let each = reached.map(|server| async move {
             let fetch = async {
                 let connection = server.connection(client).await?;
                 for list in lists {
@@ -166,10 +208,16 @@ impl Host {
         join_all(self.servers.iter().map(|server| server.close())).await;
     }
 
+    /// Counts changes of what a client may see: the same number means the same lists.
+    pub(crate) fn list_version(&self, client: &Client) -> u64 {
+        self.stamp(client.era())
+    }
+
     fn stamp(&self, era: Era) -> u64 {
         self.servers
             .iter()
             .map(|server| server.catalog(server.era_for(era)).generation())
-            .sum()
+            .sum::<u64>()
+            .wrapping_add(self.guard.version())
     }
 }

@@ -4,6 +4,7 @@
 //! [`Admitted`] request and gets an [`Exchange`]: one request in flight, in
 //! any era. [`call`] reads as the list of what happens on the way.
 
+pub mod agent;
 pub mod bridge;
 pub mod call;
 pub mod catalog;
@@ -24,13 +25,14 @@ pub mod skills;
 pub mod upstream;
 pub mod validate;
 
+pub use agent::{Agent, AgentBuilder, AgentEvent};
 pub use call::{Admitted, Scope};
 pub use client::{Client, ClientId, ClientSink, NoSink};
 pub use dialogue::Dialogue;
 pub use error::CallError;
-pub use exchange::{Event, Exchange, Input, Notice, Outcome, Reply};
+pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
 pub use host::Host;
-pub use operator::{Operator, Question, call_to_end};
+pub use operator::{Offers, Operator, Question, call_to_end};
 pub use upstream::{
     AUTHENTICATE, Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec,
     ServerState, StandIn, Target, Timeouts,

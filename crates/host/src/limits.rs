@@ -116,6 +116,15 @@ pub const SCHEMAS_KEPT: usize = 512;
 /// Faults of one value that are told.
 pub const ISSUES_TOLD: usize = 8;
 
+/// A model's context window in tokens, unless the agent says otherwise.
+pub const CONTEXT_WINDOW: usize = 200_000;
+/// Events of an agent that may wait for a listener; the oldest are dropped.
+pub const AGENT_EVENTS: usize = 256;
+/// How often it is told that a call is still running.
+pub const STILL_RUNNING: Duration = Duration::from_secs(30);
+/// How often a call is sent again after pages were visited.
+pub const PAGE_VISITS: u32 = 3;
+
 /// Tools that a search returns unless told otherwise, and at most.
 pub const FOUND_TOOLS: (usize, usize) = (5, 50);
 /// Characters of a search query that are read.
@@ -123,6 +132,12 @@ pub const QUERY_CHARS: usize = 1000;
 
 /// Answers to permission questions that are remembered.
 pub const ANSWERS_KEPT: usize = 10_000;
+/// Servers whose tools' names are kept ready for decisions.
+pub const REGISTERS: usize = 1024;
+/// How long somebody may take to say whether a call may go ahead.
+pub const CONSENT: Duration = Duration::from_secs(600);
+/// Characters of a call's arguments that such a question shows.
+pub const CONSENT_ARGUMENTS: usize = 2000;
 /// Bytes of a tool's definition that are kept to show what changed.
 pub const PINNED_BYTES: usize = 64 * 1024;
 /// Merged lists that are kept made.

@@ -6,10 +6,10 @@
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{
-    Admitted, CallError, Client, Connection, Exchange, Host, NoSink, Scope, Server, ServerState,
-    Target,
+    Admitted, CallError, Client, Connection, Host, NoSink, Operator, Reply, Scope, Server,
+    ServerState, Target, call_to_end,
     catalog::{Item, List, Listing},
-    permission::{What, permitted},
+    permission::{Ruling, What},
 };
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, Id, Message, Method, Params, Revision, json, meta};
@@ -17,11 +17,13 @@ use tokio::time::timeout;
 
 /// On whose behalf the program itself acts.
 const PRINCIPAL: &str = "default";
+/// What a caller declares that has a person behind it.
+const ANSWERS: &str = r#"{"elicitation":{"form":{},"url":{}}}"#;
 /// The host's own limit says better what went wrong, so ours comes a little later.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Calls servers as the program itself. It declares no capability: what a
-/// server asks back is refused at once.
+/// Calls servers as the program itself. Unless somebody [answers](Self::answering)
+/// it declares no capability: what a server asks back is refused at once.
 #[derive(Debug)]
 pub struct Caller {
     host: Arc<Host>,
@@ -48,6 +50,24 @@ impl Caller {
                 "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{}},\"clientInfo\":{info}}}"
             );
             plain(revision).exclusive(Some(Bytes::from(greeting)))
+        })
+    }
+
+    /// A caller with servers of its own and a person behind it, who answers what
+    /// servers ask and says whether a call may go ahead.
+    pub fn answering(host: Arc<Host>) -> Self {
+        Self::with(host, |revision| {
+            let info = client_info();
+            let greeting = format!(
+                "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{ANSWERS},\"clientInfo\":{info}}}"
+            );
+            let client = Client::new(
+                PRINCIPAL.into(),
+                revision,
+                Bytes::from_static(ANSWERS.as_bytes()),
+                Arc::new(NoSink),
+            );
+            client.deciding(true).exclusive(Some(Bytes::from(greeting)))
         })
     }
 
@@ -99,52 +119,81 @@ impl Caller {
     /// One of its lists, whole.
     pub async fn list(&self, met: &Met, list: List) -> Result<Arc<Listing>, CallError> {
         met.server
-            .catalog(met.client.era())
+            .catalog(met.era())
             .get(list, &met.connection)
             .await
     }
 
     /// Its tools, as far as they may be seen.
     pub async fn tools(&self, met: &Met) -> Result<Vec<Item>, CallError> {
-        let listing = self.list(met, List::Tools).await?;
-        let may = |item: &&Item| permitted(PRINCIPAL, &met.server.spec, What::Tool(&item.key));
-        Ok(listing.items.iter().filter(may).cloned().collect())
+        self.list(met, List::Tools).await?;
+        Ok(self
+            .host
+            .guard()
+            .visible(&met.client, &met.server, List::Tools))
     }
 
-    /// Calls a tool by the server's own name for it. `arguments` is the text of an object.
+    /// Its prompts, resources or templates, as far as they may be seen.
+    pub async fn items(&self, met: &Met, list: List) -> Result<Vec<Item>, CallError> {
+        self.list(met, list).await?;
+        Ok(self.host.guard().visible(&met.client, &met.server, list))
+    }
+
+    /// Why something may not be used, if so, with everything that was looked at.
+    pub fn explain(&self, met: &Met, what: What<'_>) -> Ruling {
+        self.host.guard().explain(&met.client, &met.server, what)
+    }
+
+    /// The same for a server that nobody has met.
+    pub fn explain_unmet(&self, server: &Server, what: What<'_>) -> Ruling {
+        self.host.guard().explain(&self.legacy, server, what)
+    }
+
+    /// Calls a tool by the server's own name for it, and follows the call to
+    /// its end. `arguments` is the text of an object.
     pub async fn call(
         &self,
         met: &Met,
         tool: &str,
         arguments: &str,
-    ) -> Result<Exchange, CallError> {
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
+        let members = format!("\"name\":{},\"arguments\":{arguments}", json::quote(tool));
+        self.request(met, Method::ToolsCall, &members, operator)
+            .await
+    }
+
+    /// Makes any request; `members` is the text of its parameters' members.
+    pub async fn request(
+        &self,
+        met: &Met,
+        method: Method,
+        members: &str,
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
         let mut meta = vec![format!("\"{}\":1", meta::PROGRESS_TOKEN)];
         if met.client.era() == Era::Modern {
+            let capabilities = String::from_utf8_lossy(&met.client.capabilities);
             meta.push(format!(
                 "\"{}\":\"{}\"",
                 meta::PROTOCOL_VERSION,
                 met.client.revision
             ));
             meta.push(format!("\"{}\":{}", meta::CLIENT_INFO, client_info()));
-            meta.push(format!("\"{}\":{{}}", meta::CLIENT_CAPABILITIES));
+            meta.push(format!("\"{}\":{capabilities}", meta::CLIENT_CAPABILITIES));
         }
-        let name = json::quote(tool);
-        let params = format!(
-            "{{\"name\":{name},\"arguments\":{arguments},\"_meta\":{{{}}}}}",
-            meta.join(",")
-        );
-        let message = Message::request(&Id::number(1), Method::ToolsCall, &params);
+        let params = format!("{{{members},\"_meta\":{{{}}}}}", meta.join(","));
+        let message = Message::request(&Id::number(1), method, &params);
         let params = Params::of(&message)?;
         let (client, scope) = (met.client.clone(), Scope::One(met.server.clone()));
-        self.host
-            .call(Admitted {
-                client,
-                scope,
-                message,
-                params,
-                headers: None,
-            })
-            .await
+        let admitted = Admitted {
+            client,
+            scope,
+            message,
+            params,
+            headers: None,
+        };
+        call_to_end(&self.host, admitted, operator).await
     }
 }
 

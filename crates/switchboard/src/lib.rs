@@ -7,6 +7,7 @@
 pub mod access;
 pub mod caller;
 pub mod dirs;
+pub mod permissions;
 pub mod pools;
 pub mod roster;
 pub mod settings;
@@ -17,6 +18,7 @@ pub mod tokens;
 pub use access::{Access, WayIn};
 pub use caller::{Caller, Met};
 pub use dirs::Dirs;
+pub use permissions::Purpose;
 pub use pools::Pools;
 pub use roster::{Member, Roster, Status};
 pub use settings::Settings;

@@ -1,6 +1,8 @@
 //! `approve`, `reject` and `reset-project-choices`: servers that come from
 //! inside a project. What would run is shown first, word for word.
 
+mod tools;
+
 use super::explain::missing;
 use crate::{
     context::Context,
@@ -10,11 +12,15 @@ use crate::{
 use clap::Args;
 use serde_json::Value;
 use std::io::Write;
-use switchboard::config::{
-    Configured, Standing,
-    approval::{Binding, Decision, Prompt, Store, StoreError},
-    explain,
-    target::redacted,
+use switchboard::{
+    config::{
+        Configured, Standing,
+        approval::{Binding, Decision, Prompt, Store, StoreError},
+        explain,
+        target::redacted,
+    },
+    host::pins::{Pins, PinsFault},
+    permissions::pin_key,
 };
 
 /// Options of `approve`.
@@ -59,6 +65,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         }
         return match loaded.find(&options.name) {
             None => Err(missing(&loaded, &options.name)),
+            Some(server)
+                if server.standing == Standing::Active
+                    && tools::approve(context, &loaded, &options.name, options.yes)? =>
+            {
+                Ok(Code::Done)
+            }
             Some(server) => {
                 out::line(&format!(
                     "Nothing to approve: {} {}",
@@ -71,11 +83,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let store = Store::read(&places.approvals()).map_err(|error| failed(&error))?;
     let mut decisions = Vec::new();
+    let pins = Pins::open(places.data.join("pins"));
     for server in waiting {
         let prompt = Prompt::of(&server.entry, &places);
         show(server, &prompt, &store)?;
         if options.yes || ask(&server.entry.name)? {
             decisions.push((prompt.binding, true));
+            // Another server than the one whose tools were pinned.
+            forget(&pins, &pin_key(&server.entry))
+                .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
         }
     }
     Store::decide(&places.approvals(), &decisions).map_err(|error| failed(&error))?;
@@ -83,6 +99,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         out::line(&format!("Approved {}", safe::line(&binding.name)))?;
     }
     Ok(Code::Done)
+}
+
+fn forget(pins: &Pins, key: &str) -> Result<(), PinsFault> {
+    if pins.has_pins(key)? {
+        pins.forget(key)
+    } else {
+        Ok(())
+    }
 }
 
 /// Rejects.

@@ -2,27 +2,38 @@
 
 mod arguments;
 mod ask;
+pub mod form;
 mod progress;
-mod resolve;
+pub mod resolve;
+pub mod terminal;
 
 use crate::{
     commands::tools::unreachable,
-    context::Context,
+    context::{Context, warn},
     failure::{Code, Failure},
     life,
-    show::{anthropic, content, out, safe},
+    show::{anthropic, content, out, safe, term},
 };
 use arguments::Arguments;
 use clap::{Args, ValueEnum};
-use progress::Progress;
 use resolve::Found;
 use serde_json::Value;
 use switchboard::{
-    Caller, Roster, Settings,
-    host::{CallError, Event, Exchange, Outcome},
-    wire::{Kind, Message, Method, name::Style},
+    Caller, Dirs, Roster, Settings,
+    host::{
+        CallError, Operator, Question, Reply,
+        catalog::List,
+        model::ModelTool,
+        shape::{Origin, Shaper, Store},
+        validate::{Validators, Verdict},
+    },
+    wire::{Kind, Message, Method, code, json, name::Style},
 };
+use terminal::Terminal;
 use tokio_util::sync::CancellationToken;
+
+/// How often a call is sent again after pages were visited.
+const VISITS: u32 = 3;
 
 /// Options of `call`.
 #[derive(Debug, Args)]
@@ -67,10 +78,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .as_deref()
         .map(arguments::whole)
         .transpose()?;
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full);
+    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
     if roster.host.servers().is_empty() {
         // Nothing can be called; why not is still worth saying.
-        return Err(resolve::unknown(&roster, &options.tool, &[]));
+        return Err(resolve::unknown(&roster, List::Tools, &options.tool, &[]));
     }
     life::short(async |stop| {
         let done = call(&roster, &settings, options, whole, &stop).await;
@@ -87,9 +98,9 @@ async fn call(
     stop: &CancellationToken,
 ) -> Result<Code, Failure> {
     let interrupted = || Failure::new(Code::Interrupted, "interrupted");
-    let caller = Caller::new(roster.host.clone());
+    let caller = caller(roster);
     let found = tokio::select! {
-        found = resolve::find(roster, settings, &caller, &options.tool) => found?,
+        found = resolve::find(roster, settings, &caller, List::Tools, &options.tool) => found?,
         () = stop.cancelled() => return Err(interrupted()),
     };
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
@@ -99,56 +110,126 @@ async fn call(
         completed = ask::missing(&mut arguments, schema) => completed?,
         () = stop.cancelled() => return Err(interrupted()),
     }
-    let server = &found.met.server;
     let text = arguments.text();
-    let exchange = tokio::select! {
-        exchange = caller.call(&found.met, &found.item.key, &text) => exchange,
-        () = stop.cancelled() => return Err(interrupted()),
+    check_arguments(&found, &text).await?;
+    let terminal = Terminal::new(options.progress);
+    let answer = tokio::select! {
+        answer = send(&caller, &found, &text, &terminal) => answer,
+        () = stop.cancelled() => {
+            terminal.clear();
+            // The word must be out before the server's input is closed.
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            return Err(interrupted());
+        }
     };
-    let exchange = exchange.map_err(|fault| unreachable(server, &fault))?;
-    match follow(exchange, &mut Progress::new(options.progress), stop).await {
-        Some(Outcome::Reply(reply)) => show(options, &found, &reply.message),
-        Some(Outcome::Failed(CallError::Cancelled)) | None => Err(interrupted()),
-        Some(Outcome::Failed(fault)) => Err(unreachable(server, &fault)),
+    terminal.clear();
+    match answer {
+        Ok(reply) => {
+            check_result(&found, &reply.message).await;
+            show(options, &found, &reply.message)
+        }
+        Err(CallError::Cancelled) => Err(interrupted()),
+        Err(fault) => Err(unreachable(&found.met.server, &fault)),
     }
 }
 
-/// Follows the call to its end; `None` if the user gave up, and the server was told.
-async fn follow(
-    mut exchange: Exchange,
-    progress: &mut Progress,
-    stop: &CancellationToken,
-) -> Option<Outcome> {
+/// A caller with the person at the terminal behind it, where there is one.
+pub fn caller(roster: &Roster) -> Caller {
+    if term::can_ask() {
+        Caller::answering(roster.host.clone())
+    } else {
+        Caller::new(roster.host.clone())
+    }
+}
+
+/// Sends the call; again, a few times, if the server wants a page visited first.
+async fn send(
+    caller: &Caller,
+    found: &Found,
+    arguments: &str,
+    terminal: &Terminal,
+) -> Result<Reply, CallError> {
+    let mut visits = 0;
     loop {
-        let event = tokio::select! {
-            event = exchange.next() => event,
-            () = stop.cancelled() => {
-                progress.clear();
-                drop(exchange);
-                // The word must be out before the server's input is closed.
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                return None;
-            }
-        };
-        match event {
-            Event::Notice(notice) if notice.method == Method::Progress => {
-                progress.show(notice.message.body())
-            }
-            Event::Notice(notice) => {
-                let body = String::from_utf8_lossy(notice.message.body()).into_owned();
-                tracing::info!(
-                    method = notice.message.method_name(),
-                    body,
-                    "the server says"
-                );
-            }
-            Event::Input(input) => input.refuse_unsupported(),
-            Event::Outcome(outcome) => {
-                progress.clear();
-                return Some(outcome);
+        let (met, tool) = (&found.met, &found.item.key);
+        let reply = caller.call(met, tool, arguments, terminal).await?;
+        let wanted = reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED);
+        if !wanted || visits == VISITS || !term::can_ask() {
+            return Ok(reply);
+        }
+        visits += 1;
+        let body: Value = serde_json::from_slice(reply.message.body()).unwrap_or_default();
+        let pages = body["data"]["elicitations"].as_array().cloned();
+        for params in pages.unwrap_or_default() {
+            let question = Question {
+                server: found.met.server.name().clone(),
+                method: Method::ElicitationCreate,
+                params,
+            };
+            match terminal.elicit(&question).await {
+                Ok(answer) if answer["action"] == "accept" => {}
+                _ => return Ok(reply),
             }
         }
     }
+}
+
+/// What the server would refuse is refused here, with the place that is wrong.
+async fn check_arguments(found: &Found, arguments: &str) -> Result<(), Failure> {
+    let Ok(Some(schema)) = json::field(&found.item.raw, "inputSchema") else {
+        return Ok(());
+    };
+    let schema = schema.of(&found.item.raw);
+    match Validators::default()
+        .check(schema, arguments.as_bytes())
+        .await
+    {
+        Verdict::Valid => Ok(()),
+        Verdict::Invalid(invalid) => {
+            let text = format!("the arguments are not as the tool wants them: {invalid}");
+            let hint = format!("see switchboard tools --search {} --json", found.item.key);
+            Err(Failure::usage(text).hint(hint))
+        }
+        Verdict::Unchecked(why) => {
+            tracing::info!(why, "the arguments were not checked");
+            Ok(())
+        }
+    }
+}
+
+/// A result that is not what the tool promised is shown all the same, with a warning.
+async fn check_result(found: &Found, message: &Message) {
+    let (raw, body) = (&found.item.raw, message.body());
+    let (Ok(Some(schema)), Ok(Some(result))) = (
+        json::field(raw, "outputSchema"),
+        json::field(body, "structuredContent"),
+    ) else {
+        return;
+    };
+    let validators = Validators::default();
+    let verdict = validators.check(schema.of(raw), result.of(body));
+    if let Verdict::Invalid(invalid) = verdict.await {
+        warn(&format!(
+            "the result is not as the tool's outputSchema says: {invalid}"
+        ));
+    }
+}
+
+/// What shapes results for a model; large ones go to the data directory.
+fn shaper() -> Shaper {
+    let store = Dirs::from_env()
+        .map_err(std::io::Error::other)
+        .and_then(|dirs| Store::open(dirs.data.join("results")));
+    let mut shaper = Shaper::default();
+    match store {
+        Ok(store) => shaper.store = Some(store),
+        Err(fault) => warn(&format!("large results cannot be kept: {fault}")),
+    }
+    let tokens = std::env::var("MAX_MCP_OUTPUT_TOKENS").ok();
+    if let Some(tokens) = tokens.and_then(|tokens| tokens.trim().parse().ok()) {
+        shaper.options.max_tokens = tokens;
+    }
+    shaper
 }
 
 /// Prints the result in the form that is wanted.
@@ -186,13 +267,18 @@ fn show(options: &Options, found: &Found, message: &Message) -> Result<Code, Fai
         out::bytes(&bytes)?;
     } else if asks {
         let text = format!(
-            "tool {:?} of server {server:?} asks for input, which `call` cannot give yet",
+            "tool {:?} of server {server:?} asks for input, and nobody can be asked: there is no terminal",
             found.item.key
         );
         return Err(Failure::new(Code::Answered, text).hint("--json shows what it asks for"));
     } else if anthropic {
-        let result = result.unwrap_or_default();
-        out::line(&anthropic::result(&result, server, &found.item.key).to_string())?;
+        let model = ModelTool::read(server, &found.item.raw).ok();
+        let origin = Origin {
+            server,
+            tool: &found.item.key,
+            max_chars: model.and_then(|model| model.max_result_chars),
+        };
+        out::line(&anthropic::result(&shaper(), &origin, &body).to_string())?;
     } else {
         let text = match &result {
             Some(result) => content::text(result, server),

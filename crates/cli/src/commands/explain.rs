@@ -1,5 +1,7 @@
 //! `explain`: why a server or a tool is there, or is not.
 
+mod tool;
+
 use crate::{
     context::Context,
     failure::{Code, Failure},
@@ -13,9 +15,10 @@ use clap::Args;
 use serde_json::json;
 use switchboard::{
     config::{
-        Loaded,
+        Entry, Loaded, Standing,
         explain::{self, Explained},
     },
+    host::upstream::Rooms,
     wire::name::normalize,
 };
 
@@ -34,24 +37,20 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = context.load();
     let (server, tool) = parts(&loaded, &options.name);
     let mut explained = explain::server(&loaded, &server);
-    if let (Some(tool), Some(found)) = (&tool, loaded.find(&server)) {
-        let lists = &found.entry.tools;
-        let place = found.entry.place();
-        let denied = lists.deny.iter().any(|pattern| pattern == tool);
-        let left_out = lists
-            .allow
-            .as_ref()
-            .is_some_and(|allow| !allow.contains(tool));
-        let says = match (denied, left_out) {
-            (true, _) => format!("tool {tool:?} is in tools.deny of {place}"),
-            (_, true) if !has_wildcards(lists.allow.as_deref()) => {
-                format!("tool {tool:?} is not in tools.allow of {place}")
-            }
-            _ => format!(
-                "nothing in {place} hides tool {tool:?}; see switchboard tools --server {server}"
-            ),
-        };
-        explained.summary = format!("{}\n{says}", explained.summary);
+    let active = loaded
+        .find(&server)
+        .is_some_and(|found| found.standing == Standing::Active && found.entry.faults.is_empty());
+    let about = match &tool {
+        Some(tool) if active => Some(tool::look(context, &loaded, &server, tool)?),
+        _ => None,
+    };
+    if let Some(about) = &about {
+        explained.summary = format!("{}\n{}", about.summary(), explained.summary);
+    }
+    if let (Some(tool), Some(found)) = (&tool, loaded.find(&server))
+        && let Some(why) = left_out(&found.entry, tool)
+    {
+        explained.summary = format!("{}\n{why}", explained.summary);
     }
     if options.json {
         let steps: Vec<_> = explained
@@ -59,10 +58,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             .iter()
             .map(|step| json!({"scope": step.scope, "place": step.place, "says": step.says, "counts": step.counts}))
             .collect();
-        out::line(&json!({"summary": explained.summary, "steps": steps}).to_string())?;
+        let about = about.as_ref().map(tool::About::json);
+        let whole = json!({"summary": explained.summary, "steps": steps, "tool": about});
+        out::line(&whole.to_string())?;
     } else {
         let paint = term::stdout();
         out::line(&paint.bold(&safe::lines(&explained.summary)))?;
+        if let Some(about) = &about {
+            about.show(paint)?;
+        }
         steps(&explained, paint)?;
     }
     if loaded.find(&server).is_none() {
@@ -114,9 +118,20 @@ fn parts(loaded: &Loaded, name: &str) -> (String, Option<String>) {
     }
 }
 
-fn has_wildcards(allow: Option<&[String]>) -> bool {
-    allow
-        .into_iter()
-        .flatten()
-        .any(|pattern| pattern.contains('*'))
+/// Why the entry's own lists leave a tool out, if they do. A `*` in them stands for anything.
+fn left_out(entry: &Entry, tool: &str) -> Option<String> {
+    let one = |list: &[String]| Rooms {
+        allow: Some(list.to_vec()),
+        deny: Vec::new(),
+    };
+    let place = entry.place();
+    let lists = &entry.tools;
+    if one(&lists.deny).has(tool) {
+        return Some(format!("tool {tool:?} is in tools.deny of {place}"));
+    }
+    let missing = lists
+        .allow
+        .as_ref()
+        .is_some_and(|allow| !one(allow).has(tool));
+    missing.then(|| format!("tool {tool:?} is not in tools.allow of {place}"))
 }

@@ -43,7 +43,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         context.pin(&mut loaded);
     }
     let unusable = context::unusable(&loaded);
-    let (roster, settings) = context.roster(loaded, Style::Full);
+    let (roster, settings) = context.roster(loaded, Style::Full)?;
     let layout = Layout::of(&roster.members);
     let mut rows: Vec<Row> = roster.members.iter().map(first_row).collect();
     let settled = |row: &Row| options.no_connect || row.state != State::NotConnected;

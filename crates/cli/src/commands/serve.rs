@@ -15,13 +15,14 @@ use std::{
     sync::Arc,
 };
 use switchboard::{
-    Dirs, Roster, Status, VERSION,
+    Dirs, Purpose, Roster, Status, VERSION,
     auth::{self, DoorSettings},
     config::{Loaded, Standing},
     gateway::{
         Door, Gateway, GatewayOptions,
         faces::{self, http::Routes},
     },
+    host::permission::Mode,
     tokens,
     wire::name::Style,
 };
@@ -67,6 +68,10 @@ pub struct Options {
     /// Allow an address that other machines can reach
     #[arg(long, requires = "listen", conflicts_with = "no_auth")]
     pub allow_remote: bool,
+    /// Who is asked about tools that no rule is about: client (the default; the connected client
+    /// asks its own user), default, auto, read-only or bypassPermissions
+    #[arg(long, value_name = "MODE")]
+    pub permission_mode: Option<Mode>,
     /// A host name, besides localhost, under which clients reach us; repeatable
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
@@ -103,7 +108,12 @@ impl Names {
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = only(context.load_all()?, &options.only)?;
-    let (roster, _) = context.gateway_roster(loaded, options.names.style());
+    let (roster, _) = context.roster_for(
+        Purpose::Gateway,
+        options.permission_mode,
+        loaded,
+        options.names.style(),
+    )?;
     usable(&roster)?;
     let listens = options.http.is_some() || options.plain.is_some();
     let single = if listens { None } else { single(&roster) };

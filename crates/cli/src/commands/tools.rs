@@ -54,7 +54,7 @@ struct Tool {
 
 /// Lists tools.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full);
+    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
     let servers = chosen(&roster, options.server.as_deref())?;
     let faulty = roster
         .counting()
@@ -190,6 +190,7 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
         CallError::TimedOut(_) => Code::TimedOut,
         CallError::Refused(_) => Code::Answered,
         CallError::Cancelled => Code::Interrupted,
+        CallError::NotPermitted { .. } | CallError::NotAllowed { .. } => Code::NotPermitted,
         _ => Code::Unreachable,
     };
     Failure::new(code, fault.to_string())

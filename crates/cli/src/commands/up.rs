@@ -15,7 +15,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use serde_json::{Value, json};
 use std::{net::Ipv4Addr, sync::Arc};
 use switchboard::{
-    Caller, Dirs, Pools, Roster, Settings, VERSION,
+    Caller, Dirs, Pools, Purpose, Roster, Settings, VERSION,
     builtin::Builtin,
     caller::needs_auth,
     config::{Configured, Loaded, Standing},
@@ -43,7 +43,7 @@ pub struct Options {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load_all()?;
     add_builtins(&mut loaded);
-    let (roster, settings) = context.gateway_roster(loaded, Style::Short);
+    let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
     usable(&roster)?;
     let dirs =
         Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;

@@ -1,54 +1,20 @@
-//! A tool's result as content blocks of Anthropic's API.
+//! A tool's result as content blocks of Anthropic's API, within what that API
+//! takes: images resized, and what is too large in a file that the text names.
 
-use super::content::{block_text, pretty};
 use serde_json::{Value, json};
+use switchboard::host::shape::{Origin, Shaper};
 
-/// `{"content": […], "is_error": …}`. Of what a result can hold, the first of
-/// `toolResult`, `structuredContent` and `content` counts.
-pub fn result(result: &Value, server: &str, tool: &str) -> Value {
-    let is_error = result["isError"] == true;
-    let content = if let Some(value) = result.get("toolResult") {
-        vec![text(&pretty(value))]
-    } else if let Some(value) = result.get("structuredContent").filter(|_| !is_error) {
-        vec![text(&value.to_string())]
-    } else if let Some(blocks) = result["content"].as_array() {
-        blocks.iter().flat_map(|each| block(each, server)).collect()
-    } else {
-        return error(&format!("Unexpected response format from tool {tool}"));
-    };
-    json!({ "content": content, "is_error": is_error })
+/// `{"content": […], "is_error": …}`.
+pub fn result(shaper: &Shaper, origin: &Origin<'_>, raw: &[u8]) -> Value {
+    match shaper.shape(origin, raw) {
+        Ok(shaped) => json!({ "content": shaped.to_claude(), "is_error": shaped.is_error() }),
+        Err(unexpected) => error(&unexpected.to_string()),
+    }
 }
 
 /// An error with this text.
 pub fn error(message: &str) -> Value {
-    json!({ "content": [text(message)], "is_error": true })
-}
-
-fn text(text: &str) -> Value {
-    json!({ "type": "text", "text": text })
-}
-
-fn block(block: &Value, server: &str) -> Vec<Value> {
-    let image = |data: &Value, kind: &Value| json!({ "type": "image", "source": { "type": "base64", "media_type": kind, "data": data } });
-    match block["type"].as_str() {
-        Some("image") => vec![image(&block["data"], &block["mimeType"])],
-        Some("resource") if is_image(&block["resource"]) => {
-            let uri = block["resource"]["uri"].as_str().unwrap_or_default();
-            let prefix = text(&format!("[Resource from {server} at {uri}]"));
-            vec![
-                prefix,
-                image(&block["resource"]["blob"], &block["resource"]["mimeType"]),
-            ]
-        }
-        _ => vec![text(&block_text(block, server))],
-    }
-}
-
-fn is_image(resource: &Value) -> bool {
-    resource["blob"].is_string()
-        && resource["mimeType"]
-            .as_str()
-            .is_some_and(|kind| kind.starts_with("image/"))
+    json!({ "content": [{ "type": "text", "text": message }], "is_error": true })
 }
 
 #[cfg(test)]
@@ -57,6 +23,11 @@ mod tests {
 
     #[test]
     fn precedence_and_kinds() {
+        let origin = Origin {
+            server: "s",
+            tool: "t",
+            max_chars: None,
+        };
         for (given, expected) in [
             (
                 json!({"content": [{"type": "text", "text": "a"}]}),
@@ -71,15 +42,15 @@ mod tests {
                 json!({"content": [{"type": "text", "text": "no"}], "is_error": true}),
             ),
             (
-                json!({"content": [{"type": "image", "mimeType": "image/png", "data": "AA=="}]}),
-                json!({"content": [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}], "is_error": false}),
-            ),
-            (
                 json!({"odd": 1}),
                 json!({"content": [{"type": "text", "text": "Unexpected response format from tool t"}], "is_error": true}),
             ),
         ] {
-            assert_eq!(result(&given, "s", "t"), expected);
+            let raw = given.to_string();
+            assert_eq!(
+                result(&Shaper::default(), &origin, raw.as_bytes()),
+                expected
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     settings::{Lists, Rules},
     sign_in::SignIn,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Everything that files say.
 #[derive(Debug, Default)]
@@ -189,6 +189,58 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
     }
     reading.plugins();
     reading.connectors();
+}
+
+/// What may be done with servers. Wherever these come from, and however they
+/// are named on the command line: a restriction does not depend on that.
+pub(super) fn permissions(places: &Places, gathered: &mut Gathered, loaded: &mut Loaded) {
+    let theirs = |file: PathBuf, inside: bool| (file, false, inside, None);
+    let mut files = vec![theirs(places.claude.join("settings.json"), false)];
+    for name in ["settings.json", "settings.local.json"] {
+        let file = places.project().join(".claude").join(name);
+        if file != places.claude.join(name) {
+            files.push(theirs(file, true));
+        }
+    }
+    files.extend(
+        places
+            .strays
+            .iter()
+            .map(|file| (file.clone(), true, true, None)),
+    );
+    files.push((places.settings(), true, false, None));
+    // The administrator last: of modes the last one counts.
+    for folder in &places.managed {
+        let ours = folder.file_name().is_none_or(|name| name != "claude-code");
+        let file = folder.join("managed-settings.json");
+        files.push((file, ours, false, Some(places.managed_owner)));
+    }
+    for (file, ours, inside, owner) in files {
+        let reading = Reading {
+            places,
+            gathered,
+            loaded,
+            owner,
+        };
+        let inside = inside || owner.is_none() && reading.writer(&file) == Writer::Repository;
+        let scope = if owner.is_some() {
+            Scope::Enterprise
+        } else {
+            Scope::User
+        };
+        let source = Source::File(file.clone());
+        // Files that cannot be read have been told of when they were read for servers.
+        let Ok(text) = guard::read(&file, owner) else {
+            continue;
+        };
+        let name = file.display().to_string();
+        let loaded = &mut *reading.loaded;
+        let read = read::with(&text, &source, |doc| {
+            loaded.permissions.add(doc, &name, inside, ours)
+        });
+        let faults = read.unwrap_or_default().into_iter();
+        loaded.faults.extend(faults.map(|fault| (scope, fault)));
+    }
 }
 
 struct Reading<'a> {

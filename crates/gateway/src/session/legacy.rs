@@ -16,7 +16,7 @@ use std::{
 };
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, Event, Input, NoSink, Notice, Outcome, Scope,
-    call::route_uri, catalog::List, client::LOG_LEVELS,
+    call::route_uri, catalog::List, client::LOG_LEVELS, permission::What,
 };
 use switchboard_wire::{
     Edits, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json,
@@ -86,6 +86,12 @@ impl Session {
             client = client.exclusive(Some(initialize.body_bytes()));
         }
         let client = Arc::new(client);
+        if let Scope::One(server) = &scope {
+            gateway
+                .host()
+                .guard()
+                .check(&client, server, What::Method)?;
+        }
         let result = hello::initialize_result(&gateway, &scope, &client).await?;
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
@@ -231,8 +237,9 @@ impl Session {
                     if matches!(self.scope, Scope::All) {
                         let server = exchange.connection().server_name();
                         rewrite::uris(&self.gateway, &self.client, server, method, &mut reply);
-                    } else if method == Method::ToolsList {
-                        lists::hide(exchange.connection(), &self.client, &mut reply);
+                    } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.scope)
+                    {
+                        lists::hide(&self.gateway, server, &self.client, list, &mut reply);
                     }
                     return Ok(reply.payload(id));
                 }
@@ -387,6 +394,8 @@ impl Session {
                 (server.clone(), uri.ok_or_else(missing)?)
             }
         };
+        let guard = self.gateway.host().guard();
+        guard.check(&self.client, &server, What::Resource(&uri))?;
         let connection = server.connection(&self.client).await?;
         if message.method() == Method::ResourcesSubscribe {
             connection.subscribe(self.client.id, &uri).await
@@ -448,7 +457,7 @@ impl Desk {
 
     /// Asks the client and passes its answer on, whenever it comes. The question's number.
     fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) -> Option<u64> {
-        if self.aggregate.is_some() {
+        if self.aggregate.is_some() && input.consent().is_none() {
             rewrite::name_the_server(&mut input);
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);

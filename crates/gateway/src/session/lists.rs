@@ -4,13 +4,8 @@
 use crate::gateway::Gateway;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::sync::Arc;
-use switchboard_host::{
-    CallError, Client, Connection, Reply,
-    catalog::List,
-    limits,
-    permission::{What, permitted},
-};
-use switchboard_wire::{Era, Message, Params, code, json};
+use switchboard_host::{CallError, Client, Reply, Server, catalog::List, limits};
+use switchboard_wire::{Era, Kind, Message, Params, code, json};
 
 /// One page of a merged list, as a result.
 pub async fn page(
@@ -46,35 +41,45 @@ pub async fn page(
     Ok(out)
 }
 
-/// Removes from a server's own `tools/list` what the client may not see.
-pub fn hide(connection: &Connection, client: &Client, reply: &mut Reply) {
-    let spec = connection.spec();
+/// Removes from a server's own list what the client may not see. A list of
+/// which everything may be seen is not touched.
+pub fn hide(gateway: &Gateway, server: &Server, client: &Client, list: List, reply: &mut Reply) {
     let Some(body) = reply
         .message
         .body_span()
-        .filter(|_| spec.rooms.hides_anything() && !connection.is_stand_in())
+        .filter(|_| reply.message.kind() == Kind::Response)
     else {
         return;
     };
+    let guard = gateway.host().guard();
+    if guard.hides_nothing(client, server) {
+        return;
+    }
     let raw = reply.message.raw().clone();
-    let Some(array) = json::field(body.of(&raw), "tools").ok().flatten() else {
+    let field = list.method().list_field().unwrap_or_default();
+    let Some(array) = json::field(body.of(&raw), field).ok().flatten() else {
         return;
     };
     let array = array.shifted(body.start);
-    let kept: Vec<&[u8]> = json::elements(array.of(&raw))
-        .map(|span| span.shifted(array.start).of(&raw))
-        .filter(|tool| {
-            let name = json::field(tool, "name")
-                .ok()
-                .flatten()
-                .and_then(|span| json::text(span.of(tool)));
-            name.is_some_and(|name| permitted(&client.principal, spec, What::Tool(&name)))
-        })
-        .collect();
-    let mut list = vec![b'['];
-    list.extend(kept.join(&b','));
-    list.push(b']');
-    reply.edits.replace(array, list);
+    let (mut kept, mut hidden) = (Vec::new(), false);
+    for span in json::elements(array.of(&raw)) {
+        let item = span.shifted(array.start).of(&raw);
+        let key = json::field(item, list.key())
+            .ok()
+            .flatten()
+            .and_then(|span| json::text(span.of(item)));
+        if key.is_some_and(|key| guard.shows(client, server, list, &key, item)) {
+            kept.push(item);
+        } else {
+            hidden = true;
+        }
+    }
+    if hidden {
+        let mut items = vec![b'['];
+        items.extend(kept.join(&b','));
+        items.push(b']');
+        reply.edits.replace(array, items);
+    }
 }
 
 /// A cursor says where the page ended, in a form that clients have no reason to look into.

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, Event, Exchange, Input, NoSink, Outcome, Reply, Scope,
-    bridge::rounds::asks_for_input, catalog::List, client::LOG_LEVELS,
+    bridge::rounds::asks_for_input, catalog::List, client::LOG_LEVELS, permission::What,
 };
 use switchboard_wire::{
     Edits, ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text,
@@ -153,6 +153,12 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
     );
     let client = Arc::new(client.passing());
     note_log_level(&client, &request)?;
+    if let Scope::One(server) = &request.scope {
+        gateway
+            .host()
+            .guard()
+            .check(&client, server, What::Method)?;
+    }
     let result = match (method, &request.scope) {
         (Method::Discover, scope) => hello::discover_result(gateway, scope, &client).await?,
         (
@@ -244,7 +250,7 @@ async fn resume(
             let open = parked::answer(questions, message, params);
             relayed.id = id.clone();
             relayed.request = request.clone();
-            if let Some(exchange) = &relayed.exchange {
+            if let Some(exchange) = &mut relayed.exchange {
                 exchange.set_progress_token(Params::bytes(message, params.progress_token));
             }
             if open.is_empty() {
@@ -396,8 +402,8 @@ impl Relayed {
                 method,
                 &mut reply,
             );
-        } else if method == Method::ToolsList {
-            lists::hide(exchange.connection(), &self.client, &mut reply);
+        } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.request.scope) {
+            lists::hide(&self.gateway, server, &self.client, list, &mut reply);
         }
         let code = (reply.message.kind() == Kind::Error)
             .then(|| reply.message.error_code())

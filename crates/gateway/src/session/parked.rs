@@ -168,14 +168,17 @@ pub(super) fn add_question(
     mut input: Input,
     aggregate: bool,
 ) {
-    if aggregate {
+    if aggregate && input.consent().is_none() {
         rewrite::name_the_server(&mut input);
     }
-    let mut key = input
-        .message()
-        .id()
-        .map(|id| id.as_text())
-        .unwrap_or_default();
+    let mut key = match input.consent() {
+        Some(_) => "switchboard-consent".to_owned(),
+        None => input
+            .message()
+            .id()
+            .map(|id| id.as_text())
+            .unwrap_or_default(),
+    };
     while questions.iter().any(|(other, _)| *other == key) {
         key.push('\'');
     }

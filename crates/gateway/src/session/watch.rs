@@ -6,6 +6,7 @@ use bytes::Bytes;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
     CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, call::route_uri,
+    permission::What,
 };
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
 use tokio::{sync::mpsc, time::timeout};
@@ -82,6 +83,7 @@ impl Listen {
 
         let honoured = match scope {
             Scope::One(server) => {
+                host.guard().check(&client, server, What::Method)?;
                 let connection = server.connection(&client).await?;
                 for uri in &filter.updates {
                     connection.subscribe(client.id, uri).await?;
@@ -90,7 +92,11 @@ impl Listen {
                 filter.limited_to(&connection.acknowledged())
             }
             Scope::All => {
-                let each = host.servers().iter().map(|server| {
+                let reached = host
+                    .servers()
+                    .iter()
+                    .filter(|server| host.guard().reaches(&client, server));
+                let each = reached.map(|server| {
                     let client = client.clone();
                     async move {
                         if let Ok(connection) = server.connection(&client).await {
@@ -101,6 +107,8 @@ impl Listen {
                 let _ = timeout(limits::LISTEN_ACK, futures_util::future::join_all(each)).await;
                 for uri in &filter.updates {
                     let (server, plain) = route_uri(&host, &client, Some(uri)).await?;
+                    host.guard()
+                        .check(&client, &server, What::Resource(&plain))?;
                     server
                         .connection(&client)
                         .await?

@@ -1,5 +1,6 @@
 //! A question from a server, and the one answer it gets.
 
+use super::Consent;
 use std::{fmt, sync::Arc};
 use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +15,7 @@ pub struct Input {
     server: Arc<str>,
     withdrawn: CancellationToken,
     reply: Option<Reply>,
+    consent: Option<Arc<Consent>>,
 }
 
 /// Passes the answer on; gets the question, too.
@@ -42,7 +44,19 @@ impl Input {
             server,
             withdrawn,
             reply: Some(Box::new(reply)),
+            consent: None,
         }
+    }
+
+    /// A question of our own: whether a call may go ahead.
+    pub(super) fn about(mut self, consent: Arc<Consent>) -> Self {
+        self.consent = Some(consent);
+        self
+    }
+
+    /// What is to be allowed, where it is our own question and not a server's.
+    pub fn consent(&self) -> Option<&Arc<Consent>> {
+        self.consent.as_ref()
     }
 
     /// What is asked for.

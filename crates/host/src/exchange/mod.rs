@@ -4,10 +4,14 @@
 //! one [`Outcome`]. It knows nothing of how either side is connected. Dropping
 //! it before its outcome cancels the request upstream, in that server's own way.
 
+mod consent;
 mod crossing;
 mod inbox;
 mod input;
 
+use consent::Gate;
+pub(crate) use consent::{Asked, can_be_asked};
+pub use consent::{Consent, Verdict};
 use crossing::Before;
 pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
@@ -83,6 +87,8 @@ pub struct Exchange {
     bridge: Option<Box<Crossing>>,
     /// What to send again, once, if the server has forgotten our session: then it was not carried out.
     again: Option<Box<Permitted>>,
+    /// What it waits for before it leaves at all.
+    gate: Option<Box<Gate>>,
 }
 
 impl Exchange {
@@ -101,6 +107,7 @@ impl Exchange {
             over: false,
             bridge: None,
             again: None,
+            gate: None,
         }
     }
 
@@ -129,6 +136,10 @@ impl Exchange {
         loop {
             let step = match timeout_at(self.deadline, self.step()).await {
                 Ok(step) => step,
+                Err(_) if self.gate.is_some() => {
+                    let allowed = self.allowed;
+                    self.gate.take().map(|gate| gate.timed_out(allowed))
+                }
                 Err(_) => {
                     self.connection.cancel(self.request, Some("timed out"));
                     Some(Event::Outcome(Outcome::Failed(CallError::TimedOut(
@@ -171,6 +182,22 @@ impl Exchange {
 
     /// One step of the way; `None` where it leads to another step and nothing to tell.
     async fn step(&mut self) -> Option<Event> {
+        if let Some(gate) = &mut self.gate {
+            let verdict = tokio::select! {
+                biased;
+                event = self.inbox.next() => return Some(event),
+                verdict = gate.verdict() => verdict,
+            };
+            let gate = self.gate.take()?;
+            return match gate.settle(&self.connection, verdict) {
+                Ok(mut sent) => {
+                    std::mem::swap(self, &mut sent);
+                    sent.over = true;
+                    None
+                }
+                Err(event) => Some(event),
+            };
+        }
         let Some(crossing) = &mut self.bridge else {
             return Some(self.inbox.next().await);
         };
@@ -204,8 +231,11 @@ impl Exchange {
     }
 
     /// From now on progress is told under another token: a parked request goes on as a new one.
-    pub fn set_progress_token(&self, token: Option<Bytes>) {
-        self.connection.set_token(self.request, token);
+    pub fn set_progress_token(&mut self, token: Option<Bytes>) {
+        match &mut self.gate {
+            Some(gate) => gate.token = Some(token),
+            None => self.connection.set_token(self.request, token),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     call::Admitted,
     client::Client,
     error::CallError,
-    exchange::{Event, Exchange, Input, Notice, Outcome, Reply},
+    exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict},
     host::Host,
     limits,
 };
@@ -30,6 +30,11 @@ use tokio::time::sleep;
 
 /// Answers what servers ask during calls. Everything is refused unless it is implemented.
 pub trait Operator: Send + Sync {
+    /// What it can answer: that is what servers are told.
+    fn offers(&self) -> Offers {
+        Offers::default()
+    }
+
     /// `elicitation/create`: the whole result, such as `{"action":"accept","content":{…}}`.
     fn elicit<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Value, ErrorObject>> {
         refuse(question)
@@ -45,10 +50,27 @@ pub trait Operator: Send + Sync {
         refuse(question)
     }
 
+    /// Whether a call may go ahead that the rules ask about.
+    fn permit<'a>(&'a self, consent: &'a Consent) -> BoxFuture<'a, Verdict> {
+        let _ = consent;
+        Box::pin(std::future::ready(Verdict::No))
+    }
+
     /// Progress, a log message or another notification about the call. Must not block.
     fn notice(&self, server: &Arc<str>, notice: &Notice) {
         let _ = (server, notice);
     }
+}
+
+/// What an [`Operator`] can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Offers {
+    /// Questions to a person.
+    pub elicitation: bool,
+    /// Questions to a model.
+    pub sampling: bool,
+    /// Which folders are worked on.
+    pub roots: bool,
 }
 
 /// Refuses everything.
@@ -136,6 +158,14 @@ async fn follow(mut exchange: Exchange, operator: &dyn Operator) -> Result<Reply
 /// Answers a question that a legacy server asks during the call, unless it takes it back first.
 async fn answer(input: Input, operator: &dyn Operator) {
     let withdrawn = input.withdrawn();
+    if let Some(consent) = input.consent().cloned() {
+        let verdict = tokio::select! {
+            verdict = operator.permit(&consent) => verdict,
+            () = withdrawn.cancelled() => return,
+        };
+        let result = verdict.to_result().to_string();
+        return input.answer(&Message::response(&Id::number(0), &result));
+    }
     let (server, method) = (input.server().clone(), input.method());
     let params = serde_json::from_slice(input.message().body());
     let answer = async move {

@@ -132,6 +132,23 @@ impl Rules {
         Ruling { decision, reasons }
     }
 
+    /// Whether nothing but the servers' entries matters to whoever asks.
+    pub(super) fn is_plain(&self, who: Who<'_>) -> bool {
+        self.rules.is_empty()
+            && matches!(self.mode_for(who), Mode::Client | Mode::Bypass)
+            && self.answers.is_empty()
+    }
+
+    /// Whether a rule wants the question asked every time, so that no answer is remembered.
+    pub(super) fn asks_every_time(
+        &self,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+    ) -> bool {
+        self.rule(Effect::Ask, server, what, facts).is_some()
+    }
+
     /// Whether decisions differ between principals: then what one sees must not be cached for another.
     pub fn differ_by_principal(&self) -> bool {
         !self.modes.is_empty() || !self.answers.is_empty()

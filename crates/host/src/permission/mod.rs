@@ -7,16 +7,19 @@
 mod classify;
 mod decide;
 mod decision;
+mod guard;
 mod remember;
 mod rule;
 
 pub use classify::{ByAnnotations, Classifier, Leaning, Subject};
 pub use decide::{Facts, Rules, RulesBuilder, Who};
 pub use decision::{Decision, Reason, Ruling};
+pub(crate) use guard::not_permitted;
+pub use guard::{Guard, Pinned};
 pub use remember::{Answer, Answers, AnswersFault};
 pub use rule::{Effect, Origin, RuleFault, Spellings};
 
-use crate::upstream::ServerSpec;
+use crate::{catalog::List, upstream::ServerSpec};
 use std::{fmt, str::FromStr};
 use switchboard_wire::Method;
 
@@ -49,6 +52,33 @@ impl<'a> What<'a> {
             (Method::Complete, Some(name)) if prompt => Self::Prompt(name),
             (Method::Complete, Some(uri)) => Self::Resource(uri),
             _ => Self::Method,
+        }
+    }
+
+    /// An item of a list.
+    pub fn listed(list: List, key: &'a str) -> Self {
+        match list {
+            List::Tools => Self::Tool(key),
+            List::Prompts => Self::Prompt(key),
+            List::Resources | List::Templates => Self::Resource(key),
+        }
+    }
+
+    /// Its name or URI.
+    pub fn name(self) -> Option<&'a str> {
+        match self {
+            Self::Tool(name) | Self::Prompt(name) | Self::Resource(name) => Some(name),
+            Self::Method | Self::SignIn => None,
+        }
+    }
+
+    /// In words.
+    fn of_server(self, server: &str) -> String {
+        match self {
+            Self::Tool(name) => format!("tool {name:?} of server {server:?}"),
+            Self::Prompt(name) => format!("prompt {name:?} of server {server:?}"),
+            Self::Resource(uri) => format!("resource {uri:?} of server {server:?}"),
+            Self::Method | Self::SignIn => format!("server {server:?}"),
         }
     }
 }
@@ -110,13 +140,6 @@ impl FromStr for Mode {
         let known = Self::ALL.into_iter().find(|mode| mode.as_str() == text);
         known.ok_or_else(|| UnknownMode(text.chars().take(40).collect()))
     }
-}
-
-/// Whether `principal` may see and reach this at `server` as far as the server's
-/// own entry says, for callers that hold no [`Rules`].
-pub fn permitted(principal: &str, server: &ServerSpec, what: What<'_>) -> bool {
-    let _ = principal;
-    exists(server, what)
 }
 
 /// Whether the entry lets it exist at all.

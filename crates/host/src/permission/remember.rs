@@ -91,6 +91,14 @@ impl Answers {
             .all(|servers| servers.values().all(BTreeMap::is_empty))
     }
 
+    /// Whether there are any about a server.
+    pub(super) fn has_any(&self, server: &str) -> bool {
+        self.known
+            .lock()
+            .values()
+            .any(|servers| servers.contains_key(server))
+    }
+
     /// The answer that was given, if it still holds.
     pub(super) fn find(
         &self,

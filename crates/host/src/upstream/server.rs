@@ -10,12 +10,11 @@ use super::{
     spec::{AUTHENTICATE, Isolation, ServerSpec, StandIn, Target},
 };
 use crate::{
-    catalog::{Catalog, Item, List},
+    catalog::Catalog,
     client::{Client, ClientId},
     error::CallError,
     exchange::Outcome,
     limits,
-    permission::{What, permitted},
 };
 use parking_lot::Mutex;
 use std::{
@@ -120,26 +119,6 @@ impl Server {
     /// What it lists in this era.
     pub fn catalog(&self, era: Era) -> &Catalog {
         &self.catalogs[usize::from(era == Era::Modern)]
-    }
-
-    /// What is known of one of its lists, as far as `client` may see it. Tools
-    /// whose header annotations break the rules do not exist over modern HTTP.
-    pub fn visible(&self, client: &Client, list: List) -> Vec<Item> {
-        let listing = self.catalog(client.era()).known(list);
-        let mirrors =
-            client.era() == Era::Modern && matches!(self.spec.target, Target::Http { .. });
-        let items = listing.iter().flat_map(|listing| &listing.items);
-        let seen = items.filter(|item| {
-            let what = match list {
-                List::Tools => What::Tool(&item.key),
-                List::Prompts => What::Prompt(&item.key),
-                List::Resources | List::Templates => What::Resource(&item.key),
-            };
-            let may = permitted(&client.principal, &self.spec, what)
-                || (list == List::Tools && self.is_sign_in(&item.key));
-            may && !(mirrors && item.mirrored.is_err())
-        });
-        seen.cloned().collect()
     }
 
     /// The connection this client uses, made if there is none: in its own era

@@ -1,15 +1,19 @@
-//! From a name as typed to a tool: canonical, short or bare.
+//! From a name as typed to a tool or prompt: canonical, short or bare.
 
 use crate::{
     commands::tools::{one, unreachable},
-    failure::Failure,
+    failure::{Code, Failure},
     near::{did_you_mean, near},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{sync::Arc, time::Duration};
 use switchboard::{
     Caller, Met, Pools, Roster, Settings,
-    host::{Server, catalog::Item},
+    host::{
+        Server,
+        catalog::{Item, List},
+        permission::{Decision, What},
+    },
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -17,19 +21,22 @@ use tokio::time::{Instant, sleep_until};
 /// have one of the same name.
 const OTHERS: Duration = Duration::from_secs(3);
 
-/// A tool and the server that has it.
-#[derive(Debug)]
+/// A tool or prompt and the server that has it.
+#[derive(Clone, Debug)]
 pub struct Found {
     pub met: Met,
     pub item: Item,
-    canonical: String,
+    pub canonical: String,
+    /// Why it may not be used, if so.
+    hidden: Option<String>,
 }
 
-/// Finds the tool. A name that says its server asks only that one.
+/// Finds a tool or prompt. A name that says its server asks only that one.
 pub async fn find(
     roster: &Roster,
     settings: &Settings,
     caller: &Caller,
+    list: List,
     name: &str,
 ) -> Result<Found, Failure> {
     let named = named_servers(roster, name);
@@ -41,17 +48,29 @@ pub async fn find(
     } else {
         named
     };
-    let (all, failures) = fetch(roster, settings, caller, &servers, name).await;
+    let (all, failures) = fetch(roster, settings, caller, &servers, (list, name)).await;
     let mut exact: Vec<&Found> = all.iter().filter(|found| found.is_called(name)).collect();
     if exact.len() > 1 && exact.iter().any(|found| found.canonical == name) {
         exact.retain(|found| found.canonical == name);
     }
+    // What may not be used is in nobody's way.
+    if exact.iter().any(|found| found.hidden.is_none()) {
+        exact.retain(|found| found.hidden.is_none());
+    }
     match exact.as_slice() {
-        [only] => Ok(Found {
-            met: only.met.clone(),
-            item: only.item.clone(),
-            canonical: only.canonical.clone(),
-        }),
+        [
+            Found {
+                canonical,
+                hidden: Some(why),
+                ..
+            },
+            ..,
+        ] => {
+            let text = format!("{} {canonical} is not permitted: {why}", word(list));
+            let hint = format!("see switchboard explain {canonical}");
+            Err(Failure::new(Code::NotPermitted, text).hint(hint))
+        }
+        [only] => Ok((*only).clone()),
         [] => {
             if let ([_], Some(failure)) = (servers.as_slice(), failures.first()) {
                 return Err(failure.clone());
@@ -59,33 +78,47 @@ pub async fn find(
             for failure in &failures {
                 failure.show(false);
             }
-            let names: Vec<&str> = all.iter().map(|found| found.canonical.as_str()).collect();
-            Err(unknown(roster, name, &names))
+            let names: Vec<&str> = all
+                .iter()
+                .filter(|found| found.hidden.is_none())
+                .map(|found| found.canonical.as_str())
+                .collect();
+            Err(unknown(roster, list, name, &names))
         }
         several => {
             let names: Vec<&str> = several
                 .iter()
                 .map(|found| found.canonical.as_str())
                 .collect();
-            let text = format!("several servers have a tool {name:?}");
+            let text = format!("several servers have a {} {name:?}", word(list));
             Err(Failure::usage(text).hint(format!("say which: {}", names.join(", "))))
         }
     }
 }
 
 /// The failure that an unknown name is.
-pub fn unknown(roster: &Roster, name: &str, names: &[&str]) -> Failure {
+pub fn unknown(roster: &Roster, list: List, name: &str, names: &[&str]) -> Failure {
     if let Some(failure) = unusable_server(roster, name) {
         return failure;
     }
     let hint = did_you_mean(&near(name, names.iter().copied()));
-    Failure::usage(format!("there is no tool {name:?}")).hint(hint.unwrap_or_else(|| {
+    let word = word(list);
+    Failure::usage(format!("there is no {word} {name:?}")).hint(hint.unwrap_or_else(|| {
         if roster.members.is_empty() {
             "no servers are configured; add one: switchboard add NAME COMMAND".to_owned()
         } else {
-            "see switchboard tools".to_owned()
+            format!("see switchboard {word}s")
         }
     }))
+}
+
+/// What an item of a list is called.
+fn word(list: List) -> &'static str {
+    match list {
+        List::Tools => "tool",
+        List::Prompts => "prompt",
+        List::Resources | List::Templates => "resource",
+    }
 }
 
 /// The servers whose prefix the name begins with. `a__b` can be a server, or a
@@ -146,12 +179,12 @@ async fn fetch(
     settings: &Settings,
     caller: &Caller,
     servers: &[Arc<Server>],
-    name: &str,
+    (list, name): (List, &str),
 ) -> (Vec<Found>, Vec<Failure>) {
     let pools = Pools::new(settings);
     let mut asked: FuturesUnordered<_> = servers
         .iter()
-        .map(|server| ask(caller, &pools, server))
+        .map(|server| ask(caller, &pools, server, list))
         .collect();
     let (mut all, mut failures) = (Vec::new(), Vec::new());
     let mut until = None;
@@ -174,6 +207,7 @@ async fn fetch(
                     met: met.clone(),
                     item: item.clone(),
                     canonical,
+                    hidden: hidden(caller, &met, What::listed(list, &item.key)),
                 }));
                 if until.is_none() && all.iter().any(|found: &Found| found.is_called(name)) {
                     until = Some(Instant::now() + OTHERS);
@@ -195,15 +229,29 @@ async fn ask(
     caller: &Caller,
     pools: &Pools,
     server: &Arc<Server>,
+    list: List,
 ) -> Result<(Met, Vec<Item>), Failure> {
     let remote = server.spec.target.is_remote();
     let met = pools
         .run(remote, caller.meet(server))
         .await
         .map_err(|fault| unreachable(server, &fault))?;
-    let items = caller
-        .tools(&met)
+    let listing = caller
+        .list(&met, list)
         .await
         .map_err(|fault| unreachable(server, &fault))?;
+    let mut items = listing.items.clone();
+    if list == List::Tools {
+        // What the entry leaves out is not there at all.
+        items.retain(|item| server.spec.rooms.has(&item.key));
+    }
     Ok((met, items))
+}
+
+/// Why it may not be used, if so.
+fn hidden(caller: &Caller, met: &Met, what: What<'_>) -> Option<String> {
+    match caller.explain(met, what).decision {
+        Decision::Deny(why) => Some(why),
+        Decision::Allow | Decision::Ask(_) => None,
+    }
 }

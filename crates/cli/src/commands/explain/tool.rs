@@ -1,0 +1,202 @@
+//! The part of `explain` that is about one tool: what it is called, who
+//! decides about it, and what a model would see of it.
+
+use crate::{
+    commands::tools::one,
+    context::Context,
+    failure::Failure,
+    life,
+    show::{out, safe, term::Paint},
+};
+use serde_json::{Value, json};
+use switchboard::{
+    Caller, Met, Purpose, Roster,
+    config::Loaded,
+    host::{
+        CallError, Server,
+        catalog::{Item, List},
+        model::ModelTool,
+        permission::{Ruling, What},
+        pins::Change,
+        search,
+    },
+    wire::name::Style,
+};
+
+/// What there is to say about a tool.
+#[derive(Debug)]
+pub struct About {
+    canonical: String,
+    server: String,
+    /// The server's own name, where the server lists it.
+    own: Option<String>,
+    /// Why the server could not be asked.
+    unasked: Option<String>,
+    ruling: Ruling,
+    model: Option<ModelTool>,
+    change: Option<Change>,
+}
+
+/// Looks at a tool of a server that is in use; asks the server for it.
+pub fn look(
+    context: &Context,
+    loaded: &Loaded,
+    server: &str,
+    tool: &str,
+) -> Result<About, Failure> {
+    let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
+    let server = one(&roster, server)?;
+    life::short(async |stop| {
+        let about = tokio::select! {
+            about = ask(&roster, &server, tool) => about,
+            () = stop.cancelled() => unasked(&roster, &server, tool, "interrupted".to_owned()),
+        };
+        roster.host.close().await;
+        about
+    })
+}
+
+async fn ask(roster: &Roster, server: &std::sync::Arc<Server>, tool: &str) -> About {
+    let caller = Caller::new(roster.host.clone());
+    let listed = async {
+        let met = caller.meet(server).await?;
+        let listing = caller.list(&met, List::Tools).await?;
+        Ok::<_, CallError>((met, listing))
+    };
+    match listed.await {
+        Err(fault) => unasked(roster, server, tool, fault.to_string()),
+        Ok((met, listing)) => known(roster, &caller, &met, &listing.items, tool),
+    }
+}
+
+fn known(roster: &Roster, caller: &Caller, met: &Met, items: &[Item], tool: &str) -> About {
+    let server = met.server.name();
+    let pairs: Vec<(&str, &str)> = items
+        .iter()
+        .map(|item| (server.as_ref(), item.key.as_str()))
+        .collect();
+    let names = roster.host.namer().assign(&pairs);
+    let folded = |text: &str| text.replace('-', "_");
+    let plain = format!(
+        "mcp__{}__{tool}",
+        roster.host.namer().prefix(server).unwrap_or(server)
+    );
+    let mut found = items.iter().zip(&names);
+    let found = found
+        .clone()
+        .find(|(item, name)| item.key == tool || **name == plain)
+        .or_else(|| found.find(|(_, name)| folded(name) == folded(&plain)));
+    let own = found.map(|(item, _)| item.key.clone());
+    let changes = roster.host.guard().quarantined(&met.server, met.era());
+    About {
+        canonical: found.map_or(plain, |(_, name)| name.clone()),
+        server: server.to_string(),
+        ruling: caller.explain(met, What::Tool(own.as_deref().unwrap_or(tool))),
+        model: found.and_then(|(item, _)| ModelTool::read(server, &item.raw).ok()),
+        change: changes
+            .into_iter()
+            .find(|change| Some(&change.tool) == own.as_ref()),
+        own,
+        unasked: None,
+    }
+}
+
+/// Rules alone: the server cannot say what it has.
+fn unasked(roster: &Roster, server: &Server, tool: &str, why: String) -> About {
+    let prefix = roster.host.namer().prefix(server.name());
+    About {
+        canonical: format!("mcp__{}__{tool}", prefix.unwrap_or_default()),
+        server: server.name().to_string(),
+        own: None,
+        unasked: Some(why),
+        ruling: Caller::new(roster.host.clone()).explain_unmet(server, What::Tool(tool)),
+        model: None,
+        change: None,
+    }
+}
+
+impl About {
+    /// In one sentence.
+    pub fn summary(&self) -> String {
+        let name = &self.canonical;
+        match (&self.own, &self.unasked) {
+            (Some(own), _) => format!(
+                "{name} is tool {own:?} of server {:?}: {}",
+                self.server, self.ruling.decision
+            ),
+            (None, Some(why)) => format!(
+                "{name}: server {:?} cannot be asked ({why}); by the rules it would be: {}",
+                self.server, self.ruling.decision
+            ),
+            (None, None) => format!("server {:?} does not list a tool like {name}", self.server),
+        }
+    }
+
+    /// Everything that was looked at.
+    pub fn show(&self, paint: Paint) -> Result<(), Failure> {
+        if self.own.is_none() && self.unasked.is_none() {
+            return Ok(());
+        }
+        for reason in &self.ruling.reasons {
+            let line = format!("  {}", safe::line(&reason.to_string()));
+            out::line(&if reason.decisive {
+                line
+            } else {
+                paint.dim(&line)
+            })?;
+        }
+        if let Some(model) = &self.model {
+            out::line(&format!("  {}", deferral(model)))?;
+            for change in &model.changes {
+                out::line(&format!("  schema for models: {}", safe::line(change)))?;
+            }
+        }
+        if let Some(change) = &self.change {
+            out::line(&format!(
+                "  changed since it was approved; accept it with: switchboard approve {}",
+                safe::line(&self.server)
+            ))?;
+            for line in change.diff.lines() {
+                out::line(&format!("    {line}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for scripts.
+    pub fn json(&self) -> Value {
+        let reasons: Vec<Value> = self
+            .ruling
+            .reasons
+            .iter()
+            .map(|reason| json!({"step": reason.step, "found": reason.found, "decisive": reason.decisive}))
+            .collect();
+        json!({
+            "name": self.canonical,
+            "server": self.server,
+            "tool": self.own,
+            "decision": self.ruling.decision.to_string(),
+            "reasons": reasons,
+            "deferral": self.model.as_ref().map(deferral),
+            "schemaChanges": self.model.as_ref().map(|model| &model.changes),
+            "changedSinceApproved": self.change.as_ref().map(|change| &change.diff),
+        })
+    }
+}
+
+/// When a model has to search for it.
+fn deferral(model: &ModelTool) -> String {
+    let cost = format!("about {} tokens", model.tokens);
+    if model.always_load {
+        return format!("never deferred: it says anthropic/alwaysLoad ({cost})");
+    }
+    if let Some(hint) = &model.search_hint {
+        return format!(
+            "deferred where there is a tool search: it has the search hint {hint:?} ({cost})"
+        );
+    }
+    let percent = search::Mode::DEFAULT_PERCENT;
+    format!(
+        "deferred only if the definitions of all tools pass {percent} % of the context window, or ENABLE_TOOL_SEARCH says so ({cost})"
+    )
+}

@@ -1,0 +1,107 @@
+//! Lists of all servers, asked side by side.
+
+use super::tools::{one, unreachable};
+use crate::{
+    failure::{Code, Failure},
+    life,
+};
+use futures_util::future::join_all;
+use std::sync::Arc;
+use switchboard::{
+    Caller, Pools, Roster, Settings,
+    host::{
+        Server,
+        catalog::{Item, List},
+    },
+};
+
+/// What the servers have, in the order of the configuration, and how many could not say.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Whose, from which list, and what.
+    pub items: Vec<(Arc<Server>, List, Item)>,
+    failed: usize,
+    asked: usize,
+}
+
+impl Gathered {
+    /// How the command ends.
+    pub fn code(&self) -> Code {
+        if self.failed > 0 && self.failed == self.asked {
+            Code::Unreachable
+        } else {
+            Code::Done
+        }
+    }
+}
+
+/// Asks all servers, or the one that is named, for these lists.
+pub fn gather(
+    roster: &Roster,
+    settings: &Settings,
+    only: Option<&str>,
+    lists: &[List],
+) -> Result<Gathered, Failure> {
+    let servers = match only {
+        Some(name) => vec![one(roster, name)?],
+        None => roster.host.servers().to_vec(),
+    };
+    if servers.is_empty() {
+        return Ok(Gathered::default());
+    }
+    let answers = life::short(async |stop| {
+        let caller = Caller::new(roster.host.clone());
+        let answers = tokio::select! {
+            answers = ask(&caller, settings, &servers, lists) => Ok(answers),
+            () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
+        };
+        roster.host.close().await;
+        answers
+    })??;
+    let mut gathered = Gathered {
+        asked: servers.len(),
+        ..Gathered::default()
+    };
+    for (server, answer) in servers.iter().zip(answers) {
+        match answer {
+            Ok(items) => gathered.items.extend(
+                items
+                    .into_iter()
+                    .map(|(list, item)| (server.clone(), list, item)),
+            ),
+            Err(failure) if only.is_some() => return Err(failure),
+            Err(failure) => {
+                failure.show(false);
+                gathered.failed += 1;
+            }
+        }
+    }
+    Ok(gathered)
+}
+
+type Answer = Result<Vec<(List, Item)>, Failure>;
+
+/// Asks side by side.
+pub async fn ask(
+    caller: &Caller,
+    settings: &Settings,
+    servers: &[Arc<Server>],
+    lists: &[List],
+) -> Vec<Answer> {
+    let pools = Pools::new(settings);
+    let each = servers.iter().map(async |server| {
+        let failed = |fault| unreachable(server, &fault);
+        let remote = server.spec.target.is_remote();
+        let met = pools
+            .run(remote, caller.meet(server))
+            .await
+            .map_err(failed)?;
+        let mut all = Vec::new();
+        for list in lists {
+            let items = caller.items(&met, *list).await.map_err(failed)?;
+            all.extend(items.into_iter().map(|item| (*list, item)));
+        }
+        Ok(all)
+    });
+    join_all(each).await
+}

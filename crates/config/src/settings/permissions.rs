@@ -1,0 +1,125 @@
+//! `permissions`: which tools may be used without a question, with one, or not
+//! at all. What the words mean is the host's business; here they are only
+//! found, with their file and line.
+
+use crate::{fault::Fault, read::Doc};
+use serde_json::Value;
+
+/// A word in a file, and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The word.
+    pub text: String,
+    /// File and line.
+    pub place: String,
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PermissionRule {
+    /// `allow`, `ask` or `deny`.
+    pub list: &'static str,
+    /// The rule, such as `mcp__server__*`.
+    pub rule: Written,
+    /// The file is one that a repository could have written.
+    pub inside: bool,
+    /// The file is Switchboard's own: every rule in it is meant for us.
+    pub ours: bool,
+}
+
+/// What all files together say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// The rules, in the order of the files.
+    pub rules: Vec<PermissionRule>,
+    /// `defaultMode`: who is asked where no rule says anything.
+    pub mode: Option<Written>,
+    /// `modes`: the same for one principal each.
+    pub modes: Vec<(String, Written)>,
+    /// `trustedServers`: what these say of their own tools counts.
+    pub trusted: Vec<Written>,
+    /// `pinDefinitions`: `off`, `approved` or `all`.
+    pub pinning: Option<Written>,
+}
+
+/// The lists of rules.
+const LISTS: [&str; 3] = ["allow", "ask", "deny"];
+
+impl Permissions {
+    /// Adds what one file says. Of files that a repository could have written,
+    /// and of another client's, only the rules are taken: their modes are not meant for us.
+    pub(crate) fn add(
+        &mut self,
+        doc: &Doc<'_>,
+        file: &str,
+        inside: bool,
+        ours: bool,
+    ) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for list in LISTS {
+            let at = ["permissions", list];
+            let Some((whole, line)) = doc.value(&at) else {
+                continue;
+            };
+            let Some(items) = doc.items(&at) else {
+                let problem = format!("`permissions.{list}` must be a list, found {whole}");
+                faults.push(doc.fault_at(line, problem, None));
+                continue;
+            };
+            for (value, line) in items {
+                match value {
+                    Value::String(text) => self.rules.push(PermissionRule {
+                        list,
+                        rule: written(text, file, line),
+                        inside,
+                        ours,
+                    }),
+                    other => {
+                        let problem =
+                            format!("a rule in `permissions.{list}` must be text, found {other}");
+                        let hint = "write it as \"mcp__server__tool\" or \"mcp__server__*\"";
+                        faults.push(doc.fault_at(line, problem, Some(hint.to_owned())));
+                    }
+                }
+            }
+        }
+        if inside || !ours {
+            return faults;
+        }
+        let mut word = |key: &str| match doc.value(&["permissions", key])? {
+            (Value::String(text), line) => Some(written(text, file, line)),
+            (other, line) => {
+                let problem = format!("`permissions.{key}` must be text, found {other}");
+                faults.push(doc.fault_at(line, problem, None));
+                None
+            }
+        };
+        if let Some(mode) = word("defaultMode") {
+            self.mode = Some(mode);
+        }
+        if let Some(pinning) = word("pinDefinitions") {
+            self.pinning = Some(pinning);
+        }
+        if let Some((Value::Object(modes), line)) = doc.value(&["permissions", "modes"]) {
+            for (principal, mode) in modes {
+                if let Value::String(mode) = mode {
+                    self.modes.push((principal, written(mode, file, line)));
+                }
+            }
+        }
+        let trusted = doc.items(&["permissions", "trustedServers"]);
+        for (value, line) in trusted.unwrap_or_default() {
+            if let Value::String(name) = value {
+                self.trusted.push(written(name, file, line));
+            }
+        }
+        faults
+    }
+}
+
+fn written(text: String, file: &str, line: usize) -> Written {
+    Written {
+        text,
+        place: format!("{file}:{line}"),
+    }
+}

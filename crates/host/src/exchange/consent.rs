@@ -1,0 +1,263 @@
+//! A call that waits for somebody's yes.
+//!
+//! The question is asked like a server's own: as an elicitation to the client
+//! that called, on the stream of its call, or to the operator. The call leaves
+//! only after a yes.
+
+use super::{Answer, Event, Exchange, Inbox, Input, Outcome};
+use crate::{
+    call::Permitted,
+    client::Client,
+    error::CallError,
+    limits,
+    permission::{self, Guard},
+    upstream::Connection,
+};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use switchboard_wire::{Id, Message, Method, json as raw_json};
+use tokio::sync::oneshot;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// What somebody is asked to allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// The server's configured name.
+    pub server: String,
+    /// The server's own name for the tool.
+    pub tool: String,
+    /// Its canonical name, as rules are written.
+    pub canonical: String,
+    /// Why there is a question, for whoever wrote the rules.
+    pub reason: String,
+    /// What the tool says of itself, in words.
+    pub hints: Vec<&'static str>,
+    /// The arguments, cut.
+    pub arguments: String,
+    /// Whether the answer can hold for later calls too.
+    pub may_remember: bool,
+}
+
+/// What somebody says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes, this time.
+    Once,
+    /// Yes, until this program ends.
+    Session,
+    /// Yes, from now on.
+    Always,
+    /// No, this time.
+    No,
+    /// No, from now on.
+    Never,
+}
+
+/// The words for verdicts in the form that a client shows.
+const WORDS: [(&str, Verdict); 5] = [
+    ("yes, this time", Verdict::Once),
+    ("yes, until Switchboard ends", Verdict::Session),
+    ("yes, from now on", Verdict::Always),
+    ("no", Verdict::No),
+    ("no, never", Verdict::Never),
+];
+
+impl Verdict {
+    /// Whether the call may go ahead.
+    pub fn allows(self) -> bool {
+        matches!(self, Self::Once | Self::Session | Self::Always)
+    }
+
+    /// The result of the elicitation that says this.
+    pub fn to_result(self) -> Value {
+        let word = WORDS.iter().find(|(_, verdict)| *verdict == self);
+        json!({ "action": "accept", "content": { "answer": word.map_or("no", |(word, _)| word) } })
+    }
+
+    /// What a client's answer says. Anything but a clear yes is a no.
+    fn of(answer: &Answer, may_remember: bool) -> Self {
+        let Answer::Response(message) = answer else {
+            return Self::No;
+        };
+        let result: Value = serde_json::from_slice(message.body()).unwrap_or_default();
+        if result["action"] != "accept" {
+            return Self::No;
+        }
+        let said = result["content"]["answer"].as_str().unwrap_or_default();
+        let verdict = WORDS.iter().find(|(word, _)| *word == said);
+        match verdict.map_or(Self::No, |(_, verdict)| *verdict) {
+            Self::Session | Self::Always if !may_remember => Self::Once,
+            Self::Never if !may_remember => Self::No,
+            verdict => verdict,
+        }
+    }
+}
+
+impl Consent {
+    /// The question in words.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "[switchboard] Allow the tool {} of server {:?}?",
+            self.canonical, self.server
+        );
+        if !self.hints.is_empty() {
+            text.push_str(&format!(" It says of itself: {}.", self.hints.join(", ")));
+        }
+        text.push_str(&format!(" Arguments: {}", self.arguments));
+        text
+    }
+
+    /// The parameters of the elicitation.
+    fn params(&self) -> Value {
+        let keep =
+            |verdict: &Verdict| self.may_remember || matches!(verdict, Verdict::Once | Verdict::No);
+        let words: Vec<&str> = WORDS
+            .iter()
+            .filter(|(_, verdict)| keep(verdict))
+            .map(|(word, _)| *word)
+            .collect();
+        json!({
+            "message": self.text(),
+            "requestedSchema": {
+                "type": "object",
+                "properties": { "answer": { "type": "string", "title": "Answer", "enum": words } },
+                "required": ["answer"],
+            },
+        })
+    }
+}
+
+/// A request that may be sent once somebody says yes.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) permitted: Box<Permitted>,
+    pub(crate) consent: Arc<Consent>,
+    pub(crate) guard: Arc<Guard>,
+    /// What a remembered answer is bound to.
+    pub(crate) definition: Option<String>,
+}
+
+/// The same while somebody thinks about it.
+#[derive(Debug)]
+pub(super) struct Gate {
+    asked: Asked,
+    again: Option<Box<Permitted>>,
+    verdict: oneshot::Receiver<Verdict>,
+    /// Takes the question back when the call is given up.
+    _withdrawn: DropGuard,
+    /// Where progress goes, if the call was taken up under another token.
+    pub(super) token: Option<Option<Bytes>>,
+}
+
+/// Whether the client can be asked: by a form, since that is what the question is.
+pub(crate) fn can_be_asked(client: &Client) -> bool {
+    if client.decides {
+        return true;
+    }
+    let capabilities = &client.capabilities;
+    let Ok(Some(span)) = raw_json::field(capabilities, "elicitation") else {
+        return false;
+    };
+    let modes = span.of(capabilities);
+    let mut names = raw_json::members(modes)
+        .filter_map(|member| raw_json::text(member.key.of(modes)))
+        .peekable();
+    modes.starts_with(b"{") && (names.peek().is_none() || names.any(|name| name == "form"))
+}
+
+impl Exchange {
+    /// A request in flight that has not left yet: its first event is the question.
+    pub(crate) fn asking(
+        connection: Arc<Connection>,
+        asked: Asked,
+        again: Option<Box<Permitted>>,
+    ) -> Self {
+        let (say, verdict) = oneshot::channel();
+        let withdrawn = CancellationToken::new();
+        let consent = asked.consent.clone();
+        let message = Message::request(
+            &Id::number(0),
+            Method::ElicitationCreate,
+            &consent.params().to_string(),
+        );
+        let may_remember = consent.may_remember;
+        let server = asked.permitted.server.name().clone();
+        let input = Input::new(message, server, withdrawn.clone(), move |_, answer| {
+            let _ = say.send(Verdict::of(&answer, may_remember));
+        })
+        .about(consent);
+        let inbox = Arc::new(Inbox::new());
+        inbox.input(input);
+        let mut exchange = Self::new(inbox, connection, NOT_SENT, limits::CONSENT);
+        exchange.gate = Some(Box::new(Gate {
+            asked,
+            again,
+            verdict,
+            _withdrawn: withdrawn.drop_guard(),
+            token: None,
+        }));
+        exchange
+    }
+}
+
+/// A number that no request of a connection has.
+const NOT_SENT: u64 = u64::MAX;
+
+impl Gate {
+    /// Waits for the answer.
+    pub(super) async fn verdict(&mut self) -> Verdict {
+        (&mut self.verdict).await.unwrap_or(Verdict::No)
+    }
+
+    /// Goes ahead, or ends.
+    pub(super) fn settle(
+        self,
+        connection: &Arc<Connection>,
+        verdict: Verdict,
+    ) -> Result<Exchange, Event> {
+        self.keep(verdict);
+        if !verdict.allows() {
+            return Err(refused(&self.asked.consent, "the answer was no"));
+        }
+        let failed = |fault| Event::Outcome(Outcome::Failed(fault));
+        let mut exchange = connection.start(*self.asked.permitted).map_err(failed)?;
+        if let Some(token) = self.token {
+            exchange.set_progress_token(token);
+        }
+        Ok(exchange.or_again(self.again))
+    }
+
+    fn keep(&self, verdict: Verdict) {
+        if matches!(verdict, Verdict::Once | Verdict::No) {
+            return;
+        }
+        let asked = &self.asked;
+        let kept = asked.guard.remember(permission::Answer {
+            principal: &asked.permitted.client.principal,
+            server: &asked.consent.server,
+            tool: &asked.consent.tool,
+            definition: asked.definition.as_deref(),
+            allow: verdict.allows(),
+            lasting: verdict != Verdict::Session,
+        });
+        if let Err(fault) = kept {
+            tracing::warn!(%fault, "the answer holds until this program ends: it cannot be kept");
+        }
+    }
+
+    /// The end when nobody answers.
+    pub(super) fn timed_out(&self, allowed: Duration) -> Event {
+        refused(
+            &self.asked.consent,
+            &format!("nobody answered within {} s", allowed.as_secs()),
+        )
+    }
+}
+
+fn refused(consent: &Consent, why: &str) -> Event {
+    Event::Outcome(Outcome::Failed(CallError::NotAllowed {
+        what: format!("tool {:?} of server {:?}", consent.tool, consent.server),
+        reason: why.to_owned(),
+    }))
+}

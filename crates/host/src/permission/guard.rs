@@ -1,0 +1,453 @@
+//! The rules as a host holds them: exchanged while it runs, and applied with
+//! what is known of each server's tools.
+
+use super::{Answer, AnswersFault, Decision, Facts, Mode, Rules, Ruling, Spellings, What, Who};
+use crate::{
+    catalog::{Item, List, Listing},
+    client::Client,
+    error::CallError,
+    limits,
+    model::Annotations,
+    pins::{Change, Definition, Pinning, Pins, Status},
+    upstream::{Server, ServerSpec, Target},
+};
+use parking_lot::{Mutex, RwLock};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use switchboard_wire::{
+    Era, json,
+    name::{Namer, Style},
+};
+
+/// Decides for one host.
+#[derive(Debug)]
+pub struct Guard {
+    rules: RwLock<Arc<Rules>>,
+    pinned: RwLock<Option<Arc<Pinned>>>,
+    /// Counts everything that can change a decision.
+    version: AtomicU64,
+    /// Canonical names, in which rules are written.
+    namer: Namer,
+    registers: Mutex<HashMap<(Arc<str>, Era), Arc<Register>>>,
+}
+
+/// Which servers' definitions are held to what they were when they were approved.
+#[derive(Debug)]
+pub struct Pinned {
+    /// Where that is kept.
+    pub pins: Arc<Pins>,
+    /// For which servers.
+    pub pinning: Pinning,
+    /// The servers that come from a project, with the key that their pins are
+    /// kept under: two projects may call different servers by one name.
+    pub from_projects: HashMap<String, String>,
+}
+
+/// What is known of one server's tools together.
+#[derive(Debug)]
+struct Register {
+    listing: Arc<Listing>,
+    version: u64,
+    spellings: Spellings,
+    canonical: HashMap<String, String>,
+    /// Hashes of definitions, where an answer or a pin is bound to them.
+    definitions: HashMap<String, String>,
+    quarantined: HashMap<String, Change>,
+}
+
+impl Guard {
+    /// Rules for these servers under which a client asks its own user.
+    pub fn new<'a>(servers: impl IntoIterator<Item = &'a str>) -> Self {
+        let servers: Vec<&str> = servers.into_iter().collect();
+        let (rules, _) = Rules::builder(servers.iter().copied(), Mode::Client).build();
+        Self {
+            rules: RwLock::new(Arc::new(rules)),
+            pinned: RwLock::default(),
+            version: AtomicU64::new(0),
+            namer: Namer::new(Style::Full, servers),
+            registers: Mutex::default(),
+        }
+    }
+
+    /// The rules that hold now.
+    pub fn rules(&self) -> Arc<Rules> {
+        self.rules.read().clone()
+    }
+
+    /// Other rules from now on. What was listed before is listed anew.
+    pub fn set_rules(&self, rules: Rules) {
+        *self.rules.write() = Arc::new(rules);
+        self.changed();
+    }
+
+    /// Definitions are held to their pins from now on.
+    pub fn set_pins(&self, pinned: Pinned) {
+        *self.pinned.write() = Some(Arc::new(pinned));
+        self.changed();
+    }
+
+    /// Counts what can change a decision: the same number means the same decisions.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Remembers what somebody answered.
+    pub fn remember(&self, answer: Answer<'_>) -> Result<(), AnswersFault> {
+        let kept = self.rules().answers().remember(answer);
+        self.changed();
+        kept
+    }
+
+    /// Approves a server's tools as they are now.
+    pub fn approve(&self, server: &str, items: &[Item]) -> Result<(), crate::pins::PinsFault> {
+        let Some(pinned) = self.pinned.read().clone() else {
+            return Ok(());
+        };
+        let definitions: Vec<Definition> = items
+            .iter()
+            .filter_map(|item| Definition::of(&item.raw))
+            .collect();
+        pinned.pins.approve(pinned.key(server), &definitions)?;
+        self.changed();
+        Ok(())
+    }
+
+    /// The tools of a server that changed after they were approved.
+    pub fn quarantined(&self, server: &Server, era: Era) -> Vec<Change> {
+        let Some(register) = self.register(server, era) else {
+            return Vec::new();
+        };
+        let mut all: Vec<Change> = register.quarantined.values().cloned().collect();
+        all.sort_by(|a, b| a.tool.cmp(&b.tool));
+        all
+    }
+
+    /// What a client may do with this.
+    pub fn decide(
+        &self,
+        client: &Client,
+        server: &Server,
+        what: What<'_>,
+        arguments: Option<&[u8]>,
+    ) -> Decision {
+        let (rules, who) = (self.rules(), who(client));
+        let what = asked_for(server, what);
+        if self.is_plain(&rules, who, &server.spec) {
+            return if super::exists(&server.spec, what) {
+                Decision::Allow
+            } else {
+                Decision::Deny(LEFT_OUT.to_owned())
+            };
+        }
+        self.with_facts(server, client.era(), what, None, arguments, |facts| {
+            rules.decide(who, &server.spec, what, facts)
+        })
+    }
+
+    /// The same with everything that was looked at.
+    pub fn explain(&self, client: &Client, server: &Server, what: What<'_>) -> Ruling {
+        let rules = self.rules();
+        let what = asked_for(server, what);
+        self.with_facts(server, client.era(), what, None, None, |facts| {
+            rules.explain(who(client), &server.spec, what, facts)
+        })
+    }
+
+    /// Whether anything of a server may be reached at all.
+    pub fn reaches(&self, client: &Client, server: &Server) -> bool {
+        self.decide(client, server, What::Method, None).is_visible()
+    }
+
+    /// Refuses what may not be seen.
+    pub fn check(&self, client: &Client, server: &Server, what: What<'_>) -> Result<(), CallError> {
+        match self.decide(client, server, what, None) {
+            Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
+            Decision::Allow | Decision::Ask(_) => Ok(()),
+        }
+    }
+
+    /// Whether a list shows an item. `raw` is the item as the server wrote it.
+    pub fn shows(
+        &self,
+        client: &Client,
+        server: &Server,
+        list: List,
+        key: &str,
+        raw: &[u8],
+    ) -> bool {
+        let what = asked_for(server, What::listed(list, key));
+        let (rules, who) = (self.rules(), who(client));
+        if self.is_plain(&rules, who, &server.spec) {
+            return super::exists(&server.spec, what);
+        }
+        self.with_facts(server, client.era(), what, Some(raw), None, |facts| {
+            rules.permitted(who, &server.spec, what, facts)
+        })
+    }
+
+    /// Whether everything that a server lists may be seen, so that its lists need no look.
+    pub fn hides_nothing(&self, client: &Client, server: &Server) -> bool {
+        !server.spec.rooms.hides_anything()
+            && self.is_plain(&self.rules(), who(client), &server.spec)
+    }
+
+    /// What is known of one of a server's lists, as far as `client` may see it.
+    /// Tools whose header annotations break the rules do not exist over modern HTTP.
+    pub fn visible(&self, client: &Client, server: &Server, list: List) -> Vec<Item> {
+        let listing = server.catalog(server.era_for(client.era())).known(list);
+        let mirrors =
+            client.era() == Era::Modern && matches!(server.spec.target, Target::Http { .. });
+        let items = listing.iter().flat_map(|listing| &listing.items);
+        let seen = items.filter(|item| {
+            !(mirrors && item.mirrored.is_err())
+                && self.shows(client, server, list, &item.key, &item.raw)
+        });
+        seen.cloned().collect()
+    }
+
+    /// Whether a decision about this server's tools needs their definitions as they are now.
+    pub(crate) fn needs_definitions(&self, client: &Client, server: &Server) -> bool {
+        !self.is_plain(&self.rules(), who(client), &server.spec)
+    }
+
+    /// Whether the answer to a question about this is worth keeping.
+    pub(crate) fn asks_every_time(&self, server: &Server, era: Era, what: What<'_>) -> bool {
+        let rules = self.rules();
+        self.with_facts(server, era, what, None, None, |facts| {
+            rules.asks_every_time(&server.spec, what, facts)
+        })
+    }
+
+    /// The hash that a remembered answer is bound to.
+    pub(crate) fn definition(&self, server: &Server, era: Era, tool: &str) -> Option<String> {
+        let listing = server.catalog(server.era_for(era)).known(List::Tools)?;
+        Definition::of(&listing.find(tool)?.raw).map(|definition| definition.hash)
+    }
+
+    /// The canonical name of a tool.
+    pub fn canonical(&self, server: &Server, era: Era, tool: &str) -> String {
+        let register = self.register(server, era);
+        let known = register.and_then(|register| register.canonical.get(tool).cloned());
+        known.unwrap_or_else(|| self.namer.assign(&[(server.name(), tool)]).remove(0))
+    }
+
+    /// What a tool says of itself, as far as its server has been asked.
+    pub fn annotations(&self, server: &Server, era: Era, tool: &str) -> Annotations {
+        let listing = server.catalog(server.era_for(era)).known(List::Tools);
+        let item = listing.as_ref().and_then(|listing| listing.find(tool));
+        item.map(|item| annotations(&item.raw)).unwrap_or_default()
+    }
+
+    /// Whether nothing but the server's own entry can matter: the common case, decided without looking at definitions.
+    fn is_plain(&self, rules: &Rules, who: Who<'_>, spec: &ServerSpec) -> bool {
+        let pinned = self.pinned.read();
+        rules.is_plain(who) && pinned.as_ref().is_none_or(|pinned| !pinned.holds(spec))
+    }
+
+    fn with_facts<T>(
+        &self,
+        server: &Server,
+        era: Era,
+        what: What<'_>,
+        raw: Option<&[u8]>,
+        arguments: Option<&[u8]>,
+        decide: impl FnOnce(&Facts<'_>) -> T,
+    ) -> T {
+        let What::Tool(tool) = what else {
+            return decide(&Facts::default());
+        };
+        let register = self.register(server, era);
+        let item = register
+            .as_ref()
+            .and_then(|register| register.listing.find(tool));
+        let raw = raw.or(item.map(|item| item.raw.as_ref()));
+        let hints = raw.map(annotations);
+        let quarantined = self.quarantine(server, tool, register.as_deref(), raw);
+        let register = register.as_ref();
+        let found = |map: fn(&Register) -> &HashMap<String, String>| {
+            register.and_then(|register| map(register).get(tool).map(String::as_str))
+        };
+        decide(&Facts {
+            annotations: hints.as_ref(),
+            spellings: register.map(|register| &register.spellings),
+            canonical: found(|register| &register.canonical),
+            definition: found(|register| &register.definitions),
+            quarantined: quarantined.as_deref(),
+            arguments,
+        })
+    }
+
+    /// Why a tool must not be used as it is now, if so.
+    fn quarantine(
+        &self,
+        server: &Server,
+        tool: &str,
+        register: Option<&Register>,
+        raw: Option<&[u8]>,
+    ) -> Option<String> {
+        if let Some(change) = register.and_then(|register| register.quarantined.get(tool)) {
+            return Some(change.summary());
+        }
+        // A page of a list may hold what the catalog does not know yet.
+        let pinned = self.pinned.read().clone();
+        let pinned = pinned.filter(|pinned| pinned.holds(&server.spec))?;
+        let definition = Definition::of(raw?)?;
+        match pinned.pins.status(pinned.key(server.name()), &definition) {
+            Ok(Status::New | Status::Same) => None,
+            Ok(Status::Changed(change)) => Some(change.summary()),
+            Err(fault) => Some(format!("what was approved cannot be read: {fault}")),
+        }
+    }
+
+    /// What is known of a server's tools together; `None` while nothing is listed.
+    fn register(&self, server: &Server, era: Era) -> Option<Arc<Register>> {
+        let era = server.era_for(era);
+        let listing = server.catalog(era).known(List::Tools)?;
+        let (key, version) = ((server.name().clone(), era), self.version());
+        if let Some(register) = self.registers.lock().get(&key)
+            && register.version == version
+            && Arc::ptr_eq(&register.listing, &listing)
+        {
+            return Some(register.clone());
+        }
+        let register = Arc::new(self.make_register(server, listing, version));
+        let mut registers = self.registers.lock();
+        if registers.len() >= limits::REGISTERS {
+            registers.clear();
+        }
+        registers.insert(key, register.clone());
+        Some(register)
+    }
+
+    fn make_register(&self, server: &Server, listing: Arc<Listing>, version: u64) -> Register {
+        let names = || listing.items.iter().map(|item| item.key.as_str());
+        let pairs: Vec<(&str, &str)> = names().map(|name| (server.name().as_ref(), name)).collect();
+        let canonical = names()
+            .map(str::to_owned)
+            .zip(self.namer.assign(&pairs))
+            .collect();
+        // A tool that is listed twice is still one.
+        let spellings = Spellings::new(names().collect::<HashSet<&str>>());
+        let mut register = Register {
+            version,
+            spellings,
+            canonical,
+            definitions: HashMap::new(),
+            quarantined: HashMap::new(),
+            listing,
+        };
+        let pinned = self.pinned.read().clone();
+        let pinned = pinned.filter(|pinned| pinned.holds(&server.spec));
+        let has_answers = self.rules().answers().has_any(server.name());
+        if pinned.is_some() || has_answers {
+            let definitions: Vec<Definition> = register
+                .listing
+                .items
+                .iter()
+                .filter(|item| !server.is_sign_in(&item.key))
+                .filter_map(|item| Definition::of(&item.raw))
+                .collect();
+            if let Some(pinned) = pinned {
+                register.quarantined = pinned.compare(&server.spec.name, &definitions);
+            }
+            let hashes = definitions
+                .into_iter()
+                .map(|definition| (definition.tool, definition.hash));
+            register.definitions = hashes.collect();
+        }
+        register
+    }
+
+    fn changed(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+impl Pinned {
+    /// The key that a server's pins are kept under.
+    pub fn key<'a>(&'a self, server: &'a str) -> &'a str {
+        self.from_projects
+            .get(server)
+            .map_or(server, String::as_str)
+    }
+
+    /// Whether a server's definitions are held to their pins.
+    pub fn holds(&self, spec: &ServerSpec) -> bool {
+        let from_project = self.from_projects.contains_key(spec.name.as_ref());
+        let has_pins = self.pinning == Pinning::Approved
+            && !from_project
+            && self.pins.has_pins(&spec.name).unwrap_or(true);
+        self.pinning.holds(from_project, has_pins)
+    }
+
+    /// Those that changed. What is new is pinned as it is: the server itself has been approved.
+    fn compare(&self, server: &str, definitions: &[Definition]) -> HashMap<String, Change> {
+        let key = self.key(server);
+        let (mut changed, mut new) = (HashMap::new(), Vec::new());
+        for definition in definitions {
+            match self.pins.status(key, definition) {
+                Ok(Status::Same) => {}
+                Ok(Status::New) => new.push(definition.clone()),
+                Ok(Status::Changed(change)) => {
+                    changed.insert(definition.tool.clone(), change);
+                }
+                Err(fault) => {
+                    let change = Change {
+                        server: server.to_owned(),
+                        tool: definition.tool.clone(),
+                        diff: fault.to_string(),
+                    };
+                    changed.insert(definition.tool.clone(), change);
+                }
+            }
+        }
+        if !new.is_empty()
+            && let Err(fault) = self.pins.approve(key, &new)
+        {
+            tracing::warn!(server, %fault, "its definitions cannot be pinned");
+        }
+        changed
+    }
+}
+
+/// Why the entry's own lists leave something out.
+const LEFT_OUT: &str = "the server's entry leaves it out";
+
+/// The error for what may not be reached.
+pub(crate) fn not_permitted(spec: &ServerSpec, what: What<'_>, reason: String) -> CallError {
+    if !super::exists(spec, what) {
+        let name = what.name().unwrap_or_default();
+        let text = format!("Unknown tool: {name}");
+        return CallError::refused(switchboard_wire::code::INVALID_PARAMS, text);
+    }
+    CallError::NotPermitted {
+        what: what.of_server(&spec.name),
+        reason,
+    }
+}
+
+/// The tool that signs in stands for the server itself: no rule about tools is about it.
+fn asked_for<'a>(server: &Server, what: What<'a>) -> What<'a> {
+    match what {
+        What::Tool(name) if server.is_sign_in(name) => What::SignIn,
+        other => other,
+    }
+}
+
+fn who(client: &Client) -> Who<'_> {
+    Who {
+        principal: &client.principal,
+        mode: None,
+    }
+}
+
+fn annotations(raw: &[u8]) -> Annotations {
+    let span = json::field(raw, "annotations").ok().flatten();
+    span.map(|span| Annotations::read(span.of(raw)))
+        .unwrap_or_default()
+}

@@ -1,0 +1,140 @@
+//! From what settings say to the rules that a host holds.
+
+use crate::roster::{Roster, Status};
+use std::{collections::HashMap, path::Path, sync::Arc};
+use switchboard_config::{Entry, Transport, settings::Permissions};
+use switchboard_host::{
+    permission::{Answers, Effect, Mode, Origin, Pinned, RuleFault, Rules},
+    pins::{Pinning, Pins},
+};
+
+/// Who is behind the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Clients of a gateway, who ask their own users.
+    Gateway,
+    /// Whoever typed the command: typing it is consent, save where a rule asks or denies.
+    Command,
+}
+
+/// Settings that cannot be followed. Going on without them would permit what they forbid.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unfollowable(String);
+
+impl Roster {
+    /// Gives the host the rules. `data` is where answers and pins are kept;
+    /// `mode` is what the command line says. Returns what is worth a warning.
+    pub fn govern(
+        &self,
+        permissions: &Permissions,
+        purpose: Purpose,
+        mode: Option<Mode>,
+        data: Option<&Path>,
+    ) -> Result<Vec<String>, Unfollowable> {
+        let parse = |text: &str, place: &str| {
+            text.parse::<Mode>()
+                .map_err(|fault| Unfollowable(format!("{place}: {fault}")))
+        };
+        let written = match &permissions.mode {
+            Some(written) => Some(parse(&written.text, &written.place)?),
+            None => None,
+        };
+        let mode = match (purpose, mode.or(written)) {
+            (Purpose::Gateway, mode) => mode.unwrap_or(Mode::Client),
+            (Purpose::Command, Some(Mode::ReadOnly)) => Mode::ReadOnly,
+            (Purpose::Command, _) => Mode::Bypass,
+        };
+        let names = self
+            .host
+            .servers()
+            .iter()
+            .map(|server| server.name().as_ref());
+        let mut builder = Rules::builder(names, mode);
+        for rule in &permissions.rules {
+            let effect = match rule.list {
+                "allow" => Effect::Allow,
+                "ask" => Effect::Ask,
+                _ => Effect::Deny,
+            };
+            // Other clients' files also have rules for tools of their own.
+            if !rule.ours && !rule.rule.text.trim_start().starts_with("mcp__") {
+                continue;
+            }
+            let place = rule.rule.place.as_str();
+            let origin = if rule.inside {
+                Origin::project(place)
+            } else {
+                Origin::user(place)
+            };
+            builder = builder.rule(effect, &rule.rule.text, origin);
+        }
+        if purpose == Purpose::Gateway {
+            for (principal, mode) in &permissions.modes {
+                builder = builder.mode_of(principal.as_str(), parse(&mode.text, &mode.place)?);
+            }
+        }
+        for member in &self.members {
+            if matches!(member.status, Status::Server(_))
+                && member.entry.transport == Transport::Builtin
+            {
+                builder = builder.trust(member.entry.name.as_str());
+            }
+        }
+        for server in &permissions.trusted {
+            builder = builder.trust(server.text.as_str());
+        }
+        if let Some(data) = data {
+            let answers = Answers::open(data).map_err(|fault| Unfollowable(fault.to_string()))?;
+            builder = builder.answers(Arc::new(answers));
+        }
+        let (rules, faults) = builder.build();
+        self.host.guard().set_rules(rules);
+        if let Some(data) = data {
+            self.host.guard().set_pins(Pinned {
+                pins: Arc::new(Pins::open(data.join("pins"))),
+                pinning: pinning(permissions)?,
+                from_projects: self.from_projects(),
+            });
+        }
+        // What a repository would like to allow is nothing that the user did wrong.
+        let told = |fault: &RuleFault| !matches!(fault, RuleFault::FromProject { .. });
+        Ok(faults
+            .iter()
+            .filter(|fault| told(fault))
+            .map(ToString::to_string)
+            .collect())
+    }
+
+    /// Servers from inside a project, by name, with the key of their pins.
+    fn from_projects(&self) -> HashMap<String, String> {
+        let inside = self
+            .members
+            .iter()
+            .filter(|member| member.entry.inside && matches!(member.status, Status::Server(_)));
+        inside
+            .map(|member| (member.entry.name.clone(), pin_key(&member.entry)))
+            .collect()
+    }
+}
+
+/// What a project's server is called where its definitions are pinned: two
+/// projects may use one name for different servers.
+pub fn pin_key(entry: &Entry) -> String {
+    format!("{} in {}", entry.name, entry.source)
+}
+
+fn pinning(permissions: &Permissions) -> Result<Pinning, Unfollowable> {
+    let Some(written) = &permissions.pinning else {
+        return Ok(Pinning::default());
+    };
+    match written.text.as_str() {
+        "off" => Ok(Pinning::Off),
+        "approved" => Ok(Pinning::Approved),
+        "all" => Ok(Pinning::All),
+        other => Err(Unfollowable(format!(
+            "{}: permissions.pinDefinitions is {other:?}; it can be off, approved or all",
+            written.place
+        ))),
+    }
+}
