@@ -1,5 +1,9 @@
 //! Rules, modes, questions and pins, on the real program: what is denied is
 //! neither listed nor reached, and what is asked about waits for a yes.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 #[path = "support/homes.rs"]
 mod homes;

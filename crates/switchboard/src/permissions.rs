@@ -94,7 +94,7 @@ impl Roster {
             self.host.guard().set_pins(Pinned {
                 pins: Arc::new(Pins::open(data.join("pins"))),
                 pinning: pinning(permissions)?,
-                from_projects: self.from_projects(),
+                from_projects: self.project_servers(),
             });
         }
         // What a repository would like to allow is nothing that the user did wrong.
@@ -107,7 +107,7 @@ impl Roster {
     }
 
     /// Servers from inside a project, by name, with the key of their pins.
-    fn from_projects(&self) -> HashMap<String, String> {
+    fn project_servers(&self) -> HashMap<String, String> {
         let inside = self
             .members
             .iter()

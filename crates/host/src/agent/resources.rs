@@ -15,8 +15,8 @@ impl Agent {
         let address = address.strip_prefix('@').unwrap_or(address);
         // A server's name may have a colon in it, so the longest that fits counts.
         let places = address.match_indices(':').map(|(at, _)| at);
-        let known = places.filter(|at| self.place(&address[..*at]).is_some());
-        let Some(at) = known.last() else {
+        let mut known = places.filter(|at| self.place(&address[..*at]).is_some());
+        let Some(at) = known.next_back() else {
             let text = format!("{address:?} names no server that there is: expected @server:uri");
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         };

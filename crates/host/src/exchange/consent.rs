@@ -215,13 +215,12 @@ impl Gate {
         self,
         connection: &Arc<Connection>,
         verdict: Verdict,
-    ) -> Result<Exchange, Event> {
+    ) -> Result<Exchange, CallError> {
         self.keep(verdict);
         if !verdict.allows() {
             return Err(refused(&self.asked.consent, "the answer was no"));
         }
-        let failed = |fault| Event::Outcome(Outcome::Failed(fault));
-        let mut exchange = connection.start(*self.asked.permitted).map_err(failed)?;
+        let mut exchange = connection.start(*self.asked.permitted)?;
         if let Some(token) = self.token {
             exchange.set_progress_token(token);
         }
@@ -248,16 +247,17 @@ impl Gate {
 
     /// The end when nobody answers.
     pub(super) fn timed_out(&self, allowed: Duration) -> Event {
-        refused(
+        let fault = refused(
             &self.asked.consent,
             &format!("nobody answered within {} s", allowed.as_secs()),
-        )
+        );
+        Event::Outcome(Outcome::Failed(fault))
     }
 }
 
-fn refused(consent: &Consent, why: &str) -> Event {
-    Event::Outcome(Outcome::Failed(CallError::NotAllowed {
+fn refused(consent: &Consent, why: &str) -> CallError {
+    CallError::NotAllowed {
         what: format!("tool {:?} of server {:?}", consent.tool, consent.server),
         reason: why.to_owned(),
-    }))
+    }
 }

@@ -195,7 +195,7 @@ impl Exchange {
                     sent.over = true;
                     None
                 }
-                Err(event) => Some(event),
+                Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
             };
         }
         let Some(crossing) = &mut self.bridge else {

@@ -33,7 +33,7 @@ pub struct Guard {
     version: AtomicU64,
     /// Canonical names, in which rules are written.
     namer: Namer,
-    registers: Mutex<HashMap<(Arc<str>, Era), Arc<Register>>>,
+    registers: Mutex<Registers>,
 }
 
 /// Which servers' definitions are held to what they were when they were approved.
@@ -47,6 +47,9 @@ pub struct Pinned {
     /// kept under: two projects may call different servers by one name.
     pub from_projects: HashMap<String, String>,
 }
+
+/// By server and era.
+type Registers = HashMap<(Arc<str>, Era), Arc<Register>>;
 
 /// What is known of one server's tools together.
 #[derive(Debug)]
