@@ -15,7 +15,10 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use switchboard_testkit::oauth::{Site, redirected};
+use switchboard_testkit::{
+    Launch, Program,
+    oauth::{Site, redirected},
+};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines},
     process::{Child, ChildStderr, Command},
@@ -151,6 +154,41 @@ impl Person {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         command
+    }
+
+    /// The same for the testkit's clients.
+    pub fn launch(&self, args: &[&str]) -> Launch {
+        let path = format!(
+            "{}:/usr/local/bin:/usr/bin:/bin",
+            self.path("bin").display()
+        );
+        let mut launch = Program::new(env!("CARGO_BIN_EXE_switchboard"))
+            .args(args)
+            .env("HOME", self.home.path())
+            .env("PATH", path)
+            .env("SWITCHBOARD_TEST_MANAGED_DIR", self.path("etc"))
+            .cwd(self.path("work"));
+        for (variable, folder) in [
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_STATE_HOME", ".local/state"),
+            ("XDG_CACHE_HOME", ".cache"),
+        ] {
+            launch = launch.env(variable, self.path(folder));
+        }
+        for (name, value) in &self.variables {
+            launch = launch.env(name, value);
+        }
+        launch
+    }
+
+    /// A gateway of this person's over HTTP, and its address.
+    pub async fn serve(&self, args: &[&str]) -> (Program, String) {
+        let mut all = vec!["serve", "--http", "127.0.0.1:0"];
+        all.extend(args);
+        let program = self.launch(&all).spawn();
+        let url = program.url().await;
+        (program, url)
     }
 
     /// Runs it to its end.

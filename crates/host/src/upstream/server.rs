@@ -42,6 +42,8 @@ pub struct Server {
     carrier: Mutex<Carrier>,
     catalogs: [Catalog; 2],
     state: watch::Sender<ServerState>,
+    /// Whether a stand-in serves clients, since the server wants a sign-in.
+    stands_in: AtomicBool,
     /// Set when all is to end: nothing is started any more.
     closing: AtomicBool,
 }
@@ -102,6 +104,7 @@ impl Server {
             carrier: Mutex::default(),
             catalogs: [Catalog::default(), Catalog::default()],
             state: watch::Sender::default(),
+            stands_in: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         })
     }
@@ -125,9 +128,9 @@ impl Server {
     /// if the server has it, else in the other. Waits for it at most as long as
     /// a start may take.
     pub async fn connection(&self, client: &Arc<Client>) -> Result<Arc<Connection>, CallError> {
-        let own = client.era();
-        match self.connection_in(client, self.era_for(own)).await {
-            Err(CallError::EraMismatch { server_era, .. }) if server_era != own => {
+        let era = self.era_for(client.era());
+        match self.connection_in(client, era).await {
+            Err(CallError::EraMismatch { server_era, .. }) if server_era != era => {
                 self.connection_in(client, server_era).await
             }
             result => result,
@@ -138,6 +141,7 @@ impl Server {
     pub fn era_for(&self, client: Era) -> Era {
         let eras = *self.eras.lock();
         match (client, self.spec.era) {
+            _ if self.stands_in() => Era::Legacy,
             (_, Some(held)) => held,
             (Era::Legacy, None) if eras.legacy == Some(false) => Era::Modern,
             (Era::Modern, None) if eras.modern == Some(false) => Era::Legacy,
@@ -276,8 +280,16 @@ impl Server {
             };
             let needs_auth = matches!(result, Err(ConnectError::NeedsAuth(_)));
             let result = match &server.spec.stand_in {
-                Some(stand_in) if needs_auth => server.stand_in(&key, &client, stand_in).await,
-                _ => result,
+                Some(stand_in) if needs_auth => {
+                    server.stands_in.store(true, Ordering::Release);
+                    server.stand_in(&key, &client, stand_in).await
+                }
+                _ => {
+                    if result.is_ok() {
+                        server.stands_in.store(false, Ordering::Release);
+                    }
+                    result
+                }
             };
             if let Ok(connection) = &result {
                 if let Some(old) = &old {
@@ -295,16 +307,21 @@ impl Server {
                 Err(error) => ServerState::Failed(error.to_string()),
             });
             let connection = result.as_ref().ok().cloned();
-            let swapped = match (&connection, &old) {
-                (Some(new), Some(old)) => new.is_stand_in() != old.is_stand_in(),
-                _ => false,
+            // Whoever was served by the one and now is by the other hears of it.
+            let swapped = match (&result, &old) {
+                (Ok(new), Some(old)) if new.is_stand_in() != old.is_stand_in() => Some(new.clone()),
+                (Err(ConnectError::WrongEra(_)), Some(old))
+                    if old.is_stand_in() != server.stands_in() =>
+                {
+                    Some(old.clone())
+                }
+                _ => None,
             };
             slot.fill(result, failures, old);
+            if let Some(swapped) = swapped {
+                swapped.announce_changes();
+            }
             if let Some(connection) = connection {
-                if swapped {
-                    // Others share its catalog, and their lists are stale as well.
-                    connection.announce_changes();
-                }
                 server.watch_over(&key, &slot, connection).await;
             }
         });
@@ -319,6 +336,7 @@ impl Server {
         let signed_in = connection.is_stand_in();
         if signed_in {
             tracing::info!(server = %self.spec.name, "somebody has signed in");
+            self.stands_in.store(false, Ordering::Release);
             self.state.send_replace(ServerState::Idle);
             self.try_again();
         } else {
@@ -367,9 +385,16 @@ impl Server {
     /// Whether this is the tool of our own that stands in for the server's: it
     /// is always allowed.
     pub fn is_sign_in(&self, tool: &str) -> bool {
-        tool == AUTHENTICATE
-            && self.spec.stand_in.is_some()
-            && *self.state.borrow() == ServerState::NeedsAuth
+        tool == AUTHENTICATE && self.stands_in()
+    }
+
+    /// Whether it is known not to have the handshake era.
+    fn is_modern_alone(&self) -> bool {
+        self.spec.era == Some(Era::Modern) || self.eras.lock().legacy == Some(false)
+    }
+
+    fn stands_in(&self) -> bool {
+        self.stands_in.load(Ordering::Acquire)
     }
 
     async fn connect(
@@ -378,6 +403,9 @@ impl Server {
         client: &Arc<Client>,
     ) -> Result<Arc<Connection>, ConnectError> {
         let wanted = key.era;
+        if wanted == Era::Legacy && self.stands_in() && self.is_modern_alone() {
+            return Err(ConnectError::NeedsAuth(401));
+        }
         if self.spec.era.is_some_and(|era| era != wanted) {
             return Err(ConnectError::WrongEra(self.spec.era.unwrap_or(wanted)));
         }

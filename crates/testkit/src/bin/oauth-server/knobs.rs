@@ -26,6 +26,7 @@
 //! | `cimd` | `false` | whether metadata documents are accepted as ids |
 //! | `dpop` | `off` | `off`, `on`, `nonce` |
 //! | `revocation` | `true` | whether there is an endpoint for it |
+//! | `modern` | `false` | whether the MCP endpoints are of the modern era, and of no other |
 //! | `mcp_get` | `405` | `stream`: a GET never ends |
 //! | `id_life` | 3600 | seconds that an identity token lives |
 //! | `xaa_client` | `xaa-client` | client id in assertions |
@@ -52,6 +53,7 @@ pub fn defaults() -> Value {
         "cimd": false,
         "dpop": "off",
         "revocation": true,
+        "modern": false,
         "mcp_get": "405",
         "id_life": 3600,
         "xaa_client": "xaa-client",

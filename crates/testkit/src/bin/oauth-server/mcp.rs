@@ -26,18 +26,28 @@ pub fn endpoint(world: &World, call: &Call) -> Response<Body> {
         Ok(()) => {
             world.count("mcp.200");
             world.count(&format!("200 {}", call.path));
-            reply(call)
+            reply(call, world.is("modern"))
         }
         Err(refusal) => *refusal,
     }
 }
 
-fn reply(call: &Call) -> Response<Body> {
+fn reply(call: &Call, modern: bool) -> Response<Body> {
     let asked: Value = serde_json::from_slice(&call.body).unwrap_or_default();
     if asked.get("id").is_none() {
         return text(202, "application/json", "");
     }
-    let result = match asked["method"].as_str() {
+    let known = match asked["method"].as_str() {
+        Some("server/discover") => modern,
+        Some("initialize") => !modern,
+        _ => true,
+    };
+    if !known {
+        let error = json!({"code": -32601, "message": "Method not found"});
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "error": error});
+        return json_reply(if modern { 404 } else { 200 }, &answer);
+    }
+    let mut result = match asked["method"].as_str() {
         Some("initialize") => json!({
             "protocolVersion": asked["params"]["protocolVersion"],
             "capabilities": {"tools": {}},
@@ -45,16 +55,17 @@ fn reply(call: &Call) -> Response<Body> {
         }),
         Some("tools/list") => json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}),
         Some("tools/call") => json!({"content": [{"type": "text", "text": "let in"}]}),
-        // Of the handshake era alone.
-        Some("server/discover") => {
-            let error = json!({"code": -32601, "message": "Method not found"});
-            return json_reply(
-                200,
-                &json!({"jsonrpc": "2.0", "id": asked["id"], "error": error}),
-            );
-        }
+        Some("server/discover") => json!({
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}},
+        }),
         _ => json!({}),
     };
+    if modern {
+        result["resultType"] = "complete".into();
+        result["ttlMs"] = 0.into();
+        result["cacheScope"] = "private".into();
+    }
     json_reply(
         200,
         &json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}),
