@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|conformance|bench|deny`.
+//! Development only: `cargo xtask setup|test|conformance|bench|deny|docs`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -12,6 +12,7 @@ mod bench;
 mod cargo;
 mod conformance;
 mod deny;
+mod docs;
 mod paths;
 mod process;
 mod setup;
@@ -40,6 +41,8 @@ enum Command {
     Bench(bench::Options),
     /// Check licences, bans and sources, installing cargo-deny if it is absent
     Deny,
+    /// Write the generated pages, and what the pages of the guide show
+    Docs,
 }
 
 fn main() -> ExitCode {
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Deny => deny::run(),
+        Command::Docs => docs::run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -22,6 +22,8 @@ const EVERYTHING: Package = Package("@modelcontextprotocol/server-everything", "
 
 /// A third-party gateway that speaks WebSocket.
 const SUPERGATEWAY: Package = Package("supergateway", "4.0.0");
+/// The official client for people who write servers; it has a command line.
+const INSPECTOR: Package = Package("@modelcontextprotocol/inspector", "2.12.0");
 /// The SDK as the oldest servers in use were written with it.
 const OLD_SDKS: [Package; 2] = [
     Package("@modelcontextprotocol/sdk", "0.5.0"),
@@ -53,6 +55,8 @@ pub struct Tools {
     pub everything: PathBuf,
     /// supergateway, a script for `node`.
     pub supergateway: PathBuf,
+    /// The inspector, a script for `node`.
+    pub inspector: PathBuf,
     /// The folders of two old SDKs.
     pub old_sdks: [PathBuf; 2],
 }
@@ -64,17 +68,19 @@ impl Tools {
         println!("conformance={}", self.suite.display());
         println!("server-everything={}", self.everything.display());
         println!("supergateway={}", self.supergateway.display());
+        println!("inspector={}", self.inspector.display());
         for folder in &self.old_sdks {
             println!("sdk={}", folder.display());
         }
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 5] {
+    pub fn variables(&self) -> [(&'static str, &Path); 6] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
             ("SWITCHBOARD_TEST_SUPERGATEWAY", &self.supergateway),
+            ("SWITCHBOARD_TEST_INSPECTOR", &self.inspector),
             ("SWITCHBOARD_TEST_SDK_0_5", &self.old_sdks[0]),
             ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
         ]
@@ -90,6 +96,7 @@ pub fn run() -> Result<Tools> {
     let suite = part(&cache, &SUITE, |_| Ok(()))?;
     let everything = part(&cache, &EVERYTHING, |_| Ok(()))?;
     let supergateway = part(&cache, &SUPERGATEWAY, |_| Ok(()))?;
+    let inspector = part(&cache, &INSPECTOR, |_| Ok(()))?;
     let mut old_sdks = Vec::new();
     for sdk in &OLD_SDKS {
         let dir = part(&cache, sdk, |_| Ok(()))?;
@@ -108,6 +115,7 @@ pub fn run() -> Result<Tools> {
         suite: script(&suite, &SUITE, "dist/index.js")?,
         everything: script(&everything, &EVERYTHING, "dist/index.js")?,
         supergateway: script(&supergateway, &SUPERGATEWAY, "dist/index.js")?,
+        inspector: script(&inspector, &INSPECTOR, "clients/launcher/build/index.js")?,
         old_sdks: old_sdks
             .try_into()
             .map_err(|_| anyhow::anyhow!("two SDKs were installed"))?,

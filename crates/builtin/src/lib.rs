@@ -35,27 +35,3 @@ pub use shell::Shell;
 pub use start::{Server, ServerKind, Setup};
 pub use system::{ServerReport, System};
 pub use tools::Toolbox;
-
-/// The built-in servers that the program starts so far; [`ServerKind`] has all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Builtin {
-    /// How this machine and the gateway are doing.
-    System,
-}
-
-impl Builtin {
-    /// All of them.
-    pub const ALL: [Self; 1] = [Self::System];
-
-    /// The built-in server of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|builtin| builtin.name() == name)
-    }
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::System => "system",
-        }
-    }
-}

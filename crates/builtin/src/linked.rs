@@ -20,6 +20,7 @@ pub fn linked<S: Session>(
     send: impl Fn(Bytes) + Send + Sync + 'static,
 ) {
     let over = server.over();
+    let farewell = server.farewell();
     let send = Arc::new(send);
     let answer = send.clone();
     let messages = incoming.filter_map(move |bytes| {
@@ -43,11 +44,13 @@ pub fn linked<S: Session>(
         },
     );
     tokio::spawn(async move {
-        let _ends = over.drop_guard();
+        let ends = over.drop_guard();
         match server.serve((Box::pin(out), messages)).await {
             Ok(running) => drop(running.waiting().await),
             Err(fault) => tracing::debug!(%fault, "a built-in server ended"),
         }
+        drop(ends);
+        farewell.await;
     });
 }
 

@@ -1,9 +1,11 @@
 //! Starting any of the servers in one way, for whoever assembles the program.
 
 use crate::{
-    BuiltinError, Files, Memory, ServerReport, Shell, System, Toolbox, in_process, on_stdio_until,
-    tools::Caller,
+    BuiltinError, Files, Memory, ServerReport, Shell, System, Toolbox, in_process, linked,
+    on_stdio_until, tools::Caller,
 };
+use bytes::Bytes;
+use futures_util::Stream;
 use std::{fmt, path::PathBuf, sync::Arc};
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
@@ -155,6 +157,21 @@ impl Server {
             Self::System(system) => in_process(system.clone(), pipe),
             Self::Memory(memory) => in_process(memory.session(), pipe),
             Self::Tools(toolbox) => in_process(toolbox.session(), pipe),
+        }
+    }
+
+    /// Serves one end of a pair whose messages are bytes, in a task of its own.
+    pub fn linked(
+        &self,
+        incoming: impl Stream<Item = Bytes> + Send + Unpin + 'static,
+        send: impl Fn(Bytes) + Send + Sync + 'static,
+    ) {
+        match self {
+            Self::Files(files) => linked(files.session(), incoming, send),
+            Self::Shell(shell) => linked(shell.session(), incoming, send),
+            Self::System(system) => linked(system.clone(), incoming, send),
+            Self::Memory(memory) => linked(memory.session(), incoming, send),
+            Self::Tools(toolbox) => linked(toolbox.session(), incoming, send),
         }
     }
 

@@ -108,6 +108,8 @@ impl Command {
     /// How much is logged if nobody says: gateways tell what they do.
     pub fn default_log(&self) -> Level {
         match self {
+            // On a terminal `up` shows a table, which lines of a log would tear apart.
+            Self::Up(_) if crate::show::term::stdout().terminal => Level::Warn,
             Self::Serve(_) | Self::Up(_) => Level::Info,
             _ => Level::Warn,
         }
@@ -217,6 +219,7 @@ impl Cli {
     pub fn starts_servers(&self) -> bool {
         match self.command {
             Command::Serve(_) | Command::Up(_) => true,
+            Command::Builtin(ref with) => commands::builtin::starts_processes(&with.own),
             // With nothing to start these commands answer at once, in one process.
             Command::List(_)
             | Command::Tools(_)

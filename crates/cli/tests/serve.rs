@@ -96,63 +96,23 @@ async fn http_without_servers_or_with_open_doors() {
 }
 
 #[tokio::test]
-async fn up_is_ready_to_be_used() {
-    let mut program = switchboard().args(["up", "--port", "0"]).spawn();
-    let base = program.url().await;
-    let mut out = program.stdout.take().unwrap();
-    let mut text = String::new();
-    while !text.contains("Ready.") {
-        let mut buffer = [0u8; 4096];
-        let read = tokio::time::timeout(SOON, tokio::io::AsyncReadExt::read(&mut out, &mut buffer));
-        let n = read.await.expect("up says that it is ready").unwrap();
-        assert!(n > 0, "{text}");
-        text.push_str(&String::from_utf8_lossy(&buffer[..n]));
-    }
-    assert!(text.contains("system               connected  "), "{text}");
-    // What it prints can be pasted.
-    let start = text.find("  {\n").unwrap();
-    let end = text.find("\n  }\n").unwrap() + 4;
-    let pasted: serde_json::Value = serde_json::from_str(&text[start..end]).unwrap();
-    let entry = &pasted["mcpServers"]["switchboard"];
-    assert!(
-        entry["url"]
-            .as_str()
-            .unwrap()
-            .starts_with(&format!("{base}/mcp/@")),
-        "{entry}"
-    );
-    let ended = run(switchboard().args([
-        "--mcp-config",
-        &pasted.to_string(),
-        "call",
-        "system__health",
-        "--json",
-    ]))
-    .await;
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(
-        ended.json()["structuredContent"]["status"],
-        "ok",
-        "{ended:?}"
-    );
-    program.signal(Signal::INT);
-    assert_eq!(
-        program.wait(SOON).await.code(),
-        Some(0),
-        "{}",
-        program.stderr()
-    );
-}
-
-#[tokio::test]
 async fn a_built_in_server_on_its_own() {
     let mut client = StdioClient::new(switchboard().args(["builtin", "system"]).spawn());
     client.initialize("2025-11-25").await;
     let reply = client.call("time", json!({})).await;
     assert!(text_of(&reply).contains("\"utc\""), "{reply}");
-    let ended = run(switchboard().args(["builtin", "sistem"])).await;
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("did you mean system?"), "{ended:?}");
+    for (args, code, says) in [
+        (&["sistem"][..], 2, "did you mean system?"),
+        (&["shell"], 2, "--enable-shell"),
+        (&["tools"], 2, "--folder is missing"),
+        (&["system", "--root", "/"], 2, "--root means nothing to system"),
+        (&["files", "--enable-shell"], 2, "it is for shell"),
+        (&["files", "--root", "/no/such"], 3, "the root /no/such cannot be used"),
+    ] {
+        let ended = run(switchboard().arg("builtin").args(args)).await;
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(ended.err.contains(says), "{ended:?}");
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 //! comments, indentation and keys that we do not know.
 
 mod atomic;
+mod toml;
 mod tree;
 
 pub use atomic::Target;
@@ -93,6 +94,36 @@ pub fn put(
 ) -> Result<(), EditError> {
     atomic::rewrite(target, |text| {
         tree::put(text, target.file(), path, name, value, replace)
+    })
+}
+
+/// Puts an entry into a file of another program, in the place of one that may
+/// be there. `seen` gets the text before and after, before anything is written.
+pub fn put_seen(
+    target: &Target,
+    path: &[&str],
+    name: &str,
+    value: &Value,
+    seen: impl FnOnce(&str, &str),
+) -> Result<(), EditError> {
+    atomic::rewrite(target, |before| {
+        let after = tree::put(before, target.file(), path, name, value, true)?;
+        seen(before.unwrap_or_default(), &after);
+        Ok(after)
+    })
+}
+
+/// The same for a table of a TOML file, such as `mcp_servers.switchboard`.
+pub fn put_toml_seen(
+    target: &Target,
+    table: &str,
+    body: &str,
+    seen: impl FnOnce(&str, &str),
+) -> Result<(), EditError> {
+    atomic::rewrite(target, |before| {
+        let after = toml::put(before.unwrap_or_default(), target.file(), table, body)?;
+        seen(before.unwrap_or_default(), &after);
+        Ok(after)
     })
 }
 

@@ -44,6 +44,8 @@ pub struct Entry {
     pub lock_folder: Option<String>,
     /// Which built-in server it is; its own name where nothing is said.
     pub builtin: Option<String>,
+    /// What that built-in server is told.
+    pub builtin_options: BuiltinOptions,
     /// How long a tool call may take, in milliseconds.
     pub timeout: Option<u64>,
     /// Who shares a copy of it.
@@ -243,6 +245,27 @@ impl fmt::Debug for Oauth {
     }
 }
 
+/// What an entry of type `builtin` says to its server. Each takes what is its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuiltinOptions {
+    /// `root` or `roots`: the directories of `files` and `shell`; the working
+    /// directory where there are none.
+    pub roots: Vec<String>,
+    /// `readOnly`: `files` changes nothing.
+    pub read_only: bool,
+    /// `enabled`: somebody wants the shell.
+    pub enabled: bool,
+    /// `data`: where `memory` keeps its file.
+    pub data: Option<String>,
+    /// `folder`: the manifests of `tools`.
+    pub folder: Option<String>,
+}
+
+impl BuiltinOptions {
+    /// The keys.
+    pub const KEYS: [&str; 6] = ["root", "roots", "readOnly", "enabled", "data", "folder"];
+}
+
 /// Who shares one copy of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Isolation {
@@ -284,6 +307,7 @@ impl Entry {
             tls: Tls::default(),
             lock_folder: None,
             builtin: None,
+            builtin_options: BuiltinOptions::default(),
             timeout: None,
             isolation: Isolation::default(),
             era: None,

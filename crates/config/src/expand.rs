@@ -58,6 +58,8 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
         ("oauth.privateKey", &mut out.oauth.private_key),
         ("oauth.signingAlgorithm", &mut out.oauth.signing_algorithm),
         ("oauth.assertionFile", &mut out.oauth.assertion_file),
+        ("data", &mut out.builtin_options.data),
+        ("folder", &mut out.builtin_options.folder),
     ] {
         if let Some(text) = text {
             fill(field, text);
@@ -68,6 +70,9 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
     }
     for (i, text) in out.oauth.scopes.iter_mut().flatten().enumerate() {
         fill(&format!("oauth.scopes[{i}]"), text);
+    }
+    for (i, text) in out.builtin_options.roots.iter_mut().enumerate() {
+        fill(&format!("roots[{i}]"), text);
     }
     for (table, pairs) in [("env", &mut out.env), ("headers", &mut out.headers)] {
         for (name, text) in pairs {

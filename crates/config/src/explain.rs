@@ -90,7 +90,7 @@ pub fn reason(server: &Configured) -> String {
         Standing::Rejected => with("comes from inside the project and was rejected"),
         Standing::Disabled => with("switched off"),
         Standing::Denied(rule) => format!("policy does not permit it: {rule}"),
-        Standing::Itself => "starts Switchboard itself, so it is left out".to_owned(),
+        Standing::Itself => "leads to Switchboard itself, so it is left out".to_owned(),
         Standing::Shadowed(by) => format!("gives way to the entry of the same name in {by}"),
         Standing::Duplicate(by) => format!("is the same server as {by}, which counts instead"),
     }

@@ -10,6 +10,7 @@ use crate::{
     guard, read,
 };
 pub use clients::Client;
+pub(crate) use shape::value as toml_value;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 

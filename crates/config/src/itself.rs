@@ -1,8 +1,21 @@
-//! Entries that start Switchboard itself. A client's own entry for us is
+//! Entries that lead to Switchboard itself. A client's own entry for us is
 //! often in the files that we read; following it would never end.
 
-use crate::entry::{Entry, Transport};
+use crate::entry::{Entry, Scope, Transport};
 use std::path::Path;
+
+/// Whether the entry is one that `up` gave to a client: an address on this
+/// machine with a client key in its path, which only a gateway of ours has.
+/// What the user types (`--mcp-config`) is meant.
+pub fn is_our_address(entry: &Entry) -> bool {
+    let Some(url) = entry.url.as_deref().filter(|_| entry.scope != Scope::Dynamic) else {
+        return false;
+    };
+    let rest = url.strip_prefix("http://").unwrap_or_default();
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    matches!(host, "127.0.0.1" | "localhost" | "[::1]") && path.starts_with("/mcp/@")
+}
 
 /// Whether the entry starts this program as a gateway. Other uses of it
 /// (`switchboard builtin system`) are servers like any other.
@@ -33,7 +46,7 @@ fn gateway_command(args: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{entry::Scope, fault::Source};
+    use crate::fault::Source;
 
     fn entry(command: &str, args: &[&str]) -> Entry {
         let mut entry = Entry::at("x", Scope::Dynamic, Source::Ours, 1);
@@ -64,5 +77,20 @@ mod tests {
             &entry("/bin/sh", &["serve"]),
             Some(&own)
         ));
+    }
+
+    #[test]
+    fn the_entry_that_a_client_has_for_us() {
+        for (scope, url, expected) in [
+            (Scope::User, "http://127.0.0.1:3700/mcp/@k3y", true),
+            (Scope::User, "http://localhost:3701/mcp/@k3y/files", true),
+            (Scope::User, "http://127.0.0.1:3700/mcp", false),
+            (Scope::User, "https://example.com/mcp/@k3y", false),
+            (Scope::Dynamic, "http://127.0.0.1:3700/mcp/@k3y", false),
+        ] {
+            let mut entry = Entry::at("x", scope, Source::Ours, 1);
+            entry.url = Some(url.to_owned());
+            assert_eq!(is_our_address(&entry), expected, "{url}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! everything beyond that is found at once, and a bad entry never hides a good
 //! one: it stays in the result with its faults.
 
+mod builtin;
 mod fields;
 
 use crate::{

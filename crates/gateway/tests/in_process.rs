@@ -42,7 +42,13 @@ const ALL: [Carrier; 5] = [
 /// The echo server over this transport; the program where it runs by itself.
 async fn upstream(carrier: Carrier, era: &'static str) -> (Target, Option<Program>) {
     let flag = match carrier {
-        Carrier::InProcess => return (Target::Linked(Arc::new(move |end| linked(end, era))), None),
+        Carrier::InProcess => {
+            let serve = move |end| {
+                linked(end, era);
+                Ok(())
+            };
+            return (Target::Linked(Arc::new(serve)), None);
+        }
         Carrier::Stdio => {
             let args = ["--stdio", "--era", era].map(Into::into).to_vec();
             let program = bin("echo-server").into();

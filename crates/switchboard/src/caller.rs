@@ -4,6 +4,7 @@
 //! the modern one when the server has only that; nobody else has to know.
 
 use bytes::Bytes;
+use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{
     Admitted, CallError, Client, Connection, Host, NoSink, Operator, Reply, Scope, Server,
@@ -27,8 +28,28 @@ const GRACE: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub struct Caller {
     host: Arc<Host>,
+    voices: Voices,
+}
+
+/// As whom we speak, in each era.
+#[derive(Clone, Debug)]
+pub(crate) struct Voices {
     legacy: Arc<Client>,
     modern: Arc<Client>,
+}
+
+impl Voices {
+    /// Those that use the copies of servers that clients of a gateway use.
+    pub(crate) fn shared() -> Self {
+        Self::of(plain)
+    }
+
+    fn of(client: impl Fn(Revision) -> Client) -> Self {
+        Self {
+            legacy: Arc::new(client(Revision::NEWEST_LEGACY)),
+            modern: Arc::new(client(Revision::NEWEST)),
+        }
+    }
 }
 
 /// A server that answered, and as whom we speak to it.
@@ -77,11 +98,18 @@ impl Caller {
         Self::with(host, plain)
     }
 
+    /// A caller who speaks as clients that are there already.
+    pub(crate) fn speaking(host: Arc<Host>, voices: &Voices) -> Self {
+        Self {
+            host,
+            voices: voices.clone(),
+        }
+    }
+
     fn with(host: Arc<Host>, client: impl Fn(Revision) -> Client) -> Self {
         Self {
             host,
-            legacy: Arc::new(client(Revision::NEWEST_LEGACY)),
-            modern: Arc::new(client(Revision::NEWEST)),
+            voices: Voices::of(client),
         }
     }
 
@@ -104,16 +132,16 @@ impl Caller {
             client: client.clone(),
         };
         if server.spec.era != Some(Era::Modern) {
-            match server.connection(&self.legacy).await {
-                Ok(connection) => return Ok(met(&self.legacy, connection)),
+            match server.connection(&self.voices.legacy).await {
+                Ok(connection) => return Ok(met(&self.voices.legacy, connection)),
                 Err(CallError::EraMismatch { .. }) => {}
                 Err(fault) => return Err(fault),
             }
         }
         server
-            .connection(&self.modern)
+            .connection(&self.voices.modern)
             .await
-            .map(|connection| met(&self.modern, connection))
+            .map(|connection| met(&self.voices.modern, connection))
     }
 
     /// One of its lists, whole.
@@ -171,6 +199,18 @@ impl Caller {
         members: &str,
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
+    ) -> Result<Exchange, CallError> {
+        self.call_with(met, tool, arguments, &Map::new()).await
+    }
+
+    /// The same, with more in `_meta`. What is ours to say there, we say.
+    pub async fn call_with(
+        &self,
+        met: &Met,
+        tool: &str,
+        arguments: &str,
+        more: &Map<String, Value>,
+    ) -> Result<Exchange, CallError> {
         let mut meta = vec![format!("\"{}\":1", meta::PROGRESS_TOKEN)];
         if met.client.era() == Era::Modern {
             let capabilities = String::from_utf8_lossy(&met.client.capabilities);
@@ -184,6 +224,16 @@ impl Caller {
         }
         let params = format!("{{{members},\"_meta\":{{{}}}}}", meta.join(","));
         let message = Message::request(&Id::number(1), method, &params);
+        let ours = |key: &str| key == meta::PROGRESS_TOKEN || key.starts_with(meta::RESERVED);
+        for (key, value) in more.iter().filter(|(key, _)| !ours(key)) {
+            meta.push(format!("{}:{value}", json::quote(key)));
+        }
+        let name = json::quote(tool);
+        let params = format!(
+            "{{\"name\":{name},\"arguments\":{arguments},\"_meta\":{{{}}}}}",
+            meta.join(",")
+        );
+        let message = Message::request(&Id::number(1), Method::ToolsCall, &params);
         let params = Params::of(&message)?;
         let (client, scope) = (met.client.clone(), Scope::One(met.server.clone()));
         let admitted = Admitted {

@@ -8,6 +8,7 @@ pub mod access;
 pub mod caller;
 pub mod dirs;
 pub mod permissions;
+mod flows;
 pub mod pools;
 pub mod roster;
 pub mod settings;
@@ -22,6 +23,7 @@ pub use permissions::Purpose;
 pub use pools::Pools;
 pub use roster::{Member, Roster, Status};
 pub use settings::Settings;
+pub use spec::memory_folder;
 
 pub use switchboard_auth as auth;
 pub use switchboard_builtin as builtin;

@@ -4,7 +4,7 @@
 use crate::{
     access::Access,
     settings::Settings,
-    spec::{Reported, spec},
+    spec::{LateHost, spec},
 };
 use std::sync::Arc;
 use switchboard_auth::Authority;
@@ -48,6 +48,17 @@ pub enum Status {
     Unused(Standing),
 }
 
+/// What servers are made with, besides their entries.
+#[derive(Clone, Copy)]
+pub struct With<'a> {
+    /// Times and numbers.
+    pub settings: &'a Settings,
+    /// How we sign in; without it nobody does anywhere.
+    pub access: Option<&'a Access>,
+    /// Gives environment variables.
+    pub lookup: Lookup<'a>,
+}
+
 impl Roster {
     /// Makes servers of what was loaded. `lookup` gives environment variables;
     /// without `access` nobody signs in anywhere.
@@ -58,7 +69,7 @@ impl Roster {
         style: Style,
         lookup: Lookup<'_>,
     ) -> Self {
-        let reported = Reported::default();
+        let late = LateHost::default();
         let mut specs = Vec::new();
         // First what each entry is, then the host, then who is who in it.
         let prepared: Vec<_> = loaded
@@ -70,7 +81,7 @@ impl Roster {
                 let mut authority = None;
                 let status = match configured.standing {
                     Standing::Active => {
-                        match spec(&configured.entry, settings, access, lookup, &reported) {
+                        match spec(&configured.entry, settings, access, lookup, &late) {
                             Ok(prepared) => {
                                 specs.push(prepared.spec);
                                 authority = prepared.authority;
@@ -85,7 +96,7 @@ impl Roster {
             })
             .collect();
         let host = Host::new(specs, style, Budget::default());
-        let _ = reported.set(Arc::downgrade(&host));
+        let _ = late.set(Arc::downgrade(&host));
         let mut servers = host.servers().iter();
         let members = prepared
             .into_iter()

@@ -1,26 +1,19 @@
 //! From an entry to what the host needs to know.
 
+mod builtin;
 mod remote;
 
 use crate::{
-    VERSION,
     access::{Access, WayIn},
     settings::Settings,
 };
-use std::{
-    ffi::OsString,
-    path::Path,
-    sync::{Arc, OnceLock, Weak},
-    time::Duration,
-};
+pub use builtin::memory_folder;
+pub(crate) use builtin::LateHost;
+use std::{ffi::OsString, path::Path, time::Duration};
 use switchboard_auth::Authority;
-use switchboard_builtin::{Builtin, ServerReport, System};
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program};
-use switchboard_host::{self as host, Host, IdeCarrier, ServerSpec, ServerState, Target};
+use switchboard_host::{self as host, IdeCarrier, ServerSpec, Target};
 use switchboard_transport::process::ServerCommand;
-
-/// The host that a built-in server reports on; empty until it exists.
-pub(crate) type Reported = Arc<OnceLock<Weak<Host>>>;
 
 /// What an entry becomes.
 pub(crate) struct Prepared {
@@ -36,7 +29,7 @@ pub(crate) fn spec(
     settings: &Settings,
     access: Option<&Access>,
     lookup: expand::Lookup<'_>,
-    reported: &Reported,
+    late: &LateHost,
 ) -> Result<Prepared, Vec<Fault>> {
     if !entry.faults.is_empty() {
         return Err(entry.faults.clone());
@@ -54,7 +47,7 @@ pub(crate) fn spec(
         Transport::Ws => Target::Ws(remote(&["ws", "wss"])?),
         Transport::SseIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Sse, lookup)?),
         Transport::WsIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Ws, lookup)?),
-        Transport::Builtin => builtin(&expanded, reported)?,
+        Transport::Builtin => builtin::target(&expanded, lookup, late)?,
     };
     let mut spec = ServerSpec::new(entry.name.as_str(), target);
     spec.timeouts = settings.timeouts;
@@ -119,49 +112,4 @@ fn approved_program(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<OsStrin
             Err(vec![entry.fault("command", problem)])
         }
     }
-}
-
-fn builtin(entry: &Entry, reported: &Reported) -> Result<Target, Vec<Fault>> {
-    let Some(builtin) = Builtin::parse(entry.builtin_name()) else {
-        let mut fault = entry.fault(
-            "builtin",
-            format!("there is no built-in server {:?}", entry.builtin_name()),
-        );
-        let names: Vec<&str> = Builtin::ALL.iter().map(|builtin| builtin.name()).collect();
-        fault.hint = Some(format!("there are: {}", names.join(", ")));
-        return Err(vec![fault]);
-    };
-    match builtin {
-        Builtin::System => {
-            let reported = reported.clone();
-            let system = System::new(VERSION).reporting(move || report(&reported));
-            Ok(Target::Linked(Arc::new(move |end| {
-                let sender = end.sender;
-                switchboard_builtin::linked(system.clone(), end.receiver, move |bytes| {
-                    let _ = sender.send(bytes.into());
-                });
-            })))
-        }
-    }
-}
-
-fn report(reported: &Reported) -> Vec<ServerReport> {
-    let Some(host) = reported.get().and_then(Weak::upgrade) else {
-        return Vec::new();
-    };
-    let each = host.servers().iter().map(|server| {
-        let (state, reason) = match &*server.state().borrow() {
-            ServerState::Idle => ("idle", None),
-            ServerState::Pending => ("pending", None),
-            ServerState::Connected => ("connected", None),
-            ServerState::Failed(why) => ("failed", Some(why.clone())),
-            ServerState::NeedsAuth => ("needs-auth", None),
-        };
-        ServerReport {
-            name: server.name().to_string(),
-            state: state.to_owned(),
-            reason,
-        }
-    });
-    each.collect()
 }

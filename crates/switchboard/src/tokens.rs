@@ -193,6 +193,14 @@ impl LiveTokens for Folder {
     }
 }
 
+/// The key by which a client that we gave an entry is known, made if there is none.
+/// It says who a client is, and opens nothing.
+pub fn client_key(dirs: &Dirs, client: &str) -> Result<String, TokenError> {
+    let long = get_or_make(&dirs.data.join("clients"), client)?;
+    let plain = long.chars().filter(char::is_ascii_alphanumeric);
+    Ok(plain.take(12).collect())
+}
+
 /// The control token, made if there is none. It opens what clients must not reach.
 pub fn control(dirs: &Dirs) -> Result<String, TokenError> {
     get_or_make(&dirs.data, "control-token")

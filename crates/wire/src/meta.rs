@@ -1,5 +1,7 @@
 //! The reserved keys of `_meta`.
 
+/// What keys begin with that the protocol keeps for itself.
+pub const RESERVED: &str = "io.modelcontextprotocol/";
 /// Opts a request into progress notifications.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// The revision a modern request speaks.

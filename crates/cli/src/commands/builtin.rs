@@ -1,43 +1,123 @@
 //! `builtin`: one built-in server on stdio, for any client.
 
 use crate::{
+    context::Context,
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
 };
 use clap::Args;
+use std::path::PathBuf;
 use switchboard::{
-    VERSION,
-    builtin::{Builtin, System, on_stdio},
+    Dirs, VERSION,
+    builtin::{Server, ServerKind, Setup},
+    memory_folder,
 };
 
 /// Options of `builtin`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// Which one: system
+    /// Which one: files, shell, system, memory or tools
     pub name: String,
+    /// A directory that files and shell may use; repeatable (default: the working directory)
+    #[arg(long, value_name = "DIR")]
+    pub root: Vec<PathBuf>,
+    /// files changes nothing
+    #[arg(long)]
+    pub read_only: bool,
+    /// Switch the shell on: it runs any command
+    #[arg(long)]
+    pub enable_shell: bool,
+    /// Where memory keeps its file (default: our data directory)
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// The folder with the manifests of tools
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }
 
+const EXAMPLES: &str = "Examples:
+  switchboard builtin files --root . --read-only
+  switchboard builtin shell --enable-shell
+  switchboard builtin tools --folder ~/my-tools";
+
 /// Serves until stdin ends or a signal comes.
-pub fn run(options: &Options) -> Result<Code, Failure> {
-    let names: Vec<&str> = Builtin::ALL.iter().map(|builtin| builtin.name()).collect();
-    let Some(builtin) = Builtin::parse(&options.name) else {
-        let hint = did_you_mean(&near(&options.name, names.clone()));
-        let hint = hint.unwrap_or_else(|| format!("there are: {}", names.join(", ")));
-        return Err(
-            Failure::usage(format!("there is no built-in server {:?}", options.name)).hint(hint),
-        );
-    };
-    life::short(async move |stop| {
-        let server = match builtin {
-            Builtin::System => System::new(VERSION),
-        };
-        tokio::select! {
-            ended = on_stdio(server) => match ended {
-                Ok(()) => Ok(Code::Done),
-                Err(fault) => Err(Failure::new(Code::Answered, fault.to_string())),
-            },
-            () = stop.cancelled() => Ok(Code::Done),
-        }
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let kind = kind(&options.name)?;
+    fitting(kind, options)?;
+    let setup = setup(context, kind, options)?;
+    let server = Server::new(kind, &setup)
+        .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+    life::short(async move |stop| match server.on_stdio_until(stop).await {
+        Ok(()) => Ok(Code::Done),
+        Err(fault) => Err(Failure::new(Code::Answered, fault.to_string())),
     })?
+}
+
+/// Whether it may start processes: then a keeper must be there first.
+pub fn starts_processes(options: &Options) -> bool {
+    matches!(
+        ServerKind::parse(&options.name),
+        Some(ServerKind::Shell | ServerKind::Tools)
+    )
+}
+
+fn kind(name: &str) -> Result<ServerKind, Failure> {
+    ServerKind::parse(name).ok_or_else(|| {
+        let names = ServerKind::ALL.map(ServerKind::name);
+        let hint = did_you_mean(&near(name, names));
+        let hint = hint.unwrap_or_else(|| format!("there are: {}", names.join(", ")));
+        Failure::usage(format!("there is no built-in server {name:?}")).hint(hint)
+    })
+}
+
+/// An option that does nothing is a misunderstanding, and sometimes a dangerous one.
+fn fitting(kind: ServerKind, options: &Options) -> Result<(), Failure> {
+    use ServerKind::{Files, Memory, Shell, Tools};
+    let given: [(&str, bool, &[ServerKind]); 5] = [
+        ("--root", !options.root.is_empty(), &[Files, Shell]),
+        ("--read-only", options.read_only, &[Files]),
+        ("--enable-shell", options.enable_shell, &[Shell]),
+        ("--data", options.data.is_some(), &[Memory]),
+        ("--folder", options.folder.is_some(), &[Tools]),
+    ];
+    for (option, is_given, kinds) in given {
+        if is_given && !kinds.contains(&kind) {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            let text = format!("{option} means nothing to {}", kind.name());
+            return Err(Failure::usage(text).hint(format!("it is for {}", names.join(" and "))));
+        }
+    }
+    match kind {
+        Shell if !options.enable_shell => Err(Failure::usage("the shell is off")
+            .hint("it runs any command; if you want that, say --enable-shell")),
+        Tools if options.folder.is_none() => Err(Failure::usage("--folder is missing")
+            .hint("name the folder that the *.tool.json files are in")),
+        _ => Ok(()),
+    }
+}
+
+fn setup(context: &Context, kind: ServerKind, options: &Options) -> Result<Setup, Failure> {
+    let mut roots = options.root.clone();
+    if roots.is_empty() {
+        roots.push(context.directory.clone());
+    }
+    let data = match &options.data {
+        None if kind == ServerKind::Memory => {
+            let dirs = Dirs::from_env()
+                .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+            Some(memory_folder(&dirs))
+        }
+        data => data.clone(),
+    };
+    Ok(Setup {
+        version: VERSION.to_owned(),
+        roots,
+        read_only: options.read_only,
+        shell_enabled: options.enable_shell,
+        data,
+        manifests: options.folder.clone(),
+        ..Setup::default()
+    })
 }

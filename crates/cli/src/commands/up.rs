@@ -1,19 +1,26 @@
-//! `up`: a gateway on this machine, and how to connect to it.
+//! `up`: a gateway on this machine with the built-in servers, and how to
+//! connect to it.
+//!
+//! | module | what |
+//! |---|---|
+//! | `builtins` | the servers that come with the program |
+//! | `clients` | what to paste into which client, or to write there |
+//! | `table` | how the servers are doing, as they connect |
+
+mod builtins;
+mod clients;
+mod table;
 
 use crate::{
-    commands::{
-        serve::{announce, usable},
-        tools::sign_in_hint,
-    },
+    commands::serve::{announce, usable},
     context::Context,
     failure::{Code, Failure},
     life,
-    show::{out, safe, term},
+    show::{out, term},
 };
 use clap::Args;
-use futures_util::{StreamExt, stream::FuturesUnordered};
-use serde_json::{Value, json};
-use std::{net::Ipv4Addr, sync::Arc};
+use clients::{Entries, Writable};
+use std::{net::Ipv4Addr, path::PathBuf};
 use switchboard::{
     Caller, Dirs, Pools, Purpose, Roster, Settings, VERSION,
     builtin::Builtin,
@@ -37,6 +44,21 @@ pub struct Options {
     /// Listen on this port (default: 3700, or the next free one)
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
+    /// A directory that the server files may use; repeatable (default: the working directory)
+    #[arg(long, value_name = "DIR")]
+    pub root: Vec<PathBuf>,
+    /// The server files changes nothing
+    #[arg(long)]
+    pub read_only: bool,
+    /// Add the server shell, which runs any command
+    #[arg(long)]
+    pub enable_shell: bool,
+    /// Only what is configured, without the built-in servers
+    #[arg(long, conflicts_with_all = ["root", "read_only", "enable_shell"])]
+    pub no_builtins: bool,
+    /// Write our entry into this client's file, after showing the difference
+    #[arg(long, value_name = "CLIENT")]
+    pub write: Option<Writable>,
 }
 
 /// Runs until a signal comes.
@@ -45,17 +67,23 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     add_builtins(&mut loaded);
     let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
     usable(&roster)?;
+    let unusable = |error: tokens::TokenError| Failure::new(Code::Configuration, error.to_string());
     let dirs =
         Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
-    let token = tokens::client(&dirs)
-        .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+    let token = tokens::client(&dirs).map_err(unusable)?;
     life::long(async |stop| {
         let listener = bind(options.port).await?;
         let address = listener
             .local_addr()
             .map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
         announce(address);
-        welcome(&format!("http://{address}"), &token, &roster)?;
+        let base = format!("http://{address}");
+        let entries = Entries::new(&base, &token, &dirs, &places).map_err(unusable)?;
+        welcome(&base, address.port(), options)?;
+        entries.show()?;
+        if let Some(client) = options.write {
+            entries.write(client)?;
+        }
         let gateway = Gateway::new(
             roster.host.clone(),
             GatewayOptions {
@@ -68,7 +96,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             live: Some(tokens::live(&dirs)),
             ..Door::default()
         };
-        let warm = warm_up(&roster, &settings);
+        let warm = table::warm_up(&roster, &settings);
         let served = {
             let serve = faces::http::serve(gateway, listener, door, stop);
             tokio::pin!(serve);
@@ -82,18 +110,6 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         served.map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
         Ok(Code::Done)
     })?
-}
-
-/// Adds the built-in servers, unless something else has their name.
-fn add_builtins(loaded: &mut Loaded) {
-    for builtin in Builtin::ALL {
-        if loaded.active().all(|entry| entry.name != builtin.name()) {
-            let entry = builtin_entry(builtin.name());
-            loaded
-                .servers
-                .insert(0, Configured::new(entry, Standing::Active));
-        }
-    }
 }
 
 async fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {
@@ -114,94 +130,15 @@ async fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {
     Err(Failure::new(Code::Usage, text).hint("name a free port with --port, or --port 0 for any"))
 }
 
-/// The addresses, and what to paste where.
-fn welcome(base: &str, token: &ClientToken, roster: &Roster) -> Result<(), Failure> {
+/// What this is, and where.
+fn welcome(base: &str, port: u16, options: &Options) -> Result<(), Failure> {
     let paint = term::stdout();
-    let key = tokens::random().map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
-    let key: String = key
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .take(12)
-        .collect();
-    // Each client that gets an entry has a key of its own: it says who it is.
-    let url = format!("{base}/mcp/@{key}");
-    let entry = json!({ "type": "http", "url": url, "headers": { "Authorization": format!("Bearer {}", token.secret) } });
-    out::line(&format!(
-        "\n{}",
-        paint.bold(&format!("Switchboard {VERSION}"))
-    ))?;
+    out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
-    for server in roster.host.servers() {
-        let segment = roster
-            .host
-            .namer()
-            .prefix(server.name())
-            .unwrap_or_default();
-        out::line(&format!(
-            "  {:<19}  {base}/mcp/{segment}",
-            safe::line(server.name())
-        ))?;
+    out::line(&format!("  one server alone     {base}/mcp/SERVER"))?;
+    if options.port.is_none() && port != PORT {
+        let text = format!("Port {PORT} is taken by another program, so this is {port}.");
+        out::line(&format!("  {}", paint.yellow(&text)))?;
     }
-    out::line(&format!("\n{}", paint.bold("Claude Code")))?;
-    out::line(&format!("  claude mcp add-json switchboard '{entry}'"))?;
-    out::line(&format!(
-        "\n{}",
-        paint.bold("Any other client, in its file of MCP servers")
-    ))?;
-    let whole: Value = json!({ "mcpServers": { "switchboard": entry } });
-    let text = serde_json::to_string_pretty(&whole).unwrap_or_default();
-    for line in text.lines() {
-        out::line(&format!("  {line}"))?;
-    }
-    out::line(&format!("\n{}", paint.bold("Servers")))
-}
-
-/// Meets every server and prints how it went. Those who connect stay connected.
-async fn warm_up(roster: &Roster, settings: &Settings) -> Caller {
-    let caller = Caller::shared(roster.host.clone());
-    let pools = Pools::new(settings);
-    let mut meetings: FuturesUnordered<_> = roster
-        .host
-        .servers()
-        .iter()
-        .map(|server| meet(&caller, &pools, server))
-        .collect();
-    while let Some(line) = meetings.next().await {
-        let _ = out::line(&line);
-    }
-    let _ = out::line(&term::stdout().dim("\nReady. Ctrl-C ends it."));
-    drop(meetings);
-    caller
-}
-
-async fn meet(caller: &Caller, pools: &Pools, server: &Arc<Server>) -> String {
-    let paint = term::stdout();
-    let remote = server.spec.target.is_remote();
-    let name = safe::line(server.name());
-    let met = pools.run(remote, caller.meet(server)).await;
-    if needs_auth(server) {
-        let state = paint.yellow("needs sign-in");
-        return format!(
-            "  {name:<19}  {state}  {}",
-            safe::line(&sign_in_hint(server))
-        );
-    }
-    match met {
-        Ok(met) => {
-            let tools = caller.tools(&met).await.map_or_else(
-                |fault| fault.to_string(),
-                |tools| format!("{} tools", tools.len()),
-            );
-            format!(
-                "  {name:<19}  {}  {}",
-                paint.green("connected"),
-                safe::line(&tools)
-            )
-        }
-        Err(fault) => format!(
-            "  {name:<19}  {}  {}",
-            paint.red("failed"),
-            safe::line(&fault.to_string())
-        ),
-    }
+    Ok(())
 }

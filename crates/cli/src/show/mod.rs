@@ -2,6 +2,7 @@
 
 pub mod anthropic;
 pub mod content;
+pub mod diff;
 pub mod hidden;
 pub mod out;
 pub mod safe;

@@ -46,6 +46,12 @@ pub fn width() -> usize {
         .unwrap_or(100)
 }
 
+/// Lines of the terminal behind stdout.
+pub fn height() -> usize {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    size.ok().map_or(0, |size| usize::from(size.ws_row))
+}
+
 impl Paint {
     fn of(terminal: bool) -> Self {
         Self {

@@ -63,8 +63,37 @@ impl Client {
         Self::ALL.into_iter().find(|client| client.as_str() == text)
     }
 
+    /// How it calls itself.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+            Self::Codex => "Codex",
+            Self::Windsurf => "Windsurf",
+            Self::Zed => "Zed",
+            Self::Goose => "goose",
+            Self::Gemini => "Gemini CLI",
+            Self::OpenCode => "OpenCode",
+        }
+    }
+
+    /// The file that it reads: the one that is there, or the one that this
+    /// system's users have.
+    pub fn file(self, home: &Path) -> PathBuf {
+        let files = self.files(home);
+        let usual = if cfg!(target_os = "macos") {
+            files.last()
+        } else {
+            files.first()
+        };
+        let there = files.iter().find(|file| file.is_file());
+        there.or(usual).cloned().unwrap_or_default()
+    }
+
     /// Under which key its servers are.
-    pub(super) const fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Self::VsCode => "servers",
             Self::Codex => "mcp_servers",

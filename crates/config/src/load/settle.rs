@@ -109,7 +109,8 @@ impl Court<'_> {
                 Some(format!("disabledMcpServers in {}", named.place)),
             );
         }
-        if itself::starts_switchboard(entry, self.request.own_program.as_deref()) {
+        let own = self.request.own_program.as_deref();
+        if itself::starts_switchboard(entry, own) || itself::is_our_address(entry) {
             return (Standing::Itself, None);
         }
         match &self.request.places {

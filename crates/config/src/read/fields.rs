@@ -131,6 +131,7 @@ impl<'a> Reader<'a> {
                 let hint = format!("a server of type {found} needs its address");
                 self.fault(whole(), Some("url"), "is missing", Some(&hint));
             }
+            Transport::Builtin => self.builtin(object),
             _ => {}
         }
     }
@@ -291,7 +292,7 @@ impl<'a> Reader<'a> {
         number
     }
 
-    fn boolean(&mut self, key: &str, value: &Value<'_>) -> Option<bool> {
+    pub(super) fn boolean(&mut self, key: &str, value: &Value<'_>) -> Option<bool> {
         match value {
             Value::BooleanLit(literal) => Some(literal.value),
             _ => {
@@ -301,7 +302,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn text(&mut self, key: &str, value: &Value<'_>) -> Option<String> {
+    pub(super) fn text(&mut self, key: &str, value: &Value<'_>) -> Option<String> {
         match value {
             Value::StringLit(text) => Some(text.value.to_string()),
             _ => {
@@ -311,7 +312,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn strings(&mut self, key: &str, value: &Value<'_>) -> Option<Vec<String>> {
+    pub(super) fn strings(&mut self, key: &str, value: &Value<'_>) -> Option<Vec<String>> {
         let Value::Array(array) = value else {
             self.mistyped(key, value, "a list of strings", r#"write ["…", "…"]"#);
             return None;

@@ -61,7 +61,7 @@ pub(super) fn open(
         },
         Target::Linked(serve) => {
             let (ours, theirs) = in_process::pair();
-            serve(theirs);
+            serve(theirs)?;
             Link::InProcess(InProcessLink::new(ours, receive))
         }
         Target::InProcess(serve) => {

@@ -55,8 +55,9 @@ pub enum Target {
     Ws(Remote),
     /// An IDE on this machine, found by its lock file each time.
     Ide(Ide),
-    /// A server inside this process: gets one end of a pair and serves it in a task of its own.
-    Linked(Arc<dyn Fn(End) + Send + Sync>),
+    /// A server inside this process: gets one end of a pair and serves it in a task of its own,
+    /// or says why it cannot.
+    Linked(Arc<dyn Fn(End) -> Result<(), String> + Send + Sync>),
     /// The same for a server that speaks in lines: gets one end of a pipe.
     InProcess(Arc<dyn Fn(DuplexStream) + Send + Sync>),
 }

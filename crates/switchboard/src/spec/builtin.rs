@@ -1,0 +1,142 @@
+//! Servers inside this program: what an entry says to them, and how they reach
+//! the others.
+
+use crate::{Dirs, VERSION, flows::Flows};
+use parking_lot::Mutex;
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock, Weak},
+};
+use switchboard_builtin::{Server, ServerKind, ServerReport, Setup};
+use switchboard_config::{Entry, Fault, expand};
+use switchboard_host::{Host, ServerState, Target};
+
+/// The host that built-in servers report on and call through; empty until it exists.
+pub(crate) type LateHost = Arc<OnceLock<Weak<Host>>>;
+
+/// The target of an entry whose variables are filled in. The server is made
+/// when it is first needed, so that looking at the configuration touches nothing.
+pub(super) fn target(
+    entry: &Entry,
+    lookup: expand::Lookup<'_>,
+    host: &LateHost,
+) -> Result<Target, Vec<Fault>> {
+    let kind = kind(entry)?;
+    let setup = setup(entry, kind, lookup, host)?;
+    let made: Mutex<Option<Server>> = Mutex::new(None);
+    Ok(Target::Linked(Arc::new(move |end| {
+        let mut made = made.lock();
+        let server = match &*made {
+            Some(server) => server.clone(),
+            None => {
+                let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
+                made.insert(server).clone()
+            }
+        };
+        let sender = end.sender;
+        server.linked(end.receiver, move |bytes| {
+            let _ = sender.send(bytes.into());
+        });
+        Ok(())
+    })))
+}
+
+fn kind(entry: &Entry) -> Result<ServerKind, Vec<Fault>> {
+    ServerKind::parse(entry.builtin_name()).ok_or_else(|| {
+        let mut fault = entry.fault(
+            "builtin",
+            format!("there is no built-in server {:?}", entry.builtin_name()),
+        );
+        let names = ServerKind::ALL.map(ServerKind::name);
+        fault.hint = Some(format!("there are: {}", names.join(", ")));
+        vec![fault]
+    })
+}
+
+fn setup(
+    entry: &Entry,
+    kind: ServerKind,
+    lookup: expand::Lookup<'_>,
+    host: &LateHost,
+) -> Result<Setup, Vec<Fault>> {
+    let options = &entry.builtin_options;
+    let here = here(entry)?;
+    let path = |text: &String| match (text.strip_prefix("~/"), lookup("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => here.join(text),
+    };
+    let mut roots: Vec<PathBuf> = options.roots.iter().map(path).collect();
+    if roots.is_empty() {
+        roots.push(here.clone());
+    }
+    let mut data = options.data.as_ref().map(path);
+    match kind {
+        ServerKind::Shell if !options.enabled => {
+            let mut fault = entry.fault("enabled", "is missing: the shell runs any command");
+            fault.hint = Some(r#"if you want that, write "enabled": true"#.to_owned());
+            return Err(vec![fault]);
+        }
+        ServerKind::Tools if options.folder.is_none() => {
+            let mut fault = entry.fault("folder", "is missing");
+            fault.hint = Some("name the folder that the *.tool.json files are in".to_owned());
+            return Err(vec![fault]);
+        }
+        ServerKind::Memory if data.is_none() => {
+            let dirs = Dirs::find(|name| lookup(name).map(PathBuf::from));
+            let dirs = dirs.map_err(|fault| vec![entry.fault("data", fault.to_string())])?;
+            data = Some(memory_folder(&dirs));
+        }
+        _ => {}
+    }
+    let reported = host.clone();
+    Ok(Setup {
+        version: VERSION.to_owned(),
+        roots,
+        read_only: options.read_only,
+        shell_enabled: options.enabled,
+        data,
+        manifests: options.folder.as_ref().map(path),
+        caller: Some(Arc::new(Flows::new(host.clone()))),
+        reports: Some(Arc::new(move || report(&reported))),
+    })
+}
+
+/// Where `memory` keeps its file if nobody says.
+pub fn memory_folder(dirs: &Dirs) -> PathBuf {
+    dirs.data.join("memory")
+}
+
+/// Where relative paths of an entry begin.
+fn here(entry: &Entry) -> Result<PathBuf, Vec<Fault>> {
+    let here = std::env::current_dir().map_err(|fault| {
+        vec![entry.fault(
+            "cwd",
+            format!("the working directory cannot be read: {fault}"),
+        )]
+    })?;
+    Ok(match &entry.cwd {
+        Some(cwd) => here.join(cwd),
+        None => here,
+    })
+}
+
+fn report(host: &LateHost) -> Vec<ServerReport> {
+    let Some(host) = host.get().and_then(Weak::upgrade) else {
+        return Vec::new();
+    };
+    let each = host.servers().iter().map(|server| {
+        let (state, reason) = match &*server.state().borrow() {
+            ServerState::Idle => ("idle", None),
+            ServerState::Pending => ("pending", None),
+            ServerState::Connected => ("connected", None),
+            ServerState::Failed(why) => ("failed", Some(why.clone())),
+            ServerState::NeedsAuth => ("needs-auth", None),
+        };
+        ServerReport {
+            name: server.name().to_string(),
+            state: state.to_owned(),
+            reason,
+        }
+    });
+    each.collect()
+}
