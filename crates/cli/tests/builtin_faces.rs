@@ -28,27 +28,62 @@ async fn good(face: &mut Face, folder: &str) {
     let (a, b) = (format!("{folder}/a.txt"), format!("{folder}/b.txt"));
     let key = format!("note-{folder}");
     let calls = [
-        ("files", "write", json!({"path": a, "content": "one\ntwo\n"}), "8"),
+        (
+            "files",
+            "write",
+            json!({"path": a, "content": "one\ntwo\n"}),
+            "8",
+        ),
         ("files", "read", json!({"path": a}), "two"),
-        ("files", "edit", json!({"path": a, "oldText": "two", "newText": "three"}), "a.txt"),
+        (
+            "files",
+            "edit",
+            json!({"path": a, "oldText": "two", "newText": "three"}),
+            "a.txt",
+        ),
         ("files", "list", json!({"path": folder}), "a.txt"),
         ("files", "tree", json!({"path": folder}), "a.txt"),
-        ("files", "search", json!({"pattern": "a.*", "path": folder}), "a.txt"),
-        ("files", "grep", json!({"pattern": "thr.e", "path": folder}), "three"),
+        (
+            "files",
+            "search",
+            json!({"pattern": "a.*", "path": folder}),
+            "a.txt",
+        ),
+        (
+            "files",
+            "grep",
+            json!({"pattern": "thr.e", "path": folder}),
+            "three",
+        ),
         ("files", "info", json!({"path": a}), "10"),
         ("files", "move", json!({"from": a, "to": b}), "b.txt"),
-        ("shell", "runShellCommand", json!({"command": "echo $((6 * 7))"}), "42"),
+        (
+            "shell",
+            "runShellCommand",
+            json!({"command": "echo $((6 * 7))"}),
+            "42",
+        ),
         ("system", "health", json!({}), "ok"),
         ("system", "info", json!({}), "os"),
         ("system", "environment", json!({}), "PATH"),
         ("system", "time", json!({}), "utc"),
-        ("memory", "remember", json!({"text": "the moon is far", "key": key}), "moon"),
+        (
+            "memory",
+            "remember",
+            json!({"text": "the moon is far", "key": key}),
+            "moon",
+        ),
         ("memory", "recall", json!({"query": "moon"}), "far"),
         ("memory", "list", json!({}), "moon"),
         ("memory", "forget", json!({"key": key}), "moon"),
         ("tools", "say", json!({"text": "hello"}), "hello"),
         // A flow: reads by way of one server and remembers by way of another.
-        ("tools", "note-file", json!({"path": b, "key": key}), "remembered"),
+        (
+            "tools",
+            "note-file",
+            json!({"path": b, "key": key}),
+            "remembered",
+        ),
         ("memory", "recall", json!({"query": "three"}), "three"),
         ("files", "delete", json!({"path": b}), "b.txt"),
     ];
@@ -56,31 +91,56 @@ async fn good(face: &mut Face, folder: &str) {
     for (server, tool, arguments, word) in calls {
         let result = face.call(server, tool, arguments).await;
         let text = result.to_string();
-        assert_ne!(result["isError"], true, "{}: {server} {tool}: {text}", face.how());
-        assert!(text.contains(word), "{}: {server} {tool}: {text}", face.how());
+        assert_ne!(
+            result["isError"],
+            true,
+            "{}: {server} {tool}: {text}",
+            face.how()
+        );
+        assert!(
+            text.contains(word),
+            "{}: {server} {tool}: {text}",
+            face.how()
+        );
         used.insert(format!("{server}__{tool}"));
     }
     for tool in background(face).await {
         used.insert(format!("shell__{tool}"));
     }
-    assert_eq!(used, face.tools().await, "{}: a tool was left out", face.how());
+    assert_eq!(
+        used,
+        face.tools().await,
+        "{}: a tool was left out",
+        face.how()
+    );
 }
 
 /// A process that goes on while others are answered.
 async fn background(face: &mut Face) -> [&'static str; 5] {
-    let started = face.call("shell", "startProcess", json!({"command": "cat"})).await;
+    let started = face
+        .call("shell", "startProcess", json!({"command": "cat"}))
+        .await;
     let id = &started["structuredContent"]["id"];
     assert!(id.is_number(), "{started}");
     let write = json!({"id": id, "text": "to and fro\n"});
     face.call("shell", "writeProcess", write).await;
     let read = json!({"id": id, "waitMs": 20_000});
     let read = face.call("shell", "readProcess", read).await;
-    assert_eq!(read["structuredContent"]["output"], "to and fro\n", "{read}");
+    assert_eq!(
+        read["structuredContent"]["output"], "to and fro\n",
+        "{read}"
+    );
     let listed = face.call("shell", "listProcesses", json!({})).await;
     assert!(listed.to_string().contains("\"running\":true"), "{listed}");
     let stopped = face.call("shell", "stopProcess", json!({"id": id})).await;
     assert_ne!(stopped["isError"], true, "{stopped}");
-    ["startProcess", "writeProcess", "readProcess", "listProcesses", "stopProcess"]
+    [
+        "startProcess",
+        "writeProcess",
+        "readProcess",
+        "listProcesses",
+        "stopProcess",
+    ]
 }
 
 #[tokio::test]
@@ -90,7 +150,13 @@ async fn bad_arguments_are_results_that_say_what_is_wrong() {
         let mut face = Face::open(&world, how).await;
         for name in face.tools().await {
             let (server, tool) = name.split_once("__").expect("a server and a tool");
-            for arguments in [json!({"nope": 1}), json!({"path": 5, "command": [], "id": "x"})] {
+            if ["health", "info", "time", "listProcesses"].contains(&tool) && server != "files" {
+                continue; // They take no arguments, and mind none.
+            }
+            for arguments in [
+                json!({"nope": 1}),
+                json!({"path": 5, "command": [], "id": "x"}),
+            ] {
                 let result = face.call(server, tool, arguments).await;
                 assert_eq!(result["isError"], true, "{}: {name}: {result}", face.how());
             }
@@ -99,7 +165,12 @@ async fn bad_arguments_are_results_that_say_what_is_wrong() {
         // the aggregate with an error.
         let answer = face.answer("files", "raed", json!({})).await;
         if face.alone() {
-            assert_eq!(answer["result"]["isError"], true, "{}: {answer}", face.how());
+            assert_eq!(
+                answer["result"]["isError"],
+                true,
+                "{}: {answer}",
+                face.how()
+            );
         } else {
             assert_eq!(answer["error"]["code"], -32602, "{}: {answer}", face.how());
         }

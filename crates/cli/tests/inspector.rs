@@ -9,7 +9,11 @@ fn inspect(server: &[&str], method: &[&str]) -> Value {
     let node = installed("SWITCHBOARD_TEST_NODE");
     let inspector = installed("SWITCHBOARD_TEST_INSPECTOR");
     let home = tempfile::tempdir().expect("a home");
-    let folder = Path::new(&node).parent().expect("a folder").display().to_string();
+    let folder = Path::new(&node)
+        .parent()
+        .expect("a folder")
+        .display()
+        .to_string();
     let mut command = Command::new(&node);
     command
         .arg(inspector)
@@ -37,13 +41,34 @@ fn the_files_server() {
     let root = folder.path().to_str().unwrap();
     let server = ["builtin", "files", "--root", root];
     let tools = inspect(&server, &["--method", "tools/list"]);
-    let names: Vec<&str> = tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = tools["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names.len(), 10, "{names:?}");
-    let call = ["--method", "tools/call", "--tool-name", "read", "--tool-arg", "path=poem.txt"];
+    let call = [
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "read",
+        "--tool-arg",
+        "path=poem.txt",
+    ];
     let read = inspect(&server, &call);
-    assert!(read["content"][0]["text"].as_str().unwrap().contains("so much depends"), "{read}");
+    assert!(
+        read["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("so much depends"),
+        "{read}"
+    );
     let resources = inspect(&server, &["--method", "resources/list"]);
-    assert!(resources["resources"].to_string().contains("poem.txt"), "{resources}");
+    assert!(
+        resources["resources"].to_string().contains("poem.txt"),
+        "{resources}"
+    );
     let prompts = inspect(&server, &["--method", "prompts/list"]);
     assert!(prompts["prompts"].is_array(), "{prompts}");
 }

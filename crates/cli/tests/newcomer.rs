@@ -23,13 +23,21 @@ fn a_newcomers_walk() {
         .unwrap();
     let until = Instant::now() + Duration::from_secs(60);
     while !fs::read_to_string(&out).unwrap().contains("Ready.") {
-        assert!(Instant::now() < until, "{}", fs::read_to_string(&out).unwrap());
+        assert!(
+            Instant::now() < until,
+            "{}",
+            fs::read_to_string(&out).unwrap()
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
 
     // Add a server of one's own, and use it.
     let program = env!("CARGO_BIN_EXE_switchboard");
-    let added = home.run(&["add", "notes", "--", program, "builtin", "memory", "--data", "notes"]).ok();
+    let added = home
+        .run(&[
+            "add", "notes", "--", program, "builtin", "memory", "--data", "notes",
+        ])
+        .ok();
     assert!(added.out.contains("notes"), "{added:?}");
     let listed = home.run(&["list", "--json"]).ok();
     let state = |name: &str, listed: &serde_json::Value| {
@@ -40,17 +48,31 @@ fn a_newcomers_walk() {
             .unwrap_or_else(|| panic!("{name}: {listed}"))
     };
     assert_eq!(state("notes", &listed.json()), "connected");
-    home.run(&["call", "mcp__notes__remember", "-a", "text=The moon is far.", "-a", "key=moon"]).ok();
-    let recalled = home.run(&["call", "mcp__notes__recall", "-a", "query=moon"]).ok();
+    home.run(&[
+        "call",
+        "mcp__notes__remember",
+        "-a",
+        "text=The moon is far.",
+        "-a",
+        "key=moon",
+    ])
+    .ok();
+    let recalled = home
+        .run(&["call", "mcp__notes__recall", "-a", "query=moon"])
+        .ok();
     assert!(recalled.out.contains("The moon is far."), "{recalled:?}");
 
     // A colleague's server waits until it has been looked at.
-    let theirs = json!({"mcpServers": {"team": {"command": program, "args": ["builtin", "system"]}}});
+    let theirs =
+        json!({"mcpServers": {"team": {"command": program, "args": ["builtin", "system"]}}});
     home.write("home/repo/.mcp.json", theirs.to_string());
     let refused = home.run(&["call", "mcp__team__time"]);
     assert_eq!(refused.code, Some(5), "{refused:?}");
     let shown = home.run(&["approve", "team", "--yes"]).ok();
-    assert!(shown.out.contains("\"builtin\""), "what would run is shown: {shown:?}");
+    assert!(
+        shown.out.contains("\"builtin\""),
+        "what would run is shown: {shown:?}"
+    );
     home.run(&["call", "mcp__team__time"]).ok();
 
     // Deny a tool, and see why it is gone.
@@ -60,8 +82,12 @@ fn a_newcomers_walk() {
     let denied = home.run(&["call", "mcp__notes__forget", "-a", "key=moon"]);
     assert!(matches!(denied.code, Some(2 | 5)), "{denied:?}");
     let why = home.run(&["explain", "mcp__notes__forget"]).ok();
-    assert!(why.out.contains("tools.deny") && why.out.contains("settings.json:"), "{why:?}");
-    home.run(&["call", "mcp__notes__recall", "-a", "query=moon"]).ok();
+    assert!(
+        why.out.contains("tools.deny") && why.out.contains("settings.json:"),
+        "{why:?}"
+    );
+    home.run(&["call", "mcp__notes__recall", "-a", "query=moon"])
+        .ok();
 
     // And out again.
     home.run(&["remove", "notes"]).ok();

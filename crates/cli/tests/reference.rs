@@ -33,7 +33,10 @@ fn every_page_is_up_to_date() {
             fs::write(&file, &text).unwrap();
         }
         let there = fs::read_to_string(&file).unwrap_or_default();
-        assert_eq!(there, text, "docs/reference/{name} is stale: run cargo xtask docs");
+        assert_eq!(
+            there, text,
+            "docs/reference/{name} is stale: run cargo xtask docs"
+        );
     }
 }
 
@@ -91,5 +94,8 @@ fn every_environment_variable_is_listed() {
         .map(|(name, _)| (*name).to_owned())
         .collect();
     let missing: Vec<_> = found.difference(&listed).collect();
-    assert!(missing.is_empty(), "not in the table of crates/cli/tests/reference/pages.rs: {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "not in the table of crates/cli/tests/reference/pages.rs: {missing:?}"
+    );
 }

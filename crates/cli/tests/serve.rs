@@ -105,9 +105,17 @@ async fn a_built_in_server_on_its_own() {
         (&["sistem"][..], 2, "did you mean system?"),
         (&["shell"], 2, "--enable-shell"),
         (&["tools"], 2, "--folder is missing"),
-        (&["system", "--root", "/"], 2, "--root means nothing to system"),
+        (
+            &["system", "--root", "/"],
+            2,
+            "--root means nothing to system",
+        ),
         (&["files", "--enable-shell"], 2, "it is for shell"),
-        (&["files", "--root", "/no/such"], 3, "the root /no/such cannot be used"),
+        (
+            &["files", "--root", "/no/such"],
+            3,
+            "the root /no/such cannot be used",
+        ),
     ] {
         let ended = run(switchboard().arg("builtin").args(args)).await;
         assert_eq!(ended.code, Some(code), "{ended:?}");

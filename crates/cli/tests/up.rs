@@ -56,7 +56,12 @@ impl Up {
         let until = Instant::now() + LIMIT;
         while Instant::now() < until {
             if let Some(status) = self.child.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(0), "{}", fs::read_to_string(&self.err).unwrap());
+                assert_eq!(
+                    status.code(),
+                    Some(0),
+                    "{}",
+                    fs::read_to_string(&self.err).unwrap()
+                );
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -75,8 +80,13 @@ impl Drop for Up {
 /// The line below a title, without its indentation.
 fn below<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
     let mut lines = text.lines().skip_while(|line| !line.starts_with(title));
-    lines.next().unwrap_or_else(|| panic!("no {title:?} in {text}"));
-    lines.take_while(|line| !line.is_empty()).map(str::trim_start).collect()
+    lines
+        .next()
+        .unwrap_or_else(|| panic!("no {title:?} in {text}"));
+    lines
+        .take_while(|line| !line.is_empty())
+        .map(str::trim_start)
+        .collect()
 }
 
 #[test]
@@ -85,12 +95,21 @@ fn what_it_prints_can_be_pasted() {
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
     for name in ["files", "memory", "system"] {
-        assert!(text.contains(&format!("  {name:<8}  connected  ")), "{text}");
+        assert!(
+            text.contains(&format!("  {name:<8}  connected  ")),
+            "{text}"
+        );
     }
-    assert!(!text.contains("shell"), "off unless it was asked for: {text}");
-    let read = |title: &str| -> Value { serde_json::from_str(&below(&text, title).join("\n")).unwrap() };
+    assert!(
+        !text.contains("shell"),
+        "off unless it was asked for: {text}"
+    );
+    let read =
+        |title: &str| -> Value { serde_json::from_str(&below(&text, title).join("\n")).unwrap() };
     let claude = below(&text, "Claude Code")[0];
-    let claude = claude.strip_prefix("claude mcp add-json --scope user switchboard '").unwrap();
+    let claude = claude
+        .strip_prefix("claude mcp add-json --scope user switchboard '")
+        .unwrap();
     let claude: Value = serde_json::from_str(claude.strip_suffix('\'').unwrap()).unwrap();
     let cursor = read("Cursor, in ~/.cursor/mcp.json")["mcpServers"]["switchboard"].clone();
     let code = read("VS Code, in ~/.config/Code/User/mcp.json")["servers"]["switchboard"].clone();
@@ -98,15 +117,32 @@ fn what_it_prints_can_be_pasted() {
     assert_eq!(desktop["args"], json!(["serve"]));
     assert_eq!(desktop["command"], env!("CARGO_BIN_EXE_switchboard"));
     let codex = below(&text, "Codex, in ~/.codex/config.toml").join("\n");
-    assert!(codex.starts_with("[mcp_servers.switchboard]\nurl = \"http://127.0.0.1:"), "{codex}");
+    assert!(
+        codex.starts_with("[mcp_servers.switchboard]\nurl = \"http://127.0.0.1:"),
+        "{codex}"
+    );
     // Each has a key of its own, and each works.
     let urls = [&claude, &cursor, &code].map(|entry| entry["url"].as_str().unwrap());
-    assert!(urls[0] != urls[1] && urls[1] != urls[2] && urls[0] != urls[2], "{urls:?}");
+    assert!(
+        urls[0] != urls[1] && urls[1] != urls[2] && urls[0] != urls[2],
+        "{urls:?}"
+    );
     for entry in [claude, cursor, code] {
         let config = json!({"mcpServers": {"up": entry}}).to_string();
-        let args = ["--strict-mcp-config", "--mcp-config", &config, "call", "system__health", "--json"];
+        let args = [
+            "--strict-mcp-config",
+            "--mcp-config",
+            &config,
+            "call",
+            "system__health",
+            "--json",
+        ];
         let called = home.run(&args).ok();
-        assert_eq!(called.json()["structuredContent"]["status"], "ok", "{called:?}");
+        assert_eq!(
+            called.json()["structuredContent"]["status"],
+            "ok",
+            "{called:?}"
+        );
     }
     up.end();
     // A second time the keys are the same: what was pasted stays true.
@@ -124,28 +160,44 @@ fn the_next_port_is_taken_and_said() {
     let _taken = TcpListener::bind("127.0.0.1:3700");
     let mut up = Up::start(&home, &[]);
     let text = up.ready();
-    assert!(text.contains("Port 3700 is taken by another program, so this is 37"), "{text}");
+    assert!(
+        text.contains("Port 3700 is taken by another program, so this is 37"),
+        "{text}"
+    );
     up.end();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let ran = home.run(&["up", "--port", &port]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{ran:?}");
+    assert!(
+        ran.err
+            .contains(&format!("cannot listen on 127.0.0.1:{port}")),
+        "{ran:?}"
+    );
 }
 
 #[test]
 fn an_entry_is_written_after_its_difference_is_shown() {
     let home = Home::new();
-    let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n";
+    let before =
+        "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n";
     home.write("home/.cursor/mcp.json", before);
     let toml = "# mine\nmodel = \"m\"\n";
     home.write("home/.codex/config.toml", toml);
     for (client, file, needle) in [
         ("cursor", "home/.cursor/mcp.json", "/mcp/@"),
-        ("codex", "home/.codex/config.toml", "[mcp_servers.switchboard]"),
+        (
+            "codex",
+            "home/.codex/config.toml",
+            "[mcp_servers.switchboard]",
+        ),
         ("vscode", "home/.config/Code/User/mcp.json", "\"servers\""),
         ("claude-code", "home/.claude.json", "\"mcpServers\""),
-        ("claude-desktop", "home/.config/Claude/claude_desktop_config.json", "\"serve\""),
+        (
+            "claude-desktop",
+            "home/.config/Claude/claude_desktop_config.json",
+            "\"serve\"",
+        ),
     ] {
         let mut up = Up::start(&home, &["--port", "0", "--write", client]);
         let text = up.ready();
@@ -154,16 +206,26 @@ fn an_entry_is_written_after_its_difference_is_shown() {
         assert!(text.contains(&format!("\n~/{shown}\n")), "{text}");
         assert!(text.lines().any(|line| line.starts_with("+ ")), "{text}");
         assert!(text.contains(&format!("written: ~/{shown}")), "{text}");
-        assert!(home.read(file).contains(needle), "{client}: {}", home.read(file));
+        assert!(
+            home.read(file).contains(needle),
+            "{client}: {}",
+            home.read(file)
+        );
     }
     let cursor = home.read("home/.cursor/mcp.json");
-    assert!(cursor.contains("// mine") && cursor.contains("\"other\""), "{cursor}");
+    assert!(
+        cursor.contains("// mine") && cursor.contains("\"other\""),
+        "{cursor}"
+    );
     assert!(home.read("home/.codex/config.toml").starts_with(toml));
     // The entry that Claude Code now has for us is not followed.
     let listed = home.run(&["list", "--no-connect", "--json"]).ok();
     assert!(!listed.out.contains("pending-approval"), "{listed:?}");
     let explained = home.run(&["explain", "switchboard"]);
-    assert!(explained.out.contains("leads to Switchboard itself"), "{explained:?}");
+    assert!(
+        explained.out.contains("leads to Switchboard itself"),
+        "{explained:?}"
+    );
     // A file that cannot be read is left alone, and said to be.
     home.write("home/.cursor/mcp.json", "{ not json");
     let ran = home.run(&["up", "--port", "0", "--write", "cursor"]);
@@ -178,41 +240,86 @@ fn what_it_starts_can_be_chosen() {
     let home = Home::new();
     fs::create_dir_all(home.path("home/.config/switchboard/tools")).unwrap();
     let manifest = json!({"name": "hi", "description": "Says hi.", "command": ["echo", "hi"]});
-    home.write("home/.config/switchboard/tools/hi.tool.json", manifest.to_string());
+    home.write(
+        "home/.config/switchboard/tools/hi.tool.json",
+        manifest.to_string(),
+    );
     fs::create_dir_all(home.path("home/docs")).unwrap();
     let root = home.path("home/docs");
     let root = root.to_str().unwrap();
-    let mut up = Up::start(&home, &["--port", "0", "--enable-shell", "--read-only", "--root", root]);
+    let mut up = Up::start(
+        &home,
+        &[
+            "--port",
+            "0",
+            "--enable-shell",
+            "--read-only",
+            "--root",
+            root,
+        ],
+    );
     let text = up.ready();
-    for row in ["files     connected  7 tools", "shell     connected  6 tools", "tools     connected  1 tool"] {
+    for row in [
+        "files     connected  6 tools",
+        "shell     connected  6 tools",
+        "tools     connected  1 tool",
+    ] {
         assert!(text.contains(row), "{row}: {text}");
     }
     up.end();
-    home.run(&["add", "-s", "user", "echo", "--", bin("echo-server").to_str().unwrap(), "--stdio"]).ok();
-    home.write("home/repo/.mcp.json", json!({"mcpServers": {"theirs": {"command": "x"}}}).to_string());
-    home.run(&["add", "-s", "user", "gone", "--", "no-such-program"]).ok();
+    home.run(&[
+        "add",
+        "-s",
+        "user",
+        "echo",
+        "--",
+        bin("echo-server").to_str().unwrap(),
+        "--stdio",
+    ])
+    .ok();
+    home.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"theirs": {"command": "x"}}}).to_string(),
+    );
+    home.run(&["add", "-s", "user", "gone", "--", "no-such-program"])
+        .ok();
     let mut up = Up::start(&home, &["--port", "0", "--no-builtins"]);
     let text = up.ready();
     up.end();
     assert!(text.contains("  echo      connected  "), "{text}");
     assert!(text.contains("  gone      failed  "), "{text}");
-    assert!(text.contains("  theirs    waits for approval  switchboard approve theirs"), "{text}");
+    assert!(
+        text.contains("  theirs    waits for approval  switchboard approve theirs"),
+        "{text}"
+    );
     assert!(!text.contains("memory"), "{text}");
 }
 
 #[test]
 fn an_administrators_list_keeps_the_built_in_servers_out() {
     let home = Home::new();
-    home.write("etc/managed-settings.json", json!({"deniedMcpServers": [{"serverName": "memory"}]}).to_string());
+    home.write(
+        "etc/managed-settings.json",
+        json!({"deniedMcpServers": [{"serverName": "memory"}]}).to_string(),
+    );
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
     up.end();
-    assert!(text.contains("  files ") && !text.contains("  memory"), "{text}");
-    home.write("etc/managed-mcp.json", json!({"mcpServers": {"system": {"type": "builtin"}}}).to_string());
+    assert!(
+        text.contains("  files ") && !text.contains("  memory"),
+        "{text}"
+    );
+    home.write(
+        "etc/managed-mcp.json",
+        json!({"mcpServers": {"system": {"type": "builtin"}}}).to_string(),
+    );
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
     up.end();
-    assert!(text.contains("  system ") && !text.contains("  files "), "{text}");
+    assert!(
+        text.contains("  system ") && !text.contains("  files "),
+        "{text}"
+    );
 }
 
 /// On a terminal the lines change in place.
@@ -221,7 +328,14 @@ fn on_a_terminal_the_table_is_alive() {
     let home = Home::new();
     let program = env!("CARGO_BIN_EXE_switchboard");
     let mut child = home
-        .any("script", &["-qefc", &format!("stty rows 60 cols 120; exec {program} up --port 0"), "/dev/null"])
+        .any(
+            "script",
+            &[
+                "-qefc",
+                &format!("stty rows 60 cols 120; exec {program} up --port 0"),
+                "/dev/null",
+            ],
+        )
         .env("TERM", "xterm")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -243,7 +357,10 @@ fn on_a_terminal_the_table_is_alive() {
     child.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
     let status = child.wait().unwrap();
     let text = String::from_utf8_lossy(&text);
-    assert!(text.contains("connecting") && text.contains("\u{1b}[2K"), "{text}");
+    assert!(
+        text.contains("connecting") && text.contains("\u{1b}[2K"),
+        "{text}"
+    );
     assert_eq!(status.code(), Some(0), "{text}");
 }
 
@@ -252,10 +369,22 @@ fn a_client_without_the_token_is_sent_away() {
     let home = Home::new();
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
-    let base = text.split("all servers as one   ").nth(1).unwrap().lines().next().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let base = text
+        .split("all servers as one   ")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .next()
+        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let status = runtime.block_on(async {
-        HttpClient::new(base).modern("tools/list", json!({})).await.status
+        HttpClient::new(base)
+            .modern("tools/list", json!({}))
+            .await
+            .status
     });
     assert_eq!(status, 401);
     up.end();

@@ -10,8 +10,8 @@ use crate::{
     guard, read,
 };
 pub use clients::Client;
-pub(crate) use shape::value as toml_value;
 use serde_json::{Map, Value};
+pub(crate) use shape::value as toml_value;
 use std::path::{Path, PathBuf};
 
 /// A server that was found in another client's file.

@@ -8,12 +8,18 @@ use std::path::Path;
 /// machine with a client key in its path, which only a gateway of ours has.
 /// What the user types (`--mcp-config`) is meant.
 pub fn is_our_address(entry: &Entry) -> bool {
-    let Some(url) = entry.url.as_deref().filter(|_| entry.scope != Scope::Dynamic) else {
+    let Some(url) = entry
+        .url
+        .as_deref()
+        .filter(|_| entry.scope != Scope::Dynamic)
+    else {
         return false;
     };
     let rest = url.strip_prefix("http://").unwrap_or_default();
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+    let host = authority
+        .rsplit_once(':')
+        .map_or(authority, |(host, _)| host);
     matches!(host, "127.0.0.1" | "localhost" | "[::1]") && path.starts_with("/mcp/@")
 }
 

@@ -27,7 +27,9 @@ pub mod settings;
 pub mod sign_in;
 pub mod target;
 
-pub use entry::{BuiltinOptions, Entry, Isolation, Oauth, OauthGrant, Scope, Tls, ToolLists, Transport};
+pub use entry::{
+    BuiltinOptions, Entry, Isolation, Oauth, OauthGrant, Scope, Tls, ToolLists, Transport,
+};
 pub use fault::{Fault, Source};
 pub use load::{Configured, Loaded, Looked, Outcome, Request, Standing, load};
 pub use places::Places;

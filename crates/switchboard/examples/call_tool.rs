@@ -22,7 +22,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // Nothing has been started yet: that happens when a server is met.
     let caller = Caller::new(roster.host.clone());
-    let server = roster.host.server("system").ok_or("there is no such server")?;
+    let server = roster
+        .host
+        .server("system")
+        .ok_or("there is no such server")?;
     let met = caller.meet(&server).await?;
     for tool in caller.tools(&met).await? {
         eprintln!("{}", tool.key);

@@ -7,8 +7,8 @@ use crate::{
     access::{Access, WayIn},
     settings::Settings,
 };
-pub use builtin::memory_folder;
 pub(crate) use builtin::LateHost;
+pub use builtin::memory_folder;
 use std::{ffi::OsString, path::Path, time::Duration};
 use switchboard_auth::Authority;
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program};

@@ -131,7 +131,12 @@ impl Face {
             let mut channel = match how.carrier {
                 Carrier::Stdio => Channel::stdio(
                     switchboard()
-                        .args(["--strict-mcp-config", "--mcp-config", &world.config, "serve"])
+                        .args([
+                            "--strict-mcp-config",
+                            "--mcp-config",
+                            &world.config,
+                            "serve",
+                        ])
                         .env("FOLDER", world.base.join("manifests"))
                         .spawn(),
                 ),

@@ -20,7 +20,12 @@ const ANSWER: usize = 4 * 1024 * 1024;
 
 async fn fails(face: &mut Face, tool: &str, arguments: &Value) -> String {
     let result = face.call("files", tool, arguments.clone()).await;
-    assert_eq!(result["isError"], true, "{}: {tool} {arguments}: {result}", face.how());
+    assert_eq!(
+        result["isError"],
+        true,
+        "{}: {tool} {arguments}: {result}",
+        face.how()
+    );
     result.to_string()
 }
 
@@ -48,9 +53,15 @@ pub async fn paths(world: &World, face: &mut Face) {
         for (tool, arguments) in [
             ("read", json!({"path": path})),
             ("write", json!({"path": path, "content": "EVIL"})),
-            ("edit", json!({"path": path, "oldText": "SECRET", "newText": "EVIL"})),
+            (
+                "edit",
+                json!({"path": path, "oldText": "SECRET", "newText": "EVIL"}),
+            ),
             ("grep", json!({"pattern": "SECRET", "path": path})),
-            ("move", json!({"from": "file", "to": path, "overwrite": true})),
+            (
+                "move",
+                json!({"from": "file", "to": path, "overwrite": true}),
+            ),
         ] {
             // A link may itself be replaced; it is never followed out.
             if path == "out-file" && tool == "move" {
@@ -65,7 +76,11 @@ pub async fn paths(world: &World, face: &mut Face) {
     let result = face.call("shell", "runShellCommand", outside).await;
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(fs::read_to_string(evil.join("secret")).unwrap(), "SECRET");
-    assert_eq!(fs::read_dir(&evil).unwrap().count(), 1, "nothing was made there");
+    assert_eq!(
+        fs::read_dir(&evil).unwrap().count(),
+        1,
+        "nothing was made there"
+    );
     assert_eq!(fs::read_to_string(root.join("file")).unwrap(), "fine");
 }
 
@@ -94,19 +109,30 @@ pub async fn swap(world: &World, face: &mut Face) {
         for (tool, arguments) in [
             ("read", json!({"path": "door/secret"})),
             ("grep", json!({"pattern": "SECRET", "path": "door"})),
-            ("write", json!({"path": "door/planted", "content": "EVIL"})),
+            (
+                "edit",
+                json!({"path": "door/secret", "oldText": "SECRET", "newText": "EVIL"}),
+            ),
         ] {
             let result = face.call("files", tool, arguments).await;
             // The pattern is in some answers; what the file says must not be.
             let text = result.to_string();
-            assert!(!text.contains("\"SECRET\"") && !text.contains(":SECRET"), "{text}");
+            assert!(
+                !text.contains("\"SECRET\"") && !text.contains(":SECRET"),
+                "{text}"
+            );
             assert_ne!(result["structuredContent"]["text"], "SECRET", "{text}");
         }
     }
     over.store(true, Ordering::Relaxed);
     swapping.join().unwrap();
     let evil = world.base.join("allowed_evil");
-    assert_eq!(fs::read_dir(evil).unwrap().count(), 1, "nothing was made there");
+    assert_eq!(fs::read_to_string(evil.join("secret")).unwrap(), "SECRET");
+    assert_eq!(
+        fs::read_dir(evil).unwrap().count(),
+        1,
+        "nothing was made there"
+    );
 }
 
 /// Files that are huge, binary, oddly named or one long line.
@@ -115,7 +141,10 @@ pub async fn odd_files(world: &World, face: &mut Face) {
     if !odd.exists() {
         fs::create_dir(&odd).unwrap();
         // Sparse: it takes no room and would take all memory.
-        File::create(odd.join("huge")).unwrap().set_len(1 << 40).unwrap();
+        File::create(odd.join("huge"))
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
         let mut long = File::create(odd.join("long")).unwrap();
         for _ in 0..40 {
             long.write_all(&[b'x'; 100_000]).unwrap();
@@ -128,7 +157,10 @@ pub async fn odd_files(world: &World, face: &mut Face) {
         ("read", json!({"path": "odd/huge"})),
         ("read", json!({"path": "odd/huge", "encoding": "base64"})),
         ("read", json!({"path": "odd/huge", "offset": 1_000_000_000})),
-        ("edit", json!({"path": "odd/huge", "oldText": "a", "newText": "b"})),
+        (
+            "edit",
+            json!({"path": "odd/huge", "oldText": "a", "newText": "b"}),
+        ),
         ("read", json!({"path": "odd/long"})),
         ("read", json!({"path": "odd/binary"})),
         ("read", json!({"path": "odd/binary", "encoding": "base64"})),
@@ -140,12 +172,24 @@ pub async fn odd_files(world: &World, face: &mut Face) {
         let answer = face.answer("files", tool, arguments.clone()).await;
         let text = answer.to_string();
         assert!(answer.get("result").is_some(), "{tool} {arguments}: {text}");
-        assert!(text.len() < ANSWER, "{tool} {arguments}: {} bytes", text.len());
+        assert!(
+            text.len() < ANSWER,
+            "{tool} {arguments}: {} bytes",
+            text.len()
+        );
     }
     let listed = face.call("files", "list", json!({"path": "odd"})).await;
-    let names = listed["structuredContent"]["entries"].as_array().map(Vec::len);
-    assert_eq!(names, Some(5), "every file is listed, however it is called: {listed}");
-    let binary = face.call("files", "read", json!({"path": "odd/binary"})).await;
+    let names = listed["structuredContent"]["entries"]
+        .as_array()
+        .map(Vec::len);
+    assert_eq!(
+        names,
+        Some(5),
+        "every file is listed, however it is called: {listed}"
+    );
+    let binary = face
+        .call("files", "read", json!({"path": "odd/binary"}))
+        .await;
     assert!(binary.to_string().contains("binary"), "{binary}");
 }
 
@@ -157,13 +201,27 @@ pub async fn commands(face: &mut Face) {
     assert_eq!(result["structuredContent"]["timedOut"], true, "{result}");
     let flood = json!({"command": "yes", "timeoutMs": 500, "maxOutputBytes": 1000});
     let result = face.call("shell", "runShellCommand", flood).await;
-    let kept = result["structuredContent"]["stdout"].as_str().unwrap().len();
+    let kept = result["structuredContent"]["stdout"]
+        .as_str()
+        .unwrap()
+        .len();
     assert!(kept < 2000, "{kept} bytes were kept");
-    assert!(result["structuredContent"]["leftOutBytes"].as_u64() > Some(10_000), "{result}");
+    assert!(
+        result["structuredContent"]["leftOutBytes"].as_u64() > Some(10_000),
+        "{result}"
+    );
     let colours = r"printf '\033[31mred\033]0;title\007'";
-    let result = face.call("shell", "runShellCommand", json!({"command": colours})).await;
-    let shown = result["structuredContent"]["stdout"].as_str().unwrap().to_owned();
-    assert!(shown.contains("red") && !shown.contains('\u{1b}'), "{shown:?}");
+    let result = face
+        .call("shell", "runShellCommand", json!({"command": colours}))
+        .await;
+    let shown = result["structuredContent"]["stdout"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        shown.contains("red") && !shown.contains('\u{1b}'),
+        "{shown:?}"
+    );
     let raw = json!({"command": colours, "raw": true});
     let result = face.call("shell", "runShellCommand", raw).await;
     let shown = result["structuredContent"]["stdout"].as_str().unwrap();
@@ -172,11 +230,26 @@ pub async fn commands(face: &mut Face) {
 
 /// Words for a program arrive as one argument each, whatever is in them.
 pub async fn words(face: &mut Face) {
-    for text in ["$(id) `id` ${HOME}", "; true &", "two words", "a'b\"c\\", "--help", "%s%n", ""] {
+    for text in [
+        "$(id) `id` ${HOME}",
+        "; true &",
+        "two words",
+        "a'b\"c\\",
+        "%s%n",
+        "",
+    ] {
         let result = face.call("tools", "say", json!({"text": text})).await;
         let said = result["content"][0]["text"].as_str().unwrap_or_default();
-        assert_eq!(said.trim_end(), format!("{text}|"), "{}: {result}", face.how());
+        assert_eq!(
+            said.trim_end(),
+            format!("{text}|"),
+            "{}: {result}",
+            face.how()
+        );
     }
-    let result = face.call("tools", "say", json!({"text": "a\0b"})).await;
-    assert_eq!(result["isError"], true, "{result}");
+    // What a program would take for an option, or could never get.
+    for text in ["--help", "a\0b"] {
+        let result = face.call("tools", "say", json!({ "text": text })).await;
+        assert_eq!(result["isError"], true, "{text:?}: {result}");
+    }
 }

@@ -13,7 +13,8 @@ pub struct Constant {
 
 /// The public constants of a file, in order.
 pub fn constants(text: &str) -> Vec<Constant> {
-    let pattern = Regex::new(r"(?m)((?:^\s*/// .*\n)+)\s*pub const (\w+): [^=]+ = ([^;]+);").unwrap();
+    let pattern =
+        Regex::new(r"(?m)((?:^\s*/// .*\n)+)\s*pub const (\w+): [^=]+ = ([^;]+);").unwrap();
     let found = pattern.captures_iter(text).map(|found| Constant {
         about: sentence(&found[1]),
         name: found[2].to_owned(),
@@ -36,7 +37,9 @@ pub fn variants(text: &str, name: &str) -> Vec<Constant> {
 }
 
 fn sentence(comment: &str) -> String {
-    let lines = comment.lines().map(|line| line.trim().trim_start_matches("///").trim());
+    let lines = comment
+        .lines()
+        .map(|line| line.trim().trim_start_matches("///").trim());
     let text = lines.collect::<Vec<_>>().join(" ");
     // Links of the generated documentation lead nowhere here.
     let link = Regex::new(r"\[(`[^`]+`)\](\([^)]*\))?").unwrap();
@@ -59,7 +62,10 @@ fn value(expression: &str) -> String {
             _ => format!("{} {unit}", number.replace(" * ", " × ")),
         };
     }
-    let text = text.replace('_', "").replace("1 << 20", "1048576").replace("1 << 28", "268435456");
+    let text = text
+        .replace('_', "")
+        .replace("1 << 20", "1048576")
+        .replace("1 << 28", "268435456");
     let factors: Option<Vec<u64>> = text.split(" * ").map(|part| part.parse().ok()).collect();
     match factors.map(|all| all.iter().product::<u64>()) {
         Some(n) if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
@@ -75,7 +81,8 @@ pub fn arms(file: &Path, start: &str) -> Vec<String> {
     let from = text.find(start).unwrap();
     let body = &text[from..from + text[from..].find("_ =>").unwrap()];
     let arms = body.lines().filter_map(|line| line.split_once("=>"));
-    arms.flat_map(|(words, _)| quoted(words, |_| true)).collect()
+    arms.flat_map(|(words, _)| quoted(words, |_| true))
+        .collect()
 }
 
 /// The quoted words of a text that are wanted.
@@ -88,16 +95,36 @@ pub fn quoted(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
 /// The environment variables that the sources name, apart from those of tests,
 /// of development, and of what we hand to others.
 pub fn variables(root: &Path) -> BTreeSet<String> {
-    let pattern = Regex::new(r#""((?:MCP|SWITCHBOARD|CLAUDE|XDG)_[A-Z_]+|NO_COLOR|NODE_EXTRA_CA_CERTS|[A-Z]+_PROXY)""#).unwrap();
+    let pattern = Regex::new(
+        r#""((?:MCP|SWITCHBOARD|CLAUDE|XDG)_[A-Z_]+|NO_COLOR|NODE_EXTRA_CA_CERTS|[A-Z]+_PROXY)""#,
+    )
+    .unwrap();
     let mut found = BTreeSet::new();
-    for name in ["auth", "builtin", "cli", "config", "gateway", "host", "switchboard", "transport"] {
+    for name in [
+        "auth",
+        "builtin",
+        "cli",
+        "config",
+        "gateway",
+        "host",
+        "switchboard",
+        "transport",
+    ] {
         walk(&root.join("crates").join(name).join("src"), &mut |text| {
             found.extend(pattern.captures_iter(text).map(|found| found[1].to_owned()));
         });
     }
     let ours = |name: &String| {
-        let given = ["CLAUDE_CODE_MCP_SERVER_NAME", "CLAUDE_CODE_MCP_SERVER_URL", "CLAUDE_PLUGIN_ROOT"];
-        let inner = ["SWITCHBOARD_KEEPER", "SWITCHBOARD_SERVER_TAG", "SWITCHBOARD_FAILPOINT"];
+        let given = [
+            "CLAUDE_CODE_MCP_SERVER_NAME",
+            "CLAUDE_CODE_MCP_SERVER_URL",
+            "CLAUDE_PLUGIN_ROOT",
+        ];
+        let inner = [
+            "SWITCHBOARD_KEEPER",
+            "SWITCHBOARD_SERVER_TAG",
+            "SWITCHBOARD_FAILPOINT",
+        ];
         let session = name.starts_with("XDG_SESSION") || name == "XDG_RUNTIME_DIR";
         !(given.contains(&name.as_str()) || inner.contains(&name.as_str()) || session)
             && !name.starts_with("SWITCHBOARD_TEST")
@@ -114,7 +141,11 @@ fn walk(folder: &Path, visit: &mut dyn FnMut(&str)) {
             walk(&path, visit);
         } else if name.ends_with(".rs") && name != "tests.rs" {
             let text = fs::read_to_string(&path).unwrap();
-            visit(text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default());
+            visit(
+                text.split("#[cfg(test)]\nmod tests {")
+                    .next()
+                    .unwrap_or_default(),
+            );
         }
     }
 }

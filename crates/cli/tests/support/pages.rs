@@ -1,5 +1,8 @@
 //! Pages of documentation, and typing what they say.
-#![allow(clippy::unwrap_used, reason = "this is test code; the lint knows only test functions")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 use regex::Regex;
 use std::{
@@ -71,20 +74,30 @@ impl Page {
                 sitting.write(path, &lines.join("\n"));
             }
             if let Some(path) = word(info, "source=") {
-                let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+                let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("../..")
+                    .join(path);
                 let source = fs::read_to_string(source).unwrap();
                 let real: Vec<String> = source.lines().map(str::to_owned).collect();
                 if write {
                     *lines = real;
                 } else if *lines != real {
-                    write!(wrong, "\nthe text of {path} is another: run cargo xtask docs").unwrap();
+                    write!(
+                        wrong,
+                        "\nthe text of {path} is another: run cargo xtask docs"
+                    )
+                    .unwrap();
                 }
             }
             if !info.starts_with("console") {
                 continue;
             }
             let mut typed = read_block(lines);
-            assert!(!typed.is_empty(), "{}: nothing to type: {lines:?}", self.file.display());
+            assert!(
+                !typed.is_empty(),
+                "{}: nothing to type: {lines:?}",
+                self.file.display()
+            );
             let exit = word(info, "exit=").map_or(0, |code| code.parse().unwrap());
             let last = typed.len() - 1;
             for (at, one) in typed.iter_mut().enumerate() {
@@ -100,11 +113,14 @@ impl Page {
                     write!(wrong, "\n$ {}\n{why}", one.command).unwrap();
                 }
             }
-            *lines = typed.into_iter().flat_map(|one| {
-                let first = format!("$ {}", one.command);
-                let command: Vec<String> = first.lines().map(str::to_owned).collect();
-                command.into_iter().chain(one.shown)
-            }).collect();
+            *lines = typed
+                .into_iter()
+                .flat_map(|one| {
+                    let first = format!("$ {}", one.command);
+                    let command: Vec<String> = first.lines().map(str::to_owned).collect();
+                    command.into_iter().chain(one.shown)
+                })
+                .collect();
         }
         sitting.end();
         if write {
@@ -132,7 +148,8 @@ impl Page {
 }
 
 fn word<'a>(info: &'a str, key: &str) -> Option<&'a str> {
-    info.split_whitespace().find_map(|word| word.strip_prefix(key))
+    info.split_whitespace()
+        .find_map(|word| word.strip_prefix(key))
 }
 
 fn read_block(lines: &[String]) -> Vec<Typed> {
@@ -228,14 +245,20 @@ impl Sitting {
         loop {
             let text = fs::read_to_string(&file).unwrap();
             if self.address.is_none() {
-                let said = text.lines().find_map(|line| line.strip_prefix("listening on http://"));
+                let said = text
+                    .lines()
+                    .find_map(|line| line.strip_prefix("listening on http://"));
                 self.address = said.map(str::to_owned);
             }
             let lines = self.masked(&text);
             if text.ends_with('\n') && lines.iter().any(|line| line.starts_with(last)) {
                 return lines;
             }
-            assert!(Instant::now() < until, "$ {}: no {last:?} in\n{text}", one.command);
+            assert!(
+                Instant::now() < until,
+                "$ {}: no {last:?} in\n{text}",
+                one.command
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -243,7 +266,10 @@ impl Sitting {
     fn start(&self, command: &str, into: &Path) -> Child {
         let out = File::create(into).unwrap();
         let mut shell = self.shell(command);
-        shell.stdout(out.try_clone().unwrap()).stderr(out).process_group(0);
+        shell
+            .stdout(out.try_clone().unwrap())
+            .stderr(out)
+            .process_group(0);
         shell.spawn().unwrap()
     }
 
@@ -269,7 +295,9 @@ impl Sitting {
                 (r#""(pid|uptimeSeconds|ageMs|durationMs)":\d+"#, "\"$1\":N"),
                 (r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00)", "TIME"),
             ];
-            masks.map(|(mask, by)| (Regex::new(mask).unwrap(), by)).into()
+            masks
+                .map(|(mask, by)| (Regex::new(mask).unwrap(), by))
+                .into()
         });
         static LOG: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r"^\d{4}-\d\d-\d\dT.* (INFO|WARN|DEBUG) ").unwrap());
@@ -281,7 +309,9 @@ impl Sitting {
             if LOG.is_match(line) || line.contains("is taken by another program") {
                 continue;
             }
-            let mut line = line.trim_end().replace(program, "/usr/local/bin/switchboard");
+            let mut line = line
+                .trim_end()
+                .replace(program, "/usr/local/bin/switchboard");
             line = line.replace(&home, "/home/you");
             for (mask, by) in MASKS.iter() {
                 line = mask.replace_all(&line, *by).into_owned();
@@ -314,7 +344,9 @@ fn is_row(line: &str) -> bool {
 fn installed(command: &str) -> String {
     match command.strip_prefix("cargo run --release -- ") {
         Some(rest) => format!("switchboard {rest}"),
-        None if command == "cargo install --path crates/cli" => "switchboard --version >&2".to_owned(),
+        None if command == "cargo install --path crates/cli" => {
+            "switchboard --version >&2".to_owned()
+        }
         None => command.to_owned(),
     }
 }

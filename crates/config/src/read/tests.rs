@@ -208,7 +208,9 @@ fn what_built_in_servers_are_told() {
         "b": {"command": "x", "root": "mine"}}}"#;
     let all = entries(text);
     let lookup = |name: &str| (name == "R").then(|| "/r".to_owned());
-    let options = crate::expand::expand(&all[0], &lookup).unwrap().builtin_options;
+    let options = crate::expand::expand(&all[0], &lookup)
+        .unwrap()
+        .builtin_options;
     assert_eq!(options.roots, ["/r", "b"]);
     assert!(options.read_only && !options.enabled);
     assert_eq!((options.data.as_deref(), options.folder), (Some("d"), None));
@@ -216,7 +218,12 @@ fn what_built_in_servers_are_told() {
     assert_eq!(unknown, ["other"]);
     // Elsewhere these keys are another program's.
     assert!(all[1].unknown.contains_key("root") && all[1].faults.is_empty());
-    for wrong in [r#""root": 1"#, r#""roots": "x""#, r#""enabled": "yes""#, r#""folder": """#] {
+    for wrong in [
+        r#""root": 1"#,
+        r#""roots": "x""#,
+        r#""enabled": "yes""#,
+        r#""folder": """#,
+    ] {
         let text = format!(r#"{{"mcpServers": {{"a": {{"type": "builtin", {wrong}}}}}}}"#);
         assert_eq!(entries(&text)[0].faults.len(), 1, "{wrong}");
     }

@@ -114,7 +114,9 @@ impl Entries {
             if entry.who == Writable::ClaudeCode {
                 out::line(&format!("\n{title}"))?;
                 let value = &entry.value;
-                out::line(&format!("  claude mcp add-json --scope user {NAME} '{value}'"))?;
+                out::line(&format!(
+                    "  claude mcp add-json --scope user {NAME} '{value}'"
+                ))?;
                 continue;
             }
             let file = self.shown(&entry.file);

@@ -1,9 +1,12 @@
 //! How the servers are doing, as they connect. On a terminal each has a line
 //! that changes in place; elsewhere a line is written when it is known.
 
-use crate::show::{
-    out, safe,
-    term::{self, Paint},
+use crate::{
+    commands::tools::sign_in_hint,
+    show::{
+        out, safe,
+        term::{self, Paint},
+    },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::sync::Arc;
@@ -104,7 +107,12 @@ pub async fn warm_up(roster: &Roster, settings: &Settings) -> Caller {
 
 async fn meet(caller: &Caller, pools: &Pools, server: &Arc<Server>) -> (State, String) {
     let remote = server.spec.target.is_remote();
-    match pools.run(remote, caller.meet(server)).await {
+    let met = pools.run(remote, caller.meet(server)).await;
+    // A server that wants a sign-in may be met all the same, and offers one.
+    if needs_auth(server) {
+        return (State::NeedsAuth, sign_in_hint(server));
+    }
+    match met {
         Ok(met) => {
             let tools = caller.tools(&met).await.map_or_else(
                 |fault| fault.to_string(),
@@ -114,10 +122,6 @@ async fn meet(caller: &Caller, pools: &Pools, server: &Arc<Server>) -> (State, S
                 },
             );
             (State::Connected, tools)
-        }
-        Err(_) if needs_auth(server) => {
-            let command = format!("switchboard login {}", server.name());
-            (State::NeedsAuth, command)
         }
         Err(fault) => (State::Failed, fault.to_string()),
     }
@@ -160,6 +164,8 @@ impl Table {
             more = safe::cut(&more, term::width().saturating_sub(taken).max(8));
         }
         let word = row.state.paint(self.paint, word);
-        format!("  {name:<width$}  {word}  {more}").trim_end().to_owned()
+        format!("  {name:<width$}  {word}  {more}")
+            .trim_end()
+            .to_owned()
     }
 }
