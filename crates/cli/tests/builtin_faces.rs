@@ -1,5 +1,9 @@
 //! All built-in tools through every face, with good, bad and hostile arguments:
 //! faults 86 and 87, and that nothing without a limit comes back.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 mod builtin_faces {
     pub mod faces;

@@ -7,6 +7,10 @@
 //! page ends; `console exit=N` ends with N. A block with `file=PATH` is a file
 //! that the reader writes. `SWITCHBOARD_WRITE_DOCS=1` writes what appears into
 //! the pages instead of comparing it.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 #[path = "support/pages.rs"]
 mod pages;

@@ -1,5 +1,9 @@
 //! The official inspector's command line in front of our built-in servers: to
 //! it they are servers like any other.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 use serde_json::Value;
 use std::{path::Path, process::Command};

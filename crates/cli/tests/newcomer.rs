@@ -1,5 +1,9 @@
 //! A newcomer's walk: up, add a server, approve one, call a tool, deny it, see
 //! why with `explain`, remove. Each step as it would be typed.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 #[path = "support/homes.rs"]
 mod homes;

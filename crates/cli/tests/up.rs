@@ -1,4 +1,8 @@
 //! `up`: what it starts, what it says, and what it writes for clients.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
 
 #[path = "support/homes.rs"]
 mod homes;

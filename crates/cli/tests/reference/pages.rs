@@ -38,6 +38,18 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "how many remote servers are met at once",
     ),
     (
+        "MCP_CLIENT_SECRET",
+        "the secret that `add --client-secret` would ask for",
+    ),
+    (
+        "MCP_XAA_IDP_CLIENT_SECRET",
+        "the secret of the client that an enterprise's identity provider knows",
+    ),
+    (
+        "SWITCHBOARD_TOKEN_STORE",
+        "where sign-ins are kept: `keychain` or `file`",
+    ),
+    (
         "CLAUDE_CODE_ENABLE_XAA",
         "switches enterprise-managed sign-in on",
     ),
