@@ -20,7 +20,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use std::{collections::HashMap, fmt, panic::AssertUnwindSafe};
+use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
 use tokio::sync::Semaphore;
 
 /// Why a tool could not do what it was asked to.
@@ -140,6 +140,27 @@ pub(crate) fn validation_error(faults: &str) -> CallToolResult {
     error_text(format!("Validation error: {faults}"))
 }
 
+/// A schema without formats that only Rust knows (`uint64`): validators of
+/// other languages complain about them each time.
+fn plain(schema: &Arc<JsonObject>) -> Arc<JsonObject> {
+    let mut schema = JsonObject::clone(schema);
+    let mut open: Vec<&mut Value> = schema.values_mut().collect();
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(object) => {
+                let format = object.get("format").and_then(Value::as_str);
+                if format.is_some_and(|name| name.starts_with("uint") || name.starts_with("int")) {
+                    object.shift_remove("format");
+                }
+                open.extend(object.values_mut());
+            }
+            Value::Array(items) => open.extend(items.iter_mut()),
+            _ => {}
+        }
+    }
+    Arc::new(schema)
+}
+
 /// The tools of one server, with the checks of their arguments.
 pub(crate) struct Toolset<S> {
     router: ToolRouter<S>,
@@ -147,8 +168,13 @@ pub(crate) struct Toolset<S> {
 }
 
 impl<S: Send + Sync + 'static> Toolset<S> {
-    pub(crate) fn new(router: ToolRouter<S>) -> Self {
+    pub(crate) fn new(mut router: ToolRouter<S>) -> Self {
         let mut checks = HashMap::new();
+        for route in router.map.values_mut() {
+            let tool = &mut route.attr;
+            tool.input_schema = plain(&tool.input_schema);
+            tool.output_schema = tool.output_schema.as_ref().map(plain);
+        }
         for tool in router.list_all() {
             match Check::new(&tool.input_schema) {
                 Ok(check) => drop(checks.insert(tool.name.to_string(), check)),

@@ -91,6 +91,7 @@ async fn good(face: &mut Face, folder: &str) {
         ("memory", "recall", json!({"query": "three"}), "three"),
         ("files", "delete", json!({"path": b}), "b.txt"),
     ];
+    let promised = face.promised().await;
     let mut used: BTreeSet<String> = BTreeSet::new();
     for (server, tool, arguments, word) in calls {
         let result = face.call(server, tool, arguments).await;
@@ -106,6 +107,15 @@ async fn good(face: &mut Face, folder: &str) {
             "{}: {server} {tool}: {text}",
             face.how()
         );
+        if let Some(schema) = promised.get(&format!("{server}__{tool}")) {
+            // Clients check this, and refuse what does not fit.
+            let structured = &result["structuredContent"];
+            let checked = jsonschema::validate(schema, structured);
+            assert!(
+                checked.is_ok(),
+                "{server} {tool}: {checked:?}: {structured}"
+            );
+        }
         used.insert(format!("{server}__{tool}"));
     }
     for tool in background(face).await {

@@ -65,10 +65,10 @@ pub struct Match {
     /// The line; a long one is cut around the match.
     text: String,
     /// The lines before it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
     /// The lines after it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     after: Vec<String>,
 }
 

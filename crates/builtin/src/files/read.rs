@@ -76,7 +76,7 @@ pub struct ReadAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u64>,
     /// Lines that were too long and are cut here.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     cut_lines: u64,
 }
 

@@ -180,16 +180,28 @@ impl Face {
 
     /// All tools, as `server__tool`.
     pub async fn tools(&mut self) -> BTreeSet<String> {
-        let mut all = BTreeSet::new();
+        self.listed().await.into_keys().collect()
+    }
+
+    /// What tools say that their results look like.
+    pub async fn promised(&mut self) -> BTreeMap<String, Value> {
+        let all = self.listed().await.into_iter();
+        all.filter_map(|(name, tool)| Some((name, tool.get("outputSchema")?.clone())))
+            .collect()
+    }
+
+    async fn listed(&mut self) -> BTreeMap<String, Value> {
+        let mut all = BTreeMap::new();
         for path in self.channels.keys().cloned().collect::<Vec<_>>() {
             let answer = self.request(&path, "tools/list", json!({})).await;
             let tools = answer["result"]["tools"].as_array().cloned();
             for tool in tools.unwrap_or_else(|| panic!("{answer}")) {
                 let name = tool["name"].as_str().unwrap_or_default();
-                all.insert(match path.strip_prefix('/') {
+                let name = match path.strip_prefix('/') {
                     Some(server) => format!("{server}__{name}"),
                     None => name.to_owned(),
-                });
+                };
+                all.insert(name, tool);
             }
         }
         all

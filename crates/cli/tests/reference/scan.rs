@@ -40,7 +40,7 @@ fn sentence(comment: &str) -> String {
     let lines = comment
         .lines()
         .map(|line| line.trim().trim_start_matches("///").trim());
-    let text = lines.collect::<Vec<_>>().join(" ");
+    let text = lines.collect::<Vec<_>>().join(" ").trim().to_owned();
     // Links of the generated documentation lead nowhere here.
     let link = Regex::new(r"\[(`[^`]+`)\](\([^)]*\))?").unwrap();
     link.replace_all(&text, "$1").into_owned()
