@@ -62,7 +62,6 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
         Command::Read(with) => commands::resources::read(&context, &with.own),
         Command::Prompts(with) => commands::prompts::run(&context, &with.own),
         Command::Prompt(with) => commands::prompts::get(&context, &with.own),
-        Command::Builtin(with) => commands::builtin::run(&with.own),
         Command::Builtin(with) => commands::builtin::run(&context, &with.own),
         Command::Completions(with) => commands::generate::completions(with.own.shell),
         Command::Man(_) => commands::generate::man(),

@@ -174,7 +174,7 @@ impl Caller {
 
     /// The same for a server that nobody has met.
     pub fn explain_unmet(&self, server: &Server, what: What<'_>) -> Ruling {
-        self.host.guard().explain(&self.legacy, server, what)
+        self.host.guard().explain(&self.voices.legacy, server, what)
     }
 
     /// Calls a tool by the server's own name for it, and follows the call to
@@ -186,8 +186,21 @@ impl Caller {
         arguments: &str,
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
+        self.call_with(met, tool, arguments, &Map::new(), operator)
+            .await
+    }
+
+    /// The same, with more in `_meta`. What is ours to say there, we say.
+    pub async fn call_with(
+        &self,
+        met: &Met,
+        tool: &str,
+        arguments: &str,
+        more: &Map<String, Value>,
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
         let members = format!("\"name\":{},\"arguments\":{arguments}", json::quote(tool));
-        self.request(met, Method::ToolsCall, &members, operator)
+        self.request_with(met, Method::ToolsCall, &members, more, operator)
             .await
     }
 
@@ -199,18 +212,18 @@ impl Caller {
         members: &str,
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
-    ) -> Result<Exchange, CallError> {
-        self.call_with(met, tool, arguments, &Map::new()).await
+        self.request_with(met, method, members, &Map::new(), operator)
+            .await
     }
 
-    /// The same, with more in `_meta`. What is ours to say there, we say.
-    pub async fn call_with(
+    async fn request_with(
         &self,
         met: &Met,
-        tool: &str,
-        arguments: &str,
+        method: Method,
+        members: &str,
         more: &Map<String, Value>,
-    ) -> Result<Exchange, CallError> {
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
         let mut meta = vec![format!("\"{}\":1", meta::PROGRESS_TOKEN)];
         if met.client.era() == Era::Modern {
             let capabilities = String::from_utf8_lossy(&met.client.capabilities);
@@ -222,18 +235,12 @@ impl Caller {
             meta.push(format!("\"{}\":{}", meta::CLIENT_INFO, client_info()));
             meta.push(format!("\"{}\":{capabilities}", meta::CLIENT_CAPABILITIES));
         }
-        let params = format!("{{{members},\"_meta\":{{{}}}}}", meta.join(","));
-        let message = Message::request(&Id::number(1), method, &params);
         let ours = |key: &str| key == meta::PROGRESS_TOKEN || key.starts_with(meta::RESERVED);
         for (key, value) in more.iter().filter(|(key, _)| !ours(key)) {
             meta.push(format!("{}:{value}", json::quote(key)));
         }
-        let name = json::quote(tool);
-        let params = format!(
-            "{{\"name\":{name},\"arguments\":{arguments},\"_meta\":{{{}}}}}",
-            meta.join(",")
-        );
-        let message = Message::request(&Id::number(1), Method::ToolsCall, &params);
+        let params = format!("{{{members},\"_meta\":{{{}}}}}", meta.join(","));
+        let message = Message::request(&Id::number(1), method, &params);
         let params = Params::of(&message)?;
         let (client, scope) = (met.client.clone(), Scope::One(met.server.clone()));
         let admitted = Admitted {

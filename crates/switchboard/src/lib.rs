@@ -7,8 +7,8 @@
 pub mod access;
 pub mod caller;
 pub mod dirs;
-pub mod permissions;
 mod flows;
+pub mod permissions;
 pub mod pools;
 pub mod roster;
 pub mod settings;

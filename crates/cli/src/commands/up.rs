@@ -22,13 +22,8 @@ use clap::Args;
 use clients::{Entries, Writable};
 use std::{net::Ipv4Addr, path::PathBuf};
 use switchboard::{
-    Caller, Dirs, Pools, Purpose, Roster, Settings, VERSION,
-    builtin::Builtin,
-    caller::needs_auth,
-    config::{Configured, Loaded, Standing},
-    gateway::{ClientToken, Door, Gateway, GatewayOptions, faces},
-    host::Server,
-    roster::builtin_entry,
+    Dirs, Purpose, VERSION,
+    gateway::{Door, Gateway, GatewayOptions, faces},
     tokens,
     wire::name::Style,
 };
@@ -64,7 +59,10 @@ pub struct Options {
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load_all()?;
-    add_builtins(&mut loaded);
+    let places = context.places()?;
+    if !options.no_builtins {
+        builtins::add(&mut loaded, context, options, &places)?;
+    }
     let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
     usable(&roster)?;
     let unusable = |error: tokens::TokenError| Failure::new(Code::Configuration, error.to_string());
