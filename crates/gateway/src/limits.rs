@@ -7,7 +7,7 @@ pub const PLAIN_ANSWER: Duration = Duration::from_millis(50);
 /// How long a modern answer is waited for before its stream is opened, so that an error can still have its status.
 pub const MODERN_PLAIN_ANSWER: Duration = Duration::from_secs(5);
 /// How long a new call waits while too many bytes are in memory.
-pub const BUDGET_WAIT: Duration = Duration::from_secs(5);
+pub const BUDGET_WAIT: Duration = Duration::from_secs(20);
 /// How long headers may take to arrive.
 pub const HEADER_READ: Duration = Duration::from_secs(10);
 /// How long a body may pause.

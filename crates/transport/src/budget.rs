@@ -49,7 +49,6 @@ impl Budget {
     /// large answers at once then wait in their sockets, not in memory.
     pub async fn reserve(&self, bytes: usize) -> Reserved {
         loop {
-            let freed = self.0.freed.notified();
             let counted = self
                 .0
                 .used
@@ -57,12 +56,13 @@ impl Budget {
                     (used < self.0.cap).then_some(used + bytes)
                 });
             if counted.is_ok() {
+                self.0.wake_next();
                 return Reserved {
                     bytes,
                     budget: self.0.clone(),
                 };
             }
-            freed.await;
+            self.0.freed.notified().await;
         }
     }
 
@@ -78,20 +78,17 @@ impl Budget {
 
     /// Waits until the budget is not full.
     pub async fn room(&self) {
-        loop {
-            let freed = self.0.freed.notified();
-            if !self.is_full() {
-                return;
-            }
-            freed.await;
+        while self.is_full() {
+            self.0.freed.notified().await;
         }
+        self.0.wake_next();
     }
 }
 
 impl Default for Budget {
-    /// 48 MiB: room for a few large results, small beside any machine's memory.
+    /// 32 MiB: room for a few large results, small beside any machine's memory.
     fn default() -> Self {
-        Self::new(48 * 1024 * 1024)
+        Self::new(32 * 1024 * 1024)
     }
 }
 
@@ -99,7 +96,15 @@ impl Shared {
     fn release(&self, bytes: usize) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
         if before >= self.cap {
-            self.freed.notify_waiters();
+            self.freed.notify_one();
+        }
+    }
+
+    /// They wait in turn, and one is woken at a time: who finds room wakes the
+    /// next, so that hundreds do not wake for the bytes of one.
+    fn wake_next(&self) {
+        if self.used.load(Ordering::Relaxed) < self.cap {
+            self.freed.notify_one();
         }
     }
 }
@@ -131,5 +136,38 @@ impl AsRef<[u8]> for Counted {
 impl Drop for Counted {
     fn drop(&mut self) {
         self.budget.release(self.buffer.capacity());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A hundred wait for room for one: each gets its turn, and none is forgotten.
+    #[tokio::test]
+    async fn all_who_wait_get_their_turn() {
+        let budget = Budget::new(10);
+        let first = budget.reserve(10).await;
+        let mut waiting = tokio::task::JoinSet::new();
+        for n in 0..100 {
+            let budget = budget.clone();
+            waiting.spawn(async move {
+                if n % 3 == 0 {
+                    budget.room().await;
+                } else {
+                    let reserved = budget.reserve(10).await;
+                    tokio::task::yield_now().await;
+                    drop(reserved);
+                }
+            });
+        }
+        // Some give up while they wait.
+        let impatient = tokio::time::timeout(Duration::from_millis(1), budget.reserve(1)).await;
+        assert!(impatient.is_err());
+        drop(first);
+        let all = tokio::time::timeout(Duration::from_secs(10), waiting.join_all()).await;
+        assert!(all.is_ok(), "some wait for ever");
+        assert_eq!(budget.used(), 0);
     }
 }

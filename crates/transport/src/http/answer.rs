@@ -21,8 +21,11 @@ use tokio::time::timeout;
 /// takes is counted as it comes. A server that announces more than it sends
 /// can hold no more than this of the budget.
 const RESERVED_BYTES: usize = 1024 * 1024;
+/// The most that is allocated on the strength of an announcement. Growing would
+/// take up to twice as much; what is not filled takes no memory.
+const ALLOCATED_BYTES: usize = 8 * 1024 * 1024;
 /// How long the budget may hold an answer back before it is read all the same.
-const RESERVE_WAIT: Duration = Duration::from_secs(5);
+const RESERVE_WAIT: Duration = Duration::from_secs(20);
 
 /// The head of an answer and the connection that its body comes on.
 pub(super) struct Answer {
@@ -145,7 +148,7 @@ impl Answer {
         };
         let mut buffer = Vec::with_capacity(
             announced
-                .min(RESERVED_BYTES)
+                .min(ALLOCATED_BYTES)
                 .max(first.len() + second.len()),
         );
         buffer.extend_from_slice(&first);
