@@ -8,8 +8,11 @@ pub const PLAIN_ANSWER: Duration = Duration::from_millis(50);
 pub const MODERN_PLAIN_ANSWER: Duration = Duration::from_secs(5);
 /// How long a new call waits while too many bytes are in memory.
 pub const BUDGET_WAIT: Duration = Duration::from_secs(20);
-/// How long headers may take to arrive.
-pub const HEADER_READ: Duration = Duration::from_secs(10);
+/// How long headers may take to arrive. The wait for a kept connection's next
+/// request counts as well, so this is longer than clients keep theirs unused.
+pub const HEADER_READ: Duration = Duration::from_secs(65);
+/// How long the change to a WebSocket may take.
+pub const UPGRADE: Duration = Duration::from_secs(10);
 /// How long a body may pause.
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and thrown away; beyond this the connection is closed.

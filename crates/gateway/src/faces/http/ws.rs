@@ -38,7 +38,7 @@ pub(super) fn upgrade(
     let upgrading = hyper::upgrade::on(&mut request);
     let owner = face.clone();
     face.tasks.spawn(async move {
-        match timeout(limits::HEADER_READ, upgrading).await {
+        match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => converse(&owner, scope, principal, upgraded).await,
             Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
             Err(_) => tracing::debug!("a connection was not upgraded in time"),
