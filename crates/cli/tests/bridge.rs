@@ -1,49 +1,10 @@
-//! Clients and servers of both eras in all four pairs, with a tool that asks
-//! for a form, then for a sampling, then for a second form.
+//! A modern client's questions and answers across eras: tickets, parts, leaving.
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard_testkit::{HttpClient, Program, StdioClient, bin, text_of};
+use switchboard_testkit::{HttpClient, Program, bin, text_of};
 
-const ERAS: [&str; 2] = ["legacy", "modern"];
 const TOOL: &str = "test_interview";
-
-/// How the client behaves: its answers to the three questions, by kind.
-#[derive(Clone, Copy, Debug)]
-enum Manner {
-    Answers,
-    DeclinesFirst,
-    CancelsSecond,
-}
-
-impl Manner {
-    fn expected(self) -> &'static str {
-        match self {
-            Self::Answers => "Ada was offered tea and said yes",
-            Self::DeclinesFirst => "Ended at the first form: decline",
-            Self::CancelsSecond => "Ended at the second form: cancel",
-        }
-    }
-
-    /// The result that answers a question.
-    fn answer(self, method: &str, params: &Value) -> Value {
-        let message = params["message"].as_str().unwrap_or_default();
-        match (method, self) {
-            ("sampling/createMessage", _) => {
-                json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "tea"}})
-            }
-            ("elicitation/create", Self::DeclinesFirst) => json!({"action": "decline"}),
-            ("elicitation/create", _) if message.contains("name") => {
-                json!({"action": "accept", "content": {"name": "Ada"}})
-            }
-            ("elicitation/create", Self::CancelsSecond) => json!({"action": "cancel"}),
-            ("elicitation/create", Self::Answers) => {
-                json!({"action": "accept", "content": {"answer": "yes"}})
-            }
-            _ => panic!("unexpected question: {method}"),
-        }
-    }
-}
 
 /// The entry for the fixture, held to one era; over HTTP it must stay alive meanwhile.
 async fn fixture(era: &str, http: bool) -> (Value, Option<Program>) {
@@ -79,123 +40,6 @@ async fn gateway(entry: &Value) -> Program {
 
 fn call() -> Value {
     json!({"name": TOOL, "arguments": {}})
-}
-
-/// A modern client's side of the interview: ask, answer, ask again, until the result is complete.
-async fn modern_rounds<F, R>(mut send: F, manner: Manner) -> (Value, usize)
-where
-    F: FnMut(Value) -> R,
-    R: Future<Output = Value>,
-{
-    let mut params = call();
-    for round in 0..10 {
-        let response = send(params.clone()).await;
-        let result = &response["result"];
-        if result["resultType"] != "input_required" {
-            return (response, round);
-        }
-        let mut answers = json!({});
-        for (key, question) in result["inputRequests"].as_object().expect("questions") {
-            let method = question["method"].as_str().expect("a method");
-            answers[key] = manner.answer(method, &question["params"]);
-        }
-        params = call();
-        params["inputResponses"] = answers;
-        if let Some(state) = result.get("requestState") {
-            params["requestState"] = state.clone();
-        }
-    }
-    panic!("more than ten rounds");
-}
-
-#[tokio::test]
-async fn an_interview_ends_well_in_all_pairs_over_http() {
-    for (server, http) in [
-        ("legacy", false),
-        ("legacy", true),
-        ("modern", false),
-        ("modern", true),
-    ] {
-        let (entry, _fixture) = fixture(server, http).await;
-        let gateway = gateway(&entry).await;
-        let url = format!("{}/mcp/fixture", gateway.url().await);
-        for manner in [
-            Manner::Answers,
-            Manner::DeclinesFirst,
-            Manner::CancelsSecond,
-        ] {
-            let mut client = HttpClient::new(&url);
-            client.initialize("2025-11-25").await;
-            let mut stream = client.stream("tools/call", call()).await;
-            let mut asked = 0;
-            let response = loop {
-                let message = stream
-                    .message()
-                    .await
-                    .expect("the stream goes on until the answer");
-                let Some(method) = message["method"].as_str() else {
-                    break message;
-                };
-                if message.get("id").is_none() {
-                    continue;
-                }
-                asked += 1;
-                let answer = manner.answer(method, &message["params"]);
-                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
-                assert_eq!(client.post(answer.to_string()).await.status, 202);
-            };
-            let place = format!("legacy client, {server} server, http {http}, {manner:?}");
-            assert_eq!(text_of(&response), manner.expected(), "{place}");
-            assert!(asked >= 1, "{place}");
-
-            let client = tokio::sync::Mutex::new(HttpClient::new(&url));
-            let send = |params: Value| async {
-                client
-                    .lock()
-                    .await
-                    .modern("tools/call", params)
-                    .await
-                    .message()
-            };
-            let (response, rounds) = modern_rounds(send, manner).await;
-            let place = format!("modern client, {server} server, http {http}, {manner:?}");
-            assert_eq!(text_of(&response), manner.expected(), "{place}");
-            assert!(rounds >= 1, "{place}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_interview_ends_well_in_all_pairs_over_stdio() {
-    for server in ERAS {
-        let (entry, _) = fixture(server, false).await;
-        for manner in [
-            Manner::Answers,
-            Manner::DeclinesFirst,
-            Manner::CancelsSecond,
-        ] {
-            let mut client = StdioClient::new(switchboard(&entry).spawn());
-            client
-                .on_request(move |method, params| json!({"result": manner.answer(method, params)}));
-            client.initialize("2025-11-25").await;
-            let response = client.call(TOOL, json!({})).await;
-            assert_eq!(
-                text_of(&response),
-                manner.expected(),
-                "legacy client, {server} server, {manner:?}"
-            );
-
-            let client = tokio::sync::Mutex::new(StdioClient::new(switchboard(&entry).spawn()));
-            let send =
-                |params: Value| async { client.lock().await.modern("tools/call", params).await };
-            let (response, _) = modern_rounds(send, manner).await;
-            assert_eq!(
-                text_of(&response),
-                manner.expected(),
-                "modern client, {server} server, {manner:?}"
-            );
-        }
-    }
 }
 
 #[tokio::test]

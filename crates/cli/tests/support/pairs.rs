@@ -27,13 +27,18 @@ pub struct Upstream {
 impl Upstream {
     /// The echo server over this transport.
     pub async fn start(carrier: Carrier, more: &[&str]) -> Self {
+        Self::of("echo-server", carrier, more).await
+    }
+
+    /// One of the test servers over this transport.
+    pub async fn of(server: &str, carrier: Carrier, more: &[&str]) -> Self {
         let flag = match carrier {
             Carrier::Stdio => {
                 let args: Vec<&str> = ["--stdio"]
                     .into_iter()
                     .chain(more.iter().copied())
                     .collect();
-                let entry = json!({"command": bin("echo-server"), "args": args});
+                let entry = json!({"command": bin(server), "args": args});
                 return Self {
                     entry,
                     program: None,
@@ -43,7 +48,7 @@ impl Upstream {
             Carrier::Sse => "--sse",
             Carrier::Ws => "--ws",
         };
-        let program = Program::new(bin("echo-server"))
+        let program = Program::new(bin(server))
             .args([flag, "0"])
             .args(more)
             .spawn();

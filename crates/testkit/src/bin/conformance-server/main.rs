@@ -1,12 +1,13 @@
 //! A real MCP server for tests: every legacy revision (2024-11-05 to
-//! 2025-11-25) and the modern one (2026-07-28), over stdio and HTTP, with all
+//! 2025-11-25) and the modern one (2026-07-28), over stdio, HTTP and
+//! WebSocket, with all
 //! that the official conformance suite's server scenarios ask for.
 //!
 //! It is written with plain serde_json, tokio and hyper and shares no code with
 //! the gateway's own crates, so that a misreading of the protocol there cannot
 //! cancel itself out here.
 //!
-//! A message's path: a transport (`stdio`, `http`) reads it and decides its
+//! A message's path: a transport (`stdio`, `http`, `ws`) reads it and decides its
 //! era; `legacy` or `modern` turn it into an [`exchange::Exchange`]; `methods`
 //! answers it from `tools`, `prompts` and `resources`, which are the same for
 //! both eras.
@@ -42,6 +43,7 @@ mod session;
 mod stdio;
 mod tasks;
 mod tools;
+mod ws;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -59,6 +61,9 @@ struct Args {
     /// Listen on 127.0.0.1:PORT (0 picks a free one); the endpoint is /mcp.
     #[arg(long, group = "transport", value_name = "PORT")]
     http: Option<u16>,
+    /// Serve WebSocket at ws://127.0.0.1:PORT/.
+    #[arg(long, group = "transport", value_name = "PORT")]
+    ws: Option<u16>,
     /// Which protocol eras to serve.
     #[arg(long, value_enum, default_value_t = EraArg::Both)]
     era: EraArg,
@@ -88,9 +93,10 @@ async fn main() -> anyhow::Result<()> {
         always_stream: args.always_stream,
     }));
     let transport = async {
-        match args.http {
-            Some(port) => http::serve(Arc::clone(&server), port).await,
-            None => stdio::serve(Arc::clone(&server)).await,
+        match (args.http, args.ws) {
+            (Some(port), _) => http::serve(Arc::clone(&server), port).await,
+            (None, Some(port)) => ws::serve(Arc::clone(&server), port).await,
+            (None, None) => stdio::serve(Arc::clone(&server)).await,
         }
     };
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
