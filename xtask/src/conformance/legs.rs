@@ -80,8 +80,11 @@ impl Leg {
                 self.behind("both", &versions, suite, &logs)
             }
             Self::AcrossStdio | Self::AcrossHttp => {
-                let (legacy, modern): (Vec<_>, Vec<_>) =
-                    options.versions().partition(|version| *version < MODERN);
+                // An extension is there in one era only.
+                let (legacy, modern): (Vec<_>, Vec<_>) = options
+                    .versions()
+                    .filter(|version| *version != super::EXTENSIONS)
+                    .partition(|version| *version < MODERN);
                 let mut runs = self.behind("modern", &legacy, suite, &logs)?;
                 runs.extend(self.behind("legacy", &modern, suite, &logs)?);
                 Ok(runs)

@@ -21,8 +21,16 @@ use report::Report;
 use score::Run;
 use std::path::PathBuf;
 
-/// The revisions that are tested.
-const VERSIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+/// The revisions that are tested, and the scenarios that belong to none.
+const VERSIONS: [&str; 5] = [
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+    EXTENSIONS,
+];
+/// What the suite tests besides the revisions: tasks, skills, ways to sign in.
+const EXTENSIONS: &str = "extensions";
 
 /// Options of `cargo xtask conformance`.
 #[derive(clap::Args)]

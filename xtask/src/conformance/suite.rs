@@ -1,5 +1,6 @@
 //! The suite's command line.
 
+use super::EXTENSIONS;
 use super::score::{Scenario, Side, Verdict};
 use crate::process::{run_logged, tail};
 use crate::setup::Tools;
@@ -40,15 +41,19 @@ impl Suite {
             Side::Server => "--server",
             Side::Client => "--client",
         };
-        let mut command = self.command(&["list", flag, "--spec-version", version]);
+        let mut command = self.command(&["list", flag]);
+        if version != EXTENSIONS {
+            command.args(["--spec-version", version]);
+        }
         let output = command.output().context("starting the suite")?;
         let text = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
             bail!("the suite's list: {text}");
         }
-        let names = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("  - ")?.split(" [").next());
+        let names = text.lines().filter_map(|line| {
+            let (name, tag) = line.strip_prefix("  - ")?.split_once(" [")?;
+            (version != EXTENSIONS || tag == "extension]").then_some(name)
+        });
         Ok(names
             .filter(|name| self.only.as_ref().is_none_or(|only| only == name))
             .map(str::to_owned)
@@ -60,6 +65,9 @@ impl Suite {
         let names = self.scenarios(Side::Server, version)?;
         if names.is_empty() {
             return Ok(Vec::new());
+        }
+        if version == EXTENSIONS {
+            return self.extensions(url, &names, out);
         }
         let mut command = self.test("server", &["--url", url], version, out)?;
         match &self.only {
@@ -82,6 +90,27 @@ impl Suite {
             Scenario::read(Side::Server, name, directory.map(PathBuf::as_path), trouble)
         });
         read.collect()
+    }
+
+    /// The suite runs these only one at a time.
+    fn extensions(&self, url: &str, names: &[String], out: &Path) -> Result<Vec<Scenario>> {
+        let one = |name: &String| {
+            let out = out.join(name);
+            let mut command = self.test("server", &["--url", url], EXTENSIONS, &out)?;
+            command.args(["--scenario", name]);
+            let log = out.join("suite.log");
+            let ended = run_logged(&mut command, &log, SCENARIO_LIMIT * 2, None)?;
+            let found = results(&out, Side::Server)?;
+            let directory = found.get(name).map(PathBuf::as_path);
+            let text = std::fs::read_to_string(&log).unwrap_or_default();
+            let trouble = match directory {
+                Some(_) => None,
+                None if ended.timed_out => Some("timed out".to_owned()),
+                None => Some(could_not_run(&text, name)),
+            };
+            Scenario::read(Side::Server, name, directory, trouble)
+        };
+        names.iter().map(one).collect()
     }
 
     /// One client scenario. Only the suite's single runner looks at how the
@@ -135,10 +164,12 @@ impl Suite {
         let mut command = self.command(&[what]);
         command
             .args(target)
-            .args(["--spec-version", version])
             .args(["--timeout", &SCENARIO_LIMIT.as_millis().to_string()])
             .arg("--output-dir")
             .arg(out);
+        if version != EXTENSIONS {
+            command.args(["--spec-version", version]);
+        }
         Ok(command)
     }
 
