@@ -271,12 +271,27 @@ impl Authority {
     }
 
     /// Tells one stored sign-in from another without showing it; `None` where
-    /// there is none, or none that can be read.
+    /// there is none, or none that can be read. For an enterprise's server the
+    /// identity at its provider counts as well.
     pub async fn fingerprint(&self) -> Option<String> {
-        let record = self.inner.vault.load(&self.inner.key).await.ok()??;
-        let token = record.tokens?.access;
-        let digest = digest::digest(&digest::SHA256, token.expose().as_bytes());
-        let hex = digest.as_ref()[..8].iter();
+        let inner = &self.inner;
+        let load = async |key: &VaultKey| inner.vault.load(key).await.ok().flatten();
+        let own = load(&inner.key).await.and_then(|record| record.tokens);
+        let identity = match &inner.grant {
+            Grant::Enterprise(enterprise) => load(&enterprise.idp.key()).await,
+            _ => None,
+        };
+        let identity = identity.and_then(|record| record.id_token);
+        if own.is_none() && identity.is_none() {
+            return None;
+        }
+        let mut whole = digest::Context::new(&digest::SHA256);
+        for secret in [own.map(|tokens| tokens.access), identity] {
+            whole.update(secret.unwrap_or_default().expose().as_bytes());
+            whole.update(&[0]);
+        }
+        let hex = whole.finish();
+        let hex = hex.as_ref()[..8].iter();
         Some(hex.map(|byte| format!("{byte:02x}")).collect())
     }
 

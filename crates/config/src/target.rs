@@ -56,7 +56,10 @@ pub fn redacted(written: &Value) -> Value {
             .flatten()
         {
             let text = value.as_str().unwrap_or_default();
-            if (is_secret(name, text) || name.eq_ignore_ascii_case("cookie") || looks_secret(text))
+            if (is_secret(name, text)
+                || name.eq_ignore_ascii_case("cookie")
+                || looks_secret(text)
+                || is_opaque(text))
                 && !text.contains("${")
             {
                 *value = HIDDEN.into();
@@ -92,7 +95,15 @@ pub fn redacted(written: &Value) -> Value {
     shown
 }
 
-/// Long and without a space: a key, whatever it is called.
+/// Could be a key, for all that can be seen: it is neither short nor a path.
+fn is_opaque(text: &str) -> bool {
+    let path = ["/", "~", "./", "../"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    text.chars().count() >= 8 && !path
+}
+
+/// Begins as keys begin, whatever it is called.
 fn looks_secret(text: &str) -> bool {
     let begins = [
         "sk-",

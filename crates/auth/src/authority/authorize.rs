@@ -193,7 +193,8 @@ impl Inner {
             return false;
         }
         let known = self.visit.is_none()
-            && matches!(self.grant, Grant::Person | Grant::Enterprise(_))
+            // A sign-in at the enterprise's provider may have let us in since.
+            && matches!(self.grant, Grant::Person)
             && self
                 .needs_auth
                 .as_ref()

@@ -137,7 +137,13 @@ impl World {
     }
 
     pub fn record(&self, call: &Call) {
+        let headers: Vec<String> = call
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap_or_default()))
+            .collect();
         let entry = json!({
+            "headers": headers,
             "method": call.method.as_str(),
             "path": call.path,
             "query": call.query,
