@@ -496,8 +496,9 @@ async fn twenty_canaries_stay_where_they_belong() {
     assert!(seen.is_empty(), "{seen:#?}");
     let control = format!("control-{}", std::process::id());
     watcher.add(&[("control", control.clone())].into());
-    let mut sleeper = std::process::Command::new("sh")
-        .args(["-c", "sleep 60", &control])
+    let mut waiting = std::process::Command::new("sh")
+        .args(["-c", "read line", &control])
+        .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     let deadline = Instant::now() + signing::LIMIT;
@@ -505,8 +506,8 @@ async fn twenty_canaries_stay_where_they_belong() {
         assert!(Instant::now() < deadline, "arguments are not seen at all");
         sleep(Duration::from_millis(10)).await;
     }
-    sleeper.kill().unwrap();
-    sleeper.wait().unwrap();
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
 }
 
 /// The working process below the keeper.
