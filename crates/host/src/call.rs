@@ -377,7 +377,10 @@ fn question(
 ) -> Result<Question, CallError> {
     let (guard, era) = (host.guard(), client.era());
     let tool = what.name().unwrap_or_default();
-    let canonical = guard.canonical(server, era, tool);
+    let canonical = match what {
+        What::Resource(uri) => uri.to_owned(),
+        _ => guard.canonical(server, era, tool),
+    };
     let every_time = guard.asks_every_time(server, era, what);
     if !can_be_asked(client) {
         let remedy = if every_time {
@@ -388,7 +391,7 @@ fn question(
             )
         };
         return Err(CallError::NotAllowed {
-            what: format!("tool {tool:?} of server {:?}", server.name()),
+            what: what.of_server(server.name()),
             reason: format!(
                 "somebody has to say yes first, and nobody can be asked here (a client can be if it declares elicitation); {remedy}"
             ),
@@ -399,6 +402,7 @@ fn question(
         definition: guard.definition(server, era, tool),
         consent: Arc::new(Consent {
             server: server.name().to_string(),
+            kind: what.kind(),
             tool: tool.to_owned(),
             canonical,
             reason,

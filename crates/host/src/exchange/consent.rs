@@ -25,9 +25,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub struct Consent {
     /// The server's configured name.
     pub server: String,
-    /// The server's own name for the tool.
+    /// `tool`, `prompt` or `resource`.
+    pub kind: &'static str,
+    /// The server's own name for it.
     pub tool: String,
-    /// Its canonical name, as rules are written.
+    /// Its canonical name, as rules are written; a resource's URI.
     pub canonical: String,
     /// Why there is a question, for whoever wrote the rules.
     pub reason: String,
@@ -98,13 +100,15 @@ impl Consent {
     /// The question in words.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "[switchboard] Allow the tool {} of server {:?}?",
-            self.canonical, self.server
+            "[switchboard] Allow the {} {} of server {:?}?",
+            self.kind, self.canonical, self.server
         );
         if !self.hints.is_empty() {
             text.push_str(&format!(" It says of itself: {}.", self.hints.join(", ")));
         }
-        text.push_str(&format!(" Arguments: {}", self.arguments));
+        if self.kind == "tool" {
+            text.push_str(&format!(" Arguments: {}", self.arguments));
+        }
         text
     }
 
@@ -257,7 +261,10 @@ impl Gate {
 
 fn refused(consent: &Consent, why: &str) -> CallError {
     CallError::NotAllowed {
-        what: format!("tool {:?} of server {:?}", consent.tool, consent.server),
+        what: format!(
+            "{} {:?} of server {:?}",
+            consent.kind, consent.tool, consent.server
+        ),
         reason: why.to_owned(),
     }
 }

@@ -72,13 +72,21 @@ impl<'a> What<'a> {
         }
     }
 
-    /// In words.
-    fn of_server(self, server: &str) -> String {
+    /// What it is called.
+    pub fn kind(self) -> &'static str {
         match self {
-            Self::Tool(name) => format!("tool {name:?} of server {server:?}"),
-            Self::Prompt(name) => format!("prompt {name:?} of server {server:?}"),
-            Self::Resource(uri) => format!("resource {uri:?} of server {server:?}"),
-            Self::Method | Self::SignIn => format!("server {server:?}"),
+            Self::Tool(_) => "tool",
+            Self::Prompt(_) => "prompt",
+            Self::Resource(_) => "resource",
+            Self::Method | Self::SignIn => "server",
+        }
+    }
+
+    /// In words.
+    pub(crate) fn of_server(self, server: &str) -> String {
+        match self.name() {
+            Some(name) => format!("{} {name:?} of server {server:?}", self.kind()),
+            None => format!("server {server:?}"),
         }
     }
 }

@@ -137,6 +137,7 @@ fn an_address_is_shown_and_never_opened() {
 fn only_a_clear_yes_is_one() {
     let question = |may_remember| Consent {
         server: "s".to_owned(),
+        kind: "tool",
         tool: "t".to_owned(),
         canonical: "mcp__s__t".to_owned(),
         reason: "mode default".to_owned(),
