@@ -162,7 +162,10 @@ impl World {
         let heard: [Heard; 2] = Default::default();
         let specs = SERVERS.iter().zip(&heard).map(|(name, heard)| {
             let heard = heard.clone();
-            let target = Target::Linked(Arc::new(move |end| server(end, heard.clone())));
+            let target = Target::Linked(Arc::new(move |end| {
+                server(end, heard.clone());
+                Ok(())
+            }));
             ServerSpec::new(*name, target)
         });
         let host = Host::new(specs.collect(), Style::Short, Budget::default());

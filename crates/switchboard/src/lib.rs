@@ -2,12 +2,14 @@
 //! how to do its own work, this crate only introduces them to each other.
 //!
 //! [`Roster`] turns what is configured into servers; [`Caller`] uses them from
-//! the program itself; [`gateway`] serves them to clients.
+//! the program itself; [`gateway`] serves them to clients. Who builds an agent
+//! starts with [`Agent`] and [`library`].
 
 pub mod access;
 pub mod caller;
 pub mod dirs;
 mod flows;
+pub mod library;
 pub mod permissions;
 pub mod pools;
 pub mod roster;
@@ -24,6 +26,7 @@ pub use pools::Pools;
 pub use roster::{Member, Roster, Status};
 pub use settings::Settings;
 pub use spec::memory_folder;
+pub use switchboard_host::{Agent, AgentBuilder, AgentEvent};
 
 pub use switchboard_auth as auth;
 pub use switchboard_builtin as builtin;
@@ -32,6 +35,11 @@ pub use switchboard_gateway as gateway;
 pub use switchboard_host as host;
 pub use switchboard_transport as transport;
 pub use switchboard_wire as wire;
+
+/// The examples of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
 
 /// The version that peers are told.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

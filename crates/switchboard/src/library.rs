@@ -1,0 +1,119 @@
+//! For agent builders: servers without files. [`Agent`] does the rest.
+//!
+//! ```
+//! use serde_json::json;
+//! use switchboard::{Agent, host::permission::Mode, library};
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let agent = Agent::builder()
+//!     .server(library::system())
+//!     .mode(Mode::Bypass)
+//!     .build()?;
+//! let request = json!({
+//!     "model": "…",
+//!     "tools": agent.tools().await.to_anthropic(),
+//!     "messages": [{"role": "user", "content": "Is everything well?"}],
+//! });
+//! assert_eq!(request["tools"].as_array().map(|tools| !tools.is_empty()), Some(true));
+//!
+//! // What the model answers with goes in, what the next request needs comes out.
+//! let tool_use = json!({
+//!     "type": "tool_use", "id": "toolu_1", "name": "mcp__system__health", "input": {},
+//! });
+//! let tool_result = agent.call(&tool_use).await;
+//! assert_eq!(tool_result["tool_use_id"], "toolu_1");
+//! agent.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Rules decide what is shown and called; where they ask, an
+//! [`Operator`](switchboard_host::Operator) answers:
+//!
+//! ```
+//! use futures_util::future::BoxFuture;
+//! use serde_json::json;
+//! use std::sync::Arc;
+//! use switchboard::{
+//!     Agent,
+//!     host::{Consent, Operator, Verdict},
+//!     library,
+//! };
+//!
+//! struct Careful;
+//!
+//! impl Operator for Careful {
+//!     fn permit<'a>(&'a self, consent: &'a Consent) -> BoxFuture<'a, Verdict> {
+//!         let harmless = consent.hints.contains(&"read-only");
+//!         Box::pin(async move { if harmless { Verdict::Once } else { Verdict::No } })
+//!     }
+//! }
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let agent = Agent::builder()
+//!     .server(library::system())
+//!     .operator(Arc::new(Careful))
+//!     .deny("mcp__system__environment")
+//!     .build()?;
+//! let tools = agent.tools().await;
+//! assert!(tools.find("mcp__system__environment").is_none());
+//! let call = json!({"type": "tool_use", "id": "1", "name": "mcp__system__health", "input": {}});
+//! assert_eq!(agent.call(&call).await.get("is_error"), None);
+//! # agent.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A sub-agent shares servers by name, brings its own, and says without which
+//! it cannot work ([`SubAgent`](switchboard_host::agent::SubAgent)).
+//!
+//! [`Agent`]: switchboard_host::Agent
+
+use crate::VERSION;
+use http::Uri;
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use switchboard_builtin::{Server, ServerKind, Setup};
+use switchboard_host::{Remote, ServerSpec, Target};
+use switchboard_transport::process::ServerCommand;
+
+/// A server that comes with Switchboard, under its own name.
+pub fn builtin(kind: ServerKind, setup: Setup) -> ServerSpec {
+    let target = Target::Linked(Arc::new(move |end| {
+        let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
+        let sender = end.sender;
+        server.linked(end.receiver, move |bytes| {
+            let _ = sender.send(bytes.into());
+        });
+        Ok(())
+    }));
+    ServerSpec::new(kind.name(), target)
+}
+
+/// The built-in server `system`: health, time and the like.
+pub fn system() -> ServerSpec {
+    let setup = Setup {
+        version: VERSION.to_owned(),
+        ..Setup::default()
+    };
+    builtin(ServerKind::System, setup)
+}
+
+/// A server that is a program: started when it is needed, ended with the agent.
+pub fn command(
+    name: &str,
+    program: impl Into<OsString>,
+    args: impl IntoIterator<Item = impl Into<OsString>>,
+) -> ServerSpec {
+    let command = ServerCommand {
+        program: program.into(),
+        args: args.into_iter().map(Into::into).collect(),
+        env: Vec::new(),
+        cwd: None::<PathBuf>,
+    };
+    ServerSpec::new(name, Target::Stdio(command))
+}
+
+/// A server at an address, over streamable HTTP or HTTP+SSE.
+pub fn remote(name: &str, url: Uri) -> ServerSpec {
+    ServerSpec::new(name, Target::Http(Remote::new(url)))
+}
