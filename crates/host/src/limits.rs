@@ -94,6 +94,8 @@ pub const PATTERN_BYTES: usize = 1024 * 1024;
 
 /// How long one validation may take.
 pub const VALIDATION: Duration = Duration::from_millis(100);
+/// The same for calls of the program's own, and of an agent: they wait anyway.
+pub const PATIENT_VALIDATION: Duration = Duration::from_secs(2);
 /// Validations that may run at once, abandoned ones included.
 pub const VALIDATIONS_AT_ONCE: usize = 16;
 /// Stack of a validation: it recurses over value and schema together.

@@ -23,6 +23,7 @@ use switchboard::{
     host::{
         CallError, Operator, Question, Reply,
         catalog::List,
+        limits::PATIENT_VALIDATION,
         model::ModelTool,
         shape::{Origin, Shaper, Store},
         validate::{Validators, Verdict},
@@ -180,7 +181,7 @@ async fn check_arguments(found: &Found, arguments: &str) -> Result<(), Failure> 
         return Ok(());
     };
     let schema = schema.of(&found.item.raw);
-    match Validators::default()
+    match Validators::new(PATIENT_VALIDATION)
         .check(schema, arguments.as_bytes())
         .await
     {
@@ -206,7 +207,7 @@ async fn check_result(found: &Found, message: &Message) {
     ) else {
         return;
     };
-    let validators = Validators::default();
+    let validators = Validators::new(PATIENT_VALIDATION);
     let verdict = validators.check(schema.of(raw), result.of(body));
     if let Verdict::Invalid(invalid) = verdict.await {
         warn(&format!(

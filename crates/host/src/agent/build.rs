@@ -251,7 +251,7 @@ impl Agent {
                 benches,
                 operator,
                 setup,
-                validators: crate::validate::Validators::default(),
+                validators: crate::validate::Validators::new(limits::PATIENT_VALIDATION),
                 seen: Mutex::default(),
                 found: Mutex::default(),
                 events,
