@@ -8,9 +8,10 @@ mod pairs;
 mod support;
 
 use pairs::{ALL, Carrier, Gateway, Upstream, kill};
+use serde_json::Value;
 use serde_json::json;
 use std::time::Duration;
-use switchboard_testkit::{Channel, LEGACY, text_of, tour};
+use switchboard_testkit::{Channel, LEGACY, text_of, tour, with_meta};
 
 #[tokio::test]
 async fn legacy_clients_over_stdio() {
@@ -44,7 +45,7 @@ async fn legacy(down: Carrier) {
         if down != Carrier::Stdio {
             client_goes_away(&mut gateway, &mut client, down).await;
         }
-        server_dies(&mut client, up).await;
+        server_dies(&mut client, up, |params| params).await;
     }
 }
 
@@ -71,17 +72,17 @@ async fn client_goes_away(gateway: &mut Gateway, staying: &mut Channel, down: Ca
 
 /// A call that was running ends at once with an error; afterwards a process is
 /// started again, and a server that is gone is said to be.
-async fn server_dies(client: &mut Channel, up: Carrier) {
-    let pid = text_of(&client.call("pid", json!({})).await).to_owned();
-    let id = client.start(
-        "tools/call",
-        json!({"name": "sleep", "arguments": {"ms": 60_000}}),
-    );
+async fn server_dies(client: &mut Channel, up: Carrier, dress: fn(Value) -> Value) {
+    let call = |name: &str, arguments: Value| dress(json!({"name": name, "arguments": arguments}));
+    let answer = client.request("tools/call", call("pid", json!({}))).await;
+    let pid = text_of(&answer).to_owned();
+    let id = client.start("tools/call", call("sleep", json!({"ms": 60_000})));
     tokio::time::sleep(Duration::from_millis(150)).await;
     kill(&pid);
     let reply = client.response(id).await;
     assert_eq!(reply["error"]["code"], -32603, "{reply}");
-    let reply = client.call("echo", json!({"nonce": "again"})).await;
+    let again = call("echo", json!({"nonce": "again"}));
+    let reply = client.request("tools/call", again).await;
     if up == Carrier::Stdio {
         assert_eq!(text_of(&reply), "again");
     } else {
@@ -104,8 +105,37 @@ async fn modern_clients() {
             let mut gateway = Gateway::start(down, &upstream).await;
             let mut client = gateway.client().await;
             tour::modern(&mut client, down == Carrier::Http).await;
+            if down != Carrier::Stdio {
+                modern_client_goes_away(&mut gateway, &mut client, down).await;
+            }
+            server_dies(&mut client, up, with_meta).await;
         }
     }
+}
+
+/// In this era a closed stream is a cancellation, over every transport.
+async fn modern_client_goes_away(gateway: &mut Gateway, staying: &mut Channel, down: Carrier) {
+    let count = async |client: &mut Channel| {
+        let params = json!({"name": "cancelled", "arguments": {}});
+        let answer = client.modern("tools/call", params).await;
+        text_of(&answer).parse::<u64>().expect("a number")
+    };
+    let before = count(staying).await;
+    let mut leaving = gateway.client().await;
+    let slow = json!({"name": "sleep", "arguments": {"ms": 60_000}});
+    let id = leaving.start("tools/call", with_meta(slow));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    if down == Carrier::Http {
+        leaving.cancel(id, true);
+    }
+    drop(leaving);
+    for _ in 0..200 {
+        if count(staying).await > before {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the server never heard that the call was given up ({down:?})");
 }
 
 /// Modern clients of servers that have only the other era.

@@ -1,7 +1,7 @@
 //! What all faces share.
 
-use crate::session::parked::Lot;
-use std::sync::Arc;
+use crate::{limits, session::parked::Lot};
+use std::{sync::Arc, time::Duration};
 use switchboard_host::{Host, Scope};
 
 /// The downstream side as a whole.
@@ -19,16 +19,15 @@ pub struct GatewayOptions {
     pub version: String,
     /// The one server that the stdio face serves under its own names.
     pub single: Option<Arc<str>>,
+    /// How long a call waits for its modern client's answers; ten minutes unless said otherwise.
+    pub parked_for: Option<Duration>,
 }
 
 impl Gateway {
     /// A gateway in front of `host`.
     pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
-        Arc::new(Self {
-            host,
-            options,
-            lot: Lot::new(),
-        })
+        let lot = Lot::new(options.parked_for.unwrap_or(limits::PARKED_FOR));
+        Arc::new(Self { host, options, lot })
     }
 
     /// The servers.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_gateway::{Door, Gateway, GatewayOptions, faces};
 use switchboard_host::{Host, Remote, ServerSpec, Target};
-use switchboard_testkit::{Channel, LEGACY, Order, Program, bin, text_of, tour};
+use switchboard_testkit::{Channel, LEGACY, Order, Program, bin, text_of, tour, with_meta};
 use switchboard_transport::{
     Budget,
     in_process::{self, End},
@@ -219,7 +219,7 @@ async fn legacy() {
         if down == Carrier::InProcess {
             goes_away(&mut pair).await;
         }
-        dies(&mut pair, up).await;
+        dies(&mut pair, up, |params| params).await;
         pair.stop.cancel();
         pair.gateway.host().close().await;
     }
@@ -232,6 +232,7 @@ async fn modern() {
         println!("modern: {down:?} → {up:?}");
         let mut pair = pair(down, up, "modern").await;
         tour::modern(&mut pair.client, down == Carrier::Http).await;
+        dies(&mut pair, up, with_meta).await;
         pair.stop.cancel();
         pair.gateway.host().close().await;
     }
@@ -251,21 +252,19 @@ async fn goes_away(pair: &mut Pair) {
     tour::until(&mut pair.client, "cancelled", before + 1).await;
 }
 
-async fn dies(pair: &mut Pair, up: Carrier) {
+async fn dies(pair: &mut Pair, up: Carrier, dress: fn(Value) -> Value) {
+    let call = |name: &str, arguments: Value| dress(json!({"name": name, "arguments": arguments}));
     let client = &mut pair.client;
-    let pid = text_of(&client.call("pid", json!({})).await)
-        .parse()
-        .expect("a pid");
-    let id = client.start(
-        "tools/call",
-        json!({"name": "sleep", "arguments": {"ms": 60_000}}),
-    );
+    let answer = client.request("tools/call", call("pid", json!({}))).await;
+    let pid = text_of(&answer).parse().expect("a pid");
+    let id = client.start("tools/call", call("sleep", json!({"ms": 60_000})));
     tokio::time::sleep(Duration::from_millis(150)).await;
     let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it was there");
     let reply = client.response(id).await;
     assert_eq!(reply["error"]["code"], -32603, "{reply}");
-    let reply = client.call("echo", json!({"nonce": "again"})).await;
+    let again = call("echo", json!({"nonce": "again"}));
+    let reply = client.request("tools/call", again).await;
     match up {
         Carrier::InProcess | Carrier::Stdio => assert_eq!(text_of(&reply), "again"),
         _ => assert!(reply["error"].is_object(), "{reply}"),

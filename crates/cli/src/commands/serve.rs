@@ -129,6 +129,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             GatewayOptions {
                 version: VERSION.to_owned(),
                 single,
+                ..GatewayOptions::default()
             },
         );
         let served = if listens {

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{Arc, Weak},
+    time::Duration,
 };
 use switchboard_host::{CallError, Input};
 use switchboard_wire::{ErrorObject, Id, Message, Params, code, json};
@@ -26,6 +27,8 @@ const WRAPPED: &str = "switchboard-wrapped:";
 pub(crate) struct Lot {
     seal: Seal,
     parked: Mutex<HashMap<Ticket, Parked>>,
+    /// How long each waits.
+    patience: Duration,
     me: Weak<Lot>,
 }
 
@@ -55,10 +58,11 @@ pub(super) enum Waiting {
 }
 
 impl Lot {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(patience: Duration) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             seal: Seal::new(),
             parked: Mutex::default(),
+            patience,
             me: me.clone(),
         })
     }
@@ -91,9 +95,9 @@ impl Lot {
                 },
             );
         }
-        let lot = self.me.clone();
+        let (lot, patience) = (self.me.clone(), self.patience);
         tokio::spawn(async move {
-            tokio::time::sleep(limits::PARKED_FOR).await;
+            tokio::time::sleep(patience).await;
             if let Some(lot) = lot.upgrade() {
                 let expired = lot.parked.lock().remove(&ticket);
                 drop(expired);
