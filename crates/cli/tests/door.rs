@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use signing::{Person, now_ms};
 use std::time::{Duration, Instant};
-use switchboard_testkit::{HttpClient, Program, Reply, bin, oauth::Site};
+use switchboard_testkit::{HttpClient, LEGACY, Program, Reply, bin, oauth::Site};
 
 /// A gateway in front of a server that records every header it sees.
 struct Rig {
@@ -71,6 +71,41 @@ async fn tokens_by_name_come_and_go_while_a_gateway_runs() {
     assert_eq!(rig.status(Some(&alice)).await, 401);
     let unknown = rig.person.run(&["token", "revoke", "alice"]).await;
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn what_a_revoked_token_had_open_ends() {
+    let rig = Rig::new(&[]).await;
+    let create = async |name: &str| {
+        let made = rig.person.run(&["token", "create", name]).await.ok();
+        format!("Bearer {}", made.out.trim())
+    };
+    let (alice, bob) = (create("alice").await, create("bob").await);
+    let mut streams = Vec::new();
+    for token in [&alice, &bob] {
+        let client = || HttpClient::new(&format!("{}/mcp", rig.url)).header("authorization", token);
+        let mut legacy = client();
+        legacy.initialize(LEGACY).await;
+        let mut modern = client();
+        let filter = json!({"notifications": {"toolsListChanged": true}});
+        let listening = modern.modern_stream("subscriptions/listen", filter).await;
+        let older = HttpClient::new(&format!("{}/sse", rig.url))
+            .header("authorization", token)
+            .listen()
+            .await;
+        streams.push((legacy.listen().await, listening, older));
+    }
+    rig.person.run(&["token", "revoke", "alice"]).await.ok();
+    let (general, listening, older) = &mut streams[0];
+    for stream in [general, listening, older] {
+        // What was on its way may still come; then it ends.
+        while stream.next().await.is_some() {}
+    }
+    // Nobody else notices.
+    let (general, _, _) = &mut streams[1];
+    let quiet = tokio::time::timeout(Duration::from_millis(500), general.next()).await;
+    assert!(!matches!(quiet, Ok(None)), "bob's stream has ended, too");
+    assert_eq!(rig.status(Some(&bob)).await, 200);
 }
 
 #[tokio::test]

@@ -334,3 +334,52 @@ async fn a_hundred_processes_at_one_expiry_renew_once() {
     assert_eq!(site.count("token.refresh_token").await, 1);
     assert_eq!(site.count("reuse").await, 0);
 }
+
+/// Fault 56: what a server calls its page is an address for a browser and nothing
+/// else, whatever it looks like to a shell.
+#[tokio::test]
+async fn fault_56_a_page_is_no_command() {
+    let site = Site::start().await;
+    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let (log, pwned) = (person.path("opened"), person.path("pwned"));
+    person.program(
+        "xdg-open",
+        &format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> {}\n",
+            log.display()
+        ),
+    );
+    for page in [
+        "javascript:alert(1)".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "--version".to_owned(),
+        format!("$(touch {})", pwned.display()),
+        format!("http://127.0.0.1@evil.example/$(touch {})", pwned.display()),
+    ] {
+        site.turn(json!({"metadata": {"authorization_endpoint": page}}))
+            .await;
+        let ran = person.run(&["login", "docs"]).await;
+        assert_ne!(ran.code, Some(0), "{page}: {ran:?}");
+        assert!(!log.exists(), "{page} was opened");
+    }
+    // A good one that a shell would make much of is one argument.
+    let page = format!(
+        "{}?x=$(touch%20{p});`touch%20{p}`&y=;touch%20{p}",
+        site.url("/as/main/authorize"),
+        p = pwned.display()
+    );
+    site.turn(json!({"metadata": {"authorization_endpoint": page}}))
+        .await;
+    let mut child = person.command(&["login", "docs"]).spawn().unwrap();
+    let deadline = tokio::time::Instant::now() + LIMIT;
+    while !log.exists() {
+        assert!(tokio::time::Instant::now() < deadline, "nothing was opened");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    child.kill().await.unwrap();
+    let opened = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> = opened.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, "1"), "{opened}");
+    assert!(lines[1].starts_with("http://127.0.0.1:"), "{opened}");
+    assert!(!pwned.exists());
+}

@@ -168,6 +168,20 @@ impl Door {
         count >= GUESSES
     }
 
+    /// Whether this principal is one of our client tokens, as far as its name says.
+    pub(crate) fn is_token(&self, principal: &str) -> bool {
+        !principal.starts_with("oidc:") && !(self.open && principal == "anonymous")
+    }
+
+    /// Whether a principal that came in could still do so.
+    pub(crate) fn knows(&self, principal: &str) -> bool {
+        let live = self.live.as_ref().map(|live| live.current());
+        let named = |token: &ClientToken| token.name == principal;
+        !self.is_token(principal)
+            || self.tokens.iter().any(named)
+            || live.is_some_and(|live| live.iter().any(named))
+    }
+
     /// The principal behind a request, or `None` if it may not come in.
     pub fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
         let shown = headers

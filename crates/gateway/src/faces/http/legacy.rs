@@ -184,6 +184,8 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
                 path_of(&post.scope),
             );
             let id = post.face.sessions.add(held);
+            // Known from now on, so that it ends with its token.
+            let _ = post.face.presence(&post.principal);
             let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
                 session.close();
                 return reply::busy();

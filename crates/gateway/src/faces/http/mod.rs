@@ -8,6 +8,7 @@ mod legacy;
 mod mailbox;
 mod modern;
 mod plain;
+mod presence;
 mod read;
 mod reply;
 mod routes;
@@ -59,9 +60,11 @@ pub async fn serve_routes(
         plain: plain::Plain::default(),
         sockets: Arc::new(Semaphore::new(limits::SOCKETS)),
         shutdown: shutdown.clone(),
+        presence: presence::Presence::default(),
         tasks: TaskTracker::new(),
     });
     let sweeper = tokio::spawn(sessions::sweep(face.clone()));
+    let watcher = tokio::spawn(presence::watch(face.clone()));
     let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
     loop {
         let permit = tokio::select! {
@@ -92,6 +95,7 @@ pub async fn serve_routes(
     face.tasks.close();
     let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
     sweeper.abort();
+    watcher.abort();
     face.sessions.close_all();
     Ok(())
 }
@@ -106,6 +110,7 @@ struct Face {
     plain: plain::Plain,
     sockets: Arc<Semaphore>,
     shutdown: CancellationToken,
+    presence: presence::Presence,
     /// Connections, and calls that outlive theirs.
     tasks: TaskTracker,
 }

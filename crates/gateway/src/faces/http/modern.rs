@@ -31,6 +31,7 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     let headers = Some(param_headers(&post.headers));
     let face = post.face;
     let shared_credential = face.door.has_several_principals();
+    let principal = post.principal.clone();
     let request = Request {
         scope: post.scope,
         principal: post.principal,
@@ -49,7 +50,7 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
             }
         }
         Begun::Listen(listen) => {
-            let shutdown = face.shutdown.clone();
+            let shutdown = face.presence(&principal);
             let events = stream::unfold(Some((listen, shutdown)), |state| async move {
                 let (mut listen, shutdown) = state?;
                 tokio::select! {

@@ -107,6 +107,20 @@ impl Sessions {
         true
     }
 
+    /// Ends all of this principal's.
+    pub(super) fn close_of(&self, principal: &str) {
+        let theirs: Vec<Arc<Held>> = {
+            let mut sessions = self.by_id.write();
+            let ids: Vec<String> = sessions
+                .iter()
+                .filter(|(_, held)| *held.principal == *principal)
+                .map(|(id, _)| id.clone())
+                .collect();
+            ids.iter().filter_map(|id| sessions.remove(id)).collect()
+        };
+        theirs.iter().for_each(|held| held.end());
+    }
+
     /// Ends all.
     pub(super) fn close_all(&self) {
         for (_, held) in self.by_id.write().drain() {

@@ -68,6 +68,7 @@ pub(super) fn open(
         "event: endpoint\ndata: /messages?sessionId={id}\n\n"
     )));
     let gone = CancellationToken::new();
+    let stay = face.presence(&principal);
     let body = mailbox.read(": alive\n\n", gone.clone().drop_guard());
     let manner = Manner {
         scope,
@@ -76,15 +77,10 @@ pub(super) fn open(
         shared_credential: false,
         modern: false,
     };
-    let client = Conversation::new(
-        face.gateway.clone(),
-        manner,
-        mailbox.clone(),
-        face.shutdown.clone(),
-    );
+    let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone(), stay.clone());
     let owner = face.clone();
     face.tasks.spawn(async move {
-        converse(&client, incoming, &gone, &owner.shutdown).await;
+        converse(&client, incoming, &gone, &stay).await;
         owner.streams.0.write().remove(&id);
         mailbox.finish();
     });

@@ -122,6 +122,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded:
     let budget = face.gateway.host().budget().clone();
     let (writer, mut reader) =
         ws::serve(TokioIo::new(upgraded), &WsOptions::default(), budget).await;
+    let stay = face.presence(&principal);
     let manner = Manner {
         scope,
         principal,
@@ -130,7 +131,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded:
         modern: true,
     };
     let outlet = Arc::new(Out(writer.clone()));
-    let client = Conversation::new(face.gateway.clone(), manner, outlet, face.shutdown.clone());
+    let client = Conversation::new(face.gateway.clone(), manner, outlet, stay.clone());
     // A handshake with servers takes its time, and what keeps the connection
     // alive must be read meanwhile.
     let (posted, mut incoming) = mpsc::channel::<Bytes>(limits::POSTED);
@@ -151,7 +152,10 @@ async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded:
                     break (NORMAL, "");
                 }
             },
-            () = face.shutdown.cancelled() => {
+            () = stay.cancelled() => {
+                if !face.shutdown.is_cancelled() {
+                    break (POLICY, "the token was revoked");
+                }
                 client.drain().await;
                 break (GOING_AWAY, "shutting down");
             }

@@ -96,6 +96,7 @@ fn client(principal: Arc<str>) -> Arc<Client> {
 
 fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
     let gone = CancellationToken::new();
+    let stay = face.presence(&principal);
     let session = Arc::new(Session {
         client: client(principal.clone()),
         principal,
@@ -123,7 +124,7 @@ fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
         tokio::select! {
             () = gone.cancelled() => {}
             () = session.unused() => {}
-            () = owner.shutdown.cancelled() => {}
+            () = stay.cancelled() => {}
         }
         owner.plain.0.write().remove(&id);
         session.gone.cancel();
