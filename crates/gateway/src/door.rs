@@ -170,7 +170,8 @@ impl Door {
 
     /// Whether this principal is one of our client tokens, as far as its name says.
     pub(crate) fn is_token(&self, principal: &str) -> bool {
-        !principal.starts_with("oidc:") && !(self.open && principal == "anonymous")
+        let anybody = self.open && principal == "anonymous";
+        !anybody && !principal.starts_with("oidc:")
     }
 
     /// Whether a principal that came in could still do so.
