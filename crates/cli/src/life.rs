@@ -1,7 +1,11 @@
 //! The program's life: under a keeper, in a runtime, until a signal or the end.
 
 use crate::failure::{Code, Failure};
-use std::{process::exit, sync::OnceLock, time::Duration};
+use std::{
+    process::exit,
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 use switchboard::transport::keeper::{self, KeeperError, Kept};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -10,6 +14,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 static KEPT: OnceLock<Kept> = OnceLock::new();
+
+/// Signals this close together are one: what is sent to the whole process group
+/// (`kill -TERM -PGID`, systemd) reaches us directly and by way of the keeper.
+const ONE_SIGNAL: Duration = Duration::from_millis(500);
 
 /// Puts the program under a keeper, so that servers never outlive it.
 pub fn keep() {
@@ -74,6 +82,7 @@ fn run<T>(
 
 fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
     let ignored = ignored_signals();
+    let first: Arc<OnceLock<Instant>> = Arc::default();
     for kind in [
         SignalKind::interrupt(),
         SignalKind::terminate(),
@@ -85,10 +94,10 @@ fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
             continue;
         }
         let mut signals = signal(kind)?;
-        let stop = stop.clone();
+        let (stop, first) = (stop.clone(), first.clone());
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
-                if stop.is_cancelled() {
+                if first.get_or_init(Instant::now).elapsed() > ONE_SIGNAL {
                     end(Code::Interrupted);
                 }
                 stop.cancel();

@@ -227,3 +227,55 @@ async fn commands_that_never_end_or_flood_are_stopped() {
         hostile::words(&mut face).await;
     }
 }
+
+/// A flow is refused what everybody is refused, and its circles end.
+#[tokio::test]
+async fn flows_call_under_the_same_permissions() {
+    let folder = tempfile::tempdir().unwrap();
+    let flow = |name: &str, server: &str, tool: &str| {
+        let manifest = json!({
+            "name": name, "description": "One step.",
+            "steps": [{"id": "only", "server": server, "tool": tool, "arguments": {}}],
+        });
+        let file = folder.path().join(format!("{name}.flow.json"));
+        std::fs::write(file, manifest.to_string()).unwrap();
+    };
+    flow("allowed", "system", "time");
+    flow("denied", "system", "environment");
+    flow("hidden", "system", "info");
+    flow("nowhere", "nobody", "time");
+    flow("circle", "tools", "circle");
+    let servers = support::config(&json!({
+        "system": {"type": "builtin", "tools": {"deny": ["info"]}},
+        "tools": {"type": "builtin", "folder": folder.path()},
+    }));
+    let launch = support::switchboard().args(["--mcp-config", &servers]);
+    let settings = launch.home().join(".config/switchboard/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let rules = json!({"permissions": {"deny": ["mcp__system__environment"]}});
+    std::fs::write(settings, rules.to_string()).unwrap();
+    let program = launch
+        .args(["serve", "--http", "127.0.0.1:0", "--no-auth"])
+        .spawn();
+    let url = format!("{}/mcp/tools", program.url().await);
+    let mut client = switchboard_testkit::HttpClient::new(&url);
+    client.initialize(switchboard_testkit::LEGACY).await;
+    for (tool, is_error, says) in [
+        ("allowed", false, "utc"),
+        ("denied", true, "is not permitted"),
+        ("hidden", true, "step only failed"),
+        ("nowhere", true, "there is no server"),
+        ("circle", true, "flows call each other"),
+    ] {
+        let answer = client.call(tool, json!({})).await;
+        let text = answer["result"].to_string();
+        assert_eq!(
+            answer["result"]["isError"] == true,
+            is_error,
+            "{tool}: {answer}"
+        );
+        assert!(text.contains(says), "{tool}: {answer}");
+        // Where a rule is written is no business of a client's.
+        assert!(!text.contains("settings.json"), "{tool}: {answer}");
+    }
+}

@@ -80,14 +80,20 @@ fn a_newcomers_walk() {
     home.run(&["call", "mcp__team__time"]).ok();
 
     // Deny a tool, and see why it is gone.
-    home.run(&["remove", "notes"]).ok();
-    let entry = json!({"command": program, "args": ["builtin", "memory", "--data", "notes"], "tools": {"deny": ["forget"]}});
-    home.run(&["add-json", "notes", &entry.to_string()]).ok();
+    let file = "home/.config/switchboard/settings.json";
+    let mut settings: serde_json::Value = serde_json::from_str(&home.read(file)).unwrap();
+    settings["permissions"] = json!({"deny": ["mcp__notes__forget"]});
+    home.write(file, settings.to_string());
     let denied = home.run(&["call", "mcp__notes__forget", "-a", "key=moon"]);
     assert!(matches!(denied.code, Some(2 | 5)), "{denied:?}");
+    let tools = home.run(&["tools", "--server", "notes"]).ok();
+    assert!(
+        tools.out.contains("recall") && !tools.out.contains("forget"),
+        "{tools:?}"
+    );
     let why = home.run(&["explain", "mcp__notes__forget"]).ok();
     assert!(
-        why.out.contains("tools.deny") && why.out.contains("settings.json:"),
+        why.out.contains("deny rule \"mcp__notes__forget\"") && why.out.contains("settings.json:"),
         "{why:?}"
     );
     home.run(&["call", "mcp__notes__recall", "-a", "query=moon"])

@@ -56,9 +56,13 @@ fn the_schema_is_complete() {
     assert_eq!(known, read);
     let mut top = pages::keys(&schema["properties"]);
     top.extend(pages::keys(&schema["$defs"]["project"]["properties"]));
-    let settings = fs::read_to_string(config.join("settings.rs")).unwrap();
-    for key in scan::quoted(&settings, |word| word.contains("Mcp")) {
-        assert!(top.contains(&key), "{key} is not in the schema");
+    top.extend(pages::keys(&schema["$defs"]["permissions"]["properties"]));
+    let is_key = |word: &str| word.chars().skip(1).any(char::is_uppercase) && word.is_ascii();
+    for file in ["settings.rs", "settings/permissions.rs"] {
+        let settings = fs::read_to_string(config.join(file)).unwrap();
+        for key in scan::quoted(&settings, is_key) {
+            assert!(top.contains(&key), "{key} ({file}) is not in the schema");
+        }
     }
 }
 

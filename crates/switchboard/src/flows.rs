@@ -8,7 +8,7 @@ use crate::{
 use serde_json::Value;
 use std::{pin::Pin, sync::Weak};
 use switchboard_builtin::tools::{self, CallFault, ToolCall};
-use switchboard_host::operator::Nobody;
+use switchboard_host::{CallError, operator::Nobody};
 use switchboard_wire::{Kind, Message};
 
 /// Calls other servers for flows.
@@ -31,12 +31,12 @@ impl Flows {
         let unknown = || fault(format!("there is no server {:?}", call.server));
         let server = host.server(&call.server).ok_or_else(unknown)?;
         let caller = Caller::speaking(host, &self.voices);
-        let met = caller.meet(&server).await.map_err(fault)?;
+        let met = caller.meet(&server).await.map_err(|why| refused(&why))?;
         let arguments = Value::Object(call.arguments.clone()).to_string();
         let reply = caller
             .call_with(&met, &call.tool, &arguments, &call.meta, &Nobody)
             .await
-            .map_err(fault)?;
+            .map_err(|why| refused(&why))?;
         result(&reply.message)
     }
 }
@@ -68,6 +68,12 @@ fn result(message: &Message) -> Result<Value, CallFault> {
         return Err(fault("the tool asks for input, which a flow cannot give"));
     }
     Ok(result)
+}
+
+/// What any client would be told, and no more: a tool that is not permitted is
+/// not there.
+fn refused(why: &CallError) -> CallFault {
+    fault(why.to_error().message)
 }
 
 fn fault(message: impl ToString) -> CallFault {

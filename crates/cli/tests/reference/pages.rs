@@ -193,6 +193,7 @@ fn settings(schema: &Value) -> String {
     let parts = [
         ("The file", &schema["properties"]),
         ("A project", &schema["$defs"]["project"]["properties"]),
+        ("Permissions", &schema["$defs"]["permissions"]["properties"]),
         ("A server", &schema["$defs"]["server"]["properties"]),
         (
             "A rule about servers",
@@ -230,6 +231,11 @@ fn kind(property: &Value) -> String {
         (Some("#/$defs/names"), _) => "names".to_owned(),
         (Some("#/$defs/servers"), _) => "servers by name".to_owned(),
         (Some("#/$defs/rules"), _) => "rules".to_owned(),
+        (Some("#/$defs/toolRules"), _) => "names of tools".to_owned(),
+        (Some("#/$defs/permissions"), _) => "permissions".to_owned(),
+        (Some("#/$defs/mode"), _) => {
+            "`default`, `auto`, `bypassPermissions`, `read-only`, `client`".to_owned()
+        }
         (_, Some("array")) => "list of texts".to_owned(),
         (_, Some("string")) => "text".to_owned(),
         (_, Some("integer")) => "whole number".to_owned(),
