@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     reason = "this is test code; the lint knows only test functions"
 )]
+#![allow(clippy::print_stdout, reason = "says how long it took")]
 
 #[path = "support/homes.rs"]
 mod homes;
@@ -96,8 +97,11 @@ fn below<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
 #[test]
 fn what_it_prints_can_be_pasted() {
     let home = Home::new();
+    let started = Instant::now();
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
+    // A figure to look at, not a limit: this machine may be busy.
+    println!("up was ready after {:?}", started.elapsed());
     for name in ["files", "memory", "system"] {
         assert!(
             text.contains(&format!("  {name:<8}  connected  ")),
@@ -160,8 +164,13 @@ fn what_it_prints_can_be_pasted() {
 #[test]
 fn the_next_port_is_taken_and_said() {
     let home = Home::new();
-    // Whoever has it, it is not free.
-    let _taken = TcpListener::bind("127.0.0.1:3700");
+    // Whoever has it, it is not free. Other tests have it for a moment only.
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut _taken = TcpListener::bind("127.0.0.1:3700");
+    while _taken.is_err() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(50));
+        _taken = TcpListener::bind("127.0.0.1:3700");
+    }
     let mut up = Up::start(&home, &[]);
     let text = up.ready();
     assert!(

@@ -38,6 +38,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "how many remote servers are met at once",
     ),
     (
+        "MAX_MCP_OUTPUT_TOKENS",
+        "how much of a result `call` shows, in tokens",
+    ),
+    (
         "MCP_CLIENT_SECRET",
         "the secret that `add --client-secret` would ask for",
     ),

@@ -96,7 +96,7 @@ pub fn quoted(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
 /// of development, and of what we hand to others.
 pub fn variables(root: &Path) -> BTreeSet<String> {
     let pattern = Regex::new(
-        r#""((?:MCP|SWITCHBOARD|CLAUDE|XDG)_[A-Z_]+|NO_COLOR|NODE_EXTRA_CA_CERTS|[A-Z]+_PROXY)""#,
+        r#""((?:MCP|SWITCHBOARD|CLAUDE|XDG|MAX_MCP|ENABLE)_[A-Z_]+|NO_COLOR|NODE_EXTRA_CA_CERTS|[A-Z]+_PROXY)""#,
     )
     .unwrap();
     let mut found = BTreeSet::new();
