@@ -45,6 +45,8 @@ pub enum Command {
     Enable(With<commands::switch::Options>),
     /// Switch a server off, in this project
     Disable(With<commands::switch::Options>),
+    /// Have a running gateway connect to a server anew
+    Reconnect(With<commands::reconnect::Options>),
     /// Approve a server that comes from inside a project
     Approve(With<commands::approve::Options>),
     /// Reject a server that comes from inside a project
@@ -57,6 +59,8 @@ pub enum Command {
     Login(With<commands::login::Options>),
     /// Sign out of a server
     Logout(With<commands::login::LogoutOptions>),
+    /// Check configuration, servers, sign-ins and what runs, and say what to do
+    Doctor(With<commands::doctor::Options>),
     /// Show every configured server and whether it works
     List(With<commands::list::Options>),
     /// Show the tools of all servers
@@ -101,6 +105,8 @@ impl Command {
             Self::Read(with) => with.own.json,
             Self::Prompts(with) => with.own.json,
             Self::Prompt(with) => with.own.json,
+            Self::Reconnect(with) => with.own.json,
+            Self::Doctor(with) => with.own.json,
             _ => false,
         }
     }
@@ -126,12 +132,14 @@ impl Command {
             Self::Get(with) => &mut with.global,
             Self::Enable(with) => &mut with.global,
             Self::Disable(with) => &mut with.global,
+            Self::Reconnect(with) => &mut with.global,
             Self::Approve(with) => &mut with.global,
             Self::Reject(with) => &mut with.global,
             Self::ResetProjectChoices(with) => &mut with.global,
             Self::Explain(with) => &mut with.global,
             Self::Login(with) => &mut with.global,
             Self::Logout(with) => &mut with.global,
+            Self::Doctor(with) => &mut with.global,
             Self::List(with) => &mut with.global,
             Self::Tools(with) => &mut with.global,
             Self::Call(with) => &mut with.global,
@@ -222,6 +230,7 @@ impl Cli {
             Command::Builtin(ref with) => commands::builtin::starts_processes(&with.own),
             // With nothing to start these commands answer at once, in one process.
             Command::List(_)
+            | Command::Doctor(_)
             | Command::Tools(_)
             | Command::Call(_)
             | Command::Explain(_)

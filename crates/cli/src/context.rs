@@ -8,17 +8,21 @@ use crate::{
 use std::{
     io::Write,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use switchboard::{
     Access, Dirs, Purpose, Roster, Settings,
+    attached::Attached,
     auth::TokenStore,
     config::{self, Entry, Loaded, Places, Request, Scope, Standing, approval::Store},
-    host::permission::Mode,
+    host::{Host, permission::Mode},
+    roster::With,
+    running,
     wire::name::Style,
 };
 
 /// The global options, and where we are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Context {
     /// As given.
     pub global: Global,
@@ -55,6 +59,11 @@ impl Context {
             }
         }
         loaded
+    }
+
+    /// The same without a word.
+    pub fn quiet_load(&self) -> Loaded {
+        read(&self.global, &self.directory)
     }
 
     /// The same, for commands that must not go on without what the user named,
@@ -100,12 +109,14 @@ impl Context {
         }
     }
 
-    /// Turns what was loaded into servers, for a command of the user's own.
+    /// Turns what was loaded into servers, for a command of the user's own. Those
+    /// that a running gateway has are reached through it, unless `--direct` says
+    /// otherwise.
     pub fn roster(&self, loaded: Loaded, style: Style) -> Result<(Roster, Settings), Failure> {
         self.roster_for(Purpose::Command, None, loaded, style)
     }
 
-    /// The same for whoever is behind the calls.
+    /// The same for whoever is behind the calls. A gateway starts servers itself.
     pub fn roster_for(
         &self,
         purpose: Purpose,
@@ -113,16 +124,20 @@ impl Context {
         mut loaded: Loaded,
         style: Style,
     ) -> Result<(Roster, Settings), Failure> {
-        let settings = Settings::from_env(variable);
+        let settings = settings();
         let permissions = std::mem::take(&mut loaded.permissions);
         let data = places(&self.directory).map(|places| places.data);
-        let access = self.access(&loaded, None).ok();
-        let access = match purpose {
-            // The clients of a gateway can start a sign-in.
-            Purpose::Gateway => access.map(Access::for_clients),
-            Purpose::Command => access,
+        // Where a person has to be asked it is at this terminal, by us alone.
+        let asks = permissions.rules.iter().any(|rule| rule.list == "ask");
+        let shares = purpose == Purpose::Command && !asks && loaded.active().next().is_some();
+        let mut gateways = if shares { self.gateways() } else { Vec::new() };
+        let access = self.access_for(purpose, &loaded);
+        let with = With {
+            settings: &settings,
+            access: access.as_ref(),
+            lookup: &variable,
         };
-        let roster = Roster::new(loaded, &settings, access.as_ref(), style, &variable);
+        let roster = Roster::led(loaded, &with, style, &mut gateways);
         let warnings = roster
             .govern(&permissions, purpose, mode, data.as_deref())
             .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
@@ -145,6 +160,61 @@ impl Context {
             return Err(faulty(&entry.faults));
         }
         config::expand::expand(entry, &variable).map_err(|faults| faulty(&faults))
+    }
+
+    /// Changes a host's servers, and the rules for them, to what was loaded since.
+    pub fn reload(
+        &self,
+        host: &Arc<Host>,
+        mut loaded: Loaded,
+        mode: Option<Mode>,
+    ) -> Result<bool, Failure> {
+        let permissions = std::mem::take(&mut loaded.permissions);
+        let data = places(&self.directory).map(|places| places.data);
+        let access = self.access_for(Purpose::Gateway, &loaded);
+        let with = With {
+            settings: &settings(),
+            access: access.as_ref(),
+            lookup: &variable,
+        };
+        let govern =
+            |roster: &Roster| roster.govern(&permissions, Purpose::Gateway, mode, data.as_deref());
+        let (changed, warnings) = Roster::reload(host, loaded, &with, govern)
+            .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+        for warning in warnings {
+            warn(&warning);
+        }
+        Ok(changed)
+    }
+
+    fn access_for(&self, purpose: Purpose, loaded: &Loaded) -> Option<Access> {
+        let access = self.access(loaded, None).ok()?;
+        Some(match purpose {
+            // The clients of a gateway can start a sign-in.
+            Purpose::Gateway => access.for_clients(),
+            Purpose::Command => access,
+        })
+    }
+
+    /// The user's gateways that run and answer, unless `--direct` says otherwise.
+    pub fn gateways(&self) -> Vec<Attached> {
+        let dirs = Dirs::from_env().ok().filter(|_| !self.global.direct);
+        let running = dirs.map(|dirs| running::all(&dirs)).unwrap_or_default();
+        running.iter().filter_map(Attached::open).collect()
+    }
+
+    /// The files that decide what is configured.
+    pub fn files(&self, loaded: &Loaded) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = loaded
+            .looked
+            .iter()
+            .map(|looked| looked.file.clone())
+            .collect();
+        let named = self.global.mcp_config.iter();
+        let named = named.filter(|value| !value.trim_start().starts_with('{'));
+        files.extend(named.map(|file| self.directory.join(file)));
+        files.extend(places(&self.directory).map(|places| places.approvals()));
+        files
     }
 }
 
@@ -223,6 +293,14 @@ pub fn warn(text: &str) {
         term::stderr().yellow("warning:"),
         safe::lines(text)
     );
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::from_env(variable);
+    settings.catalogs = Dirs::from_env()
+        .ok()
+        .map(|dirs| dirs.cache.join("catalogs"));
+    settings
 }
 
 fn variable(name: &str) -> Option<String> {

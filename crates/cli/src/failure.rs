@@ -75,6 +75,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong, in words.
+    pub fn text(&self) -> &str {
+        &self.message
+    }
+
     /// Tells the user, on stderr.
     pub fn show(&self, json: bool) {
         if self.code == Code::Interrupted && !json {

@@ -11,6 +11,7 @@ mod failure;
 mod life;
 mod logging;
 mod near;
+mod presence;
 mod show;
 
 use args::Command;
@@ -43,6 +44,7 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
         Command::Up(with) => commands::up::run(&context, &with.own),
         Command::Login(with) => commands::login::run(&context, &with.own),
         Command::Logout(with) => commands::login::logout(&context, &with.own),
+        Command::Doctor(with) => commands::doctor::run(&context, &with.own),
         Command::List(with) => commands::list::run(&context, &with.own),
         Command::Tools(with) => commands::tools::run(&context, &with.own),
         Command::Call(with) => commands::call::run(&context, &with.own),
@@ -53,6 +55,7 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
         Command::Get(with) => commands::get::run(&context, &with.own),
         Command::Enable(with) => commands::switch::run(&context, &with.own, true),
         Command::Disable(with) => commands::switch::run(&context, &with.own, false),
+        Command::Reconnect(with) => commands::reconnect::run(&context, &with.own),
         Command::Approve(with) => commands::approve::run(&context, &with.own),
         Command::Reject(with) => commands::approve::reject(&context, &with.own),
         Command::ResetProjectChoices(_) => commands::approve::reset(&context),

@@ -210,6 +210,14 @@ impl Door {
     }
 }
 
+/// Whether a request shows this very secret.
+pub(crate) fn shows(headers: &HeaderMap, secret: &str) -> bool {
+    let shown = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| bearer(value.as_bytes()));
+    shown.is_some_and(|shown| bool::from(shown.ct_eq(secret.as_bytes())))
+}
+
 fn bearer(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme

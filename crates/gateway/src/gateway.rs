@@ -1,6 +1,6 @@
 //! What all faces share.
 
-use crate::{limits, session::parked::Lot};
+use crate::{control::ControlDesk, limits, session::parked::Lot};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{Host, Scope};
 
@@ -21,6 +21,8 @@ pub struct GatewayOptions {
     pub single: Option<Arc<str>>,
     /// How long a call waits for its modern client's answers; ten minutes unless said otherwise.
     pub parked_for: Option<Duration>,
+    /// What the control token opens, if anything.
+    pub control: Option<ControlDesk>,
 }
 
 impl Gateway {
@@ -47,6 +49,11 @@ impl Gateway {
         } else {
             &self.options.version
         }
+    }
+
+    /// What the control token opens.
+    pub(crate) fn control(&self) -> Option<&ControlDesk> {
+        self.options.control.as_ref()
     }
 
     /// Whom a client of the stdio face addresses.

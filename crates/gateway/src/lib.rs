@@ -4,11 +4,13 @@
 //! credentials. [`session`] knows what a client of each era expects. Behind
 //! both there is one [`Host`](switchboard_host::Host).
 
+pub mod control;
 pub mod door;
 pub mod faces;
 pub mod gateway;
 pub mod limits;
 pub mod session;
 
+pub use control::{Control, ControlDesk, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};

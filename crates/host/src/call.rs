@@ -20,6 +20,7 @@ use crate::{
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
+use switchboard_transport::Undelivered;
 use switchboard_wire::{Edits, ErrorObject, Message, Method, Params, Span, code, json};
 
 /// Whom a client addresses.
@@ -82,18 +83,24 @@ pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError
     let (mut permitted, question) = permit(host, routed).await?;
     let connection = permitted.server.connection(&permitted.client).await?;
     mirror::headers(&connection, &mut permitted).await?;
-    let again = connection.can_expire().then(|| Box::new(permitted.clone()));
-    match question {
-        None => Ok(connection.start(permitted)?.or_again(again)),
-        Some(question) => {
-            let asked = Asked {
-                permitted: Box::new(permitted),
-                consent: question.consent,
-                guard: host.guard().clone(),
-                definition: question.definition,
-            };
-            Ok(Exchange::asking(connection, asked, again))
+    let again = Again::of(&permitted, connection.can_expire());
+    if let Some(question) = question {
+        let asked = Asked {
+            permitted: Box::new(permitted),
+            consent: question.consent,
+            guard: host.guard().clone(),
+            definition: question.definition,
+        };
+        return Ok(Exchange::asking(connection, asked, again));
+    }
+    match (connection.start(permitted), again) {
+        // It ended between our looking and our writing: nothing has left.
+        (Err(CallError::NotConnected { .. }), Some(again)) => {
+            let server = again.permitted.server.clone();
+            let connection = server.connection(&again.permitted.client).await?;
+            connection.start(again.permitted)
         }
+        (started, again) => Ok(started?.or_again(again)),
     }
 }
 
@@ -101,6 +108,51 @@ pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError
 struct Question {
     consent: Arc<Consent>,
     definition: Option<String>,
+}
+
+/// What to send once more if the first got lost, and when that is safe.
+#[derive(Clone, Debug)]
+pub(crate) struct Again {
+    pub(crate) permitted: Permitted,
+    /// Whether it does no harm if the first was carried out.
+    pub(crate) repeatable: bool,
+}
+
+impl Again {
+    /// Kept for requests that ask and do not act, for tools that say so of
+    /// themselves, and for sessions that a server may have forgotten (then the
+    /// first was not carried out).
+    fn of(permitted: &Permitted, can_expire: bool) -> Option<Box<Self>> {
+        let repeatable = match permitted.message.method() {
+            Method::ToolsCall => {
+                let server = &permitted.server;
+                let era = server.era_for(permitted.client.era());
+                let tools = server.catalog(era).known(List::Tools);
+                let name = permitted.name.as_deref().unwrap_or_default();
+                tools.is_some_and(|tools| tools.is_repeatable(name))
+            }
+            Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
+            method => List::of(method).is_some(),
+        };
+        let permitted = (repeatable || can_expire).then(|| permitted.clone())?;
+        Some(Box::new(Self {
+            permitted,
+            repeatable,
+        }))
+    }
+
+    /// Whether a request that ended so may be sent again.
+    pub(crate) fn after(&self, fault: &CallError) -> bool {
+        match fault {
+            CallError::Undelivered { why, .. } => match why {
+                Undelivered::SessionExpired | Undelivered::NotSent(_) => true,
+                Undelivered::Unknown(_) => self.repeatable,
+                _ => false,
+            },
+            CallError::Interrupted { .. } => self.repeatable,
+            _ => false,
+        }
+    }
 }
 
 /// Finds the server, and what it calls the thing that is asked for.
@@ -115,7 +167,7 @@ async fn route(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
     };
     let name = Params::text(message, span, field.unwrap_or_default())?;
     let server = match &admitted.scope {
-        Scope::One(server) => server.clone(),
+        Scope::One(server) => host.current(server),
         Scope::All => return route_all(host, admitted, name, span).await,
     };
     let prompt = match message.method() {
@@ -211,7 +263,7 @@ pub async fn route_uri(
 ) -> Result<(Arc<Server>, String), CallError> {
     let uri = uri.ok_or_else(|| CallError::refused(code::INVALID_PARAMS, "\"uri\" is missing"))?;
     let routes = host.uri_routes(client).await;
-    match routes.route(host.namer(), uri) {
+    match routes.route(&host.namer(), uri) {
         Destination::Server(server, plain) => {
             let server = host
                 .server(&server)

@@ -123,17 +123,6 @@ impl CallError {
             .with_data(json!({ "server": server, "reason": reason }))
     }
 
-    /// Whether the server has forgotten the session, and so has not carried the request out.
-    pub(crate) fn is_expired_session(&self) -> bool {
-        matches!(
-            self,
-            Self::Undelivered {
-                why: Undelivered::SessionExpired,
-                ..
-            }
-        )
-    }
-
     /// A refusal with this code and text.
     pub fn refused(code: i64, message: impl Into<String>) -> Self {
         Self::Refused(ErrorObject::new(code, message))

@@ -34,8 +34,22 @@ pub const CALLS_IN_FLIGHT: usize = 4096;
 pub const SUBSCRIPTIONS: usize = 1024;
 /// The longest wait before another attempt to connect.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(30);
+/// Clients that are remembered before those who left are looked for.
+pub const CLIENTS: usize = 1024;
+/// Attempts in a row that fail before nothing happens any more until somebody asks.
+pub const ATTEMPTS: u32 = 8;
+/// Requests in a row that may get lost before the connection is made anew.
+pub const LOST_IN_A_ROW: u32 = 3;
+/// How long changes of what is known of a server are gathered before they are written down.
+pub const MEMORY_DELAY: Duration = Duration::from_millis(200);
+/// Bytes that are kept on disk of what is known of one server.
+pub const MEMORY_BYTES: u64 = 8 * 1024 * 1024;
+/// Servers of which something is kept on disk.
+pub const MEMORIES: usize = 500;
 /// Characters of a server's instructions that are passed on in a merged answer.
 pub const INSTRUCTIONS_CHARS: usize = 2048;
+/// How long, and how often, the last words of a process that has ended are waited for.
+pub const LAST_WORDS: (Duration, u32) = (Duration::from_millis(10), 5);
 /// Lines of a server's stderr that a failed start shows.
 pub const STDERR_LINES: usize = 10;
 

@@ -41,7 +41,7 @@ pub(crate) struct Voices {
 impl Voices {
     /// Those that use the copies of servers that clients of a gateway use.
     pub(crate) fn shared() -> Self {
-        Self::of(plain)
+        Self::of(|revision| plain(PRINCIPAL, revision))
     }
 
     fn of(client: impl Fn(Revision) -> Client) -> Self {
@@ -70,7 +70,7 @@ impl Caller {
             let greeting = format!(
                 "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{}},\"clientInfo\":{info}}}"
             );
-            plain(revision).exclusive(Some(Bytes::from(greeting)))
+            plain(PRINCIPAL, revision).exclusive(Some(Bytes::from(greeting)))
         })
     }
 
@@ -95,7 +95,12 @@ impl Caller {
     /// A caller that uses the copies that clients of a gateway use, so that
     /// they are warm when the first client comes.
     pub fn shared(host: Arc<Host>) -> Self {
-        Self::with(host, plain)
+        Self::shared_as(host, PRINCIPAL)
+    }
+
+    /// The same on behalf of another principal.
+    pub fn shared_as(host: Arc<Host>, principal: &str) -> Self {
+        Self::with(host, |revision| plain(principal, revision))
     }
 
     /// A caller who speaks as clients that are there already.
@@ -277,6 +282,15 @@ pub fn was_refused(fault: &CallError) -> bool {
     )
 }
 
+/// What to do about a server that wants a sign-in.
+pub fn sign_in_hint(server: &Server) -> String {
+    if can_sign_in(server) {
+        format!("switchboard login {}", server.name())
+    } else {
+        "it refuses the token in the entry's \"headers\"".to_owned()
+    }
+}
+
 /// Whether somebody could sign in to it; else its entry says who we are.
 pub fn can_sign_in(server: &Server) -> bool {
     match &server.spec.target {
@@ -287,9 +301,9 @@ pub fn can_sign_in(server: &Server) -> bool {
     }
 }
 
-fn plain(revision: Revision) -> Client {
+fn plain(principal: &str, revision: Revision) -> Client {
     Client::new(
-        PRINCIPAL.into(),
+        principal.into(),
         revision,
         Bytes::from_static(b"{}"),
         Arc::new(NoSink),

@@ -6,17 +6,24 @@
 //! starts with [`Agent`] and [`library`].
 
 pub mod access;
+pub mod attached;
 pub mod caller;
+pub mod desk;
 pub mod dirs;
 mod flows;
+mod identity;
 pub mod library;
 pub mod permissions;
 pub mod pools;
+pub mod relay;
+pub mod report;
 pub mod roster;
+pub mod running;
 pub mod settings;
 mod spec;
 mod stand_in;
 pub mod tokens;
+pub mod vigil;
 
 pub use access::{Access, WayIn};
 pub use caller::{Caller, Met};

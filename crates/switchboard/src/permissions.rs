@@ -46,10 +46,12 @@ impl Roster {
             (Purpose::Command, _) => Mode::Bypass,
         };
         let names = self
-            .host
-            .servers()
+            .members
             .iter()
-            .map(|server| server.name().as_ref());
+            .filter_map(|member| match &member.status {
+                Status::Server(server) => Some(server.name().as_ref()),
+                Status::Faulty(_) | Status::Unused(_) => None,
+            });
         let mut builder = Rules::builder(names, mode);
         for rule in &permissions.rules {
             let effect = match rule.list {

@@ -3,15 +3,16 @@
 
 use crate::{
     access::Access,
+    attached::Attached,
     settings::Settings,
     spec::{LateHost, spec},
 };
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 use switchboard_auth::Authority;
 use switchboard_config::{
     Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup, explain,
 };
-use switchboard_host::{Host, Server};
+use switchboard_host::{Host, Server, ServerSpec};
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
 
@@ -22,6 +23,17 @@ pub struct Roster {
     pub host: Arc<Host>,
     /// All of them, in the order they are configured.
     pub members: Vec<Member>,
+    /// Those that a running gateway has, by name.
+    pub through: HashMap<String, Through>,
+}
+
+/// A server that is reached through a running gateway.
+#[derive(Clone, Debug)]
+pub struct Through {
+    /// Which gateway.
+    pub gateway: Arc<Attached>,
+    /// Where in it.
+    pub segment: String,
 }
 
 /// One entry and what became of it.
@@ -69,6 +81,16 @@ impl Roster {
         style: Style,
         lookup: Lookup<'_>,
     ) -> Self {
+        let with = With {
+            settings,
+            access,
+            lookup,
+        };
+        Self::led(loaded, &with, style, &mut [])
+    }
+
+    /// The same; servers that one of these gateways has are reached through it.
+    pub fn led(loaded: Loaded, with: &With<'_>, style: Style, gateways: &mut [Attached]) -> Self {
         let late = LateHost::default();
         let mut specs = Vec::new();
         // First what each entry is, then the host, then who is who in it.
@@ -81,7 +103,13 @@ impl Roster {
                 let mut authority = None;
                 let status = match configured.standing {
                     Standing::Active => {
-                        match spec(&configured.entry, settings, access, lookup, &late) {
+                        match spec(
+                            &configured.entry,
+                            with.settings,
+                            with.access,
+                            with.lookup,
+                            &late,
+                        ) {
                             Ok(prepared) => {
                                 specs.push(prepared.spec);
                                 authority = prepared.authority;
@@ -95,9 +123,11 @@ impl Roster {
                 (configured.entry, status, why, authority)
             })
             .collect();
+        let through = lead(&mut specs, gateways);
         let host = Host::new(specs, style, Budget::default());
         let _ = late.set(Arc::downgrade(&host));
-        let mut servers = host.servers().iter();
+        let now = host.servers();
+        let mut servers = now.iter();
         let members = prepared
             .into_iter()
             .filter_map(|(entry, status, why, authority)| {
@@ -110,7 +140,55 @@ impl Roster {
                 })
             })
             .collect();
-        Self { host, members }
+        Self {
+            host,
+            members,
+            through,
+        }
+    }
+
+    /// Changes the servers of a host to what was loaded since; `govern` gives
+    /// them their rules before anybody can reach them. Whether the servers
+    /// changed, and what is worth a warning.
+    pub fn reload<E>(
+        host: &Arc<Host>,
+        loaded: Loaded,
+        with: &With<'_>,
+        govern: impl FnOnce(&Self) -> Result<Vec<String>, E>,
+    ) -> Result<(bool, Vec<String>), E> {
+        let late = LateHost::default();
+        let _ = late.set(Arc::downgrade(host));
+        let (mut specs, mut entries, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+        for configured in loaded.servers {
+            if configured.standing != Standing::Active {
+                continue;
+            }
+            let entry = configured.entry;
+            match spec(&entry, with.settings, with.access, with.lookup, &late) {
+                Ok(prepared) => {
+                    specs.push(prepared.spec);
+                    entries.push((entry, prepared.authority));
+                }
+                Err(faults) => warnings.extend(faults.iter().map(ToString::to_string)),
+            }
+        }
+        let changed = host.replace_after(specs, |servers| {
+            let members = entries.into_iter().zip(servers);
+            let members = members.map(|((entry, authority), server)| Member {
+                entry,
+                status: Status::Server(server.clone()),
+                why: None,
+                authority,
+            });
+            let roster = Self {
+                host: host.clone(),
+                members: members.collect(),
+                through: HashMap::new(),
+            };
+            warnings.extend(govern(&roster)?);
+            Ok(())
+        })?;
+        Ok((changed, warnings))
     }
 
     /// The members that count, whether or not they work: what names are decided over.
@@ -134,6 +212,30 @@ impl Roster {
             .find(used)
             .or_else(|| named().find(|member| !given_way(member)))
     }
+}
+
+/// Leads the servers through the first gateway that has each. A gateway that
+/// was started here and knows some of them differently reads its files first.
+fn lead(specs: &mut [ServerSpec], gateways: &mut [Attached]) -> HashMap<String, Through> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let mut through = HashMap::new();
+    for gateway in gateways {
+        let behind = specs.iter().any(|spec| gateway.find(spec).is_none());
+        if behind && gateway.running.directory == here && gateway.reload().is_err() {
+            continue;
+        }
+        let shared = Arc::new(gateway.clone());
+        for spec in specs.iter_mut() {
+            let Some(segment) = shared.find(spec).map(|known| known.segment.clone()) else {
+                continue;
+            };
+            if !through.contains_key(&*spec.name) && shared.lead(spec) {
+                let gateway = shared.clone();
+                through.insert(spec.name.to_string(), Through { gateway, segment });
+            }
+        }
+    }
+    through
 }
 
 /// The entry of a server that comes with Switchboard.

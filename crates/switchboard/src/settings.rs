@@ -1,11 +1,11 @@
 //! What the environment says about times and numbers. The names are those that
 //! users of other hosts have set already.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 use switchboard_host::Timeouts;
 
 /// Times and numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// `MCP_TIMEOUT`, `MCP_TOOL_TIMEOUT`, `MCP_REQUEST_TIMEOUT_MS`.
     pub timeouts: Timeouts,
@@ -13,6 +13,8 @@ pub struct Settings {
     pub local_pool: usize,
     /// Remote servers that are met at once (`MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE`).
     pub remote_pool: usize,
+    /// Where what is known of servers is kept for the next start, if anywhere.
+    pub catalogs: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -21,6 +23,7 @@ impl Default for Settings {
             timeouts: Timeouts::default(),
             local_pool: 3,
             remote_pool: 20,
+            catalogs: None,
         }
     }
 }
@@ -54,6 +57,7 @@ impl Settings {
                 "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE",
                 default.remote_pool,
             ),
+            catalogs: None,
         }
     }
 }

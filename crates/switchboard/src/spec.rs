@@ -5,6 +5,7 @@ mod remote;
 
 use crate::{
     access::{Access, WayIn},
+    identity::identity,
     settings::Settings,
 };
 pub(crate) use builtin::LateHost;
@@ -49,7 +50,19 @@ pub(crate) fn spec(
         Transport::WsIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Ws, lookup)?),
         Transport::Builtin => builtin::target(&expanded, lookup, late)?,
     };
+    let program = match &target {
+        Target::Stdio(command) => Some(command.program.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    let directory = std::env::current_dir().unwrap_or_default();
+    let identity = identity(&expanded, program.as_deref(), &directory);
     let mut spec = ServerSpec::new(entry.name.as_str(), target);
+    // A server inside this process is there at once; there is nothing to remember.
+    if entry.transport != Transport::Builtin {
+        let folder = settings.catalogs.as_ref();
+        spec.memory = folder.map(|folder| folder.join(format!("{identity}.json")));
+    }
+    spec.identity = identity.into();
     spec.timeouts = settings.timeouts;
     if let Some(timeout) = entry.timeout {
         spec.timeouts.tool_call = Duration::from_millis(timeout);

@@ -55,6 +55,16 @@ pub enum TokenError {
     Random(String),
 }
 
+/// Where the client token `default` is kept.
+pub fn client_file(dirs: &Dirs) -> PathBuf {
+    dirs.data.join("tokens").join("default")
+}
+
+/// Where the control token is kept.
+pub fn control_file(dirs: &Dirs) -> PathBuf {
+    dirs.data.join("control-token")
+}
+
 /// The client token `default`, made if there is none.
 pub fn client(dirs: &Dirs) -> Result<ClientToken, TokenError> {
     let folder = folder(dirs);

@@ -3,7 +3,6 @@
 
 mod row;
 
-use super::tools::sign_in_hint;
 use crate::{
     context::{self, Context},
     failure::{Code, Failure},
@@ -13,14 +12,18 @@ use crate::{
 use clap::Args;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use row::{Layout, Row, State};
-use std::{sync::Arc, time::Instant};
+use std::time::Duration;
 use switchboard::{
-    Caller, Met, Pools, Roster, Settings, Status, caller,
+    Caller, Pools, Roster, Settings, Status,
     config::Standing,
-    host::{CallError, Server, catalog::List},
+    host::Server,
+    report::{Report, report},
+    roster::Through,
     wire::name::Style,
 };
-use tokio::time::timeout;
+
+/// How much longer than its server a gateway may take to answer.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Options of `list`.
 #[derive(Debug, Args)]
@@ -123,71 +126,79 @@ async fn meet_all(
     mut rows: Vec<Row>,
     layout: Option<&Layout>,
 ) -> Result<Vec<Row>, Failure> {
-    let caller = Caller::new(roster.host.clone());
-    let pools = Pools::new(settings);
-    let mut meetings = FuturesUnordered::new();
-    for (i, (member, row)) in roster.members.iter().zip(&rows).enumerate() {
-        if let Status::Server(server) = &member.status {
-            let (caller, pools, row) = (&caller, &pools, row.clone());
-            let remote = member.entry.transport.is_remote();
-            meetings.push(async move { (i, meet(caller, server, row, pools, remote).await) });
-        }
-    }
-    while let Some((i, row)) = meetings.next().await {
-        if let Some(layout) = layout {
-            layout.print(&row)?;
-        }
-        rows[i] = row;
-    }
+    meet_each(roster, settings, |i, report| {
+        rows[i] = rows[i].clone().reported(report);
+        layout.map_or(Ok(()), |layout| layout.print(&rows[i]))
+    })
+    .await?;
     Ok(rows)
 }
 
-/// Meets one server and counts what it has.
-async fn meet(caller: &Caller, server: &Arc<Server>, row: Row, pools: &Pools, remote: bool) -> Row {
-    let (started, met) = pools
-        .run(remote, async {
-            let started = Instant::now();
-            (started, caller.meet(server).await)
-        })
-        .await;
-    let mut row = match met {
-        Ok(met) => {
-            let left = server
-                .spec
-                .timeouts
-                .connect
-                .saturating_sub(started.elapsed());
-            count(caller, &met, row, left).await
-        }
-        Err(_) if caller::needs_auth(server) => row.with(State::NeedsAuth, sign_in_hint(server)),
-        Err(CallError::NotConnected { reason, .. }) => row.with(State::Failed, reason),
-        Err(fault) => row.with(State::Failed, fault.to_string()),
-    };
-    row.ms = Some(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
-    row
+/// How every server is doing, by name, in the order they are configured.
+pub fn reports(roster: &Roster, settings: &Settings) -> Result<Vec<(String, Report)>, Failure> {
+    let mut found = Vec::new();
+    life::short(async |stop| {
+        let work = meet_each(roster, settings, |i, report| {
+            found.push((i, report));
+            Ok(())
+        });
+        let met = tokio::select! {
+            met = work => met,
+            () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
+        };
+        roster.host.close().await;
+        met
+    })??;
+    found.sort_by_key(|(i, _)| *i);
+    let named = |(i, report): (usize, Report)| (roster.members[i].entry.name.clone(), report);
+    Ok(found.into_iter().map(named).collect())
 }
 
-async fn count(caller: &Caller, met: &Met, mut row: Row, left: std::time::Duration) -> Row {
-    row.state = State::Connected;
-    row.era = Some(met.era().to_string());
-    row.version = Some(met.connection.revision().to_string());
-    row.server_info = met.connection.hello().and_then(row::server_info);
-    let size = async |list: List| match timeout(left, caller.list(met, list)).await {
-        Ok(Ok(listing)) => Some(listing.items.len()),
-        Ok(Err(fault)) => {
-            tracing::warn!(server = %met.server.name(), %fault, "a list could not be fetched");
-            None
-        }
-        Err(_) => None,
-    };
-    let tools = async {
-        timeout(left, caller.tools(met))
-            .await
-            .ok()
-            .and_then(Result::ok)
-            .map(|tools| tools.len())
-    };
-    (row.tools, row.resources, row.prompts) =
-        tokio::join!(tools, size(List::Resources), size(List::Prompts));
-    row
+/// Meets every server, side by side, and tells each as soon as it is known.
+async fn meet_each(
+    roster: &Roster,
+    settings: &Settings,
+    mut tell: impl FnMut(usize, Report) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let caller = Caller::new(roster.host.clone());
+    let pools = Pools::new(settings);
+    let mut meetings = FuturesUnordered::new();
+    for (i, member) in roster.members.iter().enumerate() {
+        let Status::Server(server) = &member.status else {
+            continue;
+        };
+        let (caller, pools) = (&caller, &pools);
+        let through = roster.through.get(&member.entry.name);
+        let remote = member.entry.transport.is_remote();
+        meetings.push(async move {
+            let report = match through {
+                Some(through) => ask(through, server).await,
+                None => pools.run(remote, report(caller, server)).await,
+            };
+            (i, report)
+        });
+    }
+    while let Some((i, report)) = meetings.next().await {
+        tell(i, report)?;
+    }
+    Ok(())
+}
+
+/// What a running gateway says of a server.
+async fn ask(through: &Through, server: &Server) -> Report {
+    let (gateway, path) = (
+        through.gateway.clone(),
+        format!("servers/{}", through.segment),
+    );
+    let patience = server.spec.timeouts.connect * 2 + GRACE;
+    let asked = tokio::task::spawn_blocking(move || gateway.ask("GET", &path, patience)).await;
+    let answer = asked.map_err(std::io::Error::other).flatten();
+    let report = answer.and_then(|text| Ok(serde_json::from_str(&text)?));
+    report.unwrap_or_else(|error| Report {
+        reason: Some(format!(
+            "the gateway at http://{} does not say: {error}",
+            through.gateway.running.address
+        )),
+        ..Report::default()
+    })
 }

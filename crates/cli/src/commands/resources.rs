@@ -147,7 +147,7 @@ async fn find(
     let mut failures = Vec::new();
     for (server, answer) in servers
         .iter()
-        .zip(ask(caller, settings, servers, &lists).await)
+        .zip(ask(caller, settings, &servers, &lists).await)
     {
         match answer {
             Err(failure) => failures.push(failure),
@@ -160,11 +160,11 @@ async fn find(
             }
         }
     }
-    match routes.route(roster.host.namer(), uri) {
+    match routes.route(&roster.host.namer(), uri) {
         Destination::Server(name, plain) => Ok((one(roster, &name)?, plain)),
         Destination::Unclear(candidates) if candidates.is_empty() => {
             // A single server may have more than it lists.
-            if let ([only], []) = (servers, failures.as_slice()) {
+            if let ([only], []) = (&servers[..], failures.as_slice()) {
                 return Ok((only.clone(), uri.to_owned()));
             }
             for failure in &failures {

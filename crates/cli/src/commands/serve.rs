@@ -1,10 +1,13 @@
 //! `serve`: the gateway, on stdio or on HTTP.
 
+mod attach;
+
 use crate::{
     context::{Context, warn},
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
+    presence::{Arrangement, Known, Presence},
 };
 use clap::{ArgGroup, Args, ValueEnum};
 use futures_util::future::try_join_all;
@@ -96,6 +99,15 @@ pub enum Names {
 }
 
 impl Names {
+    /// The word for it on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Full => "full",
+            Self::Bare => "bare",
+        }
+    }
+
     fn style(self) -> Style {
         match self {
             Self::Short => Style::Short,
@@ -107,21 +119,81 @@ impl Names {
 
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = only(context.load_all()?, &options.only)?;
-    let (roster, _) = context.roster_for(
+    let loaded = context.load_all()?;
+    let known = Known::of(context, &loaded);
+    let loaded = only(loaded, &options.only)?;
+    let (roster, settings) = context.roster_for(
         Purpose::Gateway,
         options.permission_mode,
         loaded,
         options.names.style(),
     )?;
     usable(&roster)?;
-    let listens = options.http.is_some() || options.plain.is_some();
-    let single = if listens { None } else { single(&roster) };
+    if options.http.is_none() && options.plain.is_none() {
+        return stdio(context, options, &roster);
+    }
     let mut doors = Vec::new();
     for (address, routes) in [(options.http, Routes::All), (options.plain, Routes::Plain)] {
         if let Some(address) = address {
             doors.push((address, routes, door(options, address)?));
         }
+    }
+    let named = doors.first().and_then(|(_, _, door)| door.tokens.first());
+    let principal = match named {
+        Some(token) => token.name.clone(),
+        None if options.no_auth => "anonymous".to_owned(),
+        None => "default".to_owned(),
+    };
+    let names = options.only.clone();
+    let rule = Arrangement {
+        arrange: Arc::new(move |loaded| only(loaded, &names)),
+        mode: options.permission_mode,
+    };
+    let presence = Presence::new(context, &roster, &settings, &principal, known, rule)?;
+    life::long(async |stop| {
+        let gateway = Gateway::new(
+            roster.host.clone(),
+            GatewayOptions {
+                version: VERSION.to_owned(),
+                control: Some(presence.control()),
+                ..GatewayOptions::default()
+            },
+        );
+        let mut faces = Vec::new();
+        let mut note = None;
+        for (address, routes, door) in doors {
+            let listener = bind(address, routes).await?;
+            if let (Routes::All, Ok(address)) = (routes, listener.local_addr()) {
+                note = presence.note(address, options.names.word(), token_file(options)?);
+            }
+            let (gateway, stop) = (gateway.clone(), stop.clone());
+            faces.push(faces::http::serve_routes(
+                gateway, listener, door, routes, stop,
+            ));
+        }
+        let served = {
+            let serve = try_join_all(faces);
+            tokio::pin!(serve);
+            tokio::select! {
+                served = &mut serve => served,
+                () = presence.follow(stop) => serve.await,
+            }
+        };
+        drop(note);
+        roster.host.close().await;
+        match served {
+            Ok(_) => Ok(Code::Done),
+            Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
+        }
+    })?
+}
+
+/// One client on our own standard streams: through a running gateway that has
+/// the same servers, or with servers of its own.
+fn stdio(context: &Context, options: &Options, roster: &Roster) -> Result<Code, Failure> {
+    let single = single(roster);
+    if let Some(code) = attach::try_run(context, options, roster, single.as_deref())? {
+        return Ok(code);
     }
     life::long(async |stop| {
         let gateway = Gateway::new(
@@ -132,25 +204,30 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 ..GatewayOptions::default()
             },
         );
-        let served = if listens {
-            let mut faces = Vec::new();
-            for (address, routes, door) in doors {
-                let listener = bind(address, routes).await?;
-                let (gateway, stop) = (gateway.clone(), stop.clone());
-                faces.push(faces::http::serve_routes(
-                    gateway, listener, door, routes, stop,
-                ));
-            }
-            try_join_all(faces).await.map(drop)
-        } else {
-            faces::stdio::serve(gateway, stop).await
-        };
+        let served = faces::stdio::serve(gateway, stop).await;
         roster.host.close().await;
         match served {
             Ok(()) => Ok(Code::Done),
             Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
         }
     })?
+}
+
+/// The file of the token that other commands show at the door.
+fn token_file(options: &Options) -> Result<Option<PathBuf>, Failure> {
+    if options.no_auth {
+        return Ok(None);
+    }
+    let wrong = |error: String| Failure::new(Code::Configuration, error);
+    match options.token_file.first() {
+        Some(file) => std::path::absolute(file)
+            .map(Some)
+            .map_err(|error| wrong(error.to_string())),
+        None => {
+            let dirs = Dirs::from_env().map_err(|error| wrong(error.to_string()))?;
+            Ok(Some(tokens::client_file(&dirs)))
+        }
+    }
 }
 
 async fn bind(address: SocketAddr, routes: Routes) -> Result<TcpListener, Failure> {

@@ -51,6 +51,15 @@ pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failu
         };
         out::line(&format!("{} {word}", safe::line(name)))?;
     }
+    // Those that run see the file themselves in a second; this is at once.
+    for mut gateway in context.gateways() {
+        if let Err(error) = gateway.reload() {
+            let address = &gateway.running.address;
+            crate::context::warn(&format!(
+                "the gateway at http://{address} goes on as it was: {error}"
+            ));
+        }
+    }
     if on {
         // It may be off for another reason, which this command cannot take away.
         let now = context.load();

@@ -184,7 +184,7 @@ async fn fetch_all(
 pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
     if caller::needs_auth(server) || caller::was_refused(fault) {
         let text = format!("server {:?} wants a sign-in", server.name());
-        return Failure::new(Code::NeedsAuth, text).hint(sign_in_hint(server));
+        return Failure::new(Code::NeedsAuth, text).hint(caller::sign_in_hint(server));
     }
     let code = match fault {
         CallError::TimedOut(_) => Code::TimedOut,
@@ -194,15 +194,6 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
         _ => Code::Unreachable,
     };
     Failure::new(code, fault.to_string())
-}
-
-/// What helps where a server wants a sign-in.
-pub fn sign_in_hint(server: &Server) -> String {
-    if caller::can_sign_in(server) {
-        format!("switchboard login {}", server.name())
-    } else {
-        "it refuses the token in the entry's \"headers\"".to_owned()
-    }
 }
 
 /// Gives the tools their canonical names.

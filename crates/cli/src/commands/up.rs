@@ -16,13 +16,15 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life,
+    presence::{Arrangement, Known, Presence},
     show::{out, term},
 };
 use clap::Args;
 use clients::{Entries, Writable};
-use std::{net::Ipv4Addr, path::PathBuf};
+use std::{net::Ipv4Addr, path::PathBuf, sync::Arc};
 use switchboard::{
     Dirs, Purpose, VERSION,
+    config::Places,
     gateway::{Door, Gateway, GatewayOptions, faces},
     tokens,
     wire::name::Style,
@@ -34,7 +36,7 @@ const PORT: u16 = 3700;
 const PORTS: u16 = 20;
 
 /// Options of `up`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Options {
     /// Listen on this port (default: 3700, or the next free one)
     #[arg(long, value_name = "PORT")]
@@ -59,6 +61,7 @@ pub struct Options {
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load_all()?;
+    let known = Known::of(context, &loaded);
     let places = context.places()?;
     if !options.no_builtins {
         builtins::add(&mut loaded, context, options, &places)?;
@@ -69,6 +72,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let dirs =
         Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
     let token = tokens::client(&dirs).map_err(unusable)?;
+    let rule = arrangement(context, options, &places);
+    let presence = Presence::new(context, &roster, &settings, &token.name, known, rule)?;
     life::long(async |stop| {
         let listener = bind(options.port).await?;
         let address = listener
@@ -86,6 +91,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             roster.host.clone(),
             GatewayOptions {
                 version: VERSION.to_owned(),
+                control: Some(presence.control()),
                 ..GatewayOptions::default()
             },
         );
@@ -94,9 +100,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             live: Some(tokens::live(&dirs)),
             ..Door::default()
         };
-        let warm = table::warm_up(&roster, &settings);
+        let note = presence.note(address, "short", Some(tokens::client_file(&dirs)));
+        let warm = async {
+            let follow = presence.follow(stop.clone());
+            tokio::join!(table::warm_up(&roster, &settings), follow).0
+        };
         let served = {
-            let serve = faces::http::serve(gateway, listener, door, stop);
+            let serve = faces::http::serve(gateway, listener, door, stop.clone());
             tokio::pin!(serve);
             tokio::select! {
                 served = &mut serve => served,
@@ -104,10 +114,25 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 _caller = warm => serve.await,
             }
         };
+        drop(note);
         roster.host.close().await;
         served.map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
         Ok(Code::Done)
     })?
+}
+
+/// What is configured becomes what is served: the built-in servers come on top.
+fn arrangement(context: &Context, options: &Options, places: &Places) -> Arrangement {
+    let (context, options, places) = (context.clone(), options.clone(), places.clone());
+    Arrangement {
+        arrange: Arc::new(move |mut loaded| {
+            if !options.no_builtins {
+                builtins::add(&mut loaded, &context, &options, &places)?;
+            }
+            Ok(loaded)
+        }),
+        mode: None,
+    }
 }
 
 async fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {

@@ -27,7 +27,6 @@ pub async fn serve_streams(
     write: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let writer = LineWriter::new(write);
     let manner = Manner {
         scope: gateway.stdio_scope(),
         principal: PRINCIPAL.into(),
@@ -35,6 +34,18 @@ pub async fn serve_streams(
         shared_credential: false,
         modern: true,
     };
+    serve_client(gateway, manner, read, write, shutdown).await
+}
+
+/// One client on lines, whoever it is.
+pub(crate) async fn serve_client(
+    gateway: Arc<Gateway>,
+    manner: Manner,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let writer = LineWriter::new(write);
     let outlet = Arc::new(Out(writer.clone()));
     let client = Conversation::new(gateway.clone(), manner, outlet, shutdown.clone());
     let mut lines = Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone());

@@ -111,24 +111,22 @@ struct Together {
 /// What all servers that answer can do together.
 async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
     let host = gateway.host();
+    host.attach(client);
     host.refresh(client, &[]).await;
     let mut capabilities = Map::new();
     capabilities.insert("tools".into(), json!({}));
     let mut instructions = String::new();
-    for server in host.servers() {
-        let Some(connection) = server.current(client) else {
+    for server in host.servers().iter() {
+        let Some(hello) = server.hello(client) else {
             continue;
         };
-        let Some(hello) = connection.hello() else {
-            continue;
-        };
-        for (name, value) in parsed_capabilities(hello) {
+        for (name, value) in parsed_capabilities(&hello) {
             let slot = capabilities.entry(name).or_insert_with(|| json!({}));
             if let (Some(slot), Some(value)) = (slot.as_object_mut(), value.as_object()) {
                 slot.extend(value.clone());
             }
         }
-        if let Some(text) = instructions_of(hello) {
+        if let Some(text) = instructions_of(&hello) {
             let text: String = text
                 .chars()
                 .take(switchboard_host::limits::INSTRUCTIONS_CHARS)

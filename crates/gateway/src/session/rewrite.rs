@@ -50,7 +50,7 @@ pub(super) fn uris(
         let Some(uri) = json::text(span.of(&raw)) else {
             continue;
         };
-        if let Some(outward) = routes.outward(host.namer(), server, &uri) {
+        if let Some(outward) = routes.outward(&host.namer(), server, &uri) {
             reply.edits.replace(span, json::quote(&outward));
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn updated_uri(
     let host = gateway.host();
     if let Some(outward) = host
         .known_routes(client)
-        .outward(host.namer(), server, &uri)
+        .outward(&host.namer(), server, &uri)
     {
         edits.replace(span, json::quote(&outward));
     }

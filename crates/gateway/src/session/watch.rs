@@ -92,8 +92,9 @@ impl Listen {
                 filter.limited_to(&connection.acknowledged())
             }
             Scope::All => {
-                let reached = host
-                    .servers()
+                host.attach(&client);
+                let servers = host.servers();
+                let reached = servers
                     .iter()
                     .filter(|server| host.guard().reaches(&client, server));
                 let each = reached.map(|server| {

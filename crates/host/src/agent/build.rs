@@ -219,7 +219,8 @@ impl Setup {
         answers: Arc<Answers>,
     ) -> Result<Bench, BuildFault> {
         let host = Host::new(servers, Style::Full, Budget::default());
-        let names = host.servers().iter().map(|server| server.name().as_ref());
+        let servers = host.servers();
+        let names = servers.iter().map(|server| server.name().as_ref());
         let mut rules = Rules::builder(names, self.mode.unwrap_or(Mode::Default)).answers(answers);
         for (effect, text, origin) in &self.rules {
             rules = rules.rule(*effect, text, origin.clone());

@@ -2,13 +2,15 @@
 //! until the server says that they changed.
 
 use super::List;
-use crate::{error::CallError, exchange::Outcome, limits, upstream::Connection};
+use crate::{
+    error::CallError, exchange::Outcome, limits, model::Annotations, upstream::Connection,
+};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -36,15 +38,27 @@ pub struct Listing {
     /// Fields of the result other than the items and the cursor, of the first page.
     pub extra: Vec<(String, Bytes)>,
     by_key: HashMap<String, usize>,
+    /// Tools that say of themselves that a second call does no harm.
+    repeatable: HashSet<String>,
 }
 
 impl Listing {
+    /// Whether this tool says of itself that a second call does no harm.
+    pub fn is_repeatable(&self, tool: &str) -> bool {
+        self.repeatable.contains(tool)
+    }
+
     /// The item of this name, URI or template.
     pub fn find(&self, key: &str) -> Option<&Item> {
         self.items.get(*self.by_key.get(key)?)
     }
 
     fn push(&mut self, item: Item) {
+        let said = json::field(&item.raw, "annotations").ok().flatten();
+        let said = said.map(|span| Annotations::read(span.of(&item.raw)));
+        if said.is_some_and(|said| said.read_only == Some(true) || said.idempotent == Some(true)) {
+            self.repeatable.insert(item.key.clone());
+        }
         self.by_key.insert(item.key.clone(), self.items.len());
         self.items.push(item);
     }
@@ -55,6 +69,16 @@ impl Listing {
 pub struct Catalog {
     cells: [Mutex<Cell>; 4],
     generation: AtomicU64,
+    /// Told when a list is new.
+    news: OnceLock<News>,
+}
+
+struct News(Box<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for News {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("News")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +92,21 @@ impl Catalog {
     /// Counts changes: the same number means the same lists.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    /// Whom to tell when a list is new.
+    pub(crate) fn on_news(&self, tell: impl Fn() + Send + Sync + 'static) {
+        let _ = self.news.set(News(Box::new(tell)));
+    }
+
+    /// Begins with what was known last time: shown until the server says better.
+    pub(crate) fn recall(&self, list: List, items: impl Iterator<Item = Bytes>) {
+        let mut listing = Listing::default();
+        for item in items.filter_map(|raw| item(list, raw).ok()) {
+            listing.push(item);
+        }
+        self.cells[list as usize].lock().last = Some(Arc::new(listing));
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// What is known of a list without asking.
@@ -95,6 +134,10 @@ impl Catalog {
         if news {
             cell.last = Some(fetched.clone());
             self.generation.fetch_add(1, Ordering::AcqRel);
+        }
+        drop(cell);
+        if let Some(News(tell)) = self.news.get().filter(|_| news) {
+            tell();
         }
         Ok(fetched)
     }

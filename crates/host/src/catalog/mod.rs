@@ -53,6 +53,15 @@ impl List {
         }
     }
 
+    /// The notification that says it has changed.
+    pub const fn change(self) -> Method {
+        match self {
+            Self::Tools => Method::ToolsListChanged,
+            Self::Resources | Self::Templates => Method::ResourcesListChanged,
+            Self::Prompts => Method::PromptsListChanged,
+        }
+    }
+
     /// What names an item.
     pub const fn key(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@
 
 use super::{Answer, Event, Exchange, Inbox, Input, Outcome};
 use crate::{
-    call::Permitted,
+    call::{Again, Permitted},
     client::Client,
     error::CallError,
     limits,
@@ -146,7 +146,7 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(super) struct Gate {
     asked: Asked,
-    again: Option<Box<Permitted>>,
+    again: Option<Box<Again>>,
     verdict: oneshot::Receiver<Verdict>,
     /// Takes the question back when the call is given up.
     _withdrawn: DropGuard,
@@ -175,7 +175,7 @@ impl Exchange {
     pub(crate) fn asking(
         connection: Arc<Connection>,
         asked: Asked,
-        again: Option<Box<Permitted>>,
+        again: Option<Box<Again>>,
     ) -> Self {
         let (say, verdict) = oneshot::channel();
         let withdrawn = CancellationToken::new();

@@ -17,7 +17,7 @@ pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
 
-use crate::{call::Permitted, error::CallError, upstream::Connection};
+use crate::{call::Again, error::CallError, upstream::Connection};
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
@@ -85,8 +85,8 @@ pub struct Exchange {
     over: bool,
     /// What it takes to join client and server where they speak different eras.
     bridge: Option<Box<Crossing>>,
-    /// What to send again, once, if the server has forgotten our session: then it was not carried out.
-    again: Option<Box<Permitted>>,
+    /// What to send again, once, where that is safe.
+    again: Option<Box<Again>>,
     /// What it waits for before it leaves at all.
     gate: Option<Box<Gate>>,
 }
@@ -111,7 +111,7 @@ impl Exchange {
         }
     }
 
-    pub(crate) fn or_again(mut self, again: Option<Box<Permitted>>) -> Self {
+    pub(crate) fn or_again(mut self, again: Option<Box<Again>>) -> Self {
         self.again = again;
         self
     }
@@ -148,7 +148,9 @@ impl Exchange {
                 }
             };
             let step = match step {
-                Some(Event::Outcome(Outcome::Failed(fault))) if fault.is_expired_session() => {
+                Some(Event::Outcome(Outcome::Failed(fault)))
+                    if self.again.as_ref().is_some_and(|again| again.after(&fault)) =>
+                {
                     self.renewed(fault).await
                 }
                 other => other,
@@ -160,16 +162,20 @@ impl Exchange {
         }
     }
 
-    /// Sends the request again in a new session; the end if there is nothing to send or no session.
+    /// Sends the request again on a new connection; the end if there is nothing to send or no connection.
     async fn renewed(&mut self, fault: CallError) -> Option<Event> {
-        let Some(permitted) = self.again.take() else {
+        let Some(again) = self.again.take() else {
             return Some(Event::Outcome(Outcome::Failed(fault)));
         };
+        let permitted = again.permitted;
         let renewed = async {
             let connection = permitted.server.connection(&permitted.client).await?;
-            connection.start(*permitted)
+            connection.start(permitted)
         };
-        match renewed.await {
+        match timeout_at(self.deadline, renewed)
+            .await
+            .unwrap_or(Err(CallError::TimedOut(self.allowed)))
+        {
             Ok(mut fresh) => {
                 fresh.deadline = self.deadline;
                 std::mem::swap(self, &mut fresh);

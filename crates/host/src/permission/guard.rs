@@ -32,7 +32,7 @@ pub struct Guard {
     /// Counts everything that can change a decision.
     version: AtomicU64,
     /// Canonical names, in which rules are written.
-    namer: Namer,
+    namer: RwLock<Arc<Namer>>,
     registers: Mutex<Registers>,
 }
 
@@ -72,9 +72,16 @@ impl Guard {
             rules: RwLock::new(Arc::new(rules)),
             pinned: RwLock::default(),
             version: AtomicU64::new(0),
-            namer: Namer::new(Style::Full, servers),
+            namer: RwLock::new(Arc::new(Namer::new(Style::Full, servers))),
             registers: Mutex::default(),
         }
+    }
+
+    /// Other servers from now on: canonical names are decided over all of them.
+    pub(crate) fn set_servers<'a>(&self, servers: impl IntoIterator<Item = &'a str>) {
+        *self.namer.write() = Arc::new(Namer::new(Style::Full, servers));
+        self.registers.lock().clear();
+        self.changed();
     }
 
     /// The rules that hold now.
@@ -236,7 +243,7 @@ impl Guard {
     pub fn canonical(&self, server: &Server, era: Era, tool: &str) -> String {
         let register = self.register(server, era);
         let known = register.and_then(|register| register.canonical.get(tool).cloned());
-        known.unwrap_or_else(|| self.namer.assign(&[(server.name(), tool)]).remove(0))
+        known.unwrap_or_else(|| self.namer.read().assign(&[(server.name(), tool)]).remove(0))
     }
 
     /// What a tool says of itself, as far as its server has been asked.
@@ -332,7 +339,7 @@ impl Guard {
         let pairs: Vec<(&str, &str)> = names().map(|name| (server.name().as_ref(), name)).collect();
         let canonical = names()
             .map(str::to_owned)
-            .zip(self.namer.assign(&pairs))
+            .zip(self.namer.read().assign(&pairs))
             .collect();
         // A tool that is listed twice is still one.
         let spellings = Spellings::new(names().collect::<HashSet<&str>>());

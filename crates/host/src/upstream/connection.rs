@@ -17,7 +17,7 @@ use std::{
     fmt,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -85,6 +85,8 @@ pub struct Connection {
     next: AtomicU64,
     /// Whether the server has answered anything since we met.
     of_use: AtomicBool,
+    /// Requests in a row that got lost on the way.
+    lost: AtomicU32,
     closed: watch::Sender<Option<String>>,
 }
 
@@ -132,6 +134,7 @@ impl Connection {
             hello: OnceLock::new(),
             next: AtomicU64::new(1),
             of_use: AtomicBool::new(false),
+            lost: AtomicU32::new(0),
             closed: watch::Sender::new(None),
         })
     }
@@ -183,6 +186,30 @@ impl Connection {
 
     pub(super) fn link(&self) -> Option<&Link> {
         self.link.get()
+    }
+
+    /// What its process last said on stderr; empty where there is none.
+    pub(super) fn last_words(&self) -> String {
+        match self.link.get() {
+            Some(Link::Stdio(link)) => link.server_process().map_or(String::new(), |process| {
+                process.stderr().tail_lines(limits::STDERR_LINES)
+            }),
+            _ => String::new(),
+        }
+    }
+
+    /// The same; a process that has just ended may have words still on their way.
+    pub(super) async fn last_words_soon(&self) -> String {
+        let has_process =
+            matches!(self.link.get(), Some(Link::Stdio(link)) if link.server_process().is_some());
+        for _ in 0..limits::LAST_WORDS.1 {
+            let words = self.last_words();
+            if !has_process || !words.is_empty() {
+                return words;
+            }
+            tokio::time::sleep(limits::LAST_WORDS.0).await;
+        }
+        self.last_words()
     }
 
     /// Whether it is a session that the server may forget.
@@ -545,18 +572,28 @@ impl Connection {
 
     /// Ends the connection and what is behind it.
     pub async fn close(&self) {
+        self.close_as(CLOSED_BY_US, CLOSED_BY_US).await;
+    }
+
+    /// The same; whoever waits for an answer is told why.
+    pub(super) async fn close_because(&self, why: &str) {
+        self.close_as(CLOSED_BY_US, why).await;
+    }
+
+    async fn close_as(&self, word: &str, why: &str) {
         // First, so that what the link says of its end is not taken for an accident.
-        self.end(CLOSED_BY_US);
+        self.end(word, why);
         if let Some(link) = self.link.get() {
             link.close().await;
         }
     }
 
-    fn end(&self, why: &str) {
+    /// Ends all that is in flight, once. `word` is what the connection says of its end.
+    fn end(&self, word: &str, why: &str) {
         let first = self.closed.send_if_modified(|state| {
             let first = state.is_none();
             if first {
-                *state = Some(why.to_owned());
+                *state = Some(word.to_owned());
             }
             first
         });
@@ -592,6 +629,7 @@ impl Connection {
         if let Some(call) = call {
             if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
                 self.of_use.store(true, Ordering::Relaxed);
+                self.lost.store(0, Ordering::Relaxed);
             }
             call.over.cancel();
             call.inbox.finish(outcome);
@@ -642,6 +680,8 @@ impl Receive for Connection {
         let shut_out = matches!(why, Undelivered::NeedsAuth { status: 401, .. })
             && self.spec.stand_in.is_some()
             && self.hello().is_some();
+        let lost = matches!(why, Undelivered::NotSent(_) | Undelivered::Unknown(_));
+        let last = why.to_string();
         let outcome = CallError::Undelivered {
             server: self.name(),
             why,
@@ -649,15 +689,25 @@ impl Receive for Connection {
         self.finish(request, Outcome::Failed(outcome));
         // Last, since what else was in flight may have been carried out; this was not.
         if expired {
-            self.end("the session has expired");
+            self.end("the session has expired", "the session has expired");
+        }
+        // One that gets lost is an accident. Several in a row are a server that
+        // is not what it was: it is met again.
+        if lost && self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= limits::LOST_IN_A_ROW {
+            let why = format!(
+                "{} requests in a row got lost: {last}",
+                limits::LOST_IN_A_ROW
+            );
+            self.end(&why, &why);
         }
         if shut_out {
-            self.end("the server wants a sign-in");
+            self.end("the server wants a sign-in", "the server wants a sign-in");
         }
     }
 
     fn closed(&self, why: Closed) {
-        self.end(&why.to_string());
+        let why = why.to_string();
+        self.end(&why, &why);
     }
 }
 

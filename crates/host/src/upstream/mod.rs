@@ -8,6 +8,7 @@ mod connection;
 mod ide;
 mod legacy;
 mod link;
+mod memory;
 mod modern;
 mod notices;
 mod peer;
@@ -15,6 +16,7 @@ mod server;
 mod slot;
 mod spec;
 mod subscriptions;
+mod supervise;
 
 pub use connection::{Connection, Hello};
 pub use ide::{Ide, IdeCarrier};

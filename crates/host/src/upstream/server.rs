@@ -2,18 +2,20 @@
 //! use), what is known of its eras, and its catalog.
 
 use super::{
-    connection::{CLOSED_BY_US, Connection},
+    connection::{CLOSED_BY_US, Connection, Hello},
     legacy,
     link::{self, Carrier},
+    memory::Memory,
     modern::{self, Found},
     slot::{ConnectError, Content, Slot},
     spec::{AUTHENTICATE, Isolation, ServerSpec, StandIn, Target},
 };
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, List},
     client::{Client, ClientId},
     error::CallError,
     exchange::Outcome,
+    host::Host,
     limits,
 };
 use parking_lot::Mutex;
@@ -21,13 +23,16 @@ use std::{
     collections::HashMap,
     ops::Deref,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
-use switchboard_transport::{Budget, Link, Undelivered};
+use switchboard_transport::{Budget, Undelivered};
 use switchboard_wire::{Era, Method, Revision};
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout},
+};
 
 /// A server and everything we hold of it.
 #[derive(Debug)]
@@ -35,17 +40,29 @@ pub struct Server {
     /// As it was configured.
     pub spec: Arc<ServerSpec>,
     budget: Budget,
-    me: Weak<Server>,
-    slots: Mutex<HashMap<Key, Arc<Slot>>>,
-    eras: Mutex<Eras>,
+    pub(super) me: Weak<Server>,
+    pub(super) slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    pub(super) eras: Mutex<Eras>,
     /// How an HTTP address turned out to be served.
-    carrier: Mutex<Carrier>,
-    catalogs: [Catalog; 2],
-    state: watch::Sender<ServerState>,
+    pub(super) carrier: Mutex<Carrier>,
+    pub(super) catalogs: [Catalog; 2],
+    pub(super) state: watch::Sender<ServerState>,
     /// Whether a stand-in serves clients, since the server wants a sign-in.
-    stands_in: AtomicBool,
-    /// Set when all is to end: nothing is started any more.
-    closing: AtomicBool,
+    pub(super) stands_in: AtomicBool,
+    /// What was opened last: if it never says anything, its stderr may.
+    pub(super) opening: Mutex<Weak<Connection>>,
+    /// Since when it has been starting.
+    pub(super) pending: Mutex<Option<Instant>>,
+    /// Why nothing is started any more, once that is so.
+    pub(super) retired: OnceLock<&'static str>,
+    /// What it last said about itself, in each era.
+    pub(super) hellos: Mutex<[Option<Hello>; 2]>,
+    /// Lists that clients were answered without: they are told when it is there.
+    pub(super) owed: Mutex<Vec<List>>,
+    /// Who tells them.
+    pub(super) host: OnceLock<Weak<Host>>,
+    /// What outlives this process of all that.
+    pub(super) memory: Option<Memory>,
 }
 
 /// How a server is doing.
@@ -66,15 +83,15 @@ pub enum ServerState {
 
 /// Which eras the server has; `None` while nobody has tried.
 #[derive(Clone, Copy, Debug, Default)]
-struct Eras {
-    legacy: Option<bool>,
-    modern: Option<bool>,
+pub(super) struct Eras {
+    pub(super) legacy: Option<bool>,
+    pub(super) modern: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+pub(super) struct Key {
     owner: Owner,
-    era: Era,
+    pub(super) era: Era,
     /// Over HTTP there is one legacy session per revision; a process has the newest it offers.
     revision: Option<Revision>,
     /// Whether it serves clients of the other era. They are greeted differently,
@@ -92,7 +109,8 @@ impl Server {
     /// A server that nobody has connected to yet.
     pub fn new(spec: ServerSpec, budget: Budget) -> Arc<Self> {
         let modern = spec.target.is_legacy_only().then_some(false);
-        Arc::new_cyclic(|me| Self {
+        let memory = spec.memory.clone().map(Memory::new);
+        let server = Arc::new_cyclic(|me: &Weak<Self>| Self {
             spec: Arc::new(spec),
             budget,
             me: me.clone(),
@@ -105,8 +123,26 @@ impl Server {
             catalogs: [Catalog::default(), Catalog::default()],
             state: watch::Sender::default(),
             stands_in: AtomicBool::new(false),
-            closing: AtomicBool::new(false),
-        })
+            opening: Mutex::default(),
+            pending: Mutex::default(),
+            retired: OnceLock::new(),
+            hellos: Mutex::default(),
+            owed: Mutex::default(),
+            host: OnceLock::new(),
+            memory,
+        });
+        if server.memory.is_some() {
+            server.recall();
+            for catalog in &server.catalogs {
+                let me = server.me.clone();
+                catalog.on_news(move || {
+                    if let Some(server) = me.upgrade() {
+                        server.remember();
+                    }
+                });
+            }
+        }
+        server
     }
 
     /// Its configured name.
@@ -154,8 +190,8 @@ impl Server {
         client: &Arc<Client>,
         era: Era,
     ) -> Result<Arc<Connection>, CallError> {
-        if self.closing.load(Ordering::Acquire) {
-            let (server, reason) = (self.spec.name.to_string(), "the gateway is stopping".into());
+        if let Some(why) = self.retired.get() {
+            let (server, reason) = (self.spec.name.to_string(), (*why).to_owned());
             return Err(CallError::NotConnected { server, reason });
         }
         let key = self.key(client, era);
@@ -187,6 +223,14 @@ impl Server {
                 return Err(error.to_call_error(&self.spec.name, client.era()));
             }
         }
+    }
+
+    /// What the server says about itself to clients like this one: now, or when
+    /// it was last met.
+    pub fn hello(&self, client: &Client) -> Option<Hello> {
+        let met = self.current(client).and_then(|met| met.hello().cloned());
+        let era = self.era_for(client.era());
+        met.or_else(|| self.hellos.lock()[usize::from(era == Era::Modern)].clone())
     }
 
     /// The connection this client uses, if there is one now.
@@ -222,15 +266,9 @@ impl Server {
         }
     }
 
-    /// Ends all connections.
+    /// Ends all connections, for good.
     pub async fn close(&self) {
-        self.closing.store(true, Ordering::Release);
-        let slots: Vec<Arc<Slot>> = self.slots.lock().drain().map(|(_, slot)| slot).collect();
-        for slot in slots {
-            if let Content::Ready(connection) = slot.content() {
-                connection.close().await;
-            }
-        }
+        self.retire("the gateway is stopping").await;
     }
 
     fn key(&self, client: &Client, era: Era) -> Key {
@@ -250,117 +288,9 @@ impl Server {
         }
     }
 
-    /// Makes the connection in a task of its own, so that a caller who gives up does not take it along.
-    fn spawn_connect(
-        &self,
-        key: &Key,
-        slot: &Arc<Slot>,
-        client: &Arc<Client>,
-        old: Option<Arc<Connection>>,
-        failures: u32,
-    ) {
-        let Some(server) = self.me.upgrade() else {
-            return;
-        };
-        let (key, slot, client) = (key.clone(), slot.clone(), client.clone());
-        self.state.send_if_modified(|state| {
-            let changed = *state != ServerState::Connected && *state != ServerState::Pending;
-            if changed {
-                *state = ServerState::Pending;
-            }
-            changed
-        });
-        tokio::spawn(async move {
-            let allowed = server.spec.timeouts.connect;
-            let result = match timeout(allowed, server.connect(&key, &client)).await {
-                Ok(result) => result,
-                Err(_) => Err(ConnectError::Failed(format!(
-                    "did not start within {allowed:?}"
-                ))),
-            };
-            let needs_auth = matches!(result, Err(ConnectError::NeedsAuth(_)));
-            let result = match &server.spec.stand_in {
-                Some(stand_in) if needs_auth => {
-                    server.stands_in.store(true, Ordering::Release);
-                    server.stand_in(&key, &client, stand_in).await
-                }
-                _ => {
-                    if result.is_ok() {
-                        server.stands_in.store(false, Ordering::Release);
-                    }
-                    result
-                }
-            };
-            if let Ok(connection) = &result {
-                if let Some(old) = &old {
-                    for client in old.attached() {
-                        connection.attach(&client);
-                    }
-                    connection.subscriptions.adopt(&old.subscriptions);
-                    connection.subscribe_again().await;
-                }
-                server.catalog(key.era).invalidate_all();
-            }
-            server.state.send_replace(match &result {
-                _ if needs_auth => ServerState::NeedsAuth,
-                Ok(_) => ServerState::Connected,
-                Err(error) => ServerState::Failed(error.to_string()),
-            });
-            let connection = result.as_ref().ok().cloned();
-            // Whoever was served by the one and now is by the other hears of it.
-            let swapped = match (&result, &old) {
-                (Ok(new), Some(old)) if new.is_stand_in() != old.is_stand_in() => Some(new.clone()),
-                (Err(ConnectError::WrongEra(_)), Some(old))
-                    if old.is_stand_in() != server.stands_in() =>
-                {
-                    Some(old.clone())
-                }
-                _ => None,
-            };
-            slot.fill(result, failures, old);
-            if let Some(swapped) = swapped {
-                swapped.announce_changes();
-            }
-            if let Some(connection) = connection {
-                server.watch_over(&key, &slot, connection).await;
-            }
-        });
-    }
-
-    /// When a connection ends while clients are attached to it, it is made again.
-    async fn watch_over(&self, key: &Key, slot: &Arc<Slot>, connection: Arc<Connection>) {
-        let why = connection.ended().await;
-        if why == CLOSED_BY_US {
-            return;
-        }
-        let signed_in = connection.is_stand_in();
-        if signed_in {
-            tracing::info!(server = %self.spec.name, "somebody has signed in");
-            self.stands_in.store(false, Ordering::Release);
-            self.state.send_replace(ServerState::Idle);
-            self.try_again();
-        } else {
-            tracing::warn!(server = %self.spec.name, %why, "the connection ended");
-            self.state.send_replace(ServerState::Failed(why));
-        }
-        connection.close().await;
-        if let Some(client) = connection.attached().into_iter().next()
-            && !self.closing.load(Ordering::Acquire)
-            && slot.claim(signed_in)
-        {
-            self.spawn_connect(key, slot, &client, Some(connection), 0);
-        }
-    }
-
-    /// What could not be connected before is tried anew when it is next needed.
-    fn try_again(&self) {
-        let mut slots = self.slots.lock();
-        slots.retain(|_, slot| !matches!(slot.content(), Content::Failed { .. }));
-    }
-
     /// Connects to what stands in while the server wants a sign-in. It speaks the
     /// handshake era; clients of the other one reach it over the bridge.
-    async fn stand_in(
+    pub(super) async fn stand_in(
         &self,
         key: &Key,
         client: &Arc<Client>,
@@ -393,11 +323,11 @@ impl Server {
         self.spec.era == Some(Era::Modern) || self.eras.lock().legacy == Some(false)
     }
 
-    fn stands_in(&self) -> bool {
+    pub(super) fn stands_in(&self) -> bool {
         self.stands_in.load(Ordering::Acquire)
     }
 
-    async fn connect(
+    pub(super) async fn connect(
         &self,
         key: &Key,
         client: &Arc<Client>,
@@ -424,9 +354,21 @@ impl Server {
         match (&result, wanted) {
             (Ok(_), Era::Legacy) => eras.legacy = Some(true),
             (Ok(_), Era::Modern) => eras.modern = Some(true),
-            (Err(ConnectError::WrongEra(_)), Era::Legacy) => eras.legacy = Some(false),
-            (Err(ConnectError::WrongEra(_)), Era::Modern) => eras.modern = Some(false),
+            // It has one of the two: what was thought of the other is out of date.
+            (Err(ConnectError::WrongEra(_)), Era::Legacy) => {
+                eras.legacy = Some(false);
+                eras.modern = eras.modern.filter(|has| *has);
+            }
+            (Err(ConnectError::WrongEra(_)), Era::Modern) => {
+                eras.modern = Some(false);
+                eras.legacy = eras.legacy.filter(|has| *has);
+            }
             _ => {}
+        }
+        drop(eras);
+        if let Ok(connection) = &result {
+            self.hellos.lock()[usize::from(wanted == Era::Modern)] = connection.hello().cloned();
+            self.remember();
         }
         result
     }
@@ -549,23 +491,17 @@ impl Server {
 
     fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
         let connection = self.connection_to(key, false);
+        *self.opening.lock() = Arc::downgrade(&connection);
         link::open(&self.spec, carrier, &self.budget, &connection).map_err(ConnectError::Failed)?;
         Ok(Unmet(Some(connection)))
     }
 
     /// Ends what was started and adds what the server last said on stderr.
     async fn give_up(&self, connection: &Arc<Connection>, error: ConnectError) -> ConnectError {
-        let mut stderr = String::new();
-        if let Some(Link::Stdio(link)) = connection.link()
-            && let Some(process) = link.server_process()
-        {
-            stderr = process.stderr().tail_lines(limits::STDERR_LINES);
-        }
+        let stderr = connection.last_words_soon().await;
         connection.close().await;
         match error {
-            ConnectError::Failed(text) if !stderr.is_empty() => {
-                ConnectError::Failed(format!("{text}; its last words on stderr:\n{stderr}"))
-            }
+            ConnectError::Failed(text) => ConnectError::Failed(with_last_words(text, &stderr)),
             other => other,
         }
     }
@@ -599,6 +535,14 @@ impl Drop for Unmet {
             tokio::spawn(async move { connection.close().await });
         }
     }
+}
+
+/// A reason with what the server last said on stderr.
+pub(super) fn with_last_words(reason: String, stderr: &str) -> String {
+    if stderr.is_empty() {
+        return reason;
+    }
+    format!("{reason}; its last words on stderr:\n{stderr}")
 }
 
 /// Asks `server/discover` once and judges the answer.

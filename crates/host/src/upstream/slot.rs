@@ -49,6 +49,14 @@ impl ConnectError {
         }
     }
 
+    /// Whether trying again would change nothing until somebody does something.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(
+            self,
+            Self::NeedsAuth(_) | Self::WrongEra(_) | Self::Refused(_)
+        )
+    }
+
     /// What a request that needed the connection ends with.
     pub(super) fn to_call_error(&self, server: &str, client_era: Era) -> CallError {
         match self {
@@ -172,8 +180,12 @@ impl Slot {
     }
 }
 
-/// Full jitter: anywhere up to a bound that doubles each time.
+/// Full jitter: anywhere up to a bound that doubles each time. After a row of
+/// failures the whole bound: whoever asks is then told at once.
 pub(super) fn backoff(attempts: u32) -> Duration {
+    if attempts >= limits::ATTEMPTS {
+        return limits::BACKOFF_CAP;
+    }
     let bound = Duration::from_millis(250)
         .saturating_mul(1 << attempts.min(10))
         .min(limits::BACKOFF_CAP);

@@ -26,6 +26,11 @@ pub struct ServerSpec {
     pub rooms: Rooms,
     /// What serves clients while the server wants a sign-in, if anything.
     pub stand_in: Option<StandIn>,
+    /// What it takes to be the same server: two specs of one name and identity
+    /// can stand for each other. Empty where nobody says; then none is the same.
+    pub identity: Arc<str>,
+    /// Where to keep what is known of it, for the next start.
+    pub memory: Option<PathBuf>,
 }
 
 /// A server inside this process that clients are given while the real one wants
@@ -200,7 +205,14 @@ impl ServerSpec {
             timeouts: Timeouts::default(),
             rooms: Rooms::default(),
             stand_in: None,
+            identity: "".into(),
+            memory: None,
         }
+    }
+
+    /// Whether a server made of the one can go on as the other.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && !self.identity.is_empty() && self.identity == other.identity
     }
 
     /// Where a relative path of this server's would start; for display.

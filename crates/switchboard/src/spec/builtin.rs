@@ -124,7 +124,8 @@ fn report(host: &LateHost) -> Vec<ServerReport> {
     let Some(host) = host.get().and_then(Weak::upgrade) else {
         return Vec::new();
     };
-    let each = host.servers().iter().map(|server| {
+    let servers = host.servers();
+    let each = servers.iter().map(|server| {
         let (state, reason) = match &*server.state().borrow() {
             ServerState::Idle => ("idle", None),
             ServerState::Pending => ("pending", None),

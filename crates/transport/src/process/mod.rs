@@ -13,6 +13,7 @@
 //! | `ladder` | how they end |
 //! | `table`, `registry` | the machine's processes, and ours among them |
 //! | `descendants` | everything below us, whosever it is |
+//! | `orphans` | what nobody looks after, for telling |
 
 mod child;
 mod command;
@@ -22,6 +23,7 @@ mod exit;
 mod family;
 mod kin;
 mod ladder;
+mod orphans;
 pub(crate) mod registry;
 mod stderr;
 pub(crate) mod table;
@@ -31,4 +33,5 @@ pub use child::{ExitWatch, ServerProcess};
 pub use command::{ServerCommand, SpawnError};
 pub use exit::Exit;
 pub use ladder::{GIVE_UP_AFTER, KILL_AFTER, Rung, Stopped, TERMINATE_AFTER};
+pub use orphans::{Orphan, orphans};
 pub use stderr::{KEPT as STDERR_KEPT, LineSink, StderrRing};

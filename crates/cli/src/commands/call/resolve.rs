@@ -125,15 +125,12 @@ fn word(list: List) -> &'static str {
 /// tool of the server `a`, so there can be two.
 fn named_servers(roster: &Roster, name: &str) -> Vec<Arc<Server>> {
     let rest = name.strip_prefix("mcp__").unwrap_or(name);
+    let namer = roster.host.namer();
     let begins = |server: &&Arc<Server>| {
-        roster
-            .host
-            .namer()
-            .prefix(server.name())
-            .is_some_and(|prefix| {
-                rest.strip_prefix(prefix)
-                    .is_some_and(|tail| tail.starts_with("__"))
-            })
+        namer.prefix(server.name()).is_some_and(|prefix| {
+            rest.strip_prefix(prefix)
+                .is_some_and(|tail| tail.starts_with("__"))
+        })
     };
     roster
         .host

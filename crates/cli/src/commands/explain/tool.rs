@@ -103,7 +103,8 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, items: &[Item], tool: &str
 
 /// Rules alone: the server cannot say what it has.
 fn unasked(roster: &Roster, server: &Server, tool: &str, why: String) -> About {
-    let prefix = roster.host.namer().prefix(server.name());
+    let namer = roster.host.namer();
+    let prefix = namer.prefix(server.name());
     About {
         canonical: format!("mcp__{}__{tool}", prefix.unwrap_or_default()),
         server: server.name().to_string(),

@@ -12,8 +12,7 @@ use serde_json::value::RawValue;
 use switchboard::{
     Member,
     config::Entry,
-    host::Hello,
-    wire::{json, meta},
+    report::{Health, Report},
 };
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.
@@ -106,26 +105,29 @@ impl Row {
         }
     }
 
+    /// The same server as it turned out to be.
+    pub fn reported(mut self, report: Report) -> Self {
+        self.state = match report.health {
+            Health::Connected => State::Connected,
+            Health::Failed => State::Failed,
+            Health::NeedsAuth => State::NeedsAuth,
+        };
+        self.reason = report.reason;
+        self.version = report.version;
+        self.era = report.era;
+        self.server_info = report.server_info;
+        (self.tools, self.resources, self.prompts) =
+            (report.tools, report.resources, report.prompts);
+        self.ms = Some(report.ms);
+        self
+    }
+
     /// The same server in this state.
     pub fn with(mut self, state: State, reason: impl Into<String>) -> Self {
         self.state = state;
         self.reason = Some(reason.into());
         self
     }
-}
-
-/// What the server calls itself, as it wrote it. Modern servers say it in `_meta`.
-pub fn server_info(hello: &Hello) -> Option<Box<RawValue>> {
-    let result = &hello.result;
-    let found = |source: &[u8], key: &'static str| {
-        json::field(source, key)
-            .ok()
-            .flatten()
-            .map(|span| span.of(source).to_vec())
-    };
-    let text = found(result, "serverInfo")
-        .or_else(|| found(&found(result, "_meta")?, meta::SERVER_INFO))?;
-    RawValue::from_string(String::from_utf8(text).ok()?).ok()
 }
 
 /// Columns that fit all rows, known before any server is.

@@ -1,17 +1,17 @@
 //! How the servers are doing, as they connect. On a terminal each has a line
 //! that changes in place; elsewhere a line is written when it is known.
 
-use crate::{
-    commands::tools::sign_in_hint,
-    show::{
-        out, safe,
-        term::{self, Paint},
-    },
+use crate::show::{
+    out, safe,
+    term::{self, Paint},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::sync::Arc;
 use switchboard::{
-    Caller, Pools, Roster, Settings, Status, caller::needs_auth, config::Standing, host::Server,
+    Caller, Pools, Roster, Settings, Status,
+    caller::{needs_auth, sign_in_hint},
+    config::Standing,
+    host::Server,
 };
 
 /// How a server is doing.

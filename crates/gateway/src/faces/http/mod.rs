@@ -2,6 +2,8 @@
 //! each of them, legacy and modern clients on the same addresses; the same over
 //! HTTP+SSE (`/sse`) and WebSocket (`/ws`); and the plain dialect (`/plain/…`).
 
+mod api;
+mod attach;
 mod body;
 mod events;
 mod legacy;
@@ -17,6 +19,7 @@ mod spool;
 mod sse;
 mod ws;
 
+pub use attach::PROTOCOL as ATTACH_PROTOCOL;
 pub use routes::Routes;
 
 use crate::{door::Door, gateway::Gateway, limits};
@@ -152,6 +155,12 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
     if path == "/healthz" {
         return reply::plain(StatusCode::OK, "ok\n");
     }
+    if let Some(rest) = path
+        .strip_prefix("/api/")
+        .filter(|_| face.routes == Routes::All)
+    {
+        return api::handle(&face, &request, rest).await;
+    }
     if let Some(document) = metadata(&face, &request) {
         return document;
     }
@@ -176,8 +185,11 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
         Some(Route::Ws(scope)) if request.method() == Verb::GET => {
             ws::upgrade(&face, scope, principal, request)
         }
+        Some(Route::Attach(scope)) if request.method() == Verb::GET => {
+            attach::upgrade(&face, scope, principal, request)
+        }
         Some(Route::Plain(page)) => plain::handle(&face, page, principal, request).await,
-        Some(Route::Sse(_) | Route::Ws(_)) => reply::not_allowed("GET"),
+        Some(Route::Sse(_) | Route::Ws(_) | Route::Attach(_)) => reply::not_allowed("GET"),
         Some(Route::Messages) => reply::not_allowed("POST"),
         None => {
             let text = "there is nothing at this path; MCP is at /mcp and /mcp/{server}";

@@ -22,6 +22,8 @@ pub(super) enum Route {
     Messages,
     /// WebSocket.
     Ws(Scope),
+    /// A stdio client behind another program.
+    Attach(Scope),
     /// The plain dialect.
     Plain(Page),
 }
@@ -39,7 +41,8 @@ pub(super) fn route(face: &Face, path: &str) -> Option<Route> {
         _ => scope(face, path, "/mcp")
             .map(Route::Mcp)
             .or_else(|| scope(face, path, "/sse").map(Route::Sse))
-            .or_else(|| scope(face, path, "/ws").map(Route::Ws)),
+            .or_else(|| scope(face, path, "/ws").map(Route::Ws))
+            .or_else(|| scope(face, path, "/attach").map(Route::Attach)),
     }
 }
 

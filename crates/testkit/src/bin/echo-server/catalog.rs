@@ -47,7 +47,7 @@ pub fn tools(generation: u64) -> Value {
             "count",
             "Adds one to a counter and returns it.",
             false,
-            json!({}),
+            json!({"file": {"type": "string"}, "delayMs": {"type": "integer"}}),
             &[],
         ),
         tool("counted", "Returns the counter.", true, json!({}), &[]),

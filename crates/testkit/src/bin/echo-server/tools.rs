@@ -1,5 +1,6 @@
 //! The tools.
 
+use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ pub async fn call(call: &Call) -> Answer {
         "echo" => echo(call, arguments).await,
         "payload" => Answer::error(-32602, "bytes must be a number up to 2^30"),
         "progress" => progress(call, arguments).await,
-        "count" => Answer::text((world.count.fetch_add(1, Ordering::SeqCst) + 1).to_string()),
+        "count" => count(call, arguments).await,
         "counted" => Answer::text(world.count.load(Ordering::SeqCst).to_string()),
         "sleep" => {
             let ms = arguments["ms"].as_u64().unwrap_or(0);
@@ -85,6 +86,26 @@ async fn echo(call: &Call, arguments: &Value) -> Answer {
         Value::String(nonce) => Answer::text(nonce),
         Value::Null => Answer::failed("nonce is missing"),
         other => Answer::text(other.to_string()),
+    }
+}
+
+/// Counts, in a file as well if one is named (it outlives us), and only then waits.
+async fn count(call: &Call, arguments: &Value) -> Answer {
+    let now = call.world.count.fetch_add(1, Ordering::SeqCst) + 1;
+    if let Some(path) = arguments["file"].as_str() {
+        let mut open = std::fs::OpenOptions::new();
+        let written = open.create(true).append(true).open(path);
+        if written
+            .and_then(|mut file| file.write_all(b"once\n"))
+            .is_err()
+        {
+            return Answer::failed("the file cannot be written");
+        }
+    }
+    if wait(call, arguments["delayMs"].as_u64().unwrap_or(0)).await {
+        Answer::text(now.to_string())
+    } else {
+        Answer::Silent
     }
 }
 

@@ -1,0 +1,369 @@
+//! `doctor`: looks at everything that can be wrong, and says what to do.
+
+use crate::{
+    commands::list,
+    context::{self, Context},
+    failure::{Code, Failure},
+    show::{out, safe, term},
+};
+use clap::Args;
+use serde::Serialize;
+use std::path::Path;
+use switchboard::{
+    Dirs, Roster, Status, VERSION,
+    config::{Loaded, Outcome, Standing},
+    report::Health,
+    running, tokens,
+    transport::process,
+    wire::name::Style,
+};
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Do not start or contact any server
+    #[arg(long)]
+    pub no_connect: bool,
+}
+
+/// One thing that was looked at. The names are what scripts rely on.
+#[derive(Debug, Serialize)]
+struct Finding {
+    /// configuration, servers, sign-ins, processes or versions
+    area: &'static str,
+    /// ok, warning or problem
+    level: Level,
+    /// What was looked at.
+    what: String,
+    /// What was found.
+    found: String,
+    /// What to do.
+    advice: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Level {
+    Ok,
+    Warning,
+    Problem,
+}
+
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(
+        &mut self,
+        area: &'static str,
+        level: Level,
+        what: impl Into<String>,
+        found: impl Into<String>,
+    ) {
+        self.0.push(Finding {
+            area,
+            level,
+            what: what.into(),
+            found: found.into(),
+            advice: None,
+        });
+    }
+
+    /// Says what to do about the last one.
+    fn advise(&mut self, advice: impl Into<String>) {
+        if let Some(last) = self.0.last_mut() {
+            last.advice = Some(advice.into());
+        }
+    }
+}
+
+/// Looks, and says. Exit code 1 if there is a problem.
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let mut findings = Findings::default();
+    let loaded = context.quiet_load();
+    configuration(&loaded, &mut findings);
+    versions(context, &mut findings);
+    processes(&mut findings);
+    let usable = context::unusable(&loaded).is_none();
+    let (roster, settings) = context.roster(loaded, Style::Full)?;
+    servers(
+        &roster,
+        &settings,
+        options.no_connect || !usable,
+        &mut findings,
+    )?;
+    sign_ins(&mut findings);
+    let problems = findings
+        .0
+        .iter()
+        .filter(|finding| finding.level == Level::Problem)
+        .count();
+    if options.json {
+        out::json_list(&findings.0)?;
+    } else {
+        show(&findings.0)?;
+    }
+    Ok(if problems > 0 {
+        Code::Answered
+    } else {
+        Code::Done
+    })
+}
+
+/// Every file that was looked for, and every entry that cannot work.
+fn configuration(loaded: &Loaded, findings: &mut Findings) {
+    const AREA: &str = "configuration";
+    for looked in &loaded.looked {
+        let file = looked.file.display().to_string();
+        match &looked.outcome {
+            Outcome::Absent => {}
+            Outcome::Read => {
+                findings.add(AREA, Level::Ok, file, format!("read ({})", looked.scope))
+            }
+            Outcome::Skipped(why) => {
+                findings.add(AREA, Level::Problem, file, format!("does not count: {why}"));
+                findings.advise("correct it; until then nothing of it is used");
+            }
+        }
+    }
+    let told = |file: &str| {
+        loaded.looked.iter().any(|looked| {
+            matches!(looked.outcome, Outcome::Skipped(_))
+                && file.starts_with(&looked.file.display().to_string())
+        })
+    };
+    for (_, fault) in &loaded.faults {
+        let text = fault.to_string();
+        if !told(&text) {
+            findings.add(AREA, Level::Problem, fault.source.to_string(), text);
+        }
+    }
+    for server in &loaded.servers {
+        let (entry, name) = (&server.entry, &server.entry.name);
+        match server.standing {
+            Standing::Active => {
+                for fault in &entry.faults {
+                    findings.add(
+                        AREA,
+                        Level::Problem,
+                        format!("server {name}"),
+                        fault.to_string(),
+                    );
+                }
+            }
+            Standing::PendingApproval => {
+                let found = format!(
+                    "comes from inside the project ({}) and waits for your approval",
+                    entry.place()
+                );
+                findings.add(AREA, Level::Warning, format!("server {name}"), found);
+                findings.advise(format!("switchboard approve {name}"));
+            }
+            _ => {}
+        }
+    }
+    if loaded.servers.is_empty() && loaded.faults.is_empty() {
+        findings.add(AREA, Level::Warning, "servers", "none is configured");
+        findings.advise("switchboard add NAME COMMAND, or switchboard import");
+    }
+}
+
+/// Whether each server works.
+fn servers(
+    roster: &Roster,
+    settings: &switchboard::Settings,
+    no_connect: bool,
+    findings: &mut Findings,
+) -> Result<(), Failure> {
+    const AREA: &str = "servers";
+    for member in &roster.members {
+        if let Status::Faulty(faults) = &member.status {
+            for fault in faults.iter().filter(|_| member.entry.faults.is_empty()) {
+                findings.add(
+                    AREA,
+                    Level::Problem,
+                    member.entry.name.clone(),
+                    fault.to_string(),
+                );
+            }
+        }
+    }
+    if no_connect {
+        return Ok(());
+    }
+    for (name, report) in list::reports(roster, settings)? {
+        match report.health {
+            Health::Connected => {
+                let tools = report
+                    .tools
+                    .map_or("unknown".to_owned(), |tools| tools.to_string());
+                let found = format!("connected in {} ms, {tools} tools", report.ms);
+                findings.add(AREA, Level::Ok, name, found);
+            }
+            Health::NeedsAuth => {
+                findings.add("sign-ins", Level::Problem, name.clone(), "wants a sign-in");
+                findings.advise(format!("switchboard login {name}"));
+            }
+            Health::Failed => {
+                findings.add(
+                    AREA,
+                    Level::Problem,
+                    name.clone(),
+                    report.reason.unwrap_or_default(),
+                );
+                findings.advise(format!("switchboard explain {name} says where it is configured; switchboard disable {name} switches it off"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Files that hold secrets must be the user's alone.
+fn sign_ins(findings: &mut Findings) {
+    const AREA: &str = "sign-ins";
+    let Ok(dirs) = Dirs::from_env() else { return };
+    for file in [tokens::client_file(&dirs), tokens::control_file(&dirs)] {
+        if !file.exists() {
+            continue;
+        }
+        let shown = file.display().to_string();
+        match tokens::from_file(&file) {
+            Ok(_) => findings.add(AREA, Level::Ok, shown, "a token that only you can read"),
+            Err(error) => findings.add(AREA, Level::Problem, shown, error.to_string()),
+        }
+    }
+    if let Some(open) = exposed(&dirs.data) {
+        findings.add(AREA, Level::Problem, dirs.data.display().to_string(), open);
+        findings.advise(format!("chmod 700 {}", dirs.data.display()));
+    }
+}
+
+#[cfg(unix)]
+fn exposed(folder: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let found = std::fs::metadata(folder).ok()?;
+    (found.mode() & 0o022 != 0)
+        .then(|| format!("others can write to it (mode {:o})", found.mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn exposed(_: &Path) -> Option<String> {
+    None
+}
+
+/// Gateways that run, and whether they are what we are.
+fn versions(context: &Context, findings: &mut Findings) {
+    const AREA: &str = "versions";
+    let program = std::env::current_exe().map(|path| path.display().to_string());
+    findings.add(
+        AREA,
+        Level::Ok,
+        format!("switchboard {VERSION}"),
+        program.unwrap_or_default(),
+    );
+    let running = Dirs::from_env()
+        .map(|dirs| running::all(&dirs))
+        .unwrap_or_default();
+    let answering = context.gateways();
+    for gateway in running {
+        let what = format!(
+            "gateway http://{} (process {})",
+            gateway.address, gateway.pid
+        );
+        let answers =
+            context.global.direct || answering.iter().any(|other| other.running == gateway);
+        if !answers {
+            findings.add(AREA, Level::Problem, what, "runs, but does not answer");
+            findings.advise(format!("end it (kill {}) and start it again", gateway.pid));
+        } else if gateway.version != VERSION {
+            findings.add(
+                AREA,
+                Level::Warning,
+                what,
+                format!("runs version {}", gateway.version),
+            );
+            findings.advise("start it again, so that both are the same");
+        } else {
+            findings.add(AREA, Level::Ok, what, "runs and answers");
+        }
+    }
+}
+
+/// Processes that nobody looks after.
+fn processes(findings: &mut Findings) {
+    const AREA: &str = "processes";
+    match process::orphans() {
+        Ok(orphans) if orphans.is_empty() => {
+            findings.add(
+                AREA,
+                Level::Ok,
+                "orphans",
+                "no server has outlived its gateway",
+            );
+        }
+        Ok(orphans) => {
+            for orphan in orphans {
+                let what = format!("process {} ({})", orphan.pid, orphan.name);
+                findings.add(
+                    AREA,
+                    Level::Problem,
+                    what,
+                    "was started by a server, and its gateway is gone",
+                );
+                findings.advise(format!("kill {}", orphan.pid));
+            }
+        }
+        Err(error) => {
+            findings.add(
+                AREA,
+                Level::Warning,
+                "orphans",
+                format!("cannot be looked for here: {error}"),
+            );
+        }
+    }
+}
+
+fn show(findings: &[Finding]) -> Result<(), Failure> {
+    let paint = term::stdout();
+    let mut areas: Vec<&str> = Vec::new();
+    for finding in findings {
+        if !areas.contains(&finding.area) {
+            areas.push(finding.area);
+        }
+    }
+    for area in areas {
+        out::line(&paint.bold(area))?;
+        for finding in findings.iter().filter(|finding| finding.area == area) {
+            let word = match finding.level {
+                Level::Ok => paint.green("ok     "),
+                Level::Warning => paint.yellow("warning"),
+                Level::Problem => paint.red("problem"),
+            };
+            let found = safe::lines(&finding.found).replace('\n', "\n             ");
+            out::line(&format!("  {word}  {}: {found}", safe::line(&finding.what)))?;
+            if let Some(advice) = &finding.advice {
+                out::line(&format!(
+                    "           {} {}",
+                    paint.bold("do:"),
+                    safe::line(advice)
+                ))?;
+            }
+        }
+    }
+    let count = |level: Level| {
+        findings
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count()
+    };
+    let (problems, warnings) = (count(Level::Problem), count(Level::Warning));
+    out::line(&match (problems, warnings) {
+        (0, 0) => "everything is well".to_owned(),
+        (0, warnings) => format!("no problems; warnings: {warnings}"),
+        (problems, warnings) => format!("problems: {problems}; warnings: {warnings}"),
+    })
+}

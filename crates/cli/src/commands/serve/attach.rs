@@ -1,0 +1,107 @@
+//! `serve` on stdio behind a running gateway.
+
+use super::Options;
+use crate::{
+    context::Context,
+    failure::{Code, Failure},
+    life,
+};
+use switchboard::{
+    Roster,
+    attached::Attached,
+    relay::{Attachment, Ended},
+};
+
+/// Relays to the gateway that serves just what we would, if there is one.
+pub fn try_run(
+    context: &Context,
+    options: &Options,
+    roster: &Roster,
+    single: Option<&str>,
+) -> Result<Option<Code>, Failure> {
+    let here = &context.directory;
+    for mut gateway in context.gateways() {
+        if !serves_the_same(&gateway, options, roster, single) {
+            // It may not have seen its files change yet.
+            let behind = gateway.running.directory == *here && gateway.reload().is_ok();
+            if !behind || !serves_the_same(&gateway, options, roster, single) {
+                continue;
+            }
+        }
+        let segment = single.and_then(|name| {
+            let known = gateway.servers.iter().find(|known| known.name == name);
+            known.map(|known| known.segment.clone())
+        });
+        match life::short(async |stop| relay(&gateway, segment.as_deref(), stop).await)? {
+            Some(ended) => return ended.map(Some),
+            None => continue,
+        }
+    }
+    Ok(None)
+}
+
+/// Whether its clients see what ours would: the same servers under the same
+/// names. Built-in servers of its own may come on top.
+fn serves_the_same(
+    gateway: &Attached,
+    options: &Options,
+    roster: &Roster,
+    single: Option<&str>,
+) -> bool {
+    let servers = roster.host.servers();
+    if servers.is_empty()
+        || servers
+            .iter()
+            .any(|server| gateway.find(&server.spec).is_none())
+    {
+        return false;
+    }
+    if single.is_some() {
+        return true;
+    }
+    let ours = |name: &str| servers.iter().any(|server| &**server.name() == name);
+    let more = |known: &&switchboard::attached::Known| !ours(&known.name);
+    let mut more = gateway.servers.iter().filter(more);
+    gateway.running.names == options.names.word()
+        && if options.only.is_empty() {
+            more.all(|known| known.builtin)
+        } else {
+            more.next().is_none()
+        }
+}
+
+/// `None` if the gateway does not let us in after all.
+async fn relay(
+    gateway: &Attached,
+    segment: Option<&str>,
+    stop: tokio_util::sync::CancellationToken,
+) -> Option<Result<Code, Failure>> {
+    let address = &gateway.running.address;
+    let attachment = match Attachment::open(gateway, segment).await {
+        Ok(attachment) => attachment,
+        Err(error) => {
+            tracing::warn!(%error, "the gateway at http://{address} does not let us in");
+            return None;
+        }
+    };
+    tracing::info!("attached to the gateway at http://{address}");
+    let lost = format!(
+        "the gateway at http://{address} (process {}) has ended; whether the request was carried out is unknown",
+        gateway.running.pid
+    );
+    let relayed = attachment
+        .relay(tokio::io::stdin(), tokio::io::stdout(), stop, &lost)
+        .await;
+    Some(match relayed {
+        Ok(Ended::ByClient) => Ok(Code::Done),
+        Ok(Ended::ByGateway) => {
+            let text = format!(
+                "the gateway at http://{address} (process {}) has ended",
+                gateway.running.pid
+            );
+            Err(Failure::new(Code::Unreachable, text)
+                .hint("start this command again: it attaches to another gateway, or starts servers itself"))
+        }
+        Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
+    })
+}

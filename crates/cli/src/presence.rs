@@ -1,0 +1,182 @@
+//! A gateway that other commands find, use and control, and that follows its
+//! configuration files.
+
+use crate::{
+    context::{self, Context, warn},
+    failure::{Code, Failure},
+};
+use parking_lot::Mutex;
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use switchboard::{
+    Dirs, Roster, Settings, VERSION,
+    config::Loaded,
+    desk::Desk,
+    gateway::ControlDesk,
+    host::permission::Mode,
+    running::{Note, Running},
+    tokens,
+    vigil::{self, Sight},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How what is loaded becomes what is served.
+pub struct Arrangement {
+    /// Built-in servers come in, others go.
+    pub arrange: Arc<dyn Fn(Loaded) -> Result<Loaded, Failure> + Send + Sync>,
+    /// The permission mode that the command line says.
+    pub mode: Option<Mode>,
+}
+
+/// The presence of one gateway.
+pub struct Presence {
+    dirs: Dirs,
+    context: Context,
+    desk: Arc<Desk>,
+    token: String,
+    /// The files that decide what is served.
+    files: Arc<Mutex<Vec<PathBuf>>>,
+}
+
+impl Presence {
+    /// For the servers of `roster`, which were made of `loaded`.
+    pub fn new(
+        context: &Context,
+        roster: &Roster,
+        settings: &Settings,
+        principal: &str,
+        loaded: Known,
+        rule: Arrangement,
+    ) -> Result<Self, Failure> {
+        let wrong = |error: String| Failure::new(Code::Configuration, error);
+        let dirs = Dirs::from_env().map_err(|error| wrong(error.to_string()))?;
+        let token = tokens::control(&dirs).map_err(|error| wrong(error.to_string()))?;
+        let files = Arc::new(Mutex::new(loaded.files));
+        let reload = {
+            let (context, files, host) = (context.clone(), files.clone(), roster.host.clone());
+            let faults = Mutex::new(loaded.faults);
+            let rules = Mutex::new(loaded.rules);
+            move || {
+                let mut loaded = context.load();
+                *files.lock() = context.files(&loaded);
+                if let Some(failure) = context::unusable(&loaded) {
+                    // An administrator's file that cannot be read shuts everything.
+                    if loaded.exclusive.is_some() {
+                        host.replace(Vec::new());
+                    }
+                    return Err(failure.text().to_owned());
+                }
+                // Half a file, most likely: what runs is better than half of it.
+                let now = faults_of(&loaded);
+                let known = std::mem::replace(&mut *faults.lock(), now.clone());
+                if let Some(new) = now.iter().find(|fault| !known.contains(fault)) {
+                    return Err(new.clone());
+                }
+                context.pin(&mut loaded);
+                let text = |failure: Failure| failure.text().to_owned();
+                let loaded = (rule.arrange)(loaded).map_err(text)?;
+                let now = rules_of(&loaded);
+                let changed = context.reload(&host, loaded, rule.mode).map_err(text)?;
+                let other_rules = std::mem::replace(&mut *rules.lock(), now.clone()) != now;
+                if other_rules && !changed {
+                    host.announce_all();
+                }
+                Ok(changed || other_rules)
+            }
+        };
+        let desk = Desk::new(roster.host.clone(), principal, settings, Box::new(reload));
+        Ok(Self {
+            dirs,
+            context: context.clone(),
+            desk: Arc::new(desk),
+            token,
+            files,
+        })
+    }
+
+    /// What the control token opens.
+    pub fn control(&self) -> ControlDesk {
+        ControlDesk {
+            token: self.token.clone(),
+            control: self.desk.clone(),
+        }
+    }
+
+    /// Leaves a note where commands look for it; it goes when it is dropped. An
+    /// address that this machine cannot be sure of has none.
+    pub fn note(&self, address: SocketAddr, names: &str, token: Option<PathBuf>) -> Option<Note> {
+        let mut address = address;
+        if address.ip().is_unspecified() {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        if !address.ip().is_loopback() {
+            return None;
+        }
+        let running = Running {
+            address: address.to_string(),
+            pid: i32::try_from(std::process::id()).ok()?,
+            names: names.to_owned(),
+            client_token: token,
+            control_token: tokens::control_file(&self.dirs),
+            directory: self.context.directory.clone(),
+            version: VERSION.to_owned(),
+        };
+        let left = running.leave_note(&self.dirs);
+        left.inspect_err(|error| {
+            warn(&format!(
+                "other commands will not find this gateway: {error}"
+            ));
+        })
+        .ok()
+    }
+
+    /// Follows the configuration files until it is told to stop.
+    pub async fn follow(&self, stop: CancellationToken) {
+        let (desk, files) = (self.desk.clone(), self.files.clone());
+        let seen = Sight::of(files.lock().clone());
+        vigil::watch(seen, stop, |now| {
+            match desk.reload() {
+                Ok(true) => {
+                    tracing::info!("the configuration has changed, and the servers with it")
+                }
+                Ok(false) => {}
+                Err(why) => tracing::warn!(
+                    why,
+                    "the configuration has changed, but cannot be used; what runs goes on"
+                ),
+            }
+            now.and(files.lock().clone())
+        })
+        .await;
+    }
+}
+
+/// What was loaded at the start, as far as a reload must know.
+pub struct Known {
+    files: Vec<PathBuf>,
+    faults: Vec<String>,
+    rules: String,
+}
+
+impl Known {
+    /// Of what was loaded.
+    pub fn of(context: &Context, loaded: &Loaded) -> Self {
+        Self {
+            files: context.files(loaded),
+            faults: faults_of(loaded),
+            rules: rules_of(loaded),
+        }
+    }
+}
+
+fn faults_of(loaded: &Loaded) -> Vec<String> {
+    loaded
+        .faults
+        .iter()
+        .map(|(_, fault)| fault.to_string())
+        .collect()
+}
+
+/// The permission rules, to see whether they are what they were.
+fn rules_of(loaded: &Loaded) -> String {
+    format!("{:?}", loaded.permissions)
+}

@@ -1,0 +1,185 @@
+//! A running gateway follows its configuration: only what changed is touched,
+//! and clients hear of it.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "support/serving.rs"]
+mod serving;
+#[path = "support/stage.rs"]
+mod stage;
+
+use serde_json::json;
+use serving::{alive, echo, servers, until};
+use stage::Stage;
+use std::time::Duration;
+use switchboard_testkit::{LEGACY, StdioClient, text_of};
+
+const LONG: Duration = Duration::from_secs(30);
+const CHANGED: &str = "notifications/tools/list_changed";
+
+async fn attached(stage: &Stage) -> StdioClient {
+    let mut client = stage.client(&[]);
+    client.initialize(LEGACY).await;
+    client
+        .program
+        .wait_for_line("attached to the gateway")
+        .await;
+    client.request("tools/list", json!({})).await;
+    client
+}
+
+async fn names(client: &mut StdioClient) -> Vec<String> {
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Waits until the list is as it should be; each change before that is announced.
+async fn until_listed(client: &mut StdioClient, right: impl Fn(&[String]) -> bool) {
+    let listed = async {
+        while !right(&names(client).await) {
+            client.notification(CHANGED).await;
+        }
+    };
+    tokio::time::timeout(LONG, listed)
+        .await
+        .expect("the list becomes right");
+}
+
+async fn pid(client: &mut StdioClient, server: &str) -> i32 {
+    let answer = client.call(&format!("{server}__pid"), json!({})).await;
+    text_of(&answer).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_change_touches_only_what_it_changes() {
+    let stage = Stage::new(&servers([("keep", echo(&[])), ("change", echo(&[]))]));
+    let _gateway = stage.gateway().await;
+    let mut client = attached(&stage).await;
+    let (keep, change) = (
+        pid(&mut client, "keep").await,
+        pid(&mut client, "change").await,
+    );
+    let subscribe = json!({"uri": "change+echo://1"});
+    let subscribed = client.request("resources/subscribe", subscribe).await;
+    assert!(subscribed.get("result").is_some(), "{subscribed}");
+    // A call that is under way while all this happens.
+    let waiting = json!({"name": "keep__sleep", "arguments": {"ms": 4000}});
+    let waiting = client.start("tools/call", waiting).await;
+
+    stage.configure(&servers([
+        ("keep", echo(&[])),
+        ("change", echo(&["--name", "changed"])),
+        ("new", echo(&[])),
+    ]));
+    client.notification(CHANGED).await;
+    until_listed(&mut client, |names| {
+        names.iter().any(|name| name == "new__pid")
+    })
+    .await;
+    assert_eq!(pid(&mut client, "keep").await, keep, "not touched");
+    let changed = pid(&mut client, "change").await;
+    assert_ne!(changed, change, "started anew");
+    until(LONG, || (!alive(change)).then_some(()))
+        .await
+        .expect("the old one has ended");
+    pid(&mut client, "new").await;
+    // Its subscription came along.
+    client
+        .call("change__touch", json!({"uri": "echo://1"}))
+        .await;
+    client.notification("notifications/resources/updated").await;
+
+    stage.configure(&servers([("keep", echo(&[]))]));
+    until_listed(&mut client, |names| {
+        names.iter().all(|name| name.starts_with("keep__"))
+    })
+    .await;
+    let gone = client.call("change__pid", json!({})).await;
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+    until(LONG, || (!alive(changed)).then_some(()))
+        .await
+        .expect("it has ended");
+    assert_eq!(pid(&mut client, "keep").await, keep);
+    assert_eq!(text_of(&client.response(waiting).await), "slept");
+}
+
+#[tokio::test]
+async fn half_a_file_changes_nothing() {
+    let stage = Stage::new(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
+    let gateway = stage.gateway().await;
+    let mut client = attached(&stage).await;
+    let keep = pid(&mut client, "keep").await;
+    stage.write(&stage.settings(), "{\"mcpServers\": {\"keep\": ");
+    gateway
+        .wait_for_line("cannot be used; what runs goes on")
+        .await;
+    assert_eq!(pid(&mut client, "keep").await, keep);
+    stage.configure(&servers([("keep", echo(&[]))]));
+    until_listed(&mut client, |names| {
+        names.iter().all(|name| name.starts_with("keep__"))
+    })
+    .await;
+    assert_eq!(pid(&mut client, "keep").await, keep);
+}
+
+#[tokio::test]
+async fn an_administrators_file_that_cannot_be_read_shuts_everything() {
+    let stage = Stage::new(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
+    let _gateway = stage.gateway().await;
+    let mut client = attached(&stage).await;
+    let keep = pid(&mut client, "keep").await;
+    stage.write(&stage.home().join("etc/managed-mcp.json"), "{");
+    until_listed(&mut client, <[String]>::is_empty).await;
+    until(LONG, || (!alive(keep)).then_some(()))
+        .await
+        .expect("it has ended");
+}
+
+#[tokio::test]
+async fn switching_and_reconnecting_act_at_once() {
+    let stage = Stage::new(&servers([("a", echo(&[])), ("b", echo(&[]))]));
+    let _gateway = stage.gateway().await;
+    let mut client = attached(&stage).await;
+    let (a, b) = (pid(&mut client, "a").await, pid(&mut client, "b").await);
+
+    let ran = stage.run(&["reconnect", "a", "--json"]).await.ok();
+    assert_eq!(ran.json()[0]["health"], "connected");
+    let again = pid(&mut client, "a").await;
+    assert_ne!(again, a);
+    assert_eq!(pid(&mut client, "b").await, b, "not touched");
+    let ran = stage.run(&["reconnect", "all"]).await.ok();
+    assert!(
+        ran.out.contains("a  connected") && ran.out.contains("b  connected"),
+        "{ran:?}"
+    );
+    let unknown = stage.run(&["reconnect", "bb"]).await;
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+
+    stage.run(&["disable", "a"]).await.ok();
+    let listed = names(&mut client).await;
+    assert!(
+        listed.iter().all(|name| name.starts_with("b__")),
+        "{listed:?}"
+    );
+    stage.run(&["enable", "a"]).await.ok();
+    let listed = names(&mut client).await;
+    assert!(
+        listed.iter().any(|name| name.starts_with("a__")),
+        "{listed:?}"
+    );
+    pid(&mut client, "a").await;
+}
+
+#[tokio::test]
+async fn without_a_gateway_reconnect_says_so() {
+    let stage = Stage::new(&json!({}));
+    let ran = stage.run(&["reconnect", "all"]).await;
+    assert_eq!(ran.code, Some(4));
+    assert!(
+        ran.err.contains("no gateway is running") && ran.err.contains("switchboard up"),
+        "{ran:?}"
+    );
+}

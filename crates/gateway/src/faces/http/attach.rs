@@ -1,0 +1,66 @@
+//! `/attach`: a program that stands between us and a stdio client. After the
+//! same checks as any other request the connection carries lines both ways, as
+//! a pipe would, and is one client that shares servers with others.
+
+use super::{Face, body::Body, reply};
+use crate::{
+    faces::{conversation::Manner, stdio},
+    limits,
+};
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use std::sync::Arc;
+use switchboard_host::Scope;
+use tokio::time::timeout;
+
+/// What a connection is upgraded to.
+pub const PROTOCOL: &str = "mcp-lines";
+
+/// Answers the handshake and hands the connection over.
+pub(super) fn upgrade(
+    face: &Arc<Face>,
+    scope: Scope,
+    principal: Arc<str>,
+    mut request: Request<Incoming>,
+) -> Response<Body> {
+    let asked = request.headers().get(header::UPGRADE);
+    if asked.is_none_or(|protocol| protocol != PROTOCOL) {
+        let mut refusal = reply::status(StatusCode::UPGRADE_REQUIRED);
+        refusal
+            .headers_mut()
+            .insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
+        return refusal;
+    }
+    let Ok(permit) = face.sockets.clone().try_acquire_owned() else {
+        return reply::busy();
+    };
+    let manner = Manner {
+        scope,
+        principal,
+        own_servers: false,
+        shared_credential: face.door.has_several_principals(),
+        modern: true,
+    };
+    let upgrading = hyper::upgrade::on(&mut request);
+    let (gateway, shutdown) = (face.gateway.clone(), face.shutdown.clone());
+    face.tasks.spawn(async move {
+        match timeout(limits::HEADER_READ, upgrading).await {
+            Ok(Ok(upgraded)) => {
+                let (read, write) = tokio::io::split(TokioIo::new(upgraded));
+                let served = stdio::serve_client(gateway, manner, read, write, shutdown).await;
+                if let Err(fault) = served {
+                    tracing::debug!(%fault, "an attached client ended badly");
+                }
+            }
+            Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
+            Err(_) => tracing::debug!("a connection was not upgraded in time"),
+        }
+        drop(permit);
+    });
+    let mut answer = reply::status(StatusCode::SWITCHING_PROTOCOLS);
+    let headers = answer.headers_mut();
+    headers.insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    answer
+}

@@ -1,0 +1,218 @@
+//! What is remembered of a server on disk: its eras and how it is reached, what
+//! it said about itself, and its lists. A start shows them at once and corrects
+//! itself when the server answers. Nothing here is believed for longer than that.
+
+use super::{connection::Hello, link::Carrier, server::Server};
+use crate::{catalog::List, limits};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::{
+    fs,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+use switchboard_wire::{Era, Revision};
+
+/// Where it is kept.
+#[derive(Debug)]
+pub(super) struct Memory {
+    file: PathBuf,
+    /// Something is to be written down.
+    pending: AtomicBool,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Remembered {
+    legacy: Option<bool>,
+    modern: Option<bool>,
+    /// The address speaks HTTP+SSE.
+    sse: bool,
+    /// In the handshake era and in the modern one.
+    eras: [InEra; 2],
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct InEra {
+    revision: Option<String>,
+    hello: Option<Box<RawValue>>,
+    tools: Option<Vec<Box<RawValue>>>,
+    resources: Option<Vec<Box<RawValue>>>,
+    templates: Option<Vec<Box<RawValue>>>,
+    prompts: Option<Vec<Box<RawValue>>>,
+}
+
+impl InEra {
+    fn list(&mut self, list: List) -> &mut Option<Vec<Box<RawValue>>> {
+        match list {
+            List::Tools => &mut self.tools,
+            List::Resources => &mut self.resources,
+            List::Templates => &mut self.templates,
+            List::Prompts => &mut self.prompts,
+        }
+    }
+}
+
+impl Memory {
+    pub(super) fn new(file: PathBuf) -> Self {
+        Self {
+            file,
+            pending: AtomicBool::new(false),
+        }
+    }
+
+    /// What is there, if it is whole and not too large.
+    fn read(&self) -> Option<Remembered> {
+        let file = fs::File::open(&self.file).ok()?;
+        let mut text = String::new();
+        file.take(limits::MEMORY_BYTES)
+            .read_to_string(&mut text)
+            .ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Whole or not at all; only the user can read it.
+    fn write(&self, remembered: &Remembered) -> io::Result<()> {
+        let text = serde_json::to_string(remembered)?;
+        if text.len() as u64 > limits::MEMORY_BYTES {
+            return Ok(());
+        }
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        private(folder)?;
+        make_room(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&self.file)?;
+        Ok(())
+    }
+}
+
+impl Server {
+    /// Begins with what was known last time.
+    pub(super) fn recall(&self) {
+        let Some(mut known) = self.memory.as_ref().and_then(Memory::read) else {
+            return;
+        };
+        {
+            let mut eras = self.eras.lock();
+            eras.legacy = eras.legacy.or(known.legacy);
+            eras.modern = eras.modern.or(known.modern);
+        }
+        if known.sse {
+            *self.carrier.lock() = Carrier::Sse;
+        }
+        for era in [Era::Legacy, Era::Modern] {
+            let known = &mut known.eras[place(era)];
+            let revision = known.revision.as_deref().and_then(Revision::parse);
+            if let (Some(revision), Some(hello)) = (revision, known.hello.take()) {
+                let result = String::from(Box::<str>::from(hello)).into();
+                self.hellos.lock()[place(era)] = Some(Hello { revision, result });
+            }
+            for list in List::ALL {
+                if let Some(items) = known.list(list).take() {
+                    let items = items
+                        .into_iter()
+                        .map(|item| String::from(Box::<str>::from(item)).into());
+                    self.catalog(era).recall(list, items);
+                }
+            }
+        }
+    }
+
+    /// Writes down what is known, in a moment: several changes are one.
+    pub(super) fn remember(&self) {
+        let (Some(memory), Some(server)) = (&self.memory, self.me.upgrade()) else {
+            return;
+        };
+        // What stands in for it while it wants a sign-in is not the server.
+        if self.stands_in() {
+            return;
+        }
+        if memory.pending.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tokio::spawn(async move {
+            tokio::time::sleep(limits::MEMORY_DELAY).await;
+            let _ = tokio::task::spawn_blocking(move || server.write_down()).await;
+        });
+    }
+
+    /// Writes it down now, if there is anything new.
+    pub(super) fn write_down(&self) {
+        let Some(memory) = &self.memory else { return };
+        if !memory.pending.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        if let Err(fault) = memory.write(&self.snapshot()) {
+            tracing::debug!(server = %self.spec.name, %fault, "what is known of it cannot be kept");
+        }
+    }
+
+    fn snapshot(&self) -> Remembered {
+        let eras = *self.eras.lock();
+        let mut known = Remembered {
+            legacy: eras.legacy,
+            modern: eras.modern,
+            sse: *self.carrier.lock() == Carrier::Sse,
+            ..Remembered::default()
+        };
+        for era in [Era::Legacy, Era::Modern] {
+            let known = &mut known.eras[place(era)];
+            if let Some(hello) = self.hellos.lock()[place(era)].clone() {
+                known.revision = Some(hello.revision.to_string());
+                known.hello = raw(&hello.result);
+            }
+            for list in List::ALL {
+                let items = self.catalog(era).known(list);
+                *known.list(list) = items.map(|listing| {
+                    listing
+                        .items
+                        .iter()
+                        .filter_map(|item| raw(&item.raw))
+                        .collect()
+                });
+            }
+        }
+        known
+    }
+}
+
+const fn place(era: Era) -> usize {
+    matches!(era, Era::Modern) as usize
+}
+
+fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
+    RawValue::from_string(std::str::from_utf8(bytes).ok()?.to_owned()).ok()
+}
+
+/// A folder that only the user can enter.
+fn private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+/// Servers come and go; what nobody has used for longest is forgotten.
+fn make_room(folder: &Path) -> io::Result<()> {
+    let mut files: Vec<_> = fs::read_dir(folder)?
+        .filter_map(|file| {
+            let file = file.ok()?;
+            Some((file.metadata().ok()?.modified().ok()?, file.path()))
+        })
+        .collect();
+    if files.len() < limits::MEMORIES {
+        return Ok(());
+    }
+    files.sort();
+    for (_, file) in files.iter().take(files.len() + 1 - limits::MEMORIES) {
+        fs::remove_file(file)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,340 @@
+//! Keeping connections alive: made in tasks of their own, made again when they
+//! end while somebody listens, and handed on when a server's entry changes.
+
+use super::{
+    connection::{CLOSED_BY_US, Connection},
+    server::{Key, Server, ServerState, with_last_words},
+    slot::{ConnectError, Content, Slot},
+};
+use crate::{
+    catalog::{List, Listing},
+    client::Client,
+    host::Host,
+    limits,
+};
+use std::sync::{Arc, Weak, atomic::Ordering};
+use tokio::time::{Instant, sleep_until, timeout};
+
+impl Server {
+    /// Whom it tells when a list that was owed is there.
+    pub(crate) fn report_to(&self, host: &Arc<Host>) {
+        let _ = self.host.set(Arc::downgrade(host));
+    }
+
+    /// Whether it is out of use for good.
+    pub fn is_retired(&self) -> bool {
+        self.retired.get().is_some()
+    }
+
+    /// Ends all connections; who asks for one from now on is told why there is none.
+    pub async fn retire(&self, why: &'static str) {
+        let _ = self.retired.set(why);
+        let slots: Vec<Arc<Slot>> = self.slots.lock().drain().map(|(_, slot)| slot).collect();
+        for slot in slots {
+            if let Content::Ready(connection) = slot.content() {
+                connection.close_because(why).await;
+            }
+        }
+        self.write_down();
+    }
+
+    /// Takes over from a server that was configured differently: its clients
+    /// and what they subscribed to.
+    pub(crate) fn succeed(&self, before: &Self) {
+        let slots: Vec<(Key, Arc<Slot>)> = before
+            .slots
+            .lock()
+            .iter()
+            .map(|(key, slot)| (key.clone(), slot.clone()))
+            .collect();
+        for (key, slot) in slots {
+            let old = match slot.content() {
+                Content::Ready(old) => Some(old),
+                Content::Failed { old, .. } => old,
+                Content::Empty | Content::Connecting => None,
+            };
+            self.start_over(&key, old);
+        }
+    }
+
+    /// Ends what there is and makes it anew, at once: for those who listen now,
+    /// and for the rest when they ask.
+    pub async fn reconnect(&self) {
+        let slots: Vec<(Key, Arc<Slot>)> = self.slots.lock().drain().collect();
+        for (key, slot) in slots {
+            let old = match slot.content() {
+                Content::Ready(connection) => {
+                    connection.close_because("it is being reconnected").await;
+                    Some(connection)
+                }
+                Content::Failed { old, .. } => old,
+                // Whoever is connecting now started late enough.
+                Content::Empty | Content::Connecting => {
+                    self.slots.lock().entry(key).or_insert(slot);
+                    continue;
+                }
+            };
+            self.start_over(&key, old);
+        }
+    }
+
+    /// A connection in the place of an older one, if anybody is left to use it.
+    fn start_over(&self, key: &Key, old: Option<Arc<Connection>>) {
+        let Some(client) = old
+            .as_ref()
+            .and_then(|old| old.attached().into_iter().next())
+        else {
+            return;
+        };
+        let slot = self.slots.lock().entry(key.clone()).or_default().clone();
+        if slot.claim(false) {
+            self.spawn_connect(key, &slot, &client, old, 0);
+        }
+    }
+
+    /// Makes the connection in a task of its own, so that a caller who gives up does not take it along.
+    pub(super) fn spawn_connect(
+        &self,
+        key: &Key,
+        slot: &Arc<Slot>,
+        client: &Arc<Client>,
+        old: Option<Arc<Connection>>,
+        failures: u32,
+    ) {
+        let Some(server) = self.me.upgrade() else {
+            return;
+        };
+        let (key, slot, client) = (key.clone(), slot.clone(), client.clone());
+        self.state.send_if_modified(|state| {
+            let changed = *state != ServerState::Connected && *state != ServerState::Pending;
+            if changed {
+                *state = ServerState::Pending;
+            }
+            changed
+        });
+        self.pending.lock().get_or_insert_with(Instant::now);
+        tokio::spawn(async move {
+            let allowed = server.spec.timeouts.connect;
+            let result = match timeout(allowed, server.connect(&key, &client)).await {
+                Ok(result) => result,
+                Err(_) => {
+                    let opened = server.opening.lock().upgrade();
+                    let words = opened.map(|opened| opened.last_words()).unwrap_or_default();
+                    let reason = format!("did not start within {allowed:?}");
+                    Err(ConnectError::Failed(with_last_words(reason, &words)))
+                }
+            };
+            let needs_auth = matches!(result, Err(ConnectError::NeedsAuth(_)));
+            let result = match &server.spec.stand_in {
+                Some(stand_in) if needs_auth => {
+                    server.stands_in.store(true, Ordering::Release);
+                    server.stand_in(&key, &client, stand_in).await
+                }
+                _ => {
+                    if result.is_ok() {
+                        server.stands_in.store(false, Ordering::Release);
+                    }
+                    result
+                }
+            };
+            // It may have become superfluous while it was made.
+            if let (Ok(connection), Some(why)) = (&result, server.retired.get()) {
+                connection.close_because(why).await;
+            }
+            if let Ok(connection) = &result {
+                if let Some(old) = &old {
+                    for client in old.attached() {
+                        connection.attach(&client);
+                    }
+                    connection.subscriptions.adopt(&old.subscriptions);
+                    connection.subscribe_again().await;
+                    // What it lists may be different now.
+                    let catalog = server.catalog(key.era);
+                    let mut owed = server.owed.lock();
+                    for list in List::ALL {
+                        if catalog.known(list).is_some() && !owed.contains(&list) {
+                            owed.push(list);
+                        }
+                    }
+                }
+                server.catalog(key.era).invalidate_all();
+            }
+            *server.pending.lock() = None;
+            server.state.send_replace(match &result {
+                _ if needs_auth => ServerState::NeedsAuth,
+                Ok(_) => ServerState::Connected,
+                Err(error) => ServerState::Failed(error.to_string()),
+            });
+            // Whoever was served by the one and now is by the other hears of it.
+            let swapped = match (&result, &old) {
+                (Ok(new), Some(old)) if new.is_stand_in() != old.is_stand_in() => Some(new.clone()),
+                (Err(ConnectError::WrongEra(_)), Some(old))
+                    if old.is_stand_in() != server.stands_in() =>
+                {
+                    Some(old.clone())
+                }
+                _ => None,
+            };
+            let wanted = Arc::downgrade(&client);
+            drop(client);
+            match result {
+                Ok(connection) => {
+                    slot.fill(Ok(connection.clone()), failures, old);
+                    if let Some(swapped) = swapped {
+                        swapped.announce_changes();
+                    }
+                    server.settle(connection.clone());
+                    server.watch_over(&key, &slot, connection).await;
+                }
+                Err(error) => {
+                    let lost = old.is_some() || !server.owed.lock().is_empty();
+                    let again = lost && !error.is_final();
+                    slot.fill(Err(error), failures, old);
+                    if let Some(swapped) = swapped {
+                        swapped.announce_changes();
+                    }
+                    if again {
+                        server.attempt_again(&key, &slot, &wanted).await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// When a connection ends while clients are attached to it, it is made again.
+    async fn watch_over(&self, key: &Key, slot: &Arc<Slot>, connection: Arc<Connection>) {
+        let why = connection.ended().await;
+        if why == CLOSED_BY_US || self.is_retired() {
+            return;
+        }
+        let signed_in = connection.is_stand_in();
+        if signed_in {
+            tracing::info!(server = %self.spec.name, "somebody has signed in");
+            self.stands_in.store(false, Ordering::Release);
+            self.state.send_replace(ServerState::Idle);
+            self.forget_failures();
+        } else {
+            tracing::warn!(server = %self.spec.name, %why, "the connection ended");
+            let why = with_last_words(why, &connection.last_words());
+            self.state.send_replace(ServerState::Failed(why));
+        }
+        connection.close().await;
+        let Some(client) = connection.attached().into_iter().next() else {
+            return;
+        };
+        if slot.claim(signed_in) {
+            self.spawn_connect(key, slot, &client, Some(connection), 0);
+        } else {
+            let wanted = Arc::downgrade(&client);
+            drop(client);
+            self.attempt_again(key, slot, &wanted).await;
+        }
+    }
+
+    /// What could not be connected before is tried anew when it is next needed.
+    fn forget_failures(&self) {
+        let mut slots = self.slots.lock();
+        slots.retain(|_, slot| !matches!(slot.content(), Content::Failed { .. }));
+    }
+
+    /// Tries once more when it is time, if anybody still wants it. After a row
+    /// of failures nothing happens any more until somebody asks.
+    async fn attempt_again(&self, key: &Key, slot: &Arc<Slot>, wanted: &Weak<Client>) {
+        let Content::Failed {
+            attempts,
+            retry,
+            old,
+            ..
+        } = slot.content()
+        else {
+            return;
+        };
+        if attempts >= limits::ATTEMPTS {
+            tracing::warn!(server = %self.spec.name, attempts, "given up until somebody asks for it");
+            return;
+        }
+        sleep_until(Instant::from_std(retry)).await;
+        let listening = old
+            .as_ref()
+            .and_then(|old| old.attached().into_iter().next());
+        let Some(client) = listening.or_else(|| wanted.upgrade()) else {
+            return;
+        };
+        let ours = self
+            .slots
+            .lock()
+            .get(key)
+            .is_some_and(|now| Arc::ptr_eq(now, slot));
+        if ours && !self.is_retired() && slot.claim(false) {
+            self.spawn_connect(key, slot, &client, old, attempts);
+        }
+    }
+
+    /// Since when it has been starting, if it is.
+    pub(crate) fn pending_since(&self) -> Option<Instant> {
+        *self.pending.lock()
+    }
+
+    /// Whether these lists (or, where none is named, the server itself) are
+    /// known to clients like this one without asking.
+    pub(crate) fn is_known(&self, client: &Client, lists: &[List]) -> bool {
+        let catalog = self.catalog(self.era_for(client.era()));
+        if lists.is_empty() {
+            return self.hello(client).is_some();
+        }
+        lists.iter().all(|list| catalog.known(*list).is_some())
+    }
+
+    /// Notes that clients were answered without what the server says now.
+    pub(crate) fn owe(&self, client: &Client, lists: &[List]) {
+        if !client.addressable {
+            return;
+        }
+        let mut owed = self.owed.lock();
+        for list in lists {
+            if !owed.contains(list) {
+                owed.push(*list);
+            }
+        }
+    }
+
+    /// Fetches what is owed, and tells clients about what turned out different.
+    pub(crate) fn settle(&self, connection: Arc<Connection>) {
+        let owed = std::mem::take(&mut *self.owed.lock());
+        let (Some(server), Some(host)) = (self.me.upgrade(), self.host.get().cloned()) else {
+            return;
+        };
+        if owed.is_empty() {
+            return;
+        }
+        tokio::spawn(async move {
+            let catalog = server.catalog(connection.revision().era());
+            let mut changed = Vec::new();
+            for list in owed {
+                let before = catalog.known(list);
+                match catalog.get(list, &connection).await {
+                    Ok(now) if same(before.as_deref(), &now) => {}
+                    Ok(_) => changed.push(list),
+                    Err(fault) => {
+                        tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched");
+                    }
+                }
+            }
+            if let Some(host) = host.upgrade().filter(|_| !changed.is_empty()) {
+                host.announce(&changed, connection.attached());
+            }
+        });
+    }
+}
+
+/// Whether a list is what it was thought to be.
+fn same(before: Option<&Listing>, now: &Listing) -> bool {
+    let before = before
+        .map(|before| before.items.as_slice())
+        .unwrap_or_default();
+    before.len() == now.items.len()
+        && before
+            .iter()
+            .zip(&now.items)
+            .all(|(before, now)| before.raw == now.raw)
+}

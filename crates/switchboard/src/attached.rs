@@ -1,0 +1,136 @@
+//! Using a gateway that runs: asking it things with the control token, and
+//! reaching its servers at its own addresses.
+
+use crate::{running::Running, tokens};
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+use switchboard_host::{Remote, ServerSpec, Target};
+
+/// How long a gateway on this machine may take to let us in.
+const CONNECT: Duration = Duration::from_secs(2);
+/// How long it may take to answer what needs no server.
+const ANSWER: Duration = Duration::from_secs(10);
+/// No answer is longer.
+const ANSWER_BYTES: u64 = 16 * 1024 * 1024;
+
+/// A server of a running gateway.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Known {
+    /// Its configured name.
+    pub name: String,
+    /// What makes it the server that it is.
+    pub identity: String,
+    /// Under which path it is reached.
+    pub segment: String,
+    /// Whether it comes with the program and not from a configuration.
+    pub builtin: bool,
+    /// Whether it wants a sign-in: then it is somebody's own affair to try it.
+    pub needs_auth: bool,
+}
+
+/// A running gateway that answers us.
+#[derive(Clone, Debug)]
+pub struct Attached {
+    /// Where it is.
+    pub running: Running,
+    /// Its servers.
+    pub servers: Vec<Known>,
+    control: String,
+    client: Option<String>,
+}
+
+impl Attached {
+    /// Asks a gateway what it has; `None` if it does not answer as ours.
+    pub fn open(running: &Running) -> Option<Self> {
+        let control = tokens::from_file(&running.control_token).ok()?.secret;
+        let client = match &running.client_token {
+            Some(file) => Some(tokens::from_file(file).ok()?.secret),
+            None => None,
+        };
+        let mut attached = Self {
+            running: running.clone(),
+            servers: Vec::new(),
+            control,
+            client,
+        };
+        attached.servers = attached.known().ok()?;
+        Some(attached)
+    }
+
+    fn known(&self) -> io::Result<Vec<Known>> {
+        let answer = self.ask("GET", "servers", ANSWER)?;
+        serde_json::from_str(&answer).map_err(io::Error::other)
+    }
+
+    /// Has the gateway read its configuration again, and asks what it has then.
+    pub fn reload(&mut self) -> io::Result<()> {
+        self.ask("POST", "reload", ANSWER)?;
+        self.servers = self.known()?;
+        Ok(())
+    }
+
+    /// Asks for something under `/api/`. An answer that is no success is an error.
+    pub fn ask(&self, verb: &str, path: &str, patience: Duration) -> io::Result<String> {
+        let address: SocketAddr = self.running.address.parse().map_err(io::Error::other)?;
+        let mut stream = TcpStream::connect_timeout(&address, CONNECT)?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(CONNECT))?;
+        write!(
+            stream,
+            "{verb} /api/{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
+             Content-Length: 0\r\nConnection: close\r\n\r\n",
+            self.control
+        )?;
+        let mut answer = Vec::new();
+        stream.take(ANSWER_BYTES).read_to_end(&mut answer)?;
+        let text = String::from_utf8(answer).map_err(io::Error::other)?;
+        let (head, body) = text
+            .split_once("\r\n\r\n")
+            .ok_or_else(|| io::Error::other("the gateway's answer is cut short"))?;
+        let status = head.split(' ').nth(1).unwrap_or_default();
+        if status != "200" {
+            return Err(io::Error::other(format!(
+                "HTTP {status}: {}",
+                body.trim_end()
+            )));
+        }
+        Ok(body.to_owned())
+    }
+
+    /// The server of the gateway's that is the very same.
+    pub fn find(&self, spec: &ServerSpec) -> Option<&Known> {
+        self.servers
+            .iter()
+            .find(|known| known.name == *spec.name && known.identity == *spec.identity)
+    }
+
+    /// Leads a server's spec through the gateway, if the gateway has the same.
+    pub fn lead(&self, spec: &mut ServerSpec) -> bool {
+        let Some(known) = self.find(spec).filter(|known| !known.needs_auth) else {
+            return false;
+        };
+        let url = format!("http://{}/mcp/{}", self.running.address, known.segment);
+        let Ok(url) = url.parse() else { return false };
+        let mut remote = Remote::new(url);
+        if let Some(token) = &self.client {
+            let Ok(mut value) = http::HeaderValue::try_from(format!("Bearer {token}")) else {
+                return false;
+            };
+            value.set_sensitive(true);
+            remote.headers.insert(http::header::AUTHORIZATION, value);
+        }
+        spec.target = Target::Http(remote);
+        // The gateway remembers; and which era its server has is its business.
+        spec.memory = None;
+        true
+    }
+
+    /// What lets a client in.
+    pub fn client_token(&self) -> Option<&str> {
+        self.client.as_deref()
+    }
+}

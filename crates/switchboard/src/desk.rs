@@ -1,0 +1,134 @@
+//! What a running gateway can be asked and told under its control token:
+//! `GET servers`, `GET servers/{segment}` (meets it), `POST reconnect/{segment}`
+//! or `reconnect/all`, `POST reload`.
+
+use crate::{
+    attached::Known,
+    caller::{Caller, needs_auth},
+    pools::Pools,
+    report::{Report, report},
+    settings::Settings,
+};
+use http::{Method, StatusCode};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::{fmt, sync::Arc};
+use switchboard_gateway::{Control, Controlled, control::Answering};
+use switchboard_host::{Host, Server, Target};
+
+/// Answers for one gateway.
+pub struct Desk {
+    host: Arc<Host>,
+    /// Uses the copies of the servers that clients use.
+    caller: Caller,
+    pools: Pools,
+    reload: Reload,
+}
+
+/// Reads the configuration again and changes the servers; what changed, or why it cannot.
+pub type Reload = Box<dyn Fn() -> Result<bool, String> + Send + Sync>;
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Desk")
+    }
+}
+
+impl Desk {
+    /// A desk for the servers of `host`. `principal` is on whose behalf most clients act.
+    pub fn new(host: Arc<Host>, principal: &str, settings: &Settings, reload: Reload) -> Self {
+        Self {
+            caller: Caller::shared_as(host.clone(), principal),
+            pools: Pools::new(settings),
+            host,
+            reload,
+        }
+    }
+
+    /// Reads the configuration again.
+    pub fn reload(&self) -> Result<bool, String> {
+        (self.reload)()
+    }
+
+    fn servers(&self) -> Vec<Known> {
+        let namer = self.host.namer();
+        let each = |server: &Arc<Server>| Known {
+            name: server.name().to_string(),
+            identity: server.spec.identity.to_string(),
+            segment: namer.prefix(server.name()).unwrap_or_default().to_owned(),
+            needs_auth: needs_auth(server),
+            builtin: matches!(server.spec.target, Target::Linked(_) | Target::InProcess(_)),
+        };
+        self.host.servers().iter().map(each).collect()
+    }
+
+    async fn meet(&self, server: &Arc<Server>) -> Report {
+        let remote = server.spec.target.is_remote();
+        self.pools.run(remote, report(&self.caller, server)).await
+    }
+
+    async fn reconnect(&self, servers: &[Arc<Server>]) -> Value {
+        let each = servers.iter().map(async |server| {
+            server.reconnect().await;
+            let report = self.meet(server).await;
+            json!({ "name": **server.name(), "health": report.health, "reason": report.reason })
+        });
+        Value::Array(futures_util::future::join_all(each).await)
+    }
+
+    async fn respond(&self, verb: &Method, path: &str) -> Controlled {
+        let read = *verb == Method::GET;
+        let there = |segment: &str| self.host.server(segment);
+        let value = match (read, path.split_once('/').unwrap_or((path, ""))) {
+            (true, ("servers", "")) => json!(self.servers()),
+            (true, ("servers", segment)) => match there(segment) {
+                Some(server) => return found(&self.meet(&server).await),
+                None => return missing(segment),
+            },
+            (false, ("reconnect", "all")) => {
+                let all: Vec<Arc<Server>> = self.host.servers().to_vec();
+                self.reconnect(&all).await
+            }
+            (false, ("reconnect", segment)) => match there(segment) {
+                Some(server) => self.reconnect(&[server]).await,
+                None => return missing(segment),
+            },
+            (false, ("reload", "")) => match self.reload() {
+                Ok(changed) => json!({ "changed": changed }),
+                Err(why) => return refused(StatusCode::CONFLICT, &why),
+            },
+            _ => return refused(StatusCode::NOT_FOUND, "there is nothing at this path"),
+        };
+        found(&value)
+    }
+}
+
+fn found(value: &impl Serialize) -> Controlled {
+    match serde_json::to_string(value) {
+        Ok(json) => Controlled {
+            status: StatusCode::OK,
+            json,
+        },
+        Err(fault) => refused(StatusCode::INTERNAL_SERVER_ERROR, &fault.to_string()),
+    }
+}
+
+fn missing(segment: &str) -> Controlled {
+    refused(
+        StatusCode::NOT_FOUND,
+        &format!("there is no server {segment:?}"),
+    )
+}
+
+fn refused(status: StatusCode, why: &str) -> Controlled {
+    Controlled {
+        status,
+        json: json!({ "error": why }).to_string(),
+    }
+}
+
+impl Control for Desk {
+    fn answer<'a>(&'a self, verb: &'a Method, path: &'a str) -> Answering<'a> {
+        Box::pin(self.respond(verb, path))
+    }
+}

@@ -1,0 +1,102 @@
+//! What makes two entries the same server: all that is written, all that was
+//! filled in, and the directory a process would start in. A gateway and a
+//! command may each have read the configuration; only where they agree on this
+//! does the one use the other's server.
+
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use switchboard_config::{Entry, Transport};
+
+/// The identity of an entry whose variables are filled in. A hash: it holds
+/// secrets, and says none.
+pub fn identity(entry: &Entry, program: Option<&str>, directory: &Path) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    add(&entry.name);
+    add(entry.transport.as_str());
+    add(&entry.written.to_string());
+    for text in [
+        program,
+        entry.command.as_deref(),
+        entry.cwd.as_deref(),
+        entry.url.as_deref(),
+        entry.lock_folder.as_deref(),
+        entry.builtin.as_deref(),
+        entry.tls.ca.as_deref(),
+        entry.tls.cert.as_deref(),
+        entry.tls.key.as_deref(),
+    ] {
+        add(text.unwrap_or("\0"));
+    }
+    for list in [&entry.env, &entry.headers] {
+        add(&list.len().to_string());
+        for (name, value) in list {
+            add(name);
+            add(value);
+        }
+    }
+    for argument in &entry.args {
+        add(argument);
+    }
+    if matches!(entry.transport, Transport::Stdio | Transport::Builtin) {
+        add(&directory.display().to_string());
+    }
+    let digest = hash.finalize();
+    digest
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard_config::{Scope, Source};
+
+    fn entry() -> Entry {
+        let mut entry = Entry::at("a", Scope::User, Source::Ours, 1);
+        entry.command = Some("x".into());
+        entry.env = vec![("K".into(), "v".into())];
+        entry
+    }
+
+    #[test]
+    fn every_difference_counts() {
+        let here = Path::new("/here");
+        let same = identity(&entry(), None, here);
+        assert_eq!(same, identity(&entry(), None, here));
+        let mut changes: Vec<(Entry, Option<&str>, &Path)> = vec![
+            (entry(), Some("/bin/x"), here),
+            (entry(), None, Path::new("/there")),
+        ];
+        let mut changed = |change: fn(&mut Entry)| {
+            let mut entry = entry();
+            change(&mut entry);
+            changes.push((entry, None, here));
+        };
+        changed(|entry| entry.name = "b".into());
+        changed(|entry| entry.command = Some("y".into()));
+        changed(|entry| entry.args = vec!["y".into()]);
+        changed(|entry| entry.env = vec![("K".into(), "w".into())]);
+        changed(|entry| entry.env = vec![("Kv".into(), String::new())]);
+        changed(|entry| entry.headers = vec![("K".into(), "v".into())]);
+        changed(|entry| entry.cwd = Some("/".into()));
+        changed(|entry| entry.written = serde_json::json!({ "oauth": {} }));
+        for (entry, program, directory) in changes {
+            assert_ne!(same, identity(&entry, program, directory), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_remote_server_is_the_same_everywhere() {
+        let mut entry = entry();
+        entry.transport = Transport::Http;
+        let [here, there] =
+            ["/here", "/there"].map(|folder| identity(&entry, None, Path::new(folder)));
+        assert_eq!(here, there);
+    }
+}

@@ -1,0 +1,123 @@
+//! How a server is doing, once it has been met: what `list` shows.
+
+use crate::caller::{self, Caller, Met};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use switchboard_host::{CallError, Hello, Server, catalog::List};
+use switchboard_wire::{json, meta};
+use tokio::time::timeout;
+
+/// How a server is doing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Connected, failed or in need of a sign-in.
+    pub health: Health,
+    /// Why it is not connected.
+    pub reason: Option<String>,
+    /// The revision that is spoken with it.
+    pub version: Option<String>,
+    /// Its era.
+    pub era: Option<String>,
+    /// What it calls itself, as it wrote it.
+    pub server_info: Option<Box<RawValue>>,
+    /// How many tools may be seen.
+    pub tools: Option<usize>,
+    /// How many resources it lists.
+    pub resources: Option<usize>,
+    /// How many prompts it lists.
+    pub prompts: Option<usize>,
+    /// How long it took.
+    pub ms: u64,
+}
+
+/// Whether a server can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Health {
+    /// It can.
+    Connected,
+    /// It cannot.
+    #[default]
+    Failed,
+    /// Not before somebody signs in.
+    NeedsAuth,
+}
+
+/// Meets a server and counts what it has. `started` is when that began.
+pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {
+    let started = Instant::now();
+    let met = caller.meet(server).await;
+    let mut report = match met {
+        // Met or not: something of ours may stand in for it.
+        _ if caller::needs_auth(server) => Report {
+            health: Health::NeedsAuth,
+            reason: Some(caller::sign_in_hint(server)),
+            ..Report::default()
+        },
+        Ok(met) => {
+            let allowed = server.spec.timeouts.connect;
+            count(caller, &met, allowed.saturating_sub(started.elapsed())).await
+        }
+        Err(CallError::NotConnected { reason, .. }) => failed(reason),
+        Err(fault) => failed(fault.to_string()),
+    };
+    report.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    report
+}
+
+fn failed(reason: String) -> Report {
+    Report {
+        reason: Some(reason),
+        ..Report::default()
+    }
+}
+
+async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
+    let size = async |list: List| match timeout(left, caller.list(met, list)).await {
+        Ok(Ok(listing)) => Some(listing.items.len()),
+        Ok(Err(fault)) => {
+            tracing::warn!(server = %met.server.name(), %fault, "a list could not be fetched");
+            None
+        }
+        Err(_) => None,
+    };
+    let tools = async {
+        timeout(left, caller.tools(met))
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .map(|tools| tools.len())
+    };
+    let (tools, resources, prompts) =
+        tokio::join!(tools, size(List::Resources), size(List::Prompts));
+    Report {
+        health: Health::Connected,
+        reason: None,
+        version: Some(met.connection.revision().to_string()),
+        era: Some(met.era().to_string()),
+        server_info: met.connection.hello().and_then(server_info),
+        tools,
+        resources,
+        prompts,
+        ms: 0,
+    }
+}
+
+/// What the server calls itself, as it wrote it. Modern servers say it in `_meta`.
+fn server_info(hello: &Hello) -> Option<Box<RawValue>> {
+    let result = &hello.result;
+    let found = |source: &[u8], key: &'static str| {
+        json::field(source, key)
+            .ok()
+            .flatten()
+            .map(|span| span.of(source).to_vec())
+    };
+    let text = found(result, "serverInfo")
+        .or_else(|| found(&found(result, "_meta")?, meta::SERVER_INFO))?;
+    RawValue::from_string(String::from_utf8(text).ok()?).ok()
+}

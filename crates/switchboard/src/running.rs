@@ -1,0 +1,258 @@
+//! Gateways that run: each leaves a note in the state directory that says where
+//! it is, and commands of the same user find it there.
+
+use crate::dirs::{self, Dirs};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// Notes that are looked at; more gateways than this nobody runs.
+const NOTES: usize = 64;
+/// No note is longer.
+const NOTE_BYTES: u64 = 64 * 1024;
+
+/// A gateway that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// `127.0.0.1:3700`
+    pub address: String,
+    /// Its process.
+    pub pid: i32,
+    /// How it names tools.
+    pub names: String,
+    /// The file of a token that lets clients in; none where everybody may come in.
+    pub client_token: Option<PathBuf>,
+    /// The file of the control token.
+    pub control_token: PathBuf,
+    /// Where it was started.
+    pub directory: PathBuf,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// A note that is taken away when the gateway ends.
+#[derive(Debug)]
+pub struct Note(PathBuf);
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Running {
+    /// Leaves the note: 0600 from the first byte, whole or not at all.
+    pub fn leave_note(&self, dirs: &Dirs) -> io::Result<Note> {
+        let folder = folder(dirs);
+        dirs::private(&folder)?;
+        let started = started(self.pid).unwrap_or_default();
+        let note = json!({
+            "address": self.address, "pid": self.pid, "started": started, "space": space(),
+            "names": self.names, "clientToken": self.client_token, "controlToken": self.control_token,
+            "directory": self.directory, "version": self.version,
+        });
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        writeln!(file, "{note}")?;
+        let path = folder.join(format!("{}-{started}.json", self.pid));
+        file.persist(&path)?;
+        Ok(Note(path))
+    }
+}
+
+/// The user's gateways that run now, the newest first. Notes of those that
+/// ended without taking theirs away are removed.
+pub fn all(dirs: &Dirs) -> Vec<Running> {
+    let Ok(files) = fs::read_dir(folder(dirs)) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(u64, Running)> = Vec::new();
+    for file in files.flatten().take(NOTES) {
+        let path = file.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        match look(&path) {
+            Looked::Runs(since, running) => found.push((since, *running)),
+            Looked::Elsewhere => {}
+            Looked::Stale => {
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+    found.sort_by_key(|(since, _)| std::cmp::Reverse(*since));
+    found.into_iter().map(|(_, running)| running).collect()
+}
+
+enum Looked {
+    Runs(u64, Box<Running>),
+    /// In another container, perhaps: its process numbers mean nothing here.
+    Elsewhere,
+    Stale,
+}
+
+fn look(path: &Path) -> Looked {
+    let private =
+        fs::metadata(path).is_ok_and(|found| found.len() <= NOTE_BYTES && is_ours(&found));
+    let note: Option<Value> = fs::read_to_string(path)
+        .ok()
+        .filter(|_| private)
+        .and_then(|text| serde_json::from_str(&text).ok());
+    let Some(note) = note else {
+        return Looked::Stale;
+    };
+    if note["space"] != json!(space()) {
+        return Looked::Elsewhere;
+    }
+    let text = |key: &str| note[key].as_str().map(ToOwned::to_owned);
+    let read = || {
+        let pid = i32::try_from(note["pid"].as_i64()?).ok()?;
+        let since = note["started"].as_u64()?;
+        // The number may belong to another process by now, whoever's.
+        if started(pid)? != since {
+            return None;
+        }
+        let running = Running {
+            address: text("address").filter(|address| is_loopback(address))?,
+            pid,
+            names: text("names")?,
+            client_token: text("clientToken").map(Into::into),
+            control_token: text("controlToken")?.into(),
+            directory: text("directory")?.into(),
+            version: text("version")?,
+        };
+        Some(Looked::Runs(since, Box::new(running)))
+    };
+    read().unwrap_or(Looked::Stale)
+}
+
+/// Tokens are shown to this machine alone.
+fn is_loopback(address: &str) -> bool {
+    address
+        .parse::<std::net::SocketAddr>()
+        .is_ok_and(|address| address.ip().is_loopback())
+}
+
+fn folder(dirs: &Dirs) -> PathBuf {
+    dirs.state.join("gateways")
+}
+
+#[cfg(unix)]
+fn is_ours(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &fs::Metadata) -> bool {
+    true
+}
+
+/// When a process began, in the system's own count; `None` if it is not there
+/// or not ours.
+#[cfg(target_os = "linux")]
+fn started(pid: i32) -> Option<u64> {
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let ours = {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(&folder).ok()?.uid() == rustix::process::geteuid().as_raw()
+    };
+    let stat = fs::read_to_string(folder.join("stat"))
+        .ok()
+        .filter(|_| ours)?;
+    // The name of the program may hold anything; what follows it does not.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let since = fields.nth(18)?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(since)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn started(pid: i32) -> Option<u64> {
+    let pid = rustix::process::Pid::from_raw(pid)?;
+    rustix::process::test_kill_process(pid).ok().map(|()| 0)
+}
+
+#[cfg(not(unix))]
+fn started(_: i32) -> Option<u64> {
+    Some(0)
+}
+
+/// The space that process numbers belong to.
+fn space() -> String {
+    fs::read_link("/proc/self/ns/pid")
+        .map(|link| link.display().to_string())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dirs(folder: &Path) -> Dirs {
+        Dirs::find(|name| (name == "HOME").then(|| folder.to_owned())).unwrap()
+    }
+
+    fn me(address: &str) -> Running {
+        Running {
+            address: address.into(),
+            pid: i32::try_from(std::process::id()).unwrap(),
+            names: "short".into(),
+            client_token: None,
+            control_token: "/token".into(),
+            directory: "/".into(),
+            version: "0".into(),
+        }
+    }
+
+    #[test]
+    fn a_note_is_found_and_taken_away() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = dirs(home.path());
+        assert!(all(&dirs).is_empty());
+        let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            assert_eq!(fs::metadata(&note.0).unwrap().mode() & 0o777, 0o600);
+        }
+        assert_eq!(all(&dirs), [me("127.0.0.1:1")]);
+        drop(note);
+        assert!(all(&dirs).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_run_is_cleaned_up_and_what_runs_elsewhere_is_left() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = dirs(home.path());
+        let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
+        let written: Value = serde_json::from_str(&fs::read_to_string(&note.0).unwrap()).unwrap();
+        for (key, value, stays) in [
+            ("started", json!(1), false),
+            ("pid", json!(i32::MAX), false),
+            // Nobody's token is sent to another machine.
+            ("address", json!("192.0.2.1:80"), false),
+            ("space", json!("pid:[1]"), true),
+        ] {
+            let mut changed = written.clone();
+            changed[key] = value;
+            fs::write(&note.0, changed.to_string()).unwrap();
+            assert!(all(&dirs).is_empty(), "{key}");
+            assert_eq!(note.0.exists(), stays, "{key}");
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::OpenOptionsExt;
+                let mut open = fs::OpenOptions::new();
+                let _ = open
+                    .mode(0o600)
+                    .create(true)
+                    .write(true)
+                    .truncate(true)
+                    .open(&note.0);
+            }
+        }
+    }
+}
