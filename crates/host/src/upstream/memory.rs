@@ -4,6 +4,7 @@
 
 use super::{connection::Hello, link::Carrier, server::Server};
 use crate::{catalog::List, limits};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
@@ -20,6 +21,8 @@ pub(super) struct Memory {
     file: PathBuf,
     /// Something is to be written down.
     pending: AtomicBool,
+    /// Held while it is written, so that whoever ends us waits for it.
+    writing: Mutex<()>,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -60,6 +63,7 @@ impl Memory {
         Self {
             file,
             pending: AtomicBool::new(false),
+            writing: Mutex::default(),
         }
     }
 
@@ -142,6 +146,7 @@ impl Server {
     /// Writes it down now, if there is anything new.
     pub(super) fn write_down(&self) {
         let Some(memory) = &self.memory else { return };
+        let _writing = memory.writing.lock();
         if !memory.pending.swap(false, Ordering::AcqRel) {
             return;
         }
