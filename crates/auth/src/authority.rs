@@ -270,6 +270,11 @@ impl Authority {
         self.inner.asked_before.store(false, Ordering::Relaxed);
     }
 
+    /// Whether a person signs in; other grants need nobody.
+    pub fn needs_person(&self) -> bool {
+        matches!(self.inner.grant, Grant::Person | Grant::Enterprise(_))
+    }
+
     /// Tells one stored sign-in from another without showing it; `None` where
     /// there is none, or none that can be read. For an enterprise's server the
     /// identity at its provider counts as well.

@@ -383,3 +383,39 @@ async fn fault_56_a_page_is_no_command() {
     assert!(lines[1].starts_with("http://127.0.0.1:"), "{opened}");
     assert!(!pwned.exists());
 }
+
+#[tokio::test]
+async fn a_server_that_asks_for_more_gets_all_of_it_at_the_next_sign_in() {
+    let site = Site::with(json!({"scope": "read", "prm_scopes": ["read"]})).await;
+    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    person.sign_in("docs").await.ok();
+    assert_eq!(person.run(&["call", "docs__t"]).await.ok().out, "let in\n");
+    site.turn(json!({"scope": "read write"})).await;
+    let call = person.run(&["call", "docs__t"]).await;
+    assert_eq!(call.code, Some(6), "{call:?}");
+    person.sign_in("docs").await.ok();
+    assert_eq!(person.run(&["call", "docs__t"]).await.ok().out, "let in\n");
+    let get = person.run(&["get", "docs", "--json"]).await.ok();
+    let mut scopes: Vec<String> =
+        serde_json::from_value(get.json()["signIn"]["scopes"].clone()).unwrap();
+    scopes.sort();
+    assert_eq!(scopes, ["read", "write"]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_removed_leaves_no_sign_in() {
+    let site = Site::start().await;
+    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    person.sign_in("docs").await.ok();
+    let removed = person.run(&["remove", "docs"]).await.ok();
+    assert!(
+        removed.out.contains("Forgot the sign-in to it."),
+        "{removed:?}"
+    );
+    assert!(
+        person
+            .vault()
+            .iter()
+            .all(|(_, text)| !text.contains("access-"))
+    );
+}

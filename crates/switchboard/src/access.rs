@@ -78,7 +78,8 @@ impl Access {
 
     /// What stands in for a server while it wants a sign-in.
     pub(crate) fn stand_in(&self, name: &str, authority: Option<&Authority>) -> Option<StandIn> {
-        let authority = authority.filter(|_| self.for_clients)?;
+        let authority =
+            authority.filter(|authority| self.for_clients && authority.needs_person())?;
         Some(StandIn(stand_in(name, authority.clone())))
     }
 

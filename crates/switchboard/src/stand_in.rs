@@ -5,13 +5,13 @@
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use switchboard_auth::{Authority, Visit};
+use switchboard_auth::{Authority, REMEMBERED, Visit};
 use switchboard_host::AUTHENTICATE;
 use switchboard_transport::in_process::{End, Sender};
 use tokio::{
     sync::{oneshot, watch},
     task::JoinSet,
-    time::{interval, timeout},
+    time::{Instant, interval, timeout},
 };
 
 /// How often we look whether somebody has signed in elsewhere.
@@ -70,6 +70,7 @@ async fn serve(desk: Arc<Desk>, end: End) {
     let before = desk.authority.fingerprint().await;
     let mut done = desk.done.subscribe();
     let mut clock = interval(LOOK);
+    let begun = Instant::now();
     let mut conversation = Conversation {
         desk: desk.clone(),
         sender,
@@ -91,7 +92,9 @@ async fn serve(desk: Arc<Desk>, end: End) {
             _ = clock.tick() => {
                 while conversation.calls.try_join_next().is_some() {}
                 let now = desk.authority.fingerprint().await;
-                if now.is_some() && now != before {
+                // After a while the server itself is asked again what it wants.
+                let long = begun.elapsed() > REMEMBERED && conversation.calls.is_empty();
+                if long || (now.is_some() && now != before) {
                     break;
                 }
             }

@@ -2,13 +2,14 @@
 
 use super::add::{Kept, Scope, failed};
 use crate::{
-    context::Context,
+    context::{self, Context},
     failure::{Code, Failure},
+    life,
     near::{did_you_mean, near},
     show::out,
 };
 use clap::Args;
-use switchboard::config::{Configured, Places, edit};
+use switchboard::config::{Configured, Loaded, Places, Standing, edit};
 
 /// Options of `remove`.
 #[derive(Debug, Args)]
@@ -54,6 +55,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 scope.of_config()
             ))?;
             out::line(&format!("File changed: {}", kept.target.file().display()))?;
+            forget(context, &loaded, name)?;
             Ok(Code::Done)
         }
         [] => {
@@ -84,4 +86,29 @@ fn is_in(server: &Configured, scope: Scope, places: &Places) -> bool {
     let kept = Kept::of(scope, places);
     server.entry.scope == scope.of_config()
         && server.entry.source.file() == Some(kept.target.file())
+}
+
+/// Forgets the sign-in to a server that is there no more. One that could not be
+/// used has none.
+fn forget(context: &Context, before: &Loaded, name: &str) -> Result<(), Failure> {
+    let Some(server) = before.find(name) else {
+        return Ok(());
+    };
+    let remains = context.load().find(name).is_some();
+    if remains || server.standing != Standing::Active || !server.entry.transport.is_remote() {
+        return Ok(());
+    }
+    let Ok(entry) = context.expanded(&server.entry) else {
+        return Ok(());
+    };
+    let access = context.access(before, None)?;
+    let Ok(authority) = access.authority(&entry) else {
+        return Ok(());
+    };
+    match life::short(async |_| (authority.fingerprint().await, authority.forget().await))? {
+        (_, Err(fault)) => context::warn(&format!("its sign-in could not be removed: {fault}")),
+        (Some(_), Ok(())) => out::line("Forgot the sign-in to it.")?,
+        (None, Ok(())) => {}
+    }
+    Ok(())
 }

@@ -209,7 +209,7 @@ impl Server {
         }
         let signed_in = connection.is_stand_in();
         if signed_in {
-            tracing::info!(server = %self.spec.name, "somebody has signed in");
+            tracing::info!(server = %self.spec.name, "the server itself is asked again");
             self.stands_in.store(false, Ordering::Release);
             self.state.send_replace(ServerState::Idle);
             self.forget_failures();
