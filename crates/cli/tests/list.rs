@@ -237,3 +237,53 @@ async fn secrets_and_control_characters_are_not_shown() {
         "{run:?}"
     );
 }
+
+/// Ten servers that need two seconds each, and one that never answers.
+fn ten_slow_and_one_hung() -> Value {
+    let program = switchboard_testkit::bin("echo-server");
+    let line = format!("sleep 2; exec '{}' --stdio", program.display());
+    let slow = json!({"command": "sh", "args": ["-c", line]});
+    let mut all: serde_json::Map<String, Value> = (0..10)
+        .map(|n| (format!("slow{n}"), slow.clone()))
+        .collect();
+    all.insert("hung".into(), json!({"command": "sleep", "args": ["600"]}));
+    Value::Object(all)
+}
+
+/// How long it took until ten servers were listed, and whether the hung one came last.
+async fn ten_lines(size: Option<&str>) -> std::time::Duration {
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    let servers = json!({ "mcpServers": ten_slow_and_one_hung() }).to_string();
+    let mut launch = switchboard()
+        .args(["--strict-mcp-config", "--mcp-config", &servers, "list"])
+        .env("MCP_TIMEOUT", "15000");
+    if let Some(size) = size {
+        launch = launch.env("MCP_SERVER_CONNECTION_BATCH_SIZE", size);
+    }
+    let started = Instant::now();
+    let mut program = launch.spawn();
+    let mut lines = BufReader::new(program.stdout.take().expect("stdout is piped")).lines();
+    for _ in 0..10 {
+        let line = lines
+            .next_line()
+            .await
+            .expect("stdout is text")
+            .expect("a line each");
+        assert!(
+            line.starts_with("slow") && line.contains("connected"),
+            "{line}"
+        );
+    }
+    started.elapsed()
+}
+
+#[tokio::test]
+#[allow(clippy::print_stderr, reason = "a figure to read")]
+async fn slow_servers_are_met_side_by_side() {
+    let three = ten_lines(None).await;
+    let ten = ten_lines(Some("10")).await;
+    eprintln!("ten servers of 2 s: {three:?} with the default pool, {ten:?} with a pool of ten");
+    // 10 s and 2.5 s on a machine that does nothing else.
+    assert!(three < std::time::Duration::from_secs(14), "{three:?}");
+    assert!(ten < std::time::Duration::from_millis(6500), "{ten:?}");
+}

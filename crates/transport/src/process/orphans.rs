@@ -2,9 +2,12 @@
 //! this is for telling a person, not for cleaning up.
 
 use super::{table::Table, tag};
-use std::{collections::HashMap, fs, io};
+use std::{
+    collections::{HashMap, HashSet},
+    fs, io,
+};
 
-/// A process that was started by a server of ours, and whose Switchboard is gone.
+/// A process of a server of ours whose starter is gone, with all that started it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orphan {
     /// Its number.
@@ -20,17 +23,39 @@ pub fn orphans() -> io::Result<Vec<Orphan>> {
         .entries()
         .map(|entry| (entry.id.pid, entry.parent))
         .collect();
-    let mut found = Vec::new();
-    for entry in table.entries().filter(|entry| !entry.is_zombie) {
-        let pid = entry.id.pid;
-        let tagged =
-            fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| carries_tag(&environ));
-        if tagged && !is_looked_after(pid, &parents) {
-            let name = name(pid);
-            found.push(Orphan { pid, name });
+    let tagged: HashSet<i32> = table
+        .entries()
+        .filter(|entry| !entry.is_zombie && is_tagged(entry.id.pid))
+        .map(|entry| entry.id.pid)
+        .collect();
+    let orphaned = |pid: &i32| {
+        let mut at = *pid;
+        // The table is not read in one instant, so it could hold a loop.
+        for _ in 0..parents.len() {
+            match parents.get(&at) {
+                Some(parent) if tagged.contains(parent) => at = *parent,
+                Some(parent) => return takes_in_orphans(*parent),
+                None => return true,
+            }
         }
-    }
-    Ok(found)
+        false
+    };
+    let mut found: Vec<i32> = tagged.iter().copied().filter(|pid| orphaned(pid)).collect();
+    found.sort_unstable();
+    let each = found.into_iter().map(|pid| Orphan {
+        pid,
+        name: name(pid),
+    });
+    Ok(each.collect())
+}
+
+fn is_tagged(pid: i32) -> bool {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| carries_tag(&environ))
+}
+
+/// Whether a process is one that is given the children of those that died.
+fn takes_in_orphans(pid: i32) -> bool {
+    pid <= 1 || name(pid) == "systemd"
 }
 
 fn carries_tag(environ: &[u8]) -> bool {
@@ -38,22 +63,6 @@ fn carries_tag(environ: &[u8]) -> bool {
         .split(|byte| *byte == 0)
         .filter_map(|pair| pair.strip_prefix(tag::VARIABLE.as_bytes()))
         .any(|rest| rest.starts_with(b"="))
-}
-
-/// Whether a Switchboard is above it, or it is one itself.
-fn is_looked_after(pid: i32, parents: &HashMap<i32, i32>) -> bool {
-    let mut at = pid;
-    // The table is not read in one instant, so it could hold a loop.
-    for _ in 0..parents.len() {
-        if name(at) == "switchboard" {
-            return true;
-        }
-        match parents.get(&at) {
-            Some(parent) => at = *parent,
-            None => return false,
-        }
-    }
-    false
 }
 
 fn name(pid: i32) -> String {
