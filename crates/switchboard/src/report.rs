@@ -7,7 +7,11 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use switchboard_host::{CallError, Hello, Server, catalog::List};
+use switchboard_host::{
+    CallError, Hello, Server,
+    catalog::{Item, List},
+    model::ModelTool,
+};
 use switchboard_wire::{json, meta};
 use tokio::time::timeout;
 
@@ -33,6 +37,9 @@ pub struct Report {
     pub prompts: Option<usize>,
     /// How long it took.
     pub ms: u64,
+    /// What the definitions of those tools cost a model: an estimate.
+    #[serde(default)]
+    pub tokens: Option<usize>,
 }
 
 /// Whether a server can be used.
@@ -91,7 +98,6 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
             .await
             .ok()
             .and_then(Result::ok)
-            .map(|tools| tools.len())
     };
     let (tools, resources, prompts) =
         tokio::join!(tools, size(List::Resources), size(List::Prompts));
@@ -101,11 +107,19 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         version: Some(met.connection.revision().to_string()),
         era: Some(met.era().to_string()),
         server_info: met.connection.hello().and_then(server_info),
-        tools,
+        tools: tools.as_ref().map(Vec::len),
         resources,
         prompts,
         ms: 0,
+        tokens: tools.map(|tools| cost(met, &tools)),
     }
+}
+
+fn cost(met: &Met, tools: &[Item]) -> usize {
+    let read = tools
+        .iter()
+        .filter_map(|item| ModelTool::read(met.server.name(), &item.raw).ok());
+    read.map(|tool| tool.tokens).sum()
 }
 
 /// What the server calls itself, as it wrote it. Modern servers say it in `_meta`.

@@ -18,7 +18,13 @@ use std::sync::Arc;
 use switchboard::{
     Caller, Pools, Roster, Settings, Status, caller,
     config::Standing,
-    host::{CallError, Server, catalog::Item},
+    host::{
+        CallError, Server,
+        catalog::Item,
+        limits::{CONTEXT_WINDOW, FOUND_TOOLS},
+        model::{ModelTool, model_tools},
+        search::{self, Deferral, Index},
+    },
     wire::{json, name::Style},
 };
 
@@ -28,7 +34,7 @@ pub struct Options {
     /// Only this server's tools
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
-    /// Only tools whose name, title or description has all these words
+    /// Only tools whose name, title or description has all these words; where none has, the nearest
     #[arg(long, value_name = "TEXT")]
     pub search: Option<String>,
     /// Print JSON
@@ -91,11 +97,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             }
         }
     }
-    let tools = named(&roster, tools);
-    let tools: Vec<Tool> = tools
-        .into_iter()
-        .filter(|tool| matches(tool, options.search.as_deref()))
-        .collect();
+    let (tools, models) = named(&roster, &tools);
+    let tools = chosen_by(tools, &models, options.search.as_deref());
     if options.json {
         out::json_list(&tools)?
     } else {
@@ -196,36 +199,72 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
     Failure::new(code, fault.to_string())
 }
 
-/// Gives the tools their canonical names.
-fn named(roster: &Roster, tools: Vec<(String, Item)>) -> Vec<Tool> {
-    let pairs: Vec<(&str, &str)> = tools
+/// Gives the tools their canonical names, and says which a model would have to search for.
+fn named(roster: &Roster, tools: &[(String, Item)]) -> (Vec<Tool>, Vec<ModelTool>) {
+    let items: Vec<_> = tools
         .iter()
-        .map(|(server, item)| (server.as_str(), item.key.as_str()))
+        .map(|(server, item)| (server.as_str(), item.raw.clone()))
         .collect();
-    let names = roster.host.namer().assign(&pairs);
+    let servers = roster.host.servers().iter();
+    let (models, left_out) = model_tools(servers.map(|server| server.name().as_ref()), &items);
+    for fault in left_out {
+        warn(&fault.to_string());
+    }
+    let deferrals: Vec<Deferral> = models.iter().map(Deferral::from).collect();
+    let plan = search::plan(search_mode(), CONTEXT_WINDOW, &deferrals);
     let raw = |item: &Item, key: &'static str| {
         let span = json::field(&item.raw, key).ok().flatten()?;
         RawValue::from_string(String::from_utf8(span.of(&item.raw).to_vec()).ok()?).ok()
     };
-    tools
-        .iter()
-        .zip(names)
-        .map(|((server, item), name)| Tool {
-            name,
+    // In the same order; those that could not be read are in neither.
+    let mut rest = tools.iter();
+    let mut rows = Vec::with_capacity(models.len());
+    for (model, deferred) in models.iter().zip(plan.deferred) {
+        let Some((server, item)) =
+            rest.find(|(server, item)| *server == model.server && item.key == model.tool)
+        else {
+            continue;
+        };
+        rows.push(Tool {
+            name: model.name.clone(),
             server: server.clone(),
             tool: item.key.clone(),
             title: raw(item, "title"),
             description: raw(item, "description"),
             input_schema: raw(item, "inputSchema"),
             annotations: raw(item, "annotations"),
-            deferred: false,
-            tokens: item.raw.len().div_ceil(4),
-        })
-        .collect()
+            deferred,
+            tokens: model.tokens,
+        });
+    }
+    (rows, models)
 }
 
-fn matches(tool: &Tool, search: Option<&str>) -> bool {
-    let Some(search) = search else { return true };
+/// What `ENABLE_TOOL_SEARCH` says.
+fn search_mode() -> search::Mode {
+    let said = std::env::var("ENABLE_TOOL_SEARCH").unwrap_or_default();
+    said.parse().unwrap_or_else(|fault: search::UnknownMode| {
+        warn(&fault.to_string());
+        search::Mode::default()
+    })
+}
+
+/// The tools that have all the words; where none has, those that fit best, best first.
+fn chosen_by(tools: Vec<Tool>, models: &[ModelTool], search: Option<&str>) -> Vec<Tool> {
+    let Some(search) = search else { return tools };
+    if tools.iter().any(|tool| matches(tool, search)) {
+        return tools
+            .into_iter()
+            .filter(|tool| matches(tool, search))
+            .collect();
+    }
+    let found = Index::new(models).search(search, FOUND_TOOLS.1);
+    let mut tools: Vec<Option<Tool>> = tools.into_iter().map(Some).collect();
+    let found = found.tools.into_iter();
+    found.filter_map(|at| tools.get_mut(at)?.take()).collect()
+}
+
+fn matches(tool: &Tool, search: &str) -> bool {
     let text = |raw: &Option<Box<RawValue>>| raw.as_ref().map(|raw| plain(raw)).unwrap_or_default();
     let all = format!(
         "{} {} {} {}",

@@ -292,6 +292,7 @@ impl Sitting {
                 (r"/mcp/@[A-Za-z0-9]{12}", "/mcp/@KEY"),
                 (r"127\.0\.0\.1:\d+", "127.0.0.1:3700"),
                 (r"\b\d+(\.\d+)? ?ms\b", "N ms"),
+                (r"\babout \d+ tokens\b", "about N tokens"),
                 (r#""(pid|uptimeSeconds|ageMs|durationMs)":\d+"#, "\"$1\":N"),
                 (r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00)", "TIME"),
             ];

@@ -25,7 +25,7 @@ pub use build::{AgentBuilder, BuildFault};
 pub use events::AgentEvent;
 pub use prompts::{PromptCommand, PromptFault};
 pub use sub::{SubAgent, SubFault};
-pub use toolset::Toolset;
+pub use toolset::{Inventory, Toolset};
 
 use crate::{
     CallError,
@@ -61,7 +61,7 @@ struct Inner {
     setup: Setup,
     validators: Validators,
     /// The tools as they were last seen, with the state of the lists.
-    seen: Mutex<Option<(u64, Arc<Toolset>)>>,
+    seen: Mutex<Option<(u64, Arc<Inventory>)>>,
     /// Tools that a search found: they are shown from then on.
     found: Mutex<HashSet<String>>,
     events: broadcast::Sender<AgentEvent>,
@@ -114,7 +114,7 @@ impl Agent {
 
     /// The tools of all servers as they are now. Servers that have not
     /// answered yet are waited for, but not for long.
-    pub async fn tools(&self) -> Arc<Toolset> {
+    pub async fn tools(&self) -> Toolset {
         self.refresh(&[List::Tools]).await;
         self.known_tools()
     }

@@ -10,12 +10,21 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{
     collections::{HashMap, HashSet},
+    ops::Deref,
     sync::Arc,
 };
 
+/// The tools of an agent at one moment, and what of them a model is shown.
+#[derive(Clone, Debug)]
+pub struct Toolset {
+    inventory: Arc<Inventory>,
+    /// Waiting ones that a search has found.
+    found: HashSet<String>,
+}
+
 /// The tools of an agent at one moment.
 #[derive(Debug)]
-pub struct Toolset {
+pub struct Inventory {
     /// All of the servers' tools that may be seen, and our own.
     pub tools: Vec<ModelTool>,
     /// Those that could not be read, and why.
@@ -24,8 +33,14 @@ pub struct Toolset {
     pub plan: Plan,
     pub(super) index: Index,
     by_name: HashMap<String, usize>,
-    /// Waiting ones that a search has found.
-    found: HashSet<String>,
+}
+
+impl Deref for Toolset {
+    type Target = Inventory;
+
+    fn deref(&self) -> &Inventory {
+        &self.inventory
+    }
 }
 
 impl Toolset {
@@ -85,24 +100,32 @@ impl Toolset {
 
 impl Agent {
     /// The tools as far as they are known without asking.
-    pub(super) fn known_tools(&self) -> Arc<Toolset> {
-        let found = self.inner.found.lock().clone();
-        let lists = self.inner.benches.iter().map(|bench| {
-            // Sums of counters that only grow: the same number means the same lists.
-            bench.host.list_version(&bench.client)
-        });
-        let version = lists.fold(found.len() as u64, u64::wrapping_add);
+    pub(super) fn known_tools(&self) -> Toolset {
+        Toolset {
+            inventory: self.inventory(),
+            found: self.inner.found.lock().clone(),
+        }
+    }
+
+    fn inventory(&self) -> Arc<Inventory> {
+        // Sums of counters that only grow: the same number means the same lists.
+        let versions = self
+            .inner
+            .benches
+            .iter()
+            .map(|bench| bench.host.list_version(&bench.client));
+        let version = versions.fold(0, u64::wrapping_add);
         if let Some((at, seen)) = &*self.inner.seen.lock()
             && *at == version
         {
             return seen.clone();
         }
-        let toolset = Arc::new(self.make_toolset(found));
-        *self.inner.seen.lock() = Some((version, toolset.clone()));
-        toolset
+        let inventory = Arc::new(self.take_stock());
+        *self.inner.seen.lock() = Some((version, inventory.clone()));
+        inventory
     }
 
-    fn make_toolset(&self, found: HashSet<String>) -> Toolset {
+    fn take_stock(&self) -> Inventory {
         let mut items: Vec<(&str, Bytes)> = Vec::new();
         let mut has_resources = false;
         for (bench, server) in self.places() {
@@ -160,13 +183,12 @@ impl Agent {
             .enumerate()
             .map(|(at, tool)| (tool.name.clone(), at))
             .collect();
-        Toolset {
+        Inventory {
             tools,
             left_out,
             plan,
             index,
             by_name,
-            found,
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 
 mod defer;
-pub use defer::{Deferral, Mode, Plan, plan};
+pub use defer::{Deferral, Mode, Plan, UnknownMode, plan};
 
 /// The name of the tool that searches.
 pub const NAME: &str = "ToolSearch";

@@ -34,6 +34,9 @@ pub struct Row {
     pub resources: Option<usize>,
     pub prompts: Option<usize>,
     pub ms: Option<u64>,
+    /// What the definitions of its tools cost a model: an estimate, for people.
+    #[serde(skip)]
+    pub tokens: Option<usize>,
 }
 
 /// How a server is doing.
@@ -102,6 +105,7 @@ impl Row {
             resources: None,
             prompts: None,
             ms: None,
+            tokens: None,
         }
     }
 
@@ -119,6 +123,7 @@ impl Row {
         (self.tools, self.resources, self.prompts) =
             (report.tools, report.resources, report.prompts);
         self.ms = Some(report.ms);
+        self.tokens = report.tokens;
         self
     }
 
@@ -211,8 +216,12 @@ fn counts(row: &Row) -> String {
         Some(1) => Some(format!("1 {one}")),
         Some(n) => Some(format!("{n} {one}s")),
     };
+    let tools = count(row.tools, "tool").map(|tools| match row.tokens {
+        Some(tokens) => format!("{tools} (about {tokens} tokens)"),
+        None => tools,
+    });
     let parts = [
-        count(row.tools, "tool"),
+        tools,
         count(row.resources, "resource"),
         count(row.prompts, "prompt"),
     ];
