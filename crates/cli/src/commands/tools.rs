@@ -205,8 +205,9 @@ fn named(roster: &Roster, tools: &[(String, Item)]) -> (Vec<Tool>, Vec<ModelTool
         .iter()
         .map(|(server, item)| (server.as_str(), item.raw.clone()))
         .collect();
-    let servers = roster.host.servers().iter();
-    let (models, left_out) = model_tools(servers.map(|server| server.name().as_ref()), &items);
+    let servers = roster.host.servers();
+    let names = servers.iter().map(|server| server.name().as_ref());
+    let (models, left_out) = model_tools(names, &items);
     for fault in left_out {
         warn(&fault.to_string());
     }

@@ -38,6 +38,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "how many remote servers are met at once",
     ),
     (
+        "ENABLE_TOOL_SEARCH",
+        "which tools `tools` shows as deferred: true, false, auto or auto:N",
+    ),
+    (
         "MAX_MCP_OUTPUT_TOKENS",
         "how much of a result `call` shows, in tokens",
     ),
