@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|conformance|bench|deny|docs`.
+//! Development only: `cargo xtask setup|test|conformance|bench|bench-list|deny|docs`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -39,6 +39,8 @@ enum Command {
     Conformance(conformance::Options),
     /// Measure the gateway against no proxy at all and against nginx
     Bench(bench::Options),
+    /// Measure time and memory of `list` with nothing configured
+    BenchList(bench::list::Options),
     /// Check licences, bans and sources, installing cargo-deny if it is absent
     Deny,
     /// Write the generated pages, and what the pages of the guide show
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::BenchList(options) => bench::list::run(&options),
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
     };

@@ -6,6 +6,7 @@
 //! again: what disturbs the machine disturbs them alike. The figures are
 //! medians over the rounds.
 
+pub mod list;
 mod measure;
 mod proc;
 mod report;
