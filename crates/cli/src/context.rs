@@ -14,7 +14,10 @@ use switchboard::{
     Access, Dirs, Purpose, Roster, Settings,
     attached::Attached,
     auth::TokenStore,
-    config::{self, Entry, Loaded, Places, Request, Scope, Standing, approval::Store},
+    config::{
+        self, Configured, Entry, Loaded, Places, Request, Scope, Standing, approval::Store,
+        settings::PermissionRule,
+    },
     host::{Host, permission::Mode},
     roster::With,
     running,
@@ -77,6 +80,30 @@ impl Context {
                 Ok(loaded)
             }
         }
+    }
+
+    /// The same for commands that use tools, resources and prompts: what a
+    /// running gateway has besides what is configured is there, too.
+    pub fn load_shared(&self) -> Result<Loaded, Failure> {
+        let mut loaded = self.load_all()?;
+        let asks = |rule: &PermissionRule| rule.list == "ask";
+        // Where a person has to be asked it is at this terminal, by us alone.
+        let alone = self.global.strict_mcp_config || loaded.exclusive.is_some();
+        if alone || loaded.permissions.rules.iter().any(asks) {
+            return Ok(loaded);
+        }
+        let mut gateways = self.gateways();
+        gateways.sort_by_key(|gateway| gateway.running.directory != self.directory);
+        for gateway in &gateways {
+            for known in gateway.servers.iter().filter(|known| known.builtin) {
+                if loaded.find(&known.name).is_none() {
+                    let entry = gateway.entry(known);
+                    let server = Configured::new(entry, Standing::Active);
+                    loaded.servers.push(server);
+                }
+            }
+        }
+        Ok(loaded)
     }
 
     /// Where files are.

@@ -35,6 +35,14 @@ fn a_newcomers_walk() {
         std::thread::sleep(Duration::from_millis(20));
     }
 
+    // What it brought along can be used at once, and only through it.
+    let time = home.run(&["call", "system__time"]).ok();
+    assert!(time.out.contains("utc"), "{time:?}");
+    let tools = home.run(&["tools", "--server", "files"]).ok();
+    assert!(tools.out.contains("grep"), "{tools:?}");
+    let direct = home.run(&["--direct", "call", "system__time"]);
+    assert_eq!(direct.code, Some(2), "{direct:?}");
+
     // Add a server of one's own, and use it.
     let program = env!("CARGO_BIN_EXE_switchboard");
     let added = home

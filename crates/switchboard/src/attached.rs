@@ -8,6 +8,7 @@ use std::{
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
+use switchboard_config::{Entry, Scope, Source, Transport};
 use switchboard_host::{Remote, ServerSpec, Target};
 
 /// How long a gateway on this machine may take to let us in.
@@ -127,6 +128,22 @@ impl Attached {
         // The gateway remembers; and which era its server has is its business.
         spec.memory = None;
         true
+    }
+
+    /// An entry for a server that only this gateway has.
+    pub fn entry(&self, known: &Known) -> Entry {
+        let mut entry = Entry::at(known.name.as_str(), Scope::Dynamic, Source::Ours, 1);
+        entry.transport = Transport::Http;
+        entry.url = Some(format!(
+            "http://{}/mcp/{}",
+            self.running.address, known.segment
+        ));
+        let authorization = self.client.as_ref().map(|token| format!("Bearer {token}"));
+        entry.headers = authorization
+            .map(|value| ("Authorization".to_owned(), value))
+            .into_iter()
+            .collect();
+        entry
     }
 
     /// What lets a client in.

@@ -79,7 +79,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .as_deref()
         .map(arguments::whole)
         .transpose()?;
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
+    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
     if roster.host.servers().is_empty() {
         // Nothing can be called; why not is still worth saying.
         return Err(resolve::unknown(&roster, List::Tools, &options.tool, &[]));

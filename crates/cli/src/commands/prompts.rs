@@ -47,7 +47,7 @@ pub struct GetOptions {
 
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
+    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
     let gathered = gather(
         &roster,
         &settings,
@@ -109,7 +109,7 @@ pub fn get(context: &Context, options: &GetOptions) -> Result<Code, Failure> {
         };
         given.insert(key.to_owned(), json!(value));
     }
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
+    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
     if roster.host.servers().is_empty() {
         return Err(resolve::unknown(&roster, List::Prompts, &options.name, &[]));
     }

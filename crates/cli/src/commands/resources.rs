@@ -51,7 +51,7 @@ pub struct ReadOptions {
 
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
+    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
     let lists = [List::Resources, List::Templates];
     let gathered = gather(&roster, &settings, options.server.as_deref(), &lists)?;
     let rows: Vec<Value> = gathered
@@ -96,7 +96,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 
 /// Reads.
 pub fn read(context: &Context, options: &ReadOptions) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
+    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
     life::short(async |stop| {
         let caller = caller(&roster);
         let message = tokio::select! {

@@ -60,7 +60,7 @@ struct Tool {
 
 /// Lists tools.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_all()?, Style::Full)?;
+    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
     let servers = chosen(&roster, options.server.as_deref())?;
     let faulty = roster
         .counting()
