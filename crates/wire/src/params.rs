@@ -20,6 +20,8 @@ pub struct Params {
     pub cursor: Option<Span>,
     /// `params.taskId`
     pub task_id: Option<Span>,
+    /// `params.task`
+    pub task: Option<Span>,
     /// `params.requestState`
     pub request_state: Option<Span>,
     /// `params.inputResponses`
@@ -52,6 +54,7 @@ impl Params {
             uri,
             cursor,
             task_id,
+            task,
             request_state,
             input_responses,
             meta,
@@ -62,6 +65,7 @@ impl Params {
                 "uri",
                 "cursor",
                 "taskId",
+                "task",
                 "requestState",
                 "inputResponses",
                 "_meta",
@@ -83,6 +87,7 @@ impl Params {
             uri,
             cursor,
             task_id,
+            task,
             request_state,
             input_responses,
             meta,

@@ -1,7 +1,11 @@
 //! One connection to one server: our ids, who waits for what, and where
 //! everything that arrives belongs.
 
-use super::{notices::Attribution, subscriptions::Subscriptions};
+use super::{
+    notices::Attribution,
+    subscriptions::Subscriptions,
+    tasks::{self, AboutTasks, TaskOwners},
+};
 use crate::{
     call::Permitted,
     client::{Client, ClientId},
@@ -70,6 +74,7 @@ pub struct Connection {
     /// Questions of the server's that are open at a client, by the server's id for them.
     pub(super) questions: Mutex<HashMap<Id, CancellationToken>>,
     pub(super) subscriptions: Subscriptions,
+    pub(super) tasks: TaskOwners,
     /// What the server asked of clients (modern ones) that had not declared it.
     pub(super) undeclared: Mutex<HashMap<ClientId, Vec<&'static str>>>,
     /// The log level each client asked for, least severe first.
@@ -109,6 +114,8 @@ pub(super) struct Call {
     pub client: Option<Arc<Client>>,
     /// Ends when the call does: questions asked during it are then void.
     pub over: CancellationToken,
+    /// What its reply can say about tasks.
+    pub tasks: AboutTasks,
 }
 
 impl Connection {
@@ -125,6 +132,7 @@ impl Connection {
             clients: Mutex::default(),
             questions: Mutex::default(),
             subscriptions: Subscriptions::default(),
+            tasks: TaskOwners::default(),
             undeclared: Mutex::default(),
             levels: Mutex::default(),
             changes,
@@ -309,6 +317,9 @@ impl Connection {
             params,
             ..
         } = permitted;
+        if !self.exclusive && self.tasks.is_foreign(&message, &params, &client) {
+            return Err(tasks::unknown());
+        }
         if client.era() == self.revision().era() {
             let (inbox, id) =
                 self.dispatch_with(client, &message, &params, edits, name, mirrored, timeout)?;
@@ -389,15 +400,15 @@ impl Connection {
             params: mirrored,
             timeout,
         };
-        let inbox = self.begin(
-            id,
-            token,
-            Some(client),
-            Outgoing {
-                payload: message.edited(&edits),
-                about,
-            },
-        )?;
+        let tasks = match self.exclusive {
+            true => AboutTasks::Nothing,
+            false => AboutTasks::of(message, params, &client),
+        };
+        let out = Outgoing {
+            payload: message.edited(&edits),
+            about,
+        };
+        let inbox = self.begin(id, token, Some(client), tasks, out)?;
         Ok((inbox, id))
     }
 
@@ -442,6 +453,7 @@ impl Connection {
             id,
             None,
             None,
+            AboutTasks::Nothing,
             Outgoing {
                 payload: message.payload(),
                 about,
@@ -455,6 +467,7 @@ impl Connection {
         id: u64,
         token: Option<Bytes>,
         client: Option<Arc<Client>>,
+        tasks: AboutTasks,
         out: Outgoing,
     ) -> Result<Arc<Inbox>, CallError> {
         let inbox = Arc::new(Inbox::new());
@@ -474,6 +487,7 @@ impl Connection {
                     token,
                     client,
                     over: CancellationToken::new(),
+                    tasks,
                 },
             );
         }
@@ -623,13 +637,18 @@ impl Connection {
         }
     }
 
-    fn finish(&self, id: u64, outcome: Outcome) -> bool {
+    fn finish(&self, id: u64, mut outcome: Outcome) -> bool {
         let call = self.calls.lock().remove(&id);
         let found = call.is_some();
         if let Some(call) = call {
             if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
                 self.of_use.store(true, Ordering::Relaxed);
                 self.lost.store(0, Ordering::Relaxed);
+            }
+            if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, &call.client)
+                && call.tasks != AboutTasks::Nothing
+            {
+                self.tasks.saw(call.tasks, reply, client.identity);
             }
             call.over.cancel();
             call.inbox.finish(outcome);

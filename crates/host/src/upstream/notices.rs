@@ -55,11 +55,26 @@ impl Connection {
             }
             Method::ResourceUpdated => self.on_resource_updated(message),
             Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
+            Method::TaskStatus if self.tell_owner(&message) => {}
             _ => match self.attribute(during) {
                 Attribution::Call { inbox, .. } => inbox.notice(plain(message)),
                 Attribution::Nobody | Attribution::Several => self.broadcast(plain(message)),
             },
         }
+    }
+
+    /// What is said of a task goes to its owner alone. False where that is not known.
+    fn tell_owner(&self, message: &Message) -> bool {
+        let Some(owner) = self.tasks.owner_of(message).filter(|_| !self.exclusive) else {
+            return false;
+        };
+        let attached = self.attached();
+        for client in attached.iter().filter(|client| client.identity == owner) {
+            client
+                .sink()
+                .notice(&self.spec.name, plain(message.clone()));
+        }
+        true
     }
 
     /// Progress goes to the call whose token it carries, under the client's own token.

@@ -22,6 +22,9 @@ impl Connection {
             }
             return;
         }
+        if let Some(owner) = self.tasks.owner_of(&message) {
+            return self.ask_owner(message, owner);
+        }
         match self.attribute(during) {
             Attribution::Call {
                 inbox,
@@ -42,6 +45,17 @@ impl Connection {
                      set \"isolation\": \"session\" for this server",
                 ),
             ),
+        }
+    }
+
+    /// A task asks after its call has been answered: its owner, and nobody else.
+    fn ask_owner(&self, message: Message, owner: u64) {
+        let attached = self.attached();
+        let Some(client) = attached.iter().find(|client| client.identity == owner) else {
+            return self.refuse(&message, &unsupported(&message));
+        };
+        if let Some(input) = self.question(message, Some(client), CancellationToken::new()) {
+            client.sink().ask(input);
         }
     }
 

@@ -1,0 +1,152 @@
+//! Tasks at a server that clients share: each sees its own.
+
+use serde_json::{Value, json};
+use std::sync::Arc;
+use switchboard_gateway::{Gateway, GatewayOptions, faces};
+use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_testkit::{LEGACY, initialize_params};
+use switchboard_transport::{
+    Budget,
+    in_process::{self, End},
+};
+use switchboard_wire::{Payload, name::Style};
+use tokio_util::sync::CancellationToken;
+
+/// A legacy server whose calls become tasks. It does not care whose they are.
+async fn server(mut end: End) {
+    let mut tasks: Vec<String> = Vec::new();
+    while let Some(bytes) = end.receiver.next().await {
+        let message: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let Some(method) = message["method"].as_str() else {
+            continue;
+        };
+        let task = |id: &str| json!({"taskId": id, "status": "working", "ttl": null});
+        let mut more = Vec::new();
+        let result = match method {
+            "initialize" => json!({
+                "protocolVersion": LEGACY,
+                "capabilities": {"tools": {}, "tasks": {"list": {}, "requests": {"tools": {"call": {}}}}},
+                "serverInfo": {"name": "tasks", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": [{"name": "work", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => {
+                let id = format!("t{}", tasks.len());
+                tasks.push(id.clone());
+                more.push(json!({"jsonrpc": "2.0", "method": "notifications/tasks/status", "params": task(&id)}));
+                more.push(json!({"jsonrpc": "2.0", "id": format!("q-{id}"), "method": "elicitation/create", "params": {
+                    "message": "?", "requestedSchema": {"type": "object", "properties": {}},
+                    "_meta": {"io.modelcontextprotocol/related-task": {"taskId": id}}}}));
+                json!({"task": task(&id)})
+            }
+            "tasks/get" => task(message["params"]["taskId"].as_str().unwrap_or_default()),
+            "tasks/list" => {
+                let all: Vec<Value> = tasks.iter().map(|id| task(id)).collect();
+                json!({"tasks": all, "x": 1.0})
+            }
+            _ => continue,
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        for message in [answer].into_iter().chain(more) {
+            let _ = end.sender.send(Payload::from(message.to_string()));
+        }
+    }
+}
+
+struct Client {
+    end: End,
+    id: u64,
+    /// What came that is no answer.
+    heard: Vec<Value>,
+}
+
+impl Client {
+    async fn new(gateway: &Arc<Gateway>) -> Self {
+        let (end, theirs) = in_process::pair();
+        let gateway = gateway.clone();
+        tokio::spawn(async move {
+            let stop = CancellationToken::new();
+            faces::in_process::serve(gateway, theirs, "ada".into(), Some("s"), stop).await;
+        });
+        let mut client = Self {
+            end,
+            id: 0,
+            heard: Vec::new(),
+        };
+        client.ask("initialize", initialize_params(LEGACY)).await;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let _ = client.end.sender.send(Payload::from(ready.to_string()));
+        client
+    }
+
+    async fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.id += 1;
+        let request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
+        let _ = self.end.sender.send(Payload::from(request.to_string()));
+        loop {
+            let message = self.next().await;
+            if message["id"] == self.id && message.get("method").is_none() {
+                return message;
+            }
+            self.heard.push(message);
+        }
+    }
+
+    async fn next(&mut self) -> Value {
+        let bytes = self.end.receiver.next().await.expect("a message");
+        serde_json::from_slice(&bytes).expect("JSON")
+    }
+
+    /// Starts a task; its id.
+    async fn work(&mut self) -> String {
+        let params = json!({"name": "work", "arguments": {}, "task": {"ttl": 60_000}});
+        let answer = self.ask("tools/call", params).await;
+        let id = answer["result"]["task"]["taskId"].as_str();
+        id.unwrap_or_else(|| panic!("no task: {answer}")).to_owned()
+    }
+
+    async fn tasks(&mut self) -> Vec<String> {
+        let answer = self.ask("tasks/list", json!({})).await;
+        assert_eq!(answer["result"]["x"].to_string(), "1.0", "{answer}");
+        let list = answer["result"]["tasks"].as_array().expect("a list");
+        let id = |task: &Value| task["taskId"].as_str().unwrap_or_default().to_owned();
+        list.iter().map(id).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_task_is_its_owners() {
+    let serve = |end| {
+        tokio::spawn(server(end));
+        Ok(())
+    };
+    let spec = ServerSpec::new("s", Target::Linked(Arc::new(serve)));
+    let host = Host::new(vec![spec], Style::default(), Budget::default());
+    let options = GatewayOptions {
+        single: Some("s".into()),
+        ..GatewayOptions::default()
+    };
+    let gateway = Gateway::new(host, options);
+    let (mut first, mut second) = (Client::new(&gateway).await, Client::new(&gateway).await);
+    let (one, two) = (first.work().await, second.work().await);
+    assert_ne!(one, two, "they share the server");
+
+    assert_eq!(first.tasks().await, [one.as_str()]);
+    assert_eq!(second.tasks().await, [two.as_str()]);
+    let own = first.ask("tasks/get", json!({"taskId": one})).await;
+    assert_eq!(own["result"]["taskId"], one.as_str(), "{own}");
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let foreign = first.ask(method, json!({"taskId": two})).await;
+        assert_eq!(foreign["error"]["code"], -32602, "{method}: {foreign}");
+    }
+    // What the server says about a task, and asks for it, reaches its owner alone.
+    for (client, id, other) in [(&mut first, &one, &two), (&mut second, &two, &one)] {
+        while client.heard.len() < 2 {
+            let message = client.next().await;
+            client.heard.push(message);
+        }
+        let said = serde_json::to_string(&client.heard).expect("JSON");
+        assert!(said.contains(id.as_str()), "{said}");
+        assert!(!said.contains(other.as_str()), "{said}");
+        assert!(said.contains("elicitation/create"), "{said}");
+    }
+}

@@ -1,0 +1,163 @@
+//! Whose task is whose, where several clients share a server. To everybody but
+//! its owner a task does not exist.
+
+use crate::{client::Client, exchange::Reply};
+use parking_lot::Mutex;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+use switchboard_wire::{Edits, Era, Message, Method, Params, code, json, meta};
+
+/// Tasks that are remembered of one server; the oldest are forgotten first.
+const REMEMBERED: usize = 4096;
+/// What both sides of the modern era declare.
+const EXTENSION: &[u8] = b"\"io.modelcontextprotocol/tasks\"";
+
+/// What the reply to a request can say about tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AboutTasks {
+    /// Nothing.
+    Nothing,
+    /// That there is a new one.
+    New,
+    /// Which ones there are.
+    List,
+}
+
+impl AboutTasks {
+    pub(super) fn of(message: &Message, params: &Params, client: &Client) -> Self {
+        match message.method() {
+            Method::TasksList => Self::List,
+            Method::ToolsCall if client.era() == Era::Legacy && params.task.is_some() => Self::New,
+            Method::ToolsCall if client.era() == Era::Modern => {
+                let capabilities = &client.capabilities;
+                let declares = capabilities.len() > EXTENSION.len()
+                    && capabilities
+                        .windows(EXTENSION.len())
+                        .any(|part| part == EXTENSION);
+                if declares { Self::New } else { Self::Nothing }
+            }
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// The owners of one server's tasks, by [`Client::identity`].
+#[derive(Debug, Default)]
+pub(super) struct TaskOwners(Mutex<Owners>);
+
+#[derive(Debug, Default)]
+struct Owners {
+    by_task: HashMap<Arc<str>, u64>,
+    oldest_first: VecDeque<Arc<str>>,
+}
+
+impl TaskOwners {
+    /// Takes note of a reply to a request of `owner`'s, and takes out what is not theirs.
+    pub(super) fn saw(&self, about: AboutTasks, reply: &mut Reply, owner: u64) {
+        match about {
+            AboutTasks::Nothing => {}
+            AboutTasks::New => {
+                if let Some(task) = created(reply.message.body()) {
+                    self.note(task.into(), owner);
+                }
+            }
+            AboutTasks::List => self.keep_own(reply, owner),
+        }
+    }
+
+    fn note(&self, task: Arc<str>, owner: u64) {
+        let mut owners = self.0.lock();
+        if owners.by_task.insert(task.clone(), owner).is_none() {
+            owners.oldest_first.push_back(task);
+        }
+        if owners.oldest_first.len() > REMEMBERED
+            && let Some(oldest) = owners.oldest_first.pop_front()
+        {
+            owners.by_task.remove(&oldest);
+        }
+    }
+
+    pub(super) fn owner(&self, task: &str) -> Option<u64> {
+        self.0.lock().by_task.get(task).copied()
+    }
+
+    /// Whether the task that a request names is another client's.
+    pub(super) fn is_foreign(&self, message: &Message, params: &Params, client: &Client) -> bool {
+        let Some(span) = params.task_id.filter(|_| is_about_one(message.method())) else {
+            return false;
+        };
+        let task = json::text(span.of(message.raw()));
+        let owner = task.and_then(|task| self.owner(&task));
+        owner.is_some_and(|owner| owner != client.identity)
+    }
+
+    /// The owner of the task that a message of the server's belongs to.
+    pub(super) fn owner_of(&self, message: &Message) -> Option<u64> {
+        let body = message.body();
+        let task = match message.method() {
+            Method::TaskStatus => task_id(body)?,
+            _ => {
+                let meta = json::field(body, "_meta").ok().flatten()?.of(body);
+                let related = json::field(meta, meta::RELATED_TASK).ok().flatten()?;
+                task_id(related.of(meta))?
+            }
+        };
+        self.owner(&task)
+    }
+
+    fn keep_own(&self, reply: &mut Reply, owner: u64) {
+        let Some(body) = reply.message.body_span() else {
+            return;
+        };
+        let raw = body.of(reply.message.raw());
+        let Some(list) = json::field(raw, "tasks").ok().flatten() else {
+            return;
+        };
+        let items = list.of(raw);
+        let mut kept: Vec<&[u8]> = Vec::new();
+        let mut all = 0;
+        for span in json::elements(items) {
+            let item = span.of(items);
+            all += 1;
+            let theirs = task_id(item).and_then(|task| self.owner(&task));
+            if theirs.is_none_or(|theirs| theirs == owner) {
+                kept.push(item);
+            }
+        }
+        if kept.len() < all {
+            let own = [b"[".as_slice(), &kept.join(&b','), b"]"].concat();
+            let mut edits = Edits::new();
+            edits.replace(list.shifted(body.start), own);
+            reply.edits = edits;
+        }
+    }
+}
+
+/// The refusal of another's task, in the words for one that is not there.
+pub(super) fn unknown() -> crate::CallError {
+    crate::CallError::refused(code::INVALID_PARAMS, "Unknown task")
+}
+
+fn is_about_one(method: Method) -> bool {
+    matches!(
+        method,
+        Method::TasksGet | Method::TasksResult | Method::TasksCancel | Method::TasksUpdate
+    )
+}
+
+/// The id of a task that a result tells of: in `task` (legacy), or beside it (modern).
+fn created(result: &[u8]) -> Option<String> {
+    let [task, kind] = json::fields(result, ["task", "resultType"]).ok()?;
+    match (task, kind) {
+        (Some(task), _) => task_id(task.of(result)),
+        (None, Some(kind)) if kind.of(result) == b"\"task\"" => task_id(result),
+        _ => None,
+    }
+}
+
+fn task_id(object: &[u8]) -> Option<String> {
+    let span = json::field(object, "taskId").ok().flatten()?;
+    json::text(span.of(object)).map(String::from)
+}
