@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard_testkit::{HttpClient, Program, bin, text_of};
+use switchboard_testkit::{Channel, HttpClient, Program, bin, text_of};
 
 const TOOL: &str = "test_interview";
 
@@ -186,4 +186,25 @@ async fn a_modern_client_that_leaves_cancels_at_a_legacy_server() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     panic!("the server never heard that the call was cancelled");
+}
+
+/// Tools that a modern server has only as tasks, for a client that knows no such tasks.
+#[tokio::test]
+async fn a_task_is_run_to_its_end_for_a_legacy_client() {
+    for http in [false, true] {
+        let (entry, _fixture) = fixture("modern", http).await;
+        let gateway = gateway(&entry).await;
+        let url = format!("{}/mcp/fixture", gateway.url().await);
+        let mut client = Channel::http(&url, &[]);
+        client.on_request(|method, _| {
+            assert_eq!(method, "elicitation/create");
+            json!({"result": {"action": "accept", "content": {"name": "Ada"}}})
+        });
+        client.initialize("2025-11-25").await;
+        let done = client.call("test_tool_with_task", json!({})).await;
+        assert_eq!(text_of(&done), "The task was done for \"Ada\"", "{done}");
+        assert_eq!(client.requests.len(), 1, "asked once");
+        let failed = client.call("failing_job", json!({})).await;
+        assert_eq!(failed["result"]["isError"], true, "{failed}");
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_gateway::{Gateway, GatewayOptions, faces};
 use switchboard_host::{Host, ServerSpec, Target};
-use switchboard_testkit::{LEGACY, initialize_params};
+use switchboard_testkit::{LEGACY, initialize_params, with_meta};
 use switchboard_transport::{
     Budget,
     in_process::{self, End},
@@ -15,9 +15,15 @@ use tokio_util::sync::CancellationToken;
 /// A legacy server whose calls become tasks. It does not care whose they are.
 async fn server(mut end: End) {
     let mut tasks: Vec<String> = Vec::new();
+    let mut awaited = Value::Null;
     while let Some(bytes) = end.receiver.next().await {
         let message: Value = serde_json::from_slice(&bytes).expect("JSON");
         let Some(method) = message["method"].as_str() else {
+            if message["id"] == "last" {
+                let result = json!({"content": [{"type": "text", "text": "worked"}]});
+                let answer = json!({"jsonrpc": "2.0", "id": awaited, "result": result});
+                let _ = end.sender.send(Payload::from(answer.to_string()));
+            }
             continue;
         };
         let task = |id: &str| json!({"taskId": id, "status": "working", "ttl": null});
@@ -29,6 +35,13 @@ async fn server(mut end: End) {
                 "serverInfo": {"name": "tasks", "version": "1"},
             }),
             "tools/list" => json!({"tools": [{"name": "work", "inputSchema": {"type": "object"}}]}),
+            // This one can only be had as a task.
+            "tools/call" if message["params"].get("task").is_none() => {
+                let error = json!({"code": -32601, "message": "needs a task"});
+                let answer = json!({"jsonrpc": "2.0", "id": message["id"], "error": error});
+                let _ = end.sender.send(Payload::from(answer.to_string()));
+                continue;
+            }
             "tools/call" => {
                 let id = format!("t{}", tasks.len());
                 tasks.push(id.clone());
@@ -39,6 +52,14 @@ async fn server(mut end: End) {
                 json!({"task": task(&id)})
             }
             "tasks/get" => task(message["params"]["taskId"].as_str().unwrap_or_default()),
+            // Asks before it gives the result.
+            "tasks/result" => {
+                awaited = message["id"].clone();
+                let params = json!({"message": "!", "requestedSchema": {"type": "object", "properties": {}}});
+                let ask = json!({"jsonrpc": "2.0", "id": "last", "method": "elicitation/create", "params": params});
+                let _ = end.sender.send(Payload::from(ask.to_string()));
+                continue;
+            }
             "tasks/list" => {
                 let all: Vec<Value> = tasks.iter().map(|id| task(id)).collect();
                 json!({"tasks": all, "x": 1.0})
@@ -61,21 +82,25 @@ struct Client {
 
 impl Client {
     async fn new(gateway: &Arc<Gateway>) -> Self {
+        let mut client = Self::modern(gateway);
+        client.ask("initialize", initialize_params(LEGACY)).await;
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let _ = client.end.sender.send(Payload::from(ready.to_string()));
+        client
+    }
+
+    fn modern(gateway: &Arc<Gateway>) -> Self {
         let (end, theirs) = in_process::pair();
         let gateway = gateway.clone();
         tokio::spawn(async move {
             let stop = CancellationToken::new();
             faces::in_process::serve(gateway, theirs, "ada".into(), Some("s"), stop).await;
         });
-        let mut client = Self {
+        Self {
             end,
             id: 0,
             heard: Vec::new(),
-        };
-        client.ask("initialize", initialize_params(LEGACY)).await;
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let _ = client.end.sender.send(Payload::from(ready.to_string()));
-        client
+        }
     }
 
     async fn ask(&mut self, method: &str, params: Value) -> Value {
@@ -113,8 +138,7 @@ impl Client {
     }
 }
 
-#[tokio::test]
-async fn a_task_is_its_owners() {
+fn gateway() -> Arc<Gateway> {
     let serve = |end| {
         tokio::spawn(server(end));
         Ok(())
@@ -125,7 +149,31 @@ async fn a_task_is_its_owners() {
         single: Some("s".into()),
         ..GatewayOptions::default()
     };
-    let gateway = Gateway::new(host, options);
+    Gateway::new(host, options)
+}
+
+/// A modern client knows no tasks of that kind; its call is run as one all the same.
+#[tokio::test]
+async fn a_task_is_run_to_its_end_for_a_modern_client() {
+    let mut client = Client::modern(&gateway());
+    let mut params = with_meta(json!({"name": "work", "arguments": {}}));
+    let first = client.ask("tools/call", params.clone()).await;
+    // The task asks something before it ends.
+    let result = &first["result"];
+    assert_eq!(result["resultType"], "input_required", "{first}");
+    let questions = result["inputRequests"].as_object().expect("questions");
+    let accept = json!({"action": "accept", "content": {}});
+    let answers = questions.keys().map(|key| (key.clone(), accept.clone()));
+    params["inputResponses"] = Value::Object(answers.collect());
+    params["requestState"] = result["requestState"].clone();
+    let done = client.ask("tools/call", params).await;
+    assert_eq!(done["result"]["content"][0]["text"], "worked", "{done}");
+    assert_eq!(done["result"]["resultType"], "complete", "{done}");
+}
+
+#[tokio::test]
+async fn a_task_is_its_owners() {
+    let gateway = gateway();
     let (mut first, mut second) = (Client::new(&gateway).await, Client::new(&gateway).await);
     let (one, two) = (first.work().await, second.work().await);
     assert_ne!(one, two, "they share the server");

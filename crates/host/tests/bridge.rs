@@ -172,6 +172,7 @@ proptest! {
         let retry = request::Retry {
             responses: Some(Value::Object(answers.clone()).to_string()),
             state: Some(Bytes::from(json!(state).to_string())),
+            ..request::Retry::default()
         };
         let modern = request::to_modern(&message(&value), &client(Revision::V2025_11_25, &json!({})), &retry);
         let shown = parsed(&modern);

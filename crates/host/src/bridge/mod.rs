@@ -2,6 +2,7 @@
 //! says in the other. Pure functions over messages, and [`rounds`], which turns
 //! a modern server's `input_required` into questions.
 
+pub(crate) mod errand;
 pub mod hello;
 pub mod reply;
 pub mod request;

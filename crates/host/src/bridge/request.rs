@@ -1,6 +1,6 @@
 //! Requests on their way into the other era.
 
-use super::{member, object_with};
+use super::{errand, member, object_with};
 use crate::client::Client;
 use bytes::Bytes;
 use switchboard_wire::{Edits, Message, Revision, json, meta};
@@ -12,6 +12,8 @@ pub struct Retry {
     pub responses: Option<String>,
     /// The token of `requestState`, as the server wrote it.
     pub state: Option<Bytes>,
+    /// Whether the answer may be a task.
+    pub as_task: bool,
 }
 
 /// A legacy client's request for a modern server: it says itself who asks and what the asker can do.
@@ -20,7 +22,10 @@ pub fn to_modern(message: &Message, client: &Client, retry: &Retry) -> Message {
     let old = member(&body, "_meta")
         .filter(|meta| meta.starts_with(b"{"))
         .unwrap_or(Bytes::from_static(b"{}"));
-    let capabilities = capabilities_for_modern(client);
+    let mut capabilities = capabilities_for_modern(client);
+    if retry.as_task {
+        capabilities = errand::capabilities(&capabilities);
+    }
     let info = client
         .greeting
         .as_ref()

@@ -91,8 +91,8 @@ impl Round {
             // Only a state: the server wants to be asked again later.
             tokio::time::sleep(Duration::from_millis(100 << round.min(6))).await;
             return Ok(Retry {
-                responses: None,
                 state: self.state.clone(),
+                ..Retry::default()
             });
         }
         loop {
@@ -112,6 +112,7 @@ impl Round {
                     return Ok(Retry {
                         responses,
                         state: self.state.clone(),
+                        ..Retry::default()
                     });
                 }
             }

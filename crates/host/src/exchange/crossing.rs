@@ -1,9 +1,11 @@
 //! An exchange between different eras: how it starts, what changes in what it
-//! yields, and the rounds that a modern server may need.
+//! yields, the rounds that a modern server may need, and the tasks that a tool
+//! may have to be run as.
 
 use super::{Event, Inbox, Notice, Outcome, Reply};
 use crate::{
     bridge::{
+        errand::{self, Errand, News},
         reply,
         request::{self, Retry},
         rounds::{self, ROUNDS, Round},
@@ -27,12 +29,24 @@ pub(crate) struct Crossing {
     mirrored: Vec<(String, String)>,
     timeout: Duration,
     round: u32,
-    waiting: Option<Round>,
+    waiting: Option<Waiting>,
+    errand: Errand,
     questions: VecDeque<super::Input>,
     /// Ends with the exchange: questions still open are then void.
     over: CancellationToken,
     /// The furthest progress told so far: over several rounds it must not go back.
     progress: f64,
+}
+
+/// What the next request waits for.
+#[derive(Clone)]
+enum Waiting {
+    /// The client's answers.
+    Answers(Round),
+    /// Nothing: the call is made again, as a task.
+    Nothing,
+    /// A while, before the task is asked for.
+    AWhile(Duration),
 }
 
 /// What must happen before the server is listened to.
@@ -62,8 +76,9 @@ impl Crossing {
             name,
             mirrored,
             timeout,
-            round: 0,
+            round: 1,
             waiting: None,
+            errand: Errand::None,
             questions: VecDeque::new(),
             over: CancellationToken::new(),
             progress: f64::NEG_INFINITY,
@@ -77,12 +92,33 @@ impl Crossing {
         connection: &Arc<Connection>,
         retry: &Retry,
     ) -> Result<(Arc<Inbox>, u64), CallError> {
-        self.round += 1;
-        let message = match self.client.era() {
-            Era::Legacy => request::to_modern(&self.original, &self.client, retry),
-            Era::Modern => request::to_legacy(&self.original),
+        let retry = Retry {
+            as_task: self.errand != Errand::None,
+            ..retry.clone()
         };
-        let (name, mirrored) = (self.name.clone(), self.mirrored.clone());
+        let (message, name, mirrored) = match (&self.errand, self.client.era()) {
+            (Errand::Runs { task, .. }, Era::Legacy) => {
+                let method = match retry.responses {
+                    Some(_) => Method::TasksUpdate,
+                    None => Method::TasksGet,
+                };
+                let about = errand::request(method, task);
+                let message = request::to_modern(&about, &self.client, &retry);
+                (message, Some(task.clone()), Vec::new())
+            }
+            // A legacy server's answer to this comes when the task has ended.
+            (Errand::Runs { task, .. }, Era::Modern) => {
+                (errand::request(Method::TasksResult, task), None, Vec::new())
+            }
+            (errand, era) => {
+                let message = match era {
+                    Era::Legacy => request::to_modern(&self.original, &self.client, &retry),
+                    Era::Modern if *errand == Errand::None => request::to_legacy(&self.original),
+                    Era::Modern => errand::as_task(&request::to_legacy(&self.original)),
+                };
+                (message, self.name.clone(), self.mirrored.clone())
+            }
+        };
         connection.dispatch(
             self.client.clone(),
             &message,
@@ -97,10 +133,19 @@ impl Crossing {
         if let Some(question) = self.questions.pop_front() {
             return Before::Tell(Box::new(Event::Input(question)));
         }
-        let Some(round) = self.waiting.clone() else {
-            return Before::Listen;
+        let next = match self.waiting.clone() {
+            None => return Before::Listen,
+            Some(Waiting::Answers(round)) => {
+                let next = round.answered(self.round).await;
+                self.round += 1;
+                next
+            }
+            Some(Waiting::Nothing) => Ok(Retry::default()),
+            Some(Waiting::AWhile(while_)) => {
+                tokio::time::sleep(while_).await;
+                Ok(Retry::default())
+            }
         };
-        let next = round.answered(self.round).await;
         self.waiting = None;
         match next.and_then(|retry| self.send(connection, &retry)) {
             Ok((inbox, request)) => Before::Again(inbox, request),
@@ -145,8 +190,16 @@ impl Crossing {
     }
 
     fn reply(&mut self, connection: &Arc<Connection>, reply: Reply) -> Option<Event> {
-        let message = reply.message;
-        if self.client.era() == Era::Legacy && rounds::asks_for_input(&message) {
+        let mut message = reply.message;
+        let mut asks = self.client.era() == Era::Legacy && rounds::asks_for_input(&message);
+        if errand::concerns(&self.original, &self.client) && !asks {
+            match self.errand_reply(connection, message) {
+                None | Some(News::Working) => return None,
+                Some(News::Asks(question)) => (message, asks) = (question, true),
+                Some(News::Ended(end)) => message = end,
+            }
+        }
+        if asks {
             if self.round >= ROUNDS {
                 let (server, reason) = (
                     connection.server_name().to_string(),
@@ -160,7 +213,7 @@ impl Crossing {
                 self.client.revision,
                 &self.over,
             );
-            self.waiting = Some(round);
+            self.waiting = Some(Waiting::Answers(round));
             self.questions = questions.into();
             return None;
         }
@@ -183,8 +236,80 @@ impl Crossing {
     }
 }
 
+impl Crossing {
+    /// What a reply means where the tool may have to be run as a task: how the
+    /// call goes on, or the reply that counts.
+    fn errand_reply(&mut self, connection: &Connection, message: Message) -> Option<News> {
+        let client = self.client.era();
+        match &self.errand {
+            Errand::None if message.kind() == Kind::Error => {
+                let has_tasks = connection
+                    .hello()
+                    .is_some_and(|hello| hello.declares("tasks"));
+                if !errand::is_required(client, &message, has_tasks) {
+                    return Some(News::Ended(message));
+                }
+                self.errand = Errand::Wanted;
+                self.waiting = Some(Waiting::Nothing);
+                None
+            }
+            Errand::Wanted => match errand::begun(&message) {
+                None => Some(News::Ended(message)),
+                Some(runs) => {
+                    self.waiting = Some(match &runs {
+                        Errand::Runs { every, .. } if client == Era::Legacy => {
+                            Waiting::AWhile(*every)
+                        }
+                        _ => Waiting::Nothing,
+                    });
+                    self.errand = runs;
+                    None
+                }
+            },
+            Errand::Runs { every, .. } if client == Era::Legacy => {
+                let news = errand::news(message);
+                match news {
+                    News::Working => self.waiting = Some(Waiting::AWhile(*every)),
+                    News::Ended(_) => self.errand = Errand::Done,
+                    News::Asks(_) => {}
+                }
+                Some(news)
+            }
+            Errand::Runs { .. } => {
+                self.errand = Errand::Done;
+                Some(News::Ended(message))
+            }
+            Errand::None | Errand::Done => Some(News::Ended(message)),
+        }
+    }
+
+    /// Tells the server that nobody waits for its task any more.
+    fn give_up_task(&self) {
+        let Errand::Runs { task, .. } = &self.errand else {
+            return;
+        };
+        let about = errand::request(Method::TasksCancel, task);
+        let (message, name) = match self.client.era() {
+            Era::Legacy => {
+                let retry = Retry {
+                    as_task: true,
+                    ..Retry::default()
+                };
+                let message = request::to_modern(&about, &self.client, &retry);
+                (message, Some(task.clone()))
+            }
+            Era::Modern => (about, None),
+        };
+        let (client, none) = (self.client.clone(), Vec::new());
+        let _ = self
+            .connection
+            .dispatch(client, &message, Edits::new(), name, none, self.timeout);
+    }
+}
+
 impl Drop for Crossing {
     fn drop(&mut self) {
+        self.give_up_task();
         self.over.cancel();
         self.connection.forget(self.client.id);
     }
