@@ -157,6 +157,13 @@ async fn switching_and_reconnecting_act_at_once() {
     );
     let unknown = stage.run(&["reconnect", "bb"]).await;
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    // Without a name there is a choice, but only where somebody can make it.
+    let which = stage.run(&["disable"]).await;
+    assert_eq!(which.code, Some(2), "{which:?}");
+    assert!(
+        which.err.contains("hint: switchboard disable NAME, or all"),
+        "{which:?}"
+    );
 
     stage.run(&["disable", "a"]).await.ok();
     let listed = names(&mut client).await;

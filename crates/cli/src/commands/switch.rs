@@ -5,9 +5,10 @@ use super::{add::failed, explain::missing};
 use crate::{
     context::Context,
     failure::{Code, Failure},
-    show::{out, safe},
+    show::{out, safe, term},
 };
 use clap::Args;
+use std::io::Write;
 use switchboard::config::{
     Standing,
     edit::{self, Target},
@@ -17,27 +18,36 @@ use switchboard::config::{
 /// Options of both.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// The server, or all
+    /// The server, or all; without it there is a choice on a terminal
     #[arg(value_name = "NAME|all")]
-    pub name: String,
+    pub name: Option<String>,
 }
 
 /// Switches a server on or off, in this project.
 pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failure> {
     let loaded = context.load();
     let places = context.places()?;
-    let mut names: Vec<&str> = loaded
-        .servers
-        .iter()
-        .map(|server| server.entry.name.as_str())
-        .collect();
-    names.dedup();
-    if options.name != "all" {
-        if loaded.find(&options.name).is_none() {
-            return Err(missing(&loaded, &options.name));
+    let mut all: Vec<&str> = Vec::new();
+    for server in &loaded.servers {
+        if !all.contains(&server.entry.name.as_str()) {
+            all.push(&server.entry.name);
         }
-        names = vec![&options.name];
     }
+    let names = match options.name.as_deref() {
+        Some("all") => all,
+        Some(name) if loaded.find(name).is_none() => return Err(missing(&loaded, name)),
+        Some(name) => vec![name],
+        None => {
+            let state = |name: &&str| loaded.find(name).map(|server| &server.standing);
+            let wanted = if on {
+                Standing::Disabled
+            } else {
+                Standing::Active
+            };
+            all.retain(|name| state(name) == Some(&wanted));
+            pick(&all, on)?
+        }
+    };
     let project = places.project().display().to_string();
     let path = ["projects", &project, "disabledMcpServers"];
     let target = Target::private(&places.settings());
@@ -76,4 +86,63 @@ pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failu
         }
     }
     Ok(Code::Done)
+}
+
+/// Asks which of these servers are meant.
+fn pick<'a>(names: &[&'a str], on: bool) -> Result<Vec<&'a str>, Failure> {
+    let word = if on { "enable" } else { "disable" };
+    if !term::can_ask() {
+        let hint = format!("switchboard {word} NAME, or all");
+        return Err(Failure::usage("which server?").hint(hint));
+    }
+    if names.is_empty() {
+        return Err(Failure::usage(format!("there is no server to {word}")));
+    }
+    let mut err = std::io::stderr().lock();
+    for (i, name) in names.iter().enumerate() {
+        let _ = writeln!(err, "{:>3}  {}", i + 1, safe::line(name));
+    }
+    let _ = write!(err, "Which? (numbers, all, or nothing) ");
+    let _ = err.flush();
+    let mut line = String::new();
+    let read = std::io::stdin().read_line(&mut line);
+    if read.is_err() || line.trim().is_empty() {
+        return Err(Failure::new(Code::Interrupted, "nothing was chosen"));
+    }
+    chosen(&line, names).map_err(Failure::usage)
+}
+
+/// The servers that an answer names, by their numbers.
+fn chosen<'a>(line: &str, names: &[&'a str]) -> Result<Vec<&'a str>, String> {
+    if line.trim() == "all" {
+        return Ok(names.to_vec());
+    }
+    let words = line.split([' ', ',', '\n']).filter(|word| !word.is_empty());
+    let mut found = Vec::new();
+    for word in words {
+        let number = word.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+        let name = number.and_then(|number| names.get(number));
+        let name =
+            name.ok_or_else(|| format!("{word:?} is no number between 1 and {}", names.len()))?;
+        if !found.contains(name) {
+            found.push(*name);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_choose() {
+        let names = ["a", "b", "c"];
+        assert_eq!(chosen("2\n", &names).unwrap(), ["b"]);
+        assert_eq!(chosen("3, 1 1\n", &names).unwrap(), ["c", "a"]);
+        assert_eq!(chosen("all\n", &names).unwrap(), names);
+        for wrong in ["0", "4", "x", "1 y"] {
+            assert!(chosen(wrong, &names).is_err(), "{wrong}");
+        }
+    }
 }
