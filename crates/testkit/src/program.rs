@@ -263,7 +263,13 @@ impl Drop for Program {
     fn drop(&mut self) {
         // A program that was waited for is gone, and its id may be another's.
         if let (Some(pid), Ok(None)) = (self.pid, self.child.try_wait()) {
-            let _ = kill_process_group(pid, Signal::KILL);
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero()));
+            // Ours takes along all that it started when the process that the
+            // user sees is killed, and cannot when all of it is killed at once.
+            let _ = match name.is_ok_and(|name| name.trim() == "switchboard") {
+                true => kill_process(pid, Signal::KILL),
+                false => kill_process_group(pid, Signal::KILL),
+            };
         }
     }
 }

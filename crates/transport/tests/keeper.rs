@@ -97,7 +97,8 @@ fn stopping_one_server_leaves_the_other_alone() {
     let directory = tempfile::tempdir().unwrap();
     let (mut program, all) = with_clingers(directory.path());
     let (first, second) = (&all[2..8], &all[8..14]);
-    assert!(program.ask("stop 0").starts_with("Kill"));
+    let ended = program.ask("stop 0");
+    assert!(ended.starts_with("Kill"), "{ended}");
     assert!(all_dead(first));
     assert!(second.iter().all(|pid| is_alive(*pid)));
     assert_eq!(program.ask("drop 1"), "dropped");
