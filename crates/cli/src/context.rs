@@ -86,11 +86,17 @@ impl Context {
     /// running gateway has besides what is configured is there, too.
     pub fn load_shared(&self) -> Result<Loaded, Failure> {
         let mut loaded = self.load_all()?;
+        self.bring_along(&mut loaded);
+        Ok(loaded)
+    }
+
+    /// Adds what a running gateway has besides what is configured.
+    pub fn bring_along(&self, loaded: &mut Loaded) {
         let asks = |rule: &PermissionRule| rule.list == "ask";
         // Where a person has to be asked it is at this terminal, by us alone.
         let alone = self.global.strict_mcp_config || loaded.exclusive.is_some();
         if alone || loaded.permissions.rules.iter().any(asks) {
-            return Ok(loaded);
+            return;
         }
         let mut gateways = self.gateways();
         gateways.sort_by_key(|gateway| gateway.running.directory != self.directory);
@@ -103,7 +109,6 @@ impl Context {
                 }
             }
         }
-        Ok(loaded)
     }
 
     /// Where files are.

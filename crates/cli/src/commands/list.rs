@@ -44,6 +44,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load();
     if !options.no_connect {
         context.pin(&mut loaded);
+        context.bring_along(&mut loaded);
     }
     let unusable = context::unusable(&loaded);
     let (roster, settings) = context.roster(loaded, Style::Full)?;
