@@ -76,7 +76,7 @@ async fn server_dies(client: &mut Channel, up: Carrier, dress: fn(Value) -> Valu
     let call = |name: &str, arguments: Value| dress(json!({"name": name, "arguments": arguments}));
     let answer = client.request("tools/call", call("pid", json!({}))).await;
     let pid = text_of(&answer).to_owned();
-    let id = client.start("tools/call", call("sleep", json!({"ms": 60_000})));
+    let id = client.start("tools/call", call("count", json!({"delayMs": 60_000})));
     tokio::time::sleep(Duration::from_millis(150)).await;
     kill(&pid);
     let reply = client.response(id).await;
