@@ -98,7 +98,9 @@ async fn pulled(entry: Value, era: &str) {
 }
 
 async fn judge(gateway: &Gateway, release: bool, what: &str, said: &str) {
-    let peak = both(gateway, "status", "VmHWM").await;
+    // The keeper is the same program: what the two share is there once.
+    let worker = kib(gateway.worker().await, "status", "VmHWM");
+    let peak = worker + kib(gateway.program.pid(), "status", "RssAnon");
     eprintln!(
         "figure: {what}, release {release}: at most {} MiB ({said:.200})",
         peak / 1024
