@@ -15,6 +15,9 @@ use tokio::time::Instant;
 /// How long a test waits for anything unless it says otherwise.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
+/// How long stderr is read after the end, should somebody else hold it open.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
 /// The path of a program of this workspace, beside the running test.
 ///
 /// # Panics
@@ -230,7 +233,11 @@ impl Program {
     /// When it does not end in time.
     pub async fn wait(&mut self, limit: Duration) -> ExitStatus {
         match tokio::time::timeout(limit, self.child.wait()).await {
-            Ok(status) => status.expect("a child can be waited for"),
+            Ok(status) => {
+                // Its last words are in the pipe, but perhaps not read yet.
+                self.log.ended(Instant::now() + LAST_WORDS).await;
+                status.expect("a child can be waited for")
+            }
             Err(_) => panic!("still running after {limit:?}; stderr:\n{}", self.stderr()),
         }
     }
