@@ -257,7 +257,7 @@ async fn dies(pair: &mut Pair, up: Carrier, dress: fn(Value) -> Value) {
     let client = &mut pair.client;
     let answer = client.request("tools/call", call("pid", json!({}))).await;
     let pid = text_of(&answer).parse().expect("a pid");
-    let id = client.start("tools/call", call("sleep", json!({"ms": 60_000})));
+    let id = client.start("tools/call", call("count", json!({"delayMs": 60_000})));
     tokio::time::sleep(Duration::from_millis(150)).await;
     let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it was there");
