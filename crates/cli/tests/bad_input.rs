@@ -2,48 +2,16 @@
 //! good request on the same connection is served.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "support/bad.rs"]
+mod bad;
 #[path = "support/serving.rs"]
 mod serving;
 #[path = "support/wire.rs"]
 mod wire;
 
-use serde_json::json;
-use serving::{Gateway, echo, servers};
-use switchboard_testkit::{LEGACY, MODERN, initialize_params};
-use wire::{Answer, Wire};
-
-const JSON: (&str, &str) = ("content-type", "application/json");
-
-async fn gateway() -> Gateway {
-    Gateway::start(&servers([("echo", echo(&[])), ("other", echo(&[]))])).await
-}
-
-/// What a good request on a connection gets, after something bad was answered there.
-async fn still_serves(wire: &mut Wire, what: &str) {
-    let answer = wire.post("/mcp/echo", &[JSON], &initialize()).await;
-    assert_eq!(answer.status, 200, "{what}: {answer:?}");
-    assert_eq!(answer.json()["result"]["protocolVersion"], LEGACY, "{what}");
-    assert!(!wire.reconnected, "{what}: the connection was closed");
-}
-
-fn initialize() -> String {
-    let params = initialize_params(LEGACY);
-    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
-}
-
-/// A session and its wire.
-async fn session(gateway: &Gateway, version: &str) -> (Wire, String) {
-    let mut wire = Wire::new(gateway.authority()).await;
-    let params = initialize_params(version);
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
-    let answer = wire.post("/mcp/echo", &[JSON], &hello.to_string()).await;
-    let id = answer.header("mcp-session-id").unwrap().to_owned();
-    (wire, id)
-}
-
-fn code(answer: &Answer) -> i64 {
-    answer.json()["error"]["code"].as_i64().unwrap_or_default()
-}
+use bad::{JSON, code, gateway, initialize, session, still_serves};
+use switchboard_testkit::{LEGACY, MODERN};
+use wire::Wire;
 
 #[tokio::test]
 async fn bodies_that_are_no_message() {

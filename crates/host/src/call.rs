@@ -370,7 +370,8 @@ async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Questi
         None => What::of(method, name.as_deref(), false),
     };
     let is_tool = matches!(what, What::Tool(_));
-    if is_tool && guard.needs_definitions(client, &server) && guard.reaches(client, &server) {
+    let is_governed = is_tool && guard.needs_definitions(client, &server);
+    if is_governed && guard.reaches(client, &server) {
         // What is missing never permits, so the definitions are fetched first.
         let connection = server.connection(client).await?;
         let era = connection.revision().era();
@@ -378,7 +379,8 @@ async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Questi
             tracing::debug!(server = %server.name(), %fault, "decided without its list of tools");
         }
     }
-    let arguments = if is_tool {
+    // Nobody looks at them where no rule could depend on them.
+    let arguments = if is_governed {
         json::field(admitted.message.body(), "arguments")
             .ok()
             .flatten()

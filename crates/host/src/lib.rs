@@ -24,6 +24,7 @@ pub mod shape;
 pub mod skills;
 pub mod upstream;
 pub mod validate;
+mod wildcard;
 
 pub use agent::{Agent, AgentBuilder, AgentEvent};
 pub use call::{Admitted, Scope};

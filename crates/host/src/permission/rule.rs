@@ -4,6 +4,7 @@
 //! `c` of `a__b`), and two names can look alike once they are made safe. A
 //! restriction holds for every reading; a permission only where there is one.
 
+use crate::wildcard::matches;
 use std::{collections::HashMap, sync::Arc};
 use switchboard_wire::name::{Namer, normalize};
 
@@ -276,24 +277,4 @@ fn folded(name: &str) -> String {
 /// `-` and `_` alike.
 fn fold(text: &str) -> String {
     text.replace('-', "_")
-}
-
-/// `*` stands for any run of characters; everything else for itself. Steps
-/// through both at once, so that no pattern can make it slow.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else {
-        return rest.is_empty();
-    };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }

@@ -3,6 +3,7 @@
 
 use super::ide::{Ide, IdeCarrier};
 use crate::limits;
+use crate::wildcard::matches;
 use http::{HeaderMap, Uri};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use switchboard_transport::{dial::Via, http::Authorize, in_process::End, process::ServerCommand};
@@ -173,25 +174,6 @@ impl Rooms {
         let listed = |list: &[String]| list.iter().any(|pattern| matches(pattern, tool));
         self.allow.as_deref().is_none_or(listed) && !listed(&self.deny)
     }
-}
-
-/// `*` stands for any run of characters; everything else for itself.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
-        return false;
-    };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else {
-        return rest.is_empty();
-    };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 impl ServerSpec {
