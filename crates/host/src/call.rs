@@ -9,14 +9,14 @@
 //! the exchange begins with that question.
 
 use crate::{
-    catalog::{Destination, List},
+    catalog::{Destination, List, Listing},
     client::Client,
     error::CallError,
     exchange::{Asked, Consent, Exchange, can_be_asked},
     host::Host,
     limits, mirror,
-    permission::{Decision, What, not_permitted},
-    upstream::Server,
+    permission::{Decision, Guard, What, not_permitted},
+    upstream::{Connection, Server},
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -74,6 +74,8 @@ pub struct Permitted {
     pub(crate) from_headers: Option<Vec<(String, String)>>,
     /// `Mcp-Param-*` towards the server.
     pub(crate) mirrored: Vec<(String, String)>,
+    /// The list of tools that those were made from.
+    pub(crate) listing: Option<Arc<Listing>>,
     pub(crate) timeout: Duration,
 }
 
@@ -83,7 +85,7 @@ pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError
     let (mut permitted, question) = permit(host, routed).await?;
     let connection = permitted.server.connection(&permitted.client).await?;
     mirror::headers(&connection, &mut permitted).await?;
-    let again = Again::of(&permitted, connection.can_expire());
+    let again = Again::of(host, &permitted, &connection, question.is_some());
     if let Some(question) = question {
         let asked = Asked {
             permitted: Box::new(permitted),
@@ -116,13 +118,22 @@ pub(crate) struct Again {
     pub(crate) permitted: Permitted,
     /// Whether it does no harm if the first was carried out.
     pub(crate) repeatable: bool,
+    guard: Arc<Guard>,
+    /// Whether somebody said yes to it.
+    asked: bool,
 }
 
 impl Again {
     /// Kept for requests that ask and do not act, for tools that say so of
-    /// themselves, and for sessions that a server may have forgotten (then the
-    /// first was not carried out).
-    fn of(permitted: &Permitted, can_expire: bool) -> Option<Box<Self>> {
+    /// themselves, and for servers that may turn a request away because of what
+    /// lies between us and not because of what it asks: a session forgotten, a
+    /// header missed. Then the first was not carried out.
+    fn of(
+        host: &Host,
+        permitted: &Permitted,
+        connection: &Connection,
+        asked: bool,
+    ) -> Option<Box<Self>> {
         let repeatable = match permitted.message.method() {
             Method::ToolsCall => {
                 let server = &permitted.server;
@@ -134,11 +145,33 @@ impl Again {
             Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
             method => List::of(method).is_some(),
         };
-        let permitted = (repeatable || can_expire).then(|| permitted.clone())?;
-        Some(Box::new(Self {
-            permitted,
-            repeatable,
-        }))
+        (repeatable || connection.is_http()).then(|| {
+            Box::new(Self {
+                permitted: permitted.clone(),
+                repeatable,
+                guard: host.guard().clone(),
+                asked,
+            })
+        })
+    }
+
+    /// Decides once more, where what the server says of the tool has changed
+    /// since the first time.
+    pub(crate) fn still_allowed(&self) -> Result<(), CallError> {
+        let (client, server) = (&self.permitted.client, &self.permitted.server);
+        let (message, name) = (&self.permitted.message, self.permitted.name.as_deref());
+        let what = What::of(message.method(), name, false);
+        let arguments = json::field(message.body(), "arguments").ok().flatten();
+        let arguments = arguments.map(|span| span.of(message.body()));
+        match self.guard.decide(client, server, what, arguments) {
+            Decision::Allow => Ok(()),
+            Decision::Ask(_) if self.asked => Ok(()),
+            Decision::Ask(_) => Err(CallError::NotAllowed {
+                what: what.of_server(server.name()),
+                reason: "its definition has just changed, and somebody has to say yes first; call it again".into(),
+            }),
+            Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
+        }
     }
 
     /// Whether a request that ended so may be sent again.
@@ -150,6 +183,7 @@ impl Again {
                 _ => false,
             },
             CallError::Interrupted { .. } => self.repeatable,
+            CallError::Misput { .. } => true,
             _ => false,
         }
     }
@@ -415,6 +449,7 @@ async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Questi
         name,
         from_headers: headers,
         mirrored: Vec::new(),
+        listing: None,
         timeout,
     };
     Ok((permitted, question))

@@ -57,6 +57,16 @@ pub enum CallError {
         /// Why.
         reason: String,
     },
+    /// The server does not accept how we put a request to it: our business, and not the client's.
+    #[error("server {server:?} does not accept how its request was put: {reason}")]
+    Misput {
+        /// Which server.
+        server: String,
+        /// The server's own code.
+        code: i64,
+        /// What it said.
+        reason: String,
+    },
     /// No answer in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
@@ -106,6 +116,7 @@ impl CallError {
             Self::NotConnected { server, reason }
             | Self::Interrupted { server, reason }
             | Self::Unreadable { server, reason }
+            | Self::Misput { server, reason, .. }
             | Self::Busy { server, reason } => (server.clone(), reason.clone()),
             Self::Undelivered { server, why } => (server.clone(), why.to_string()),
             // Where the rule stands is its author's business, not every client's.

@@ -4,12 +4,17 @@
 
 use crate::{
     call::Permitted,
-    catalog::List,
+    catalog::{List, Listing},
     error::CallError,
     upstream::{Connection, Target},
 };
+use bytes::Bytes;
 use std::sync::Arc;
-use switchboard_wire::{Era, Method, code, header, json};
+use switchboard_wire::{
+    Era, Method, code,
+    header::{self, MirroredParam},
+    json,
+};
 
 /// Checks a call's `Mcp-Param-*` headers against its arguments, and sets those
 /// that the server must get. Headers that no schema asks for are passed on.
@@ -22,52 +27,98 @@ pub(crate) async fn headers(
     if call.message.method() != Method::ToolsCall || (!outward && call.from_headers.is_none()) {
         return Ok(());
     }
-    let Some(name) = &call.name else {
+    let Some(name) = call.name.clone() else {
         return Ok(());
     };
-    let listing = call
-        .server
-        .catalog(era)
-        .get(List::Tools, connection)
-        .await?;
+    let server = call.server.clone();
+    let catalog = server.catalog(era);
+    let listing = catalog.get(List::Tools, connection).await?;
+    let mismatch = match check_given(&listing, &name, call) {
+        Ok(()) => return make(listing, &name, call),
+        Err(mismatch) => mismatch,
+    };
+    // The client may have read a newer list than we have.
+    let newer = catalog.renewed(List::Tools, &listing, connection).await?;
+    if definition(&newer, &name) == definition(&listing, &name) {
+        return Err(mismatch);
+    }
+    check_given(&newer, &name, call)?;
+    make(newer, &name, call)
+}
+
+/// Makes the headers anew from the list as it is now, after the server refused
+/// those we had made. What the client sent was right by the list of its time.
+pub(crate) async fn made_anew(
+    connection: &Arc<Connection>,
+    call: &mut Permitted,
+) -> Result<(), CallError> {
+    let (Some(stale), Some(name)) = (call.listing.take(), call.name.clone()) else {
+        return Ok(());
+    };
+    let server = call.server.clone();
+    let catalog = server.catalog(connection.revision().era());
+    let newer = catalog.renewed(List::Tools, &stale, connection).await?;
+    make(newer, &name, call)
+}
+
+fn definition<'a>(listing: &'a Listing, name: &str) -> Option<&'a Bytes> {
+    listing.find(name).map(|tool| &tool.raw)
+}
+
+/// The parameters that a tool wants mirrored; nothing where there is no such tool.
+fn mirrored<'a>(listing: &'a Listing, name: &str) -> Result<&'a [MirroredParam], CallError> {
     let Some(tool) = listing.find(name) else {
-        call.mirrored = call
-            .from_headers
-            .take()
-            .into_iter()
-            .flatten()
-            .map(plain)
-            .collect();
-        return Ok(());
+        return Ok(&[]);
     };
-    let params = tool.mirrored.as_deref().map_err(|why| {
+    tool.mirrored.as_deref().map_err(|why| {
         CallError::refused(
             code::INVALID_PARAMS,
             format!("tool {name:?} cannot be called over HTTP: {why}"),
         )
-    })?;
+    })
+}
+
+fn arguments(call: &Permitted) -> &[u8] {
     let body = call.message.body();
-    let arguments = json::field(body, "arguments")
-        .ok()
-        .flatten()
-        .map_or(&b"{}"[..], |span| span.of(body));
-    let mut given = call.from_headers.take();
-    let mut out = Vec::new();
-    for param in params {
-        let value = header::mirrored_value(arguments, &param.path);
-        if let Some(given) = &mut given {
-            let at = given
-                .iter()
-                .position(|(name, _)| name.eq_ignore_ascii_case(&param.header));
-            let header = at.map(|at| given.swap_remove(at).1);
-            check(&param.header, header.as_deref(), value.as_deref())?;
-        }
-        if let Some(value) = value {
-            out.push((param.header.clone(), value));
-        }
+    let span = json::field(body, "arguments").ok().flatten();
+    span.map_or(&b"{}"[..], |span| span.of(body))
+}
+
+/// Checks the headers that the client sent, where it could send any.
+fn check_given(listing: &Listing, name: &str, call: &Permitted) -> Result<(), CallError> {
+    let Some(given) = &call.from_headers else {
+        return Ok(());
+    };
+    for param in mirrored(listing, name)? {
+        let value = header::mirrored_value(arguments(call), &param.path);
+        let header = given
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(&param.header));
+        let header = header.map(|(_, value)| value.as_str());
+        check(&param.header, header, value.as_deref())?;
     }
-    out.extend(given.into_iter().flatten().map(plain));
+    Ok(())
+}
+
+/// Sets what the server gets: what the list asks for, and the client's own
+/// headers that it does not speak of.
+fn make(listing: Arc<Listing>, name: &str, call: &mut Permitted) -> Result<(), CallError> {
+    let params = mirrored(&listing, name)?;
+    let unasked = |(given, _): &&(String, String)| {
+        let asked = |param: &MirroredParam| param.header.eq_ignore_ascii_case(given);
+        !params.iter().any(asked)
+    };
+    let mut out: Vec<(String, String)> = params
+        .iter()
+        .filter_map(|param| {
+            let value = header::mirrored_value(arguments(call), &param.path)?;
+            Some((param.header.clone(), value))
+        })
+        .collect();
+    let given = call.from_headers.iter().flatten();
+    out.extend(given.filter(unasked).cloned().map(plain));
     call.mirrored = out;
+    call.listing = Some(listing);
     Ok(())
 }
 

@@ -25,6 +25,7 @@ mod channel;
 pub mod corpus;
 pub mod headers;
 mod http_client;
+mod http_server;
 pub mod json;
 mod modern;
 pub mod oauth;
@@ -37,6 +38,7 @@ pub mod tour;
 
 pub use channel::{Channel, Order, dial_ws};
 pub use http_client::{EventStream, HttpClient, Reply, modern_headers, raw_exchange};
+pub use http_server::{Heard, HttpServer, Said};
 pub use modern::{LEGACY, MODERN, capabilities, initialize_params, with_meta};
 pub use program::{DEADLINE, Launch, Program, bin};
 pub use stdio_client::{StdioClient, text_of};

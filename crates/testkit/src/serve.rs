@@ -29,6 +29,15 @@ where
 {
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
     announce(&listener.local_addr()?);
+    serve_on(listener, handler).await
+}
+
+/// Serves `handler` to whoever connects, for ever.
+pub(crate) async fn serve_on<H, F>(listener: TcpListener, handler: H) -> !
+where
+    H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<ReplyBody>> + Send + 'static,
+{
     loop {
         let Ok((socket, _)) = listener.accept().await else {
             // Out of file descriptors, most likely: wait for some to return.

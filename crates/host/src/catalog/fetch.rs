@@ -142,6 +142,33 @@ impl Catalog {
         Ok(fetched)
     }
 
+    /// The list as it is now, where this one has turned out to be stale. If it
+    /// is another, whoever watches the server is told.
+    pub async fn renewed(
+        &self,
+        list: List,
+        stale: &Arc<Listing>,
+        connection: &Arc<Connection>,
+    ) -> Result<Arc<Listing>, CallError> {
+        let same = |listing: &Arc<Listing>| Arc::ptr_eq(listing, stale);
+        if self.cells[list as usize]
+            .lock()
+            .current
+            .get()
+            .is_some_and(same)
+        {
+            self.forget(list);
+        }
+        let now = self.get(list, connection).await?;
+        let texts = |listing: &Listing| -> Vec<Bytes> {
+            listing.items.iter().map(|item| item.raw.clone()).collect()
+        };
+        if texts(&now) != texts(stale) {
+            connection.announce_change(list.change());
+        }
+        Ok(now)
+    }
+
     /// Makes the lists stale that this notification is about.
     pub fn invalidate(&self, method: Method) {
         for list in List::changed_by(method) {

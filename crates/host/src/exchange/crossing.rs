@@ -29,6 +29,8 @@ pub(crate) struct Crossing {
     mirrored: Vec<(String, String)>,
     timeout: Duration,
     round: u32,
+    /// What the latest request carried.
+    latest: Retry,
     waiting: Option<Waiting>,
     errand: Errand,
     questions: VecDeque<super::Input>,
@@ -77,25 +79,42 @@ impl Crossing {
             mirrored,
             timeout,
             round: 1,
+            latest: Retry::default(),
             waiting: None,
             errand: Errand::None,
             questions: VecDeque::new(),
             over: CancellationToken::new(),
             progress: f64::NEG_INFINITY,
         };
-        let (inbox, request) = crossing.send(connection, &Retry::default())?;
+        let (inbox, request) = crossing.send(connection, Retry::default())?;
         Ok((crossing, inbox, request))
+    }
+
+    /// Whether nothing has come of it yet: no answers of the client's, no task.
+    pub(super) fn is_new(&self) -> bool {
+        self.round == 1 && self.errand == Errand::None
+    }
+
+    /// Sends the latest request once more, under other headers.
+    pub(super) fn send_again(
+        &mut self,
+        connection: &Arc<Connection>,
+        mirrored: Vec<(String, String)>,
+    ) -> Result<(Arc<Inbox>, u64), CallError> {
+        self.mirrored = mirrored;
+        self.send(connection, self.latest.clone())
     }
 
     fn send(
         &mut self,
         connection: &Arc<Connection>,
-        retry: &Retry,
+        retry: Retry,
     ) -> Result<(Arc<Inbox>, u64), CallError> {
         let retry = Retry {
             as_task: self.errand != Errand::None,
-            ..retry.clone()
+            ..retry
         };
+        self.latest = retry.clone();
         let (message, name, mirrored) = match (&self.errand, self.client.era()) {
             (Errand::Runs { task, .. }, Era::Legacy) => {
                 let method = match retry.responses {
@@ -147,7 +166,7 @@ impl Crossing {
             }
         };
         self.waiting = None;
-        match next.and_then(|retry| self.send(connection, &retry)) {
+        match next.and_then(|retry| self.send(connection, retry)) {
             Ok((inbox, request)) => Before::Again(inbox, request),
             Err(fault) => Before::Tell(Box::new(failed(fault))),
         }

@@ -8,6 +8,7 @@ mod consent;
 mod crossing;
 mod inbox;
 mod input;
+mod renewal;
 
 use consent::Gate;
 pub(crate) use consent::{Asked, can_be_asked};
@@ -19,6 +20,7 @@ pub use input::{Answer, Input};
 
 use crate::{call::Again, error::CallError, upstream::Connection};
 use bytes::Bytes;
+use renewal::Renewal;
 use std::{sync::Arc, time::Duration};
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
 use tokio::time::{Instant, timeout_at};
@@ -87,6 +89,8 @@ pub struct Exchange {
     bridge: Option<Box<Crossing>>,
     /// What to send again, once, where that is safe.
     again: Option<Box<Again>>,
+    /// Its leaving again, while that is prepared.
+    renewal: Option<Renewal>,
     /// What it waits for before it leaves at all.
     gate: Option<Box<Gate>>,
 }
@@ -107,6 +111,7 @@ impl Exchange {
             over: false,
             bridge: None,
             again: None,
+            renewal: None,
             gate: None,
         }
     }
@@ -147,14 +152,11 @@ impl Exchange {
                     ))))
                 }
             };
-            let step = match step {
-                Some(Event::Outcome(Outcome::Failed(fault)))
-                    if self.again.as_ref().is_some_and(|again| again.after(&fault)) =>
-                {
-                    self.renewed(fault).await
-                }
-                other => other,
-            };
+            if let Some(Event::Outcome(Outcome::Failed(fault))) = &step
+                && self.renews(fault)
+            {
+                continue;
+            }
             if let Some(event) = step {
                 self.over |= matches!(event, Event::Outcome(_));
                 return event;
@@ -162,32 +164,11 @@ impl Exchange {
         }
     }
 
-    /// Sends the request again on a new connection; the end if there is nothing to send or no connection.
-    async fn renewed(&mut self, fault: CallError) -> Option<Event> {
-        let Some(again) = self.again.take() else {
-            return Some(Event::Outcome(Outcome::Failed(fault)));
-        };
-        let permitted = again.permitted;
-        let renewed = async {
-            let connection = permitted.server.connection(&permitted.client).await?;
-            connection.start(permitted)
-        };
-        match timeout_at(self.deadline, renewed)
-            .await
-            .unwrap_or(Err(CallError::TimedOut(self.allowed)))
-        {
-            Ok(mut fresh) => {
-                fresh.deadline = self.deadline;
-                std::mem::swap(self, &mut fresh);
-                fresh.over = true;
-                None
-            }
-            Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
-        }
-    }
-
     /// One step of the way; `None` where it leads to another step and nothing to tell.
     async fn step(&mut self) -> Option<Event> {
+        if self.renewal.is_some() {
+            return self.renewed().await;
+        }
         if let Some(gate) = &mut self.gate {
             let verdict = tokio::select! {
                 biased;

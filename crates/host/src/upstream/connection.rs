@@ -29,7 +29,7 @@ use switchboard_transport::{
     About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered,
 };
 use switchboard_wire::{
-    Edits, Era, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, json,
+    Edits, Era, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, code, json,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -220,9 +220,10 @@ impl Connection {
         self.last_words()
     }
 
-    /// Whether it is a session that the server may forget.
-    pub(crate) fn can_expire(&self) -> bool {
-        self.revision().era() == Era::Legacy && matches!(self.link.get(), Some(Link::Http(_)))
+    /// Whether it is streamable HTTP: a server may forget its session, or turn
+    /// a request away for its headers.
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self.link.get(), Some(Link::Http(_)))
     }
 
     /// Why the connection has ended, if it has.
@@ -291,10 +292,7 @@ impl Connection {
             .await
         {
             Outcome::Reply(reply) if reply.message.kind() == Kind::Error => {
-                let code = reply
-                    .message
-                    .error_code()
-                    .unwrap_or(switchboard_wire::code::INTERNAL);
+                let code = reply.message.error_code().unwrap_or(code::INTERNAL);
                 Err(CallError::refused(
                     code,
                     reply.message.error_text().unwrap_or_default(),
@@ -327,10 +325,7 @@ impl Connection {
         }
         if self.revision().era() == Era::Legacy && params.request_state.is_some() {
             let text = "this requestState is not valid here; ask again without it";
-            return Err(CallError::refused(
-                switchboard_wire::code::INVALID_PARAMS,
-                text,
-            ));
+            return Err(CallError::refused(code::INVALID_PARAMS, text));
         }
         if self.revision().era() == Era::Legacy && client.asked_for_logs() {
             self.raise_level(&client);
@@ -657,6 +652,40 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Headers and versions of the modern era are between us and the server: a
+    /// complaint about them is not for the client, who has nothing to do with them.
+    fn misput(&self, message: &Message) -> Option<CallError> {
+        if message.kind() != Kind::Error || self.hello.get()?.revision.era() != Era::Modern {
+            return None;
+        }
+        let code = message.error_code()?;
+        if ![code::HEADER_MISMATCH, code::UNSUPPORTED_VERSION].contains(&code) {
+            return None;
+        }
+        let said = message.error_text().unwrap_or_default();
+        let reason = format!("{code} {said}");
+        tracing::warn!(server = %self.spec.name, reason, "the server does not accept how a request was put");
+        Some(CallError::Misput {
+            server: self.name(),
+            code,
+            reason,
+        })
+    }
+
+    /// Takes note of a request that did not get through. One is an accident.
+    /// Several in a row are a server that is not what it was: it is met again.
+    fn note_lost(&self, why: &str) {
+        if self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= limits::LOST_IN_A_ROW {
+            let why = format!(
+                "{} requests in a row got lost: {why}",
+                limits::LOST_IN_A_ROW
+            );
+            self.end(&why, &why);
+        }
+    }
+}
+
 /// What arrives, and where it goes.
 impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
@@ -667,12 +696,24 @@ impl Receive for Connection {
                 let id = message
                     .own_id()
                     .or(during.filter(|_| message.id_span().is_none()));
-                let reply = Outcome::Reply(Reply {
-                    message,
-                    edits: Edits::new(),
-                });
+                let reply = match self.misput(&message) {
+                    Some(fault) => Outcome::Failed(fault),
+                    None => Outcome::Reply(Reply {
+                        message,
+                        edits: Edits::new(),
+                    }),
+                };
+                let outdated = match &reply {
+                    Outcome::Failed(CallError::Misput { code, reason, .. }) => {
+                        (*code == code::UNSUPPORTED_VERSION).then(|| reason.clone())
+                    }
+                    _ => None,
+                };
                 if !id.is_some_and(|id| self.finish(id, reply)) {
                     tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
+                }
+                if let Some(reason) = outdated {
+                    self.note_lost(&reason);
                 }
             }
             Kind::Notification => self.on_notification(message, during),
@@ -710,14 +751,8 @@ impl Receive for Connection {
         if expired {
             self.end("the session has expired", "the session has expired");
         }
-        // One that gets lost is an accident. Several in a row are a server that
-        // is not what it was: it is met again.
-        if lost && self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= limits::LOST_IN_A_ROW {
-            let why = format!(
-                "{} requests in a row got lost: {last}",
-                limits::LOST_IN_A_ROW
-            );
-            self.end(&why, &why);
+        if lost {
+            self.note_lost(&last);
         }
         if shut_out {
             self.end("the server wants a sign-in", "the server wants a sign-in");

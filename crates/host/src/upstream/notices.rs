@@ -158,6 +158,11 @@ impl Connection {
             .collect()
     }
 
+    /// Tells everybody that a list is another one now.
+    pub(crate) fn announce_change(&self, method: Method) {
+        self.broadcast(plain(Message::notification(method, "")));
+    }
+
     /// Tells everybody that all lists are other ones now.
     pub(super) fn announce_changes(&self) {
         for method in [
@@ -166,7 +171,7 @@ impl Connection {
             Method::PromptsListChanged,
         ] {
             (self.changes)(method);
-            self.broadcast(plain(Message::notification(method, "")));
+            self.announce_change(method);
         }
     }
 
