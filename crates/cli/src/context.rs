@@ -3,10 +3,9 @@
 use crate::{
     args::Global,
     failure::{Code, Failure},
-    show::{safe, term},
+    show::{live, safe, term},
 };
 use std::{
-    io::Write,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,7 +18,7 @@ use switchboard::{
         settings::PermissionRule,
     },
     host::{Host, permission::Mode},
-    roster::With,
+    roster::{Reloaded, With},
     running,
     wire::name::Style,
 };
@@ -200,7 +199,7 @@ impl Context {
         host: &Arc<Host>,
         mut loaded: Loaded,
         mode: Option<Mode>,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Reloaded, Failure> {
         let permissions = std::mem::take(&mut loaded.permissions);
         let data = places(&self.directory).map(|places| places.data);
         let access = self.access_for(Purpose::Gateway, &loaded);
@@ -211,12 +210,12 @@ impl Context {
         };
         let govern =
             |roster: &Roster| roster.govern(&permissions, Purpose::Gateway, mode, data.as_deref());
-        let (changed, warnings) = Roster::reload(host, loaded, &with, govern)
+        let reloaded = Roster::reload(host, loaded, &with, govern)
             .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
-        for warning in warnings {
-            warn(&warning);
+        for warning in &reloaded.warnings {
+            warn(warning);
         }
-        Ok(changed)
+        Ok(reloaded)
     }
 
     fn access_for(&self, purpose: Purpose, loaded: &Loaded) -> Option<Access> {
@@ -319,12 +318,8 @@ pub fn faulty(faults: &[config::Fault]) -> Failure {
 
 /// Tells the user something on stderr.
 pub fn warn(text: &str) {
-    let _ = writeln!(
-        std::io::stderr().lock(),
-        "{} {}",
-        term::stderr().yellow("warning:"),
-        safe::lines(text)
-    );
+    let warning = term::stderr().yellow("warning:");
+    live::stderr_line(&format!("{warning} {}", safe::lines(text)));
 }
 
 fn settings() -> Settings {

@@ -1,6 +1,9 @@
 //! Logs: one line each on stderr, with nothing in it that a terminal would obey.
 
-use crate::{args::Level, show::safe};
+use crate::{
+    args::Level,
+    show::{live, safe},
+};
 use std::io::{self, Write};
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
@@ -70,6 +73,6 @@ impl Write for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.0);
-        let _ = writeln!(io::stderr().lock(), "{}", safe::line(text.trim_end()));
+        live::stderr_line(&safe::line(text.trim_end()));
     }
 }

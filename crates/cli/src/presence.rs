@@ -8,7 +8,7 @@ use crate::{
 use parking_lot::Mutex;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard::{
-    Dirs, Roster, Settings, VERSION,
+    Dirs, Member, Roster, Settings, VERSION,
     config::Loaded,
     desk::Desk,
     gateway::ControlDesk,
@@ -17,6 +17,7 @@ use switchboard::{
     tokens,
     vigil::{self, Sight},
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How what is loaded becomes what is served.
@@ -35,6 +36,7 @@ pub struct Presence {
     token: String,
     /// The files that decide what is served.
     files: Arc<Mutex<Vec<PathBuf>>>,
+    members: watch::Receiver<Vec<Member>>,
 }
 
 impl Presence {
@@ -51,6 +53,7 @@ impl Presence {
         let dirs = Dirs::from_env().map_err(|error| wrong(error.to_string()))?;
         let token = tokens::control(&dirs).map_err(|error| wrong(error.to_string()))?;
         let files = Arc::new(Mutex::new(loaded.files));
+        let (told, members) = watch::channel(roster.members.clone());
         let reload = {
             let (context, files, host) = (context.clone(), files.clone(), roster.host.clone());
             let faults = Mutex::new(loaded.faults);
@@ -75,7 +78,9 @@ impl Presence {
                 let text = |failure: Failure| failure.text().to_owned();
                 let loaded = (rule.arrange)(loaded).map_err(text)?;
                 let now = rules_of(&loaded);
-                let changed = context.reload(&host, loaded, rule.mode).map_err(text)?;
+                let reloaded = context.reload(&host, loaded, rule.mode).map_err(text)?;
+                let changed = reloaded.changed;
+                told.send_replace(reloaded.members);
                 let other_rules = std::mem::replace(&mut *rules.lock(), now.clone()) != now;
                 if other_rules && !changed {
                     host.announce_all();
@@ -90,6 +95,7 @@ impl Presence {
             desk: Arc::new(desk),
             token,
             files,
+            members,
         })
     }
 
@@ -99,6 +105,11 @@ impl Presence {
             token: self.token.clone(),
             control: self.desk.clone(),
         }
+    }
+
+    /// All that is configured, now and after each change of the files.
+    pub fn members(&self) -> watch::Receiver<Vec<Member>> {
+        self.members.clone()
     }
 
     /// Leaves a note where commands look for it; it goes when it is dropped. An

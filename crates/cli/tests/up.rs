@@ -13,9 +13,8 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::Read,
     net::TcpListener,
-    process::{Child, Stdio},
+    process::Child,
     time::{Duration, Instant},
 };
 use switchboard_testkit::{HttpClient, bin};
@@ -333,48 +332,6 @@ fn an_administrators_list_keeps_the_built_in_servers_out() {
         text.contains("  system ") && !text.contains("  files "),
         "{text}"
     );
-}
-
-/// On a terminal the lines change in place.
-#[test]
-fn on_a_terminal_the_table_is_alive() {
-    let home = Home::new();
-    let program = env!("CARGO_BIN_EXE_switchboard");
-    let mut child = home
-        .any(
-            "script",
-            &[
-                "-qefc",
-                &format!("stty rows 60 cols 120; exec {program} up --port 0"),
-                "/dev/null",
-            ],
-        )
-        .env("TERM", "xterm")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let Ok(child) = &mut child else {
-        // No `script` on this machine: nothing to see a terminal with.
-        return;
-    };
-    let mut text = Vec::new();
-    let mut out = child.stdout.take().unwrap();
-    let mut buffer = [0u8; 4096];
-    while !String::from_utf8_lossy(&text).contains("Ready.") {
-        let read = out.read(&mut buffer).unwrap();
-        assert!(read > 0, "{}", String::from_utf8_lossy(&text));
-        text.extend_from_slice(&buffer[..read]);
-    }
-    // Ctrl-C.
-    use std::io::Write;
-    child.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
-    let status = child.wait().unwrap();
-    let text = String::from_utf8_lossy(&text);
-    assert!(
-        text.contains("connecting") && text.contains("\u{1b}[2K"),
-        "{text}"
-    );
-    assert_eq!(status.code(), Some(0), "{text}");
 }
 
 #[test]

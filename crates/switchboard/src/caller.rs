@@ -7,8 +7,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{
-    Admitted, CallError, Client, Connection, Host, NoSink, Operator, Reply, Scope, Server,
-    ServerState, Target, call_to_end,
+    Admitted, CallError, Client, ClientSink, Connection, Host, NoSink, Operator, Reply, Scope,
+    Server, ServerState, Target, call_to_end,
     catalog::{Item, List, Listing},
     permission::{Ruling, What},
 };
@@ -101,6 +101,14 @@ impl Caller {
     /// The same on behalf of another principal.
     pub fn shared_as(host: Arc<Host>, principal: &str) -> Self {
         Self::with(host, |revision| plain(principal, revision))
+    }
+
+    /// The same for the first principal, who hears what servers tell of themselves.
+    pub fn hearing(host: Arc<Host>, sink: &Arc<dyn ClientSink>) -> Self {
+        Self::with(host, |revision| {
+            let nothing = Bytes::from_static(b"{}");
+            Client::new(PRINCIPAL.into(), revision, nothing, sink.clone())
+        })
     }
 
     /// A caller who speaks as clients that are there already.

@@ -60,6 +60,17 @@ pub enum Status {
     Unused(Standing),
 }
 
+/// What reading the configuration again has changed.
+#[derive(Debug)]
+pub struct Reloaded {
+    /// Whether the servers changed.
+    pub changed: bool,
+    /// What is worth a warning.
+    pub warnings: Vec<String>,
+    /// All that is configured now.
+    pub members: Vec<Member>,
+}
+
 /// What servers are made with, besides their entries.
 #[derive(Clone, Copy)]
 pub struct With<'a> {
@@ -92,54 +103,11 @@ impl Roster {
     /// The same; servers that one of these gateways has are reached through it.
     pub fn led(loaded: Loaded, with: &With<'_>, style: Style, gateways: &mut [Attached]) -> Self {
         let late = LateHost::default();
-        let mut specs = Vec::new();
-        // First what each entry is, then the host, then who is who in it.
-        let prepared: Vec<_> = loaded
-            .servers
-            .into_iter()
-            .map(|configured| {
-                let why =
-                    (configured.standing != Standing::Active).then(|| explain::reason(&configured));
-                let mut authority = None;
-                let status = match configured.standing {
-                    Standing::Active => {
-                        match spec(
-                            &configured.entry,
-                            with.settings,
-                            with.access,
-                            with.lookup,
-                            &late,
-                        ) {
-                            Ok(prepared) => {
-                                specs.push(prepared.spec);
-                                authority = prepared.authority;
-                                None
-                            }
-                            Err(faults) => Some(Status::Faulty(faults)),
-                        }
-                    }
-                    standing => Some(Status::Unused(standing)),
-                };
-                (configured.entry, status, why, authority)
-            })
-            .collect();
+        let (mut specs, prepared) = prepare(loaded, with, &late);
         let through = lead(&mut specs, gateways);
         let host = Host::new(specs, style, Budget::default());
         let _ = late.set(Arc::downgrade(&host));
-        let now = host.servers();
-        let mut servers = now.iter();
-        let members = prepared
-            .into_iter()
-            .filter_map(|(entry, status, why, authority)| {
-                let status = status.or_else(|| servers.next().cloned().map(Status::Server))?;
-                Some(Member {
-                    entry,
-                    status,
-                    why,
-                    authority,
-                })
-            })
-            .collect();
+        let members = assemble(prepared, &host.servers());
         Self {
             host,
             members,
@@ -148,47 +116,38 @@ impl Roster {
     }
 
     /// Changes the servers of a host to what was loaded since; `govern` gives
-    /// them their rules before anybody can reach them. Whether the servers
-    /// changed, and what is worth a warning.
+    /// them their rules before anybody can reach them, and says what is worth a
+    /// warning.
     pub fn reload<E>(
         host: &Arc<Host>,
         loaded: Loaded,
         with: &With<'_>,
         govern: impl FnOnce(&Self) -> Result<Vec<String>, E>,
-    ) -> Result<(bool, Vec<String>), E> {
+    ) -> Result<Reloaded, E> {
         let late = LateHost::default();
         let _ = late.set(Arc::downgrade(host));
-        let (mut specs, mut entries, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
-        for configured in loaded.servers {
-            if configured.standing != Standing::Active {
-                continue;
-            }
-            let entry = configured.entry;
-            match spec(&entry, with.settings, with.access, with.lookup, &late) {
-                Ok(prepared) => {
-                    specs.push(prepared.spec);
-                    entries.push((entry, prepared.authority));
-                }
-                Err(faults) => warnings.extend(faults.iter().map(ToString::to_string)),
+        let (specs, prepared) = prepare(loaded, with, &late);
+        let (mut warnings, mut members) = (Vec::new(), Vec::new());
+        for (_, status, ..) in &prepared {
+            if let Some(Status::Faulty(faults)) = status {
+                warnings.extend(faults.iter().map(ToString::to_string));
             }
         }
         let changed = host.replace_after(specs, |servers| {
-            let members = entries.into_iter().zip(servers);
-            let members = members.map(|((entry, authority), server)| Member {
-                entry,
-                status: Status::Server(server.clone()),
-                why: None,
-                authority,
-            });
             let roster = Self {
                 host: host.clone(),
-                members: members.collect(),
+                members: assemble(prepared, servers),
                 through: HashMap::new(),
             };
             warnings.extend(govern(&roster)?);
+            members = roster.members;
             Ok(())
         })?;
-        Ok((changed, warnings))
+        Ok(Reloaded {
+            changed,
+            warnings,
+            members,
+        })
     }
 
     /// The members that count, whether or not they work: what names are decided over.
@@ -212,6 +171,46 @@ impl Roster {
             .find(used)
             .or_else(|| named().find(|member| !given_way(member)))
     }
+}
+
+/// What became of an entry, so far: nothing yet where it will be a server.
+type Prepared = (Entry, Option<Status>, Option<String>, Option<Authority>);
+
+/// What each entry is, before there is a host.
+fn prepare(loaded: Loaded, with: &With<'_>, late: &LateHost) -> (Vec<ServerSpec>, Vec<Prepared>) {
+    let mut specs = Vec::new();
+    let prepared = loaded.servers.into_iter().map(|configured| {
+        let why = (configured.standing != Standing::Active).then(|| explain::reason(&configured));
+        let entry = configured.entry;
+        let (status, authority) = match configured.standing {
+            Standing::Active => match spec(&entry, with.settings, with.access, with.lookup, late) {
+                Ok(prepared) => {
+                    specs.push(prepared.spec);
+                    (None, prepared.authority)
+                }
+                Err(faults) => (Some(Status::Faulty(faults)), None),
+            },
+            standing => (Some(Status::Unused(standing)), None),
+        };
+        (entry, status, why, authority)
+    });
+    let prepared = prepared.collect();
+    (specs, prepared)
+}
+
+/// Who is who among the servers, which are in the order of their entries.
+fn assemble(prepared: Vec<Prepared>, servers: &[Arc<Server>]) -> Vec<Member> {
+    let mut servers = servers.iter();
+    let member = |(entry, status, why, authority): Prepared| {
+        let status = status.or_else(|| servers.next().cloned().map(Status::Server))?;
+        Some(Member {
+            entry,
+            status,
+            why,
+            authority,
+        })
+    };
+    prepared.into_iter().filter_map(member).collect()
 }
 
 /// Leads the servers through the first gateway that has each. A gateway that

@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `builtins` | the servers that come with the program |
 //! | `clients` | what to paste into which client, or to write there |
-//! | `table` | how the servers are doing, as they connect |
+//! | `table` | how the servers are doing, all the time |
+//! | `follow` | where the table knows it from |
 
 mod builtins;
 mod clients;
+mod follow;
 mod table;
 
 use crate::{
@@ -101,18 +103,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             ..Door::default()
         };
         let note = presence.note(address, "short", Some(tokens::client_file(&dirs)));
-        let warm = async {
-            let follow = presence.follow(stop.clone());
-            tokio::join!(table::warm_up(&roster, &settings), follow).0
-        };
-        let served = {
-            let serve = faces::http::serve(gateway, listener, door, stop.clone());
-            tokio::pin!(serve);
-            tokio::select! {
-                served = &mut serve => served,
-                // Kept: whoever holds it keeps the servers warm.
-                _caller = warm => serve.await,
-            }
+        let served = tokio::select! {
+            served = faces::http::serve(gateway, listener, door, stop.clone()) => served,
+            (never, ()) = async {
+                let show = table::show(&roster.host, &settings, presence.members());
+                tokio::join!(show, presence.follow(stop.clone()))
+            } => match never {},
         };
         drop(note);
         roster.host.close().await;

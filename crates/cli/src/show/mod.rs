@@ -4,6 +4,7 @@ pub mod anthropic;
 pub mod content;
 pub mod diff;
 pub mod hidden;
+pub mod live;
 pub mod out;
 pub mod safe;
 pub mod term;

@@ -12,6 +12,34 @@ pub fn cut(text: &str, characters: usize) -> String {
     format!("{start}…")
 }
 
+/// Columns on a terminal: what may be wide counts as wide.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// The start of a text that takes at most so many columns.
+pub fn cut_columns(text: &str, room: usize) -> String {
+    if columns(text) <= room {
+        return text.to_owned();
+    }
+    let mut taken = 1;
+    let fits = |character: &char| {
+        taken += width(*character);
+        taken <= room
+    };
+    let start: String = text.chars().take_while(fits).collect();
+    format!("{start}…")
+}
+
+/// From here on there are scripts whose characters take two columns.
+fn width(character: char) -> usize {
+    if character < '\u{1100}' || ('\u{2000}'..'\u{2e80}').contains(&character) {
+        1
+    } else {
+        2
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +67,10 @@ mod tests {
     fn cutting() {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut_columns("abc", 3), "abc");
+        assert_eq!(cut_columns("abcd", 3), "ab…");
+        assert_eq!(cut_columns("漢字", 4), "漢字");
+        assert_eq!(cut_columns("漢字漢", 5), "漢字…");
+        assert_eq!(cut_columns("漢字漢", 4), "漢…");
     }
 }

@@ -74,8 +74,30 @@ impl Server {
                     continue;
                 }
             };
+            self.note(ServerState::Idle);
             self.start_over(&key, old);
         }
+    }
+
+    /// Says how it is doing. As long as one of its connections works, it does.
+    fn note(&self, state: ServerState) {
+        let works = |slot: &Arc<Slot>| match slot.content() {
+            Content::Ready(connection) => {
+                connection.closed().is_none() && !connection.is_stand_in()
+            }
+            _ => false,
+        };
+        let lost = matches!(state, ServerState::Idle | ServerState::Failed(_));
+        let state = if lost && self.slots.lock().values().any(works) {
+            ServerState::Connected
+        } else {
+            state
+        };
+        self.state.send_if_modified(|now| {
+            let changed = *now != state;
+            *now = state;
+            changed
+        });
     }
 
     /// A connection in the place of an older one, if anybody is left to use it.
@@ -160,7 +182,7 @@ impl Server {
                 server.catalog(key.era).invalidate_all();
             }
             *server.pending.lock() = None;
-            server.state.send_replace(match &result {
+            server.note(match &result {
                 _ if needs_auth => ServerState::NeedsAuth,
                 Ok(_) => ServerState::Connected,
                 Err(error) => ServerState::Failed(error.to_string()),
@@ -211,12 +233,12 @@ impl Server {
         if signed_in {
             tracing::info!(server = %self.spec.name, "the server itself is asked again");
             self.stands_in.store(false, Ordering::Release);
-            self.state.send_replace(ServerState::Idle);
+            self.note(ServerState::Idle);
             self.forget_failures();
         } else {
             tracing::warn!(server = %self.spec.name, %why, "the connection ended");
             let why = with_last_words(why, &connection.last_words());
-            self.state.send_replace(ServerState::Failed(why));
+            self.note(ServerState::Failed(why));
         }
         connection.close().await;
         let Some(client) = connection.attached().into_iter().next() else {

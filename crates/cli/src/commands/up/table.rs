@@ -1,46 +1,51 @@
-//! How the servers are doing, as they connect. On a terminal each has a line
-//! that changes in place; elsewhere a line is written when it is known.
+//! How the servers are doing, for as long as the gateway runs. On a terminal
+//! each has a line that changes in place; elsewhere a line is written whenever
+//! something is not what it was.
 
+use super::follow::{Follower, How, News, State};
 use crate::show::{
+    live::{Line, Live},
     out, safe,
     term::{self, Paint},
 };
-use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 use switchboard::{
-    Caller, Pools, Roster, Settings, Status,
-    caller::{needs_auth, sign_in_hint},
+    Member, Settings, Status,
     config::Standing,
-    host::Server,
+    host::{Host, Server},
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{mpsc, watch},
 };
 
-/// How a server is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Connecting,
-    Connected,
-    Failed,
-    NeedsAuth,
-    Waiting,
-}
+/// News that have not been shown yet.
+const NEWS: usize = 64;
+/// Said when every server has been met.
+const READY: &str = "\nReady. Ctrl-C ends it.";
+/// Columns of a name: so many at least, and at most.
+const NAME: (usize, usize) = (8, 40);
 
-impl State {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Connecting => "connecting",
-            Self::Connected => "connected",
-            Self::Failed => "failed",
-            Self::NeedsAuth => "needs a sign-in",
-            Self::Waiting => "waits for approval",
-        }
-    }
-
-    fn paint(self, paint: Paint, text: &str) -> String {
-        match self {
-            Self::Connecting => paint.dim(text),
-            Self::Connected => paint.green(text),
-            Self::Failed => paint.red(text),
-            Self::NeedsAuth | Self::Waiting => paint.yellow(text),
+/// Meets every server, keeps those that connect connected, and shows how each
+/// is doing, until it is dropped.
+pub async fn show(
+    host: &Arc<Host>,
+    settings: &Settings,
+    mut members: watch::Receiver<Vec<Member>>,
+) -> Infallible {
+    let (tell, mut news) = mpsc::channel(NEWS);
+    let follower = Follower::new(host, settings, tell);
+    let mut resized = signal(SignalKind::window_change()).ok();
+    let mut table = Table::new();
+    loop {
+        let now = members.borrow_and_update().clone();
+        table.take_over(&now, &follower);
+        loop {
+            tokio::select! {
+                Ok(()) = members.changed() => break,
+                Some(told) = news.recv() => table.change(told),
+                Some(()) = async { resized.as_mut()?.recv().await } => table.draw(),
+            }
         }
     }
 }
@@ -48,124 +53,167 @@ impl State {
 /// A server's line.
 struct Row {
     name: String,
-    state: State,
-    more: String,
+    /// What it stands for, if that can be used, and who follows it.
+    server: Option<(Arc<Server>, Followed)>,
+    how: How,
 }
+
+impl Row {
+    fn is_of(&self, server: &Arc<Server>) -> bool {
+        let mine = self.server.as_ref();
+        mine.is_some_and(|(mine, _)| Arc::ptr_eq(mine, server))
+    }
+}
+
+type Followed = Arc<tokio_util::task::AbortOnDropHandle<()>>;
 
 struct Table {
     rows: Vec<Row>,
     paint: Paint,
     /// Columns of a name.
     width: usize,
-    /// Whether lines can be changed after they were written.
-    in_place: bool,
-}
-
-/// Meets every server and shows how it went. Those who connect stay connected.
-pub async fn warm_up(roster: &Roster, settings: &Settings) -> Caller {
-    let caller = Caller::shared(roster.host.clone());
-    let pools = Pools::new(settings);
-    let mut table = Table {
-        rows: Vec::new(),
-        paint: term::stdout(),
-        width: 0,
-        in_place: false,
-    };
-    let mut meetings = FuturesUnordered::new();
-    for member in &roster.members {
-        let (state, more) = match &member.status {
-            Status::Server(server) => {
-                let (row, caller, pools) = (table.rows.len(), &caller, &pools);
-                meetings.push(async move { (row, meet(caller, pools, server).await) });
-                (State::Connecting, String::new())
-            }
-            Status::Faulty(faults) => {
-                let first = faults.first().map(ToString::to_string);
-                (State::Failed, first.unwrap_or_default())
-            }
-            Status::Unused(Standing::PendingApproval) => {
-                let command = format!("switchboard approve {}", member.entry.name);
-                (State::Waiting, command)
-            }
-            Status::Unused(_) => continue,
-        };
-        table.rows.push(Row {
-            name: safe::line(&member.entry.name),
-            state,
-            more: safe::line(&more),
-        });
-    }
-    table.begin();
-    while let Some((row, (state, more))) = meetings.next().await {
-        table.change(row, state, &more);
-    }
-    let paint = table.paint;
-    let _ = out::line(&format!("\n{}", paint.dim("Ready. Ctrl-C ends it.")));
-    drop(meetings);
-    caller
-}
-
-async fn meet(caller: &Caller, pools: &Pools, server: &Arc<Server>) -> (State, String) {
-    let remote = server.spec.target.is_remote();
-    let met = pools.run(remote, caller.meet(server)).await;
-    // A server that wants a sign-in may be met all the same, and offers one.
-    if needs_auth(server) {
-        return (State::NeedsAuth, sign_in_hint(server));
-    }
-    match met {
-        Ok(met) => {
-            let tools = caller.tools(&met).await.map_or_else(
-                |fault| fault.to_string(),
-                |tools| match tools.len() {
-                    1 => "1 tool".to_owned(),
-                    count => format!("{count} tools"),
-                },
-            );
-            (State::Connected, tools)
-        }
-        Err(fault) => (State::Failed, fault.to_string()),
-    }
+    /// Where lines can be changed after they were written.
+    live: Option<Live>,
+    /// Whether every server has been met once.
+    ready: bool,
 }
 
 impl Table {
-    fn begin(&mut self) {
+    fn new() -> Self {
+        let paint = term::stdout();
+        let _ = out::line(&format!("\n{}", paint.bold("Servers")));
+        Self {
+            rows: Vec::new(),
+            paint,
+            width: NAME.0,
+            live: Live::begin(),
+            ready: false,
+        }
+    }
+
+    /// Shows what is configured now. What stayed what it was is left alone.
+    fn take_over(&mut self, members: &[Member], follower: &Follower) {
+        let before = std::mem::take(&mut self.rows);
+        for member in members {
+            let (server, how) = match &member.status {
+                Status::Server(server) => match before.iter().find(|row| row.is_of(server)) {
+                    Some(row) => (row.server.clone(), row.how.clone()),
+                    None => {
+                        let followed = Arc::new(follower.follow(server));
+                        (Some((server.clone(), followed)), How::connecting())
+                    }
+                },
+                Status::Faulty(faults) => {
+                    let first = faults.first().map(ToString::to_string);
+                    (None, How::new(State::Failed, first.unwrap_or_default()))
+                }
+                Status::Unused(Standing::PendingApproval) => {
+                    let command = format!("switchboard approve {}", member.entry.name);
+                    (None, How::new(State::Waiting, command))
+                }
+                Status::Unused(_) => continue,
+            };
+            let name = safe::line(&member.entry.name);
+            self.rows.push(Row { name, server, how });
+        }
         let widths = self.rows.iter().map(|row| row.name.chars().count());
-        self.width = widths.max().unwrap_or_default().clamp(8, 40);
-        // A line that has left the screen cannot be reached.
-        self.in_place = self.paint.symbols() && self.rows.len() + 2 < term::height();
-        let _ = out::line(&format!("\n{}", self.paint.bold("Servers")));
-        for row in &self.rows {
-            if self.in_place || row.state != State::Connecting {
-                let _ = out::line(&self.line(row));
+        self.width = widths.max().unwrap_or_default().clamp(NAME.0, NAME.1);
+        if self.live.is_none() {
+            for row in &self.rows {
+                let same = |old: &&Row| old.name == row.name && old.how == row.how;
+                if row.how.state != State::Connecting && !before.iter().any(|old| same(&old)) {
+                    let _ = out::line(&self.line(row).text);
+                }
+            }
+            let gone = |old: &&Row| !self.rows.iter().any(|row| row.name == old.name);
+            for row in before.iter().filter(gone) {
+                let name = self.name(row);
+                let _ = out::line(&format!("  {name}  removed"));
             }
         }
+        // The rules may have changed, and with them what can be seen of a server.
+        follower.count_again();
+        self.settle();
     }
 
-    fn change(&mut self, at: usize, state: State, more: &str) {
-        let row = &mut self.rows[at];
-        (row.state, row.more) = (state, safe::line(more));
-        let line = self.line(&self.rows[at]);
-        let _ = if self.in_place {
-            let up = self.rows.len() - at;
-            out::bytes(format!("\u{1b}[{up}A\r\u{1b}[2K{line}\u{1b}[{up}B\r").as_bytes())
-        } else {
-            out::line(&line)
+    fn change(&mut self, news: News) {
+        let changed = |row: &Row| row.is_of(&news.server) && row.how != news.how;
+        let Some(at) = self.rows.iter().position(changed) else {
+            return;
         };
+        self.rows[at].how = news.how;
+        if self.live.is_none() {
+            let _ = out::line(&self.line(&self.rows[at]).text);
+        }
+        self.settle();
     }
 
-    fn line(&self, row: &Row) -> String {
-        let name = safe::cut(&row.name, self.width);
-        let word = row.state.word();
-        let width = self.width;
-        let mut more = row.more.clone();
-        if self.in_place {
-            // A line that wraps would be two.
-            let taken = width + word.len() + 7;
-            more = safe::cut(&more, term::width().saturating_sub(taken).max(8));
+    /// Draws; says once that every server has been met.
+    fn settle(&mut self) {
+        let connecting = |row: &Row| row.how.state == State::Connecting;
+        if !self.ready && !self.rows.iter().any(connecting) {
+            self.ready = true;
+            if self.live.is_none() {
+                let _ = out::line(READY);
+            }
         }
-        let word = row.state.paint(self.paint, word);
-        format!("  {name:<width$}  {word}  {more}")
-            .trim_end()
-            .to_owned()
+        self.draw();
+    }
+
+    /// Draws all lines anew, where that is possible.
+    fn draw(&self) {
+        let Some(live) = &self.live else {
+            return;
+        };
+        let end = if self.ready { READY } else { "" };
+        // What has left the screen could not be changed any more.
+        let room = term::height()
+            .saturating_sub(end.lines().count() + 2)
+            .max(1);
+        let mut lines: Vec<Line> = self.fitting(room);
+        lines.extend(end.lines().map(|line| Line {
+            text: self.paint.dim(line),
+            columns: line.len(),
+        }));
+        live.draw(lines);
+    }
+
+    /// The lines of all servers; where there is no room for them, those that
+    /// are well are left out first.
+    fn fitting(&self, room: usize) -> Vec<Line> {
+        let mut shown: Vec<&Row> = self.rows.iter().collect();
+        if shown.len() > room {
+            shown.sort_by_key(|row| row.how.state == State::Connected);
+            shown.truncate(room.saturating_sub(1));
+        }
+        let left_out = self.rows.len() - shown.len();
+        let mut lines: Vec<Line> = shown.into_iter().map(|row| self.line(row)).collect();
+        if left_out > 0 {
+            let text = format!("  … and {left_out} more: switchboard list shows them all");
+            let text = safe::cut(&text, term::width());
+            let columns = safe::columns(&text);
+            let text = self.paint.dim(&text);
+            lines.push(Line { text, columns });
+        }
+        lines
+    }
+
+    fn name(&self, row: &Row) -> String {
+        let width = self.width;
+        format!("{:<width$}", safe::cut(&row.name, width))
+    }
+
+    fn line(&self, row: &Row) -> Line {
+        let (name, word) = (self.name(row), row.how.state.word());
+        let mut more = safe::line(&row.how.more);
+        let taken = safe::columns(&name) + word.len() + 6;
+        if self.live.is_some() {
+            // A line that wraps would be two.
+            more = safe::cut_columns(&more, term::width().saturating_sub(taken).max(8));
+        }
+        let columns = taken + safe::columns(&more);
+        let word = row.how.state.paint(self.paint, word);
+        let text = format!("  {name}  {word}  {more}").trim_end().to_owned();
+        Line { text, columns }
     }
 }

@@ -1,0 +1,169 @@
+//! Following one server: how it is doing, from the first meeting on.
+
+use crate::show::term::Paint;
+use std::sync::Arc;
+use switchboard::{
+    Caller, Pools, Settings,
+    caller::{needs_auth, sign_in_hint},
+    host::{CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState},
+    wire::Method,
+};
+use tokio::sync::{mpsc, watch};
+use tokio_util::task::AbortOnDropHandle;
+
+/// How a server is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Connecting,
+    Connected,
+    Failed,
+    NeedsAuth,
+    Waiting,
+}
+
+impl State {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Failed => "failed",
+            Self::NeedsAuth => "needs a sign-in",
+            Self::Waiting => "waits for approval",
+        }
+    }
+
+    pub fn paint(self, paint: Paint, text: &str) -> String {
+        match self {
+            Self::Connecting => paint.dim(text),
+            Self::Connected => paint.green(text),
+            Self::Failed => paint.red(text),
+            Self::NeedsAuth | Self::Waiting => paint.yellow(text),
+        }
+    }
+}
+
+/// The same with what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct How {
+    pub state: State,
+    pub more: String,
+}
+
+impl How {
+    /// What a server says on stderr may take several lines; here it has one.
+    pub fn new(state: State, more: impl AsRef<str>) -> Self {
+        let more = more.as_ref().lines().collect::<Vec<_>>().join(" ");
+        Self { state, more }
+    }
+
+    pub fn connecting() -> Self {
+        Self::new(State::Connecting, "")
+    }
+}
+
+/// A server is not doing as it did.
+pub struct News {
+    pub server: Arc<Server>,
+    pub how: How,
+}
+
+/// Follows servers and tells about them.
+pub struct Follower {
+    caller: Arc<Caller>,
+    pools: Arc<Pools>,
+    tell: mpsc::Sender<News>,
+    /// Counts what may have changed the number of somebody's tools.
+    changes: watch::Sender<u64>,
+}
+
+impl Follower {
+    pub fn new(host: &Arc<Host>, settings: &Settings, tell: mpsc::Sender<News>) -> Self {
+        let changes = watch::Sender::new(0);
+        let ear: Arc<dyn ClientSink> = Arc::new(Ear(changes.clone()));
+        Self {
+            caller: Arc::new(Caller::hearing(host.clone(), &ear)),
+            pools: Arc::new(Pools::new(settings)),
+            tell,
+            changes,
+        }
+    }
+
+    /// Meets a server, and tells how it is doing until the handle is dropped.
+    pub fn follow(&self, server: &Arc<Server>) -> AbortOnDropHandle<()> {
+        let (caller, pools) = (self.caller.clone(), self.pools.clone());
+        let (tell, server) = (self.tell.clone(), server.clone());
+        let mut changes = self.changes.subscribe();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let mut state = server.state();
+            let remote = server.spec.target.is_remote();
+            let mut how = pools.run(remote, meet(&caller, &server)).await;
+            loop {
+                let server = server.clone();
+                let told = tell.send(News {
+                    server: server.clone(),
+                    how: how.clone(),
+                });
+                if told.await.is_err() {
+                    return;
+                }
+                tokio::select! {
+                    Ok(()) = state.changed() => {}
+                    Ok(()) = changes.changed() => {}
+                    else => return,
+                }
+                let now = state.borrow_and_update().clone();
+                how = match now {
+                    // Why it is connected anew is worth knowing meanwhile.
+                    ServerState::Idle | ServerState::Pending => {
+                        let lost = how.state == State::Failed || how.state == State::Connecting;
+                        How::new(State::Connecting, if lost { how.more.as_str() } else { "" })
+                    }
+                    ServerState::Failed(why) => How::new(State::Failed, why),
+                    ServerState::NeedsAuth | ServerState::Connected => meet(&caller, &server).await,
+                };
+            }
+        }))
+    }
+
+    /// Something may be different about the tools of any server.
+    pub fn count_again(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+}
+
+async fn meet(caller: &Caller, server: &Arc<Server>) -> How {
+    let met = caller.meet(server).await;
+    // A server that wants a sign-in may be met all the same, and offers one.
+    if needs_auth(server) {
+        return How::new(State::NeedsAuth, sign_in_hint(server));
+    }
+    match met {
+        Ok(met) => {
+            let tools = caller.tools(&met).await.map_or_else(
+                |fault| fault.to_string(),
+                |tools| match tools.len() {
+                    1 => "1 tool".to_owned(),
+                    count => format!("{count} tools"),
+                },
+            );
+            How::new(State::Connected, tools)
+        }
+        Err(CallError::NotConnected { reason, .. }) => How::new(State::Failed, reason),
+        Err(fault) => How::new(State::Failed, fault.to_string()),
+    }
+}
+
+/// Hears when tools come and go.
+struct Ear(watch::Sender<u64>);
+
+impl ClientSink for Ear {
+    fn notice(&self, _: &Arc<str>, notice: Notice) {
+        if notice.method == Method::ToolsListChanged {
+            self.0.send_modify(|changes| *changes += 1);
+        }
+    }
+
+    fn ask(&self, input: Input) {
+        NoSink.ask(input);
+    }
+}
