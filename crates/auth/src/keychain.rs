@@ -2,6 +2,7 @@
 //! absent, or wait for a window that nobody sees: every question to it is asked on
 //! a thread of its own and answered within seconds, or given up.
 
+use crate::secret::Secret;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc, time::Duration};
 use zeroize::Zeroizing;
@@ -68,20 +69,7 @@ impl Keychain {
             return Ok(Some(key));
         }
         let keeper = self.keeper.clone();
-        let (answer, asked) = tokio::sync::oneshot::channel();
-        // Not the runtime's own pool: a runtime waits for its threads when it ends,
-        // and a keychain that hangs would keep the program from ending.
-        std::thread::Builder::new()
-            .name("keychain".into())
-            .spawn(move || {
-                let _ = answer.send(ask(&*keeper, make));
-            })
-            .map_err(|fault| fault.to_string())?;
-        let key = match tokio::time::timeout(self.patience, asked).await {
-            Ok(Ok(key)) => key?,
-            Ok(Err(_)) => return Err("it failed without saying why".into()),
-            Err(_) => return Err(format!("it did not answer within {:?}", self.patience)),
-        };
+        let key = within(self.patience, move || ask(&*keeper, make)).await?;
         self.known.lock().clone_from(&key);
         Ok(key)
     }
@@ -90,6 +78,41 @@ impl Keychain {
 impl fmt::Debug for Keychain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keychain").finish_non_exhaustive()
+    }
+}
+
+/// A token that the user has put into the system's keychain by hand, as
+/// `account` of the service `switchboard`.
+///
+/// # Errors
+/// One sentence, when the keychain cannot be asked or keeps no text there.
+pub async fn kept_token(account: &'static str) -> Result<Option<Secret>, String> {
+    let kept = within(PATIENCE, move || System.secret(account)).await?;
+    let Some(kept) = kept.map(Zeroizing::new) else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(&kept).map_err(|_| "what it keeps there is no text")?;
+    Ok(Some(Secret::new(text.trim())))
+}
+
+/// Asks on a thread of its own. Not the runtime's pool: a runtime waits for its
+/// threads when it ends, and a keychain that hangs would keep the program from
+/// ending.
+async fn within<T: Send + 'static>(
+    patience: Duration,
+    ask: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (answer, asked) = tokio::sync::oneshot::channel();
+    std::thread::Builder::new()
+        .name("keychain".into())
+        .spawn(move || {
+            let _ = answer.send(ask());
+        })
+        .map_err(|fault| fault.to_string())?;
+    match tokio::time::timeout(patience, asked).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err("it failed without saying why".into()),
+        Err(_) => Err(format!("it did not answer within {patience:?}")),
     }
 }
 
@@ -123,19 +146,25 @@ mod system {
 
     impl KeyKeeper for System {
         fn get(&self) -> Result<Option<Vec<u8>>, String> {
-            match entry()?.get_secret() {
+            self.secret(USER)
+        }
+
+        fn set(&self, key: &[u8]) -> Result<(), String> {
+            entry(USER)?.set_secret(key).map_err(|fault| told(&fault))
+        }
+    }
+
+    impl System {
+        pub(super) fn secret(&self, user: &str) -> Result<Option<Vec<u8>>, String> {
+            match entry(user)?.get_secret() {
                 Ok(secret) => Ok(Some(secret)),
                 Err(Error::NoEntry) => Ok(None),
                 Err(fault) => Err(told(&fault)),
             }
         }
-
-        fn set(&self, key: &[u8]) -> Result<(), String> {
-            entry()?.set_secret(key).map_err(|fault| told(&fault))
-        }
     }
 
-    fn entry() -> Result<Entry, String> {
+    fn entry(user: &str) -> Result<Entry, String> {
         static STORE: OnceLock<Arc<CredentialStore>> = OnceLock::new();
         let store = match STORE.get() {
             Some(store) => store.clone(),
@@ -145,7 +174,7 @@ mod system {
             }
         };
         store
-            .build(SERVICE, USER, None)
+            .build(SERVICE, user, None)
             .map_err(|fault| told(&fault))
     }
 
@@ -177,6 +206,13 @@ mod system {
             }
             other => other.to_string(),
         }
+    }
+}
+
+#[cfg(not(feature = "keychain"))]
+impl System {
+    fn secret(&self, _: &str) -> Result<Option<Vec<u8>>, String> {
+        Err("this program was built without it".into())
     }
 }
 

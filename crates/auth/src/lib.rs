@@ -13,6 +13,7 @@
 
 mod address;
 mod authority;
+mod bearer;
 pub mod browser;
 mod callback;
 mod challenge;
@@ -41,13 +42,14 @@ mod workload;
 mod xaa;
 
 pub use authority::{Authority, AuthorityBuilder, SignedIn, SignedOut};
+pub use bearer::{BearerFault, get_with_token};
 pub use challenge::Challenge;
 pub use client_credentials::{ClientCredentials, ClientProof};
 pub use door::{Admitted, Door, DoorSettings, Rejected};
 pub use fault::Fault;
 pub use helper::{HeadersHelper, LIMIT as HELPER_LIMIT};
 pub use idp::IdentityProvider;
-pub use keychain::{KeyKeeper, Keychain};
+pub use keychain::{KeyKeeper, Keychain, kept_token};
 pub use needs_auth::{NeedsAuth, REMEMBERED};
 pub use net::NetLimits;
 pub use record::{Client, ClientKind, Record, Tokens, Trouble};

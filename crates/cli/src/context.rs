@@ -2,6 +2,7 @@
 
 use crate::{
     args::Global,
+    connectors::{self, Late},
     failure::{Code, Failure},
     show::{live, safe, term},
 };
@@ -15,7 +16,7 @@ use switchboard::{
     auth::TokenStore,
     config::{
         self, Configured, Entry, Loaded, Places, Request, Scope, Standing, approval::Store,
-        settings::PermissionRule,
+        environment::Environment, settings::PermissionRule,
     },
     host::{Host, permission::Mode},
     roster::{Reloaded, With},
@@ -30,6 +31,8 @@ pub struct Context {
     pub global: Global,
     /// The directory we work in.
     pub directory: PathBuf,
+    /// A list of connectors that may be on its way.
+    pub late: Late,
 }
 
 impl Context {
@@ -48,7 +51,11 @@ impl Context {
             )
         })?;
         term::decide(global.no_color);
-        Ok(Self { global, directory })
+        Ok(Self {
+            global,
+            directory,
+            late: Late::default(),
+        })
     }
 
     /// Reads what is configured, and tells about what cannot be read in places
@@ -59,6 +66,15 @@ impl Context {
             if !is_fatal(*scope) {
                 warn(&fault.to_string());
             }
+        }
+        let waiting = loaded.environment.waiting();
+        if let Some(first) = waiting.first() {
+            let names: Vec<&str> = waiting.iter().map(|one| one.name.as_str()).collect();
+            warn(&format!(
+                "{}: the administrator sets {}, which does not count before you approve it: switchboard approve --environment",
+                first.place,
+                names.join(", ")
+            ));
         }
         loaded
     }
@@ -85,6 +101,8 @@ impl Context {
     /// running gateway has besides what is configured is there, too.
     pub fn load_shared(&self) -> Result<Loaded, Failure> {
         let mut loaded = self.load_all()?;
+        self.late
+            .begin(connectors::fetching(self, &loaded).as_ref());
         self.bring_along(&mut loaded);
         Ok(loaded)
     }
@@ -155,7 +173,9 @@ impl Context {
         mut loaded: Loaded,
         style: Style,
     ) -> Result<(Roster, Settings), Failure> {
-        let settings = settings();
+        let environment = loaded.environment.clone();
+        let lookup = |name: &str| environment.get(name);
+        let settings = settings(&environment);
         let permissions = std::mem::take(&mut loaded.permissions);
         let data = places(&self.directory).map(|places| places.data);
         // Where a person has to be asked it is at this terminal, by us alone.
@@ -166,7 +186,7 @@ impl Context {
         let with = With {
             settings: &settings,
             access: access.as_ref(),
-            lookup: &variable,
+            lookup: &lookup,
         };
         let roster = Roster::led(loaded, &with, style, &mut gateways);
         let warnings = roster
@@ -182,15 +202,17 @@ impl Context {
     pub fn access(&self, loaded: &Loaded, store: Option<TokenStore>) -> Result<Access, Failure> {
         let dirs = Dirs::from_env()
             .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
-        Ok(Access::new(&dirs, &loaded.sign_in, store, &variable))
+        let lookup = |name: &str| loaded.environment.get(name);
+        Ok(Access::new(&dirs, &loaded.sign_in, store, &lookup))
     }
 
     /// An entry with its variables filled in.
-    pub fn expanded(&self, entry: &Entry) -> Result<Entry, Failure> {
+    pub fn expanded(&self, loaded: &Loaded, entry: &Entry) -> Result<Entry, Failure> {
         if !entry.faults.is_empty() {
             return Err(faulty(&entry.faults));
         }
-        config::expand::expand(entry, &variable).map_err(|faults| faulty(&faults))
+        let lookup = |name: &str| loaded.environment.get(name);
+        config::expand::expand(entry, &lookup).map_err(|faults| faulty(&faults))
     }
 
     /// Changes a host's servers, and the rules for them, to what was loaded since.
@@ -203,10 +225,11 @@ impl Context {
         let permissions = std::mem::take(&mut loaded.permissions);
         let data = places(&self.directory).map(|places| places.data);
         let access = self.access_for(Purpose::Gateway, &loaded);
+        let environment = loaded.environment.clone();
         let with = With {
-            settings: &settings(),
+            settings: &settings(&environment),
             access: access.as_ref(),
-            lookup: &variable,
+            lookup: &|name: &str| environment.get(name),
         };
         let govern =
             |roster: &Roster| roster.govern(&permissions, Purpose::Gateway, mode, data.as_deref());
@@ -322,14 +345,10 @@ pub fn warn(text: &str) {
     live::stderr_line(&format!("{warning} {}", safe::lines(text)));
 }
 
-fn settings() -> Settings {
-    let mut settings = Settings::from_env(variable);
+fn settings(environment: &Environment) -> Settings {
+    let mut settings = Settings::from_env(|name| environment.get(name));
     settings.catalogs = Dirs::from_env()
         .ok()
         .map(|dirs| dirs.cache.join("catalogs"));
     settings
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }

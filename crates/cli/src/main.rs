@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod connectors;
 mod context;
 mod failure;
 mod life;
@@ -39,33 +40,39 @@ fn main() {
 fn run(cli: args::Cli) -> Result<Code, Failure> {
     let context = Context::new(cli.global)?;
     logging::init(context.global.log.unwrap_or(cli.command.default_log()));
-    match cli.command {
-        Command::Serve(with) => commands::serve::run(&context, &with.own),
-        Command::Up(with) => commands::up::run(&context, &with.own),
-        Command::Login(with) => commands::login::run(&context, &with.own),
-        Command::Logout(with) => commands::login::logout(&context, &with.own),
-        Command::Doctor(with) => commands::doctor::run(&context, &with.own),
-        Command::List(with) => commands::list::run(&context, &with.own),
-        Command::Tools(with) => commands::tools::run(&context, &with.own),
-        Command::Call(with) => commands::call::run(&context, &with.own),
-        Command::Add(with) => commands::add::run(&context, &with.own),
-        Command::AddJson(with) => commands::add::run_json(&context, &with.own),
-        Command::Import(with) => commands::import::run(&context, &with.own),
-        Command::Remove(with) => commands::remove::run(&context, &with.own),
-        Command::Get(with) => commands::get::run(&context, &with.own),
-        Command::Enable(with) => commands::switch::run(&context, &with.own, true),
-        Command::Disable(with) => commands::switch::run(&context, &with.own, false),
-        Command::Reconnect(with) => commands::reconnect::run(&context, &with.own),
-        Command::Approve(with) => commands::approve::run(&context, &with.own),
-        Command::Reject(with) => commands::approve::reject(&context, &with.own),
-        Command::ResetProjectChoices(_) => commands::approve::reset(&context),
-        Command::Explain(with) => commands::explain::run(&context, &with.own),
-        Command::Token(with) => commands::token::run(&context, &with.own),
-        Command::Resources(with) => commands::resources::run(&context, &with.own),
-        Command::Read(with) => commands::resources::read(&context, &with.own),
-        Command::Prompts(with) => commands::prompts::run(&context, &with.own),
-        Command::Prompt(with) => commands::prompts::get(&context, &with.own),
-        Command::Builtin(with) => commands::builtin::run(&context, &with.own),
+    let ran = command(&context, cli.command);
+    context.late.finish();
+    ran
+}
+
+fn command(context: &Context, command: Command) -> Result<Code, Failure> {
+    match command {
+        Command::Serve(with) => commands::serve::run(context, &with.own),
+        Command::Up(with) => commands::up::run(context, &with.own),
+        Command::Login(with) => commands::login::run(context, &with.own),
+        Command::Logout(with) => commands::login::logout(context, &with.own),
+        Command::Doctor(with) => commands::doctor::run(context, &with.own),
+        Command::List(with) => commands::list::run(context, &with.own),
+        Command::Tools(with) => commands::tools::run(context, &with.own),
+        Command::Call(with) => commands::call::run(context, &with.own),
+        Command::Add(with) => commands::add::run(context, &with.own),
+        Command::AddJson(with) => commands::add::run_json(context, &with.own),
+        Command::Import(with) => commands::import::run(context, &with.own),
+        Command::Remove(with) => commands::remove::run(context, &with.own),
+        Command::Get(with) => commands::get::run(context, &with.own),
+        Command::Enable(with) => commands::switch::run(context, &with.own, true),
+        Command::Disable(with) => commands::switch::run(context, &with.own, false),
+        Command::Reconnect(with) => commands::reconnect::run(context, &with.own),
+        Command::Approve(with) => commands::approve::run(context, &with.own),
+        Command::Reject(with) => commands::approve::reject(context, &with.own),
+        Command::ResetProjectChoices(_) => commands::approve::reset(context),
+        Command::Explain(with) => commands::explain::run(context, &with.own),
+        Command::Token(with) => commands::token::run(context, &with.own),
+        Command::Resources(with) => commands::resources::run(context, &with.own),
+        Command::Read(with) => commands::resources::read(context, &with.own),
+        Command::Prompts(with) => commands::prompts::run(context, &with.own),
+        Command::Prompt(with) => commands::prompts::get(context, &with.own),
+        Command::Builtin(with) => commands::builtin::run(context, &with.own),
         Command::Completions(with) => commands::generate::completions(with.own.shell),
         Command::Man(_) => commands::generate::man(),
     }

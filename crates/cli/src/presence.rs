@@ -2,6 +2,7 @@
 //! configuration files.
 
 use crate::{
+    connectors,
     context::{self, Context, warn},
     failure::{Code, Failure},
 };
@@ -10,6 +11,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard::{
     Dirs, Member, Roster, Settings, VERSION,
     config::Loaded,
+    connectors::Fetching,
     desk::Desk,
     gateway::ControlDesk,
     host::permission::Mode,
@@ -37,6 +39,8 @@ pub struct Presence {
     /// The files that decide what is served.
     files: Arc<Mutex<Vec<PathBuf>>>,
     members: watch::Receiver<Vec<Member>>,
+    /// The list of connectors that is to be fetched.
+    fetching: Arc<Mutex<Option<Fetching>>>,
 }
 
 impl Presence {
@@ -54,13 +58,16 @@ impl Presence {
         let token = tokens::control(&dirs).map_err(|error| wrong(error.to_string()))?;
         let files = Arc::new(Mutex::new(loaded.files));
         let (told, members) = watch::channel(roster.members.clone());
+        let fetching = Arc::new(Mutex::new(loaded.fetching));
         let reload = {
             let (context, files, host) = (context.clone(), files.clone(), roster.host.clone());
             let faults = Mutex::new(loaded.faults);
             let rules = Mutex::new(loaded.rules);
+            let fetching = fetching.clone();
             move || {
                 let mut loaded = context.load();
                 *files.lock() = context.files(&loaded);
+                *fetching.lock() = connectors::fetching(&context, &loaded);
                 if let Some(failure) = context::unusable(&loaded) {
                     // An administrator's file that cannot be read shuts everything.
                     if loaded.exclusive.is_some() {
@@ -96,6 +103,7 @@ impl Presence {
             token,
             files,
             members,
+            fetching,
         })
     }
 
@@ -140,8 +148,15 @@ impl Presence {
         .ok()
     }
 
-    /// Follows the configuration files until it is told to stop.
+    /// Follows the configuration files, and keeps the list of connectors fresh,
+    /// until it is told to stop.
     pub async fn follow(&self, stop: CancellationToken) {
+        let fetching = || self.fetching.lock().clone();
+        let fetch = switchboard::connectors::follow(fetching, stop.clone());
+        tokio::join!(self.follow_files(stop), fetch);
+    }
+
+    async fn follow_files(&self, stop: CancellationToken) {
         let (desk, files) = (self.desk.clone(), self.files.clone());
         let seen = Sight::of(files.lock().clone());
         vigil::watch(seen, stop, |now| {
@@ -166,6 +181,7 @@ pub struct Known {
     files: Vec<PathBuf>,
     faults: Vec<String>,
     rules: String,
+    fetching: Option<Fetching>,
 }
 
 impl Known {
@@ -175,6 +191,7 @@ impl Known {
             files: context.files(loaded),
             faults: faults_of(loaded),
             rules: rules_of(loaded),
+            fetching: connectors::fetching(context, loaded),
         }
     }
 }

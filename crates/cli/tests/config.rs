@@ -359,3 +359,47 @@ a is used, as /home/.config/switchboard/settings.json:2 has it
         "{none:?}"
     );
 }
+
+#[test]
+fn variables_of_an_administrator() {
+    let home = Home::new();
+    home.write(
+        "home/.claude.json",
+        r#"{"mcpServers": {"a": {"url": "https://${CORP_HOST}/mcp"}}}"#,
+    );
+    home.write(
+        "etc/managed-settings.json",
+        "{\"env\": {\"MCP_TIMEOUT\": \"1\",\n\"CORP_HOST\": \"corp.example\"}}",
+    );
+    let waits = "warning: /etc/managed-settings.json:2: the administrator sets CORP_HOST, which does not count before you approve it: switchboard approve --environment";
+    let state = || {
+        let ran = home.run(&["list", "--no-connect", "--json"]).ok();
+        let state = ran.json()[0]["state"].as_str().unwrap().to_owned();
+        (state, ran.err.contains(waits))
+    };
+    assert_eq!(state(), ("failed".to_owned(), true));
+    let asked = home.run(&["approve", "--environment"]);
+    assert_eq!(asked.code, Some(5), "{asked:?}");
+    assert!(
+        asked
+            .out
+            .contains("CORP_HOST=\"corp.example\"\n  from      /etc/managed-settings.json:2\n")
+            && asked
+                .err
+                .contains("then: switchboard approve --environment --yes"),
+        "{asked:?}"
+    );
+    assert_eq!(state(), ("failed".to_owned(), true));
+    home.run(&["approve", "--environment", "--yes"]).ok();
+    assert_eq!(state(), ("not-connected".to_owned(), false));
+    // One millisecond for a server that says nothing: the three count at once.
+    home.write(
+        "home/.claude.json",
+        r#"{"mcpServers": {"a": {"command": "sleep", "args": ["100"]}}}"#,
+    );
+    let ran = home.run(&["list", "--json"]).ok();
+    assert!(
+        ran.json()[0]["reason"].as_str().unwrap().contains("1ms"),
+        "{ran:?}"
+    );
+}

@@ -164,6 +164,15 @@ pub fn replace_json<T>(
     result.ok_or_else(|| EditError::Locked(target.file().to_owned()))
 }
 
+/// Puts a file of our own in the place of whatever is there: it can be made again.
+pub fn replace_whole(target: &Target, value: &Value) -> Result<(), EditError> {
+    atomic::rewrite(target, |_| {
+        let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+        text.push('\n');
+        Ok(text)
+    })
+}
+
 fn unreadable(file: &Path, line: usize, problem: String) -> EditError {
     EditError::Unreadable(Box::new(crate::Fault {
         source: crate::Source::File(file.to_owned()),

@@ -12,6 +12,8 @@ pub enum Source {
     File(PathBuf),
     /// JSON given on the command line: the how-manieth `--mcp-config`, from 1.
     Argument(usize),
+    /// Something that was fetched; from where.
+    Address(String),
     /// Switchboard itself, such as the servers that `up` brings along.
     Ours,
 }
@@ -21,7 +23,7 @@ impl Source {
     pub fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
-            Self::Argument(_) | Self::Ours => None,
+            Self::Argument(_) | Self::Address(_) | Self::Ours => None,
         }
     }
 }
@@ -32,6 +34,7 @@ impl fmt::Display for Source {
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Argument(1) => f.write_str("--mcp-config"),
             Self::Argument(n) => write!(f, "--mcp-config (no. {n})"),
+            Self::Address(url) => f.write_str(url),
             Self::Ours => f.write_str("switchboard"),
         }
     }

@@ -7,8 +7,10 @@
 
 pub mod approval;
 pub mod check;
+pub mod connectors;
 pub mod edit;
 pub mod entry;
+pub mod environment;
 pub mod expand;
 pub mod explain;
 pub mod fault;

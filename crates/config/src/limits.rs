@@ -11,3 +11,15 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 
 /// How often we look whether it has finished.
 pub const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// Servers in a list of connectors.
+pub const CONNECTORS: usize = 500;
+
+/// Characters in the name of a connector.
+pub const CONNECTOR_NAME: usize = 128;
+
+/// How long a list of connectors is good before it is fetched again.
+pub const CONNECTORS_FRESH: Duration = Duration::from_secs(15 * 60);
+
+/// How long we wait before a list that could not be fetched is asked for again.
+pub const CONNECTORS_RETRY: Duration = Duration::from_secs(60);

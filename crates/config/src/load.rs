@@ -5,7 +5,9 @@ mod settle;
 
 use crate::{
     approval::Binding,
+    connectors::Connectors,
     entry::{Entry, Scope},
+    environment::Environment,
     fault::{Fault, Source},
     guard,
     places::Places,
@@ -47,6 +49,10 @@ pub struct Loaded {
     pub policy: Policy,
     /// Where sign-ins are kept, and who vouches for us.
     pub sign_in: SignIn,
+    /// Variables, as they count.
+    pub environment: Environment,
+    /// Where a list of remote servers is to be had.
+    pub connectors: Option<Connectors>,
     /// What may be done with what is used.
     pub permissions: Permissions,
     /// Entries that count because a list of the user's names them. Before they
@@ -163,10 +169,15 @@ pub fn load(request: &Request) -> Loaded {
     }
     if let Some(places) = &request.places {
         gather::managed(places, &mut gathered, &mut loaded);
+        loaded.environment.settle(&places.approvals());
         if !request.strict {
             gather::scopes(places, &mut gathered, &mut loaded);
         }
         gather::permissions(places, &mut gathered, &mut loaded);
+    }
+    // Where nothing else counts there is nothing to fetch either.
+    if request.strict || loaded.exclusive.is_some() {
+        loaded.connectors = None;
     }
     loaded.policy = gathered.policy();
     loaded

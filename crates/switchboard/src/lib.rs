@@ -8,6 +8,7 @@
 pub mod access;
 pub mod attached;
 pub mod caller;
+pub mod connectors;
 pub mod desk;
 pub mod dirs;
 mod flows;

@@ -13,6 +13,10 @@ pub struct Settings {
     pub local_pool: usize,
     /// Remote servers that are met at once (`MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE`).
     pub remote_pool: usize,
+    /// Tokens of a result that are shown (`MAX_MCP_OUTPUT_TOKENS`), where it is said.
+    pub output_tokens: Option<usize>,
+    /// Which tools wait to be searched for (`ENABLE_TOOL_SEARCH`), as it is said.
+    pub tool_search: Option<String>,
     /// Where what is known of servers is kept for the next start, if anywhere.
     pub catalogs: Option<PathBuf>,
 }
@@ -23,6 +27,8 @@ impl Default for Settings {
             timeouts: Timeouts::default(),
             local_pool: 3,
             remote_pool: 20,
+            output_tokens: None,
+            tool_search: None,
             catalogs: None,
         }
     }
@@ -57,6 +63,9 @@ impl Settings {
                 "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE",
                 default.remote_pool,
             ),
+            output_tokens: number("MAX_MCP_OUTPUT_TOKENS")
+                .and_then(|number| usize::try_from(number).ok()),
+            tool_search: lookup("ENABLE_TOOL_SEARCH"),
             catalogs: None,
         }
     }

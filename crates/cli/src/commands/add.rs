@@ -128,8 +128,9 @@ fn keep_secret(
     entry: &Map<String, Value>,
 ) -> Result<(), Failure> {
     check::name(&options.name).map_err(Failure::usage)?;
-    let entry = context.expanded(&parsed(&options.name, entry)?)?;
-    let access = context.access(&context.load(), options.token_store.map(Store::of_vault))?;
+    let loaded = context.load();
+    let entry = context.expanded(&loaded, &parsed(&options.name, entry)?)?;
+    let access = context.access(&loaded, options.token_store.map(Store::of_vault))?;
     let authority = access.authority(&entry).map_err(|faults| faulty(&faults))?;
     let secret = hidden::ask("MCP_CLIENT_SECRET", "Client secret")?;
     let kept = life::short(async |_| authority.keep_client_secret(secret).await)?;

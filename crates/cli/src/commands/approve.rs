@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::io::Write;
 use switchboard::{
     config::{
-        Configured, Standing,
+        Configured, Loaded, Places, Standing,
         approval::{Binding, Decision, Prompt, Store, StoreError},
         explain,
         target::redacted,
@@ -27,8 +27,11 @@ use switchboard::{
 #[derive(Debug, Args)]
 pub struct Options {
     /// The server, or all
-    #[arg(value_name = "NAME|all")]
-    pub name: String,
+    #[arg(value_name = "NAME|all", required_unless_present = "environment")]
+    pub name: Option<String>,
+    /// Variables that the administrator sets, instead of servers
+    #[arg(long, conflicts_with = "name")]
+    pub environment: bool,
     /// Do not ask
     #[arg(short, long)]
     pub yes: bool,
@@ -44,7 +47,11 @@ pub struct RejectOptions {
 /// Approves, after showing what.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let places = context.places()?;
+    if options.environment {
+        return environment(&context.quiet_load(), &places, options.yes);
+    }
     let loaded = context.load();
+    let name = options.name.as_deref().unwrap_or_default();
     let waits = |server: &&Configured| {
         server.entry.inside
             && matches!(
@@ -56,25 +63,25 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .servers
         .iter()
         .filter(waits)
-        .filter(|server| options.name == "all" || server.entry.name == options.name)
+        .filter(|server| name == "all" || server.entry.name == name)
         .collect();
     if waiting.is_empty() {
-        if options.name == "all" {
+        if name == "all" {
             out::line("Nothing waits for approval.")?;
             return Ok(Code::Done);
         }
-        return match loaded.find(&options.name) {
-            None => Err(missing(&loaded, &options.name)),
+        return match loaded.find(name) {
+            None => Err(missing(&loaded, name)),
             Some(server)
                 if server.standing == Standing::Active
-                    && tools::approve(context, &loaded, &options.name, options.yes)? =>
+                    && tools::approve(context, &loaded, name, options.yes)? =>
             {
                 Ok(Code::Done)
             }
             Some(server) => {
                 out::line(&format!(
                     "Nothing to approve: {} {}",
-                    safe::line(&options.name),
+                    safe::line(name),
                     safe::line(&explain::reason(server))
                 ))?;
                 Ok(Code::Done)
@@ -87,7 +94,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     for server in waiting {
         let prompt = Prompt::of(&server.entry, &places);
         show(server, &prompt, &store)?;
-        if options.yes || ask(&server.entry.name)? {
+        if options.yes || ask(&server.entry.name, &server.entry.name)? {
             decisions.push((prompt.binding, true));
             // Another server than the one whose tools were pinned.
             forget(&pins, &pin_key(&server.entry))
@@ -97,6 +104,29 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     Store::decide(&places.approvals(), &decisions).map_err(|error| failed(&error))?;
     for (binding, _) in &decisions {
         out::line(&format!("Approved {}", safe::line(&binding.name)))?;
+    }
+    Ok(Code::Done)
+}
+
+/// Approves what an administrator sets in our environment, after showing it.
+fn environment(loaded: &Loaded, places: &Places, yes: bool) -> Result<Code, Failure> {
+    let waiting = loaded.environment.waiting();
+    if waiting.is_empty() {
+        out::line("Nothing waits for approval.")?;
+        return Ok(Code::Done);
+    }
+    for variable in waiting {
+        let text = format!("{}={:?}", variable.name, variable.value);
+        out::line(&safe::line(&text))?;
+        out::line(&format!("  from      {}", safe::line(&variable.place)))?;
+    }
+    if !yes && !ask("these variables", "--environment")? {
+        return Ok(Code::Done);
+    }
+    let kept = loaded.environment.accept(&places.approvals());
+    kept.map_err(|error| failed(&error))?;
+    for variable in waiting {
+        out::line(&format!("Approved {}", safe::line(&variable.name)))?;
     }
     Ok(Code::Done)
 }
@@ -227,11 +257,11 @@ fn show(server: &Configured, prompt: &Prompt, store: &Store) -> Result<(), Failu
     Ok(())
 }
 
-fn ask(name: &str) -> Result<bool, Failure> {
+fn ask(name: &str, argument: &str) -> Result<bool, Failure> {
     if !term::can_ask() {
         let text = "nobody can be asked: there is no terminal";
         return Err(Failure::new(Code::NotPermitted, text).hint(format!(
-            "look at the above, then: switchboard approve {name} --yes"
+            "look at the above, then: switchboard approve {argument} --yes"
         )));
     }
     let _ = write!(

@@ -127,7 +127,7 @@ async fn call(
     match answer {
         Ok(reply) => {
             check_result(&found, &reply.message).await;
-            show(options, &found, &reply.message)
+            show(options, settings, &found, &reply.message)
         }
         Err(CallError::Cancelled) => Err(interrupted()),
         Err(fault) => Err(unreachable(&found.met.server, &fault)),
@@ -217,7 +217,7 @@ async fn check_result(found: &Found, message: &Message) {
 }
 
 /// What shapes results for a model; large ones go to the data directory.
-fn shaper() -> Shaper {
+fn shaper(settings: &Settings) -> Shaper {
     let store = Dirs::from_env()
         .map_err(std::io::Error::other)
         .and_then(|dirs| Store::open(dirs.data.join("results")));
@@ -226,15 +226,19 @@ fn shaper() -> Shaper {
         Ok(store) => shaper.store = Some(store),
         Err(fault) => warn(&format!("large results cannot be kept: {fault}")),
     }
-    let tokens = std::env::var("MAX_MCP_OUTPUT_TOKENS").ok();
-    if let Some(tokens) = tokens.and_then(|tokens| tokens.trim().parse().ok()) {
+    if let Some(tokens) = settings.output_tokens {
         shaper.options.max_tokens = tokens;
     }
     shaper
 }
 
 /// Prints the result in the form that is wanted.
-fn show(options: &Options, found: &Found, message: &Message) -> Result<Code, Failure> {
+fn show(
+    options: &Options,
+    settings: &Settings,
+    found: &Found,
+    message: &Message,
+) -> Result<Code, Failure> {
     let anthropic = options.format == Some(Format::Anthropic);
     let server = found.met.server.name();
     if message.kind() == Kind::Error {
@@ -279,7 +283,7 @@ fn show(options: &Options, found: &Found, message: &Message) -> Result<Code, Fai
             tool: &found.item.key,
             max_chars: model.and_then(|model| model.max_result_chars),
         };
-        out::line(&anthropic::result(&shaper(), &origin, &body).to_string())?;
+        out::line(&anthropic::result(&shaper(settings), &origin, &body).to_string())?;
     } else {
         let text = match &result {
             Some(result) => content::text(result, server),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::Path;
 use switchboard::{
     Dirs, Roster, Status, VERSION,
-    config::{Loaded, Outcome, Standing},
+    config::{Loaded, Outcome, Scope, Standing},
     report::Health,
     running, tokens,
     transport::process,
@@ -85,6 +85,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut findings = Findings::default();
     let loaded = context.quiet_load();
     configuration(&loaded, &mut findings);
+    connectors(context, &loaded, options.no_connect, &mut findings);
     versions(context, &mut findings);
     processes(&mut findings);
     let usable = context::unusable(&loaded).is_none();
@@ -165,9 +166,46 @@ fn configuration(loaded: &Loaded, findings: &mut Findings) {
             _ => {}
         }
     }
+    for variable in loaded.environment.waiting() {
+        let found = "is set by the administrator, and waits for your approval";
+        let what = format!("variable {} ({})", variable.name, variable.place);
+        findings.add(AREA, Level::Warning, what, found);
+        findings.advise("switchboard approve --environment");
+    }
     if loaded.servers.is_empty() && loaded.faults.is_empty() {
         findings.add(AREA, Level::Warning, "servers", "none is configured");
         findings.advise("switchboard add NAME COMMAND, or switchboard import");
+    }
+}
+
+/// Whether the list of connectors could be fetched.
+fn connectors(context: &Context, loaded: &Loaded, no_connect: bool, findings: &mut Findings) {
+    const AREA: &str = "configuration";
+    let (Some(connectors), Some(fetching)) = (
+        &loaded.connectors,
+        crate::connectors::fetching(context, loaded),
+    ) else {
+        return;
+    };
+    let what = format!("connectors ({})", connectors.place);
+    if !no_connect {
+        context.late.begin(Some(&fetching));
+        context.late.finish();
+    }
+    match fetching.state() {
+        None => {
+            findings.add(AREA, Level::Warning, what, "the list was never fetched");
+            findings.advise("switchboard list");
+        }
+        Some(state) => match state.problem {
+            None => {
+                let count = loaded.servers.iter();
+                let count = count.filter(|server| server.entry.scope == Scope::Connector);
+                let found = format!("fetched, servers: {}", count.count());
+                findings.add(AREA, Level::Ok, what, found);
+            }
+            Some(problem) => findings.add(AREA, Level::Problem, what, problem),
+        },
     }
 }
 

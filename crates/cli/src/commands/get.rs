@@ -98,7 +98,7 @@ fn sign_in(
     if server.standing != Standing::Active || !server.entry.transport.is_remote() {
         return Ok(None);
     }
-    let Ok(entry) = context.expanded(&server.entry) else {
+    let Ok(entry) = context.expanded(loaded, &server.entry) else {
         return Ok(None);
     };
     let Ok(access) = context.access(loaded, None) else {

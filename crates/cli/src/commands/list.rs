@@ -4,6 +4,7 @@
 mod row;
 
 use crate::{
+    connectors,
     context::{self, Context},
     failure::{Code, Failure},
     life,
@@ -15,7 +16,7 @@ use row::{Layout, Row, State};
 use std::time::Duration;
 use switchboard::{
     Caller, Pools, Roster, Settings, Status,
-    config::Standing,
+    config::{Configured, Loaded, Scope, Standing},
     host::Server,
     report::{Report, report},
     roster::Through,
@@ -47,14 +48,36 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         context.bring_along(&mut loaded);
     }
     let unusable = context::unusable(&loaded);
+    let fetching = connectors::fetching(context, &loaded);
+    if !options.no_connect {
+        context.late.begin(fetching.as_ref());
+    }
+    let is_fetched = |server: &Configured| server.entry.scope == Scope::Connector;
+    let known = loaded.servers.iter().any(is_fetched);
+    let nothing = loaded.servers.is_empty() && unusable.is_none();
+    let mut rows = show(context, options, loaded)?;
+    // All else is on the screen by now; JSON waits only for what was never there.
+    let waits = !known || !options.json;
+    if waits && connectors::arrived(context, fetching.as_ref(), known) {
+        let mut loaded = context.quiet_load();
+        let shown = |server: &Configured| rows.iter().any(|row| row.name == server.entry.name);
+        loaded
+            .servers
+            .retain(|server| is_fetched(server) && !shown(server));
+        rows.extend(show(context, options, loaded)?);
+    } else if nothing && !options.json {
+        context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
+    }
+    finish(options, &rows, unusable)
+}
+
+/// The rows of these servers, printed as they become known where there is no JSON.
+fn show(context: &Context, options: &Options, loaded: Loaded) -> Result<Vec<Row>, Failure> {
     let (roster, settings) = context.roster(loaded, Style::Full)?;
     let layout = Layout::of(&roster.members);
     let mut rows: Vec<Row> = roster.members.iter().map(first_row).collect();
     let settled = |row: &Row| options.no_connect || row.state != State::NotConnected;
     if !options.json {
-        if rows.is_empty() && unusable.is_none() {
-            context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
-        }
         for row in rows.iter().filter(|row| settled(row)) {
             layout.print(row)?;
         }
@@ -71,8 +94,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             met
         })??;
     }
+    Ok(rows)
+}
+
+fn finish(options: &Options, rows: &[Row], unusable: Option<Failure>) -> Result<Code, Failure> {
     if options.json {
-        out::json_list(&rows)?;
+        out::json_list(rows)?;
     }
     let waiting = rows
         .iter()

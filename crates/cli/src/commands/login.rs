@@ -117,7 +117,7 @@ fn authority(
     if server.standing != Standing::Active {
         return Err(unused(server));
     }
-    let entry = context.expanded(&server.entry)?;
+    let entry = context.expanded(loaded, &server.entry)?;
     check(&entry)?;
     let access = context.access(loaded, store)?;
     access

@@ -98,7 +98,7 @@ fn forget(context: &Context, before: &Loaded, name: &str) -> Result<(), Failure>
     if remains || server.standing != Standing::Active || !server.entry.transport.is_remote() {
         return Ok(());
     }
-    let Ok(entry) = context.expanded(&server.entry) else {
+    let Ok(entry) = context.expanded(before, &server.entry) else {
         return Ok(());
     };
     let access = context.access(before, None)?;

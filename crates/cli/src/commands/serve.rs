@@ -3,6 +3,7 @@
 mod attach;
 
 use crate::{
+    connectors,
     context::{Context, warn},
     failure::{Code, Failure},
     life,
@@ -21,6 +22,7 @@ use switchboard::{
     Dirs, Purpose, Roster, Status, VERSION,
     auth::{self, DoorSettings},
     config::{Loaded, Standing},
+    connectors::Fetching,
     gateway::{
         Door, Gateway, GatewayOptions,
         faces::{self, http::Routes},
@@ -121,6 +123,7 @@ impl Names {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
+    let fetching = connectors::fetching(context, &loaded);
     let loaded = only(loaded, &options.only)?;
     let (roster, settings) = context.roster_for(
         Purpose::Gateway,
@@ -130,7 +133,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     )?;
     usable(&roster)?;
     if options.http.is_none() && options.plain.is_none() {
-        return stdio(context, options, &roster);
+        return stdio(context, options, &roster, fetching);
     }
     let mut doors = Vec::new();
     for (address, routes) in [(options.http, Routes::All), (options.plain, Routes::Plain)] {
@@ -190,7 +193,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 
 /// One client on our own standard streams: through a running gateway that has
 /// the same servers, or with servers of its own.
-fn stdio(context: &Context, options: &Options, roster: &Roster) -> Result<Code, Failure> {
+fn stdio(
+    context: &Context,
+    options: &Options,
+    roster: &Roster,
+    fetching: Option<Fetching>,
+) -> Result<Code, Failure> {
     let single = single(roster);
     if let Some(code) = attach::try_run(context, options, roster, single.as_deref())? {
         return Ok(code);
@@ -204,7 +212,17 @@ fn stdio(context: &Context, options: &Options, roster: &Roster) -> Result<Code, 
                 ..GatewayOptions::default()
             },
         );
-        let served = faces::stdio::serve(gateway, stop).await;
+        // For the next start: a list that changes names in the middle of a
+        // conversation would be worse than one that is a start old.
+        let fetch = switchboard::connectors::follow(|| fetching.clone(), stop.clone());
+        let served = {
+            let serve = faces::stdio::serve(gateway, stop);
+            tokio::pin!(serve);
+            tokio::select! {
+                served = &mut serve => served,
+                () = fetch => serve.await,
+            }
+        };
         roster.host.close().await;
         match served {
             Ok(()) => Ok(Code::Done),

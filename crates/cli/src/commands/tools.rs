@@ -97,7 +97,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             }
         }
     }
-    let (tools, models) = named(&roster, &tools);
+    let (tools, models) = named(&roster, &settings, &tools);
     let tools = chosen_by(tools, &models, options.search.as_deref());
     if options.json {
         out::json_list(&tools)?
@@ -200,7 +200,11 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
 }
 
 /// Gives the tools their canonical names, and says which a model would have to search for.
-fn named(roster: &Roster, tools: &[(String, Item)]) -> (Vec<Tool>, Vec<ModelTool>) {
+fn named(
+    roster: &Roster,
+    settings: &Settings,
+    tools: &[(String, Item)],
+) -> (Vec<Tool>, Vec<ModelTool>) {
     let items: Vec<_> = tools
         .iter()
         .map(|(server, item)| (server.as_str(), item.raw.clone()))
@@ -212,7 +216,7 @@ fn named(roster: &Roster, tools: &[(String, Item)]) -> (Vec<Tool>, Vec<ModelTool
         warn(&fault.to_string());
     }
     let deferrals: Vec<Deferral> = models.iter().map(Deferral::from).collect();
-    let plan = search::plan(search_mode(), CONTEXT_WINDOW, &deferrals);
+    let plan = search::plan(search_mode(settings), CONTEXT_WINDOW, &deferrals);
     let raw = |item: &Item, key: &'static str| {
         let span = json::field(&item.raw, key).ok().flatten()?;
         RawValue::from_string(String::from_utf8(span.of(&item.raw).to_vec()).ok()?).ok()
@@ -242,8 +246,8 @@ fn named(roster: &Roster, tools: &[(String, Item)]) -> (Vec<Tool>, Vec<ModelTool
 }
 
 /// What `ENABLE_TOOL_SEARCH` says.
-fn search_mode() -> search::Mode {
-    let said = std::env::var("ENABLE_TOOL_SEARCH").unwrap_or_default();
+fn search_mode(settings: &Settings) -> search::Mode {
+    let said = settings.tool_search.as_deref().unwrap_or_default();
     said.parse().unwrap_or_else(|fault: search::UnknownMode| {
         warn(&fault.to_string());
         search::Mode::default()

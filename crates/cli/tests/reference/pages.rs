@@ -50,6 +50,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "the secret that `add --client-secret` would ask for",
     ),
     (
+        "SWITCHBOARD_CONNECTORS_TOKEN",
+        "the token that opens the list of connectors, where the settings name none",
+    ),
+    (
         "MCP_XAA_IDP_CLIENT_SECRET",
         "the secret of the client that an enterprise's identity provider knows",
     ),

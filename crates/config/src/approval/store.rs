@@ -2,6 +2,7 @@
 
 use super::{Binding, Difference};
 use crate::edit::{self, EditError, Target};
+use crate::environment::Variable;
 use crate::guard;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ pub enum StoreError {
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     records: Vec<Record>,
+    /// Values of variables that an administrator sets.
+    environment: Map<String, Value>,
 }
 
 impl Store {
@@ -78,7 +81,11 @@ impl Store {
                 });
             }
         }
-        Ok(Self { records })
+        let environment = whole["environment"].as_object().cloned();
+        Ok(Self {
+            records,
+            environment: environment.unwrap_or_default(),
+        })
     }
 
     /// What was decided about exactly this.
@@ -126,6 +133,23 @@ impl Store {
                     "entry": binding.entry,
                 });
                 object(projects, &key).insert(binding.name.clone(), record);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Whether the user said yes to this value of a variable.
+    pub fn accepts(&self, variable: &Variable) -> bool {
+        let kept = self.environment.get(&variable.name).and_then(Value::as_str);
+        kept == Some(variable.value.as_str())
+    }
+
+    /// Keeps a yes to these variables.
+    pub fn accept(path: &Path, variables: &[Variable]) -> Result<(), StoreError> {
+        edit::replace_json(&Target::private(path), |whole: &mut Map<String, Value>| {
+            let kept = object(whole, "environment");
+            for variable in variables {
+                kept.insert(variable.name.clone(), json!(variable.value));
             }
         })?;
         Ok(())

@@ -1,13 +1,14 @@
 //! Reading the files of every scope. Which of their entries count is decided
 //! afterwards, over all of them.
 
+mod brought;
+
 use super::{Loaded, Looked, Outcome};
 use crate::{
     entry::{Entry, Isolation, Scope},
     fault::{Fault, Source},
     guard,
     places::Places,
-    plugin,
     policy::Policy,
     read::{self, Doc},
     settings::{Lists, Rules},
@@ -107,6 +108,8 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                 } else {
                     this.lists(doc, &file, &[], Writer::Administrator);
                     this.sign_in(doc, &file, Writer::Administrator);
+                    this.connectors_address(doc, &file, Writer::Administrator);
+                    this.environment(doc, &file);
                 }
             });
             if there && name == "managed-mcp.json" || loaded.faults.len() > faults {
@@ -139,6 +142,9 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             this.lists(doc, &file, &["projects", &project], writer);
             this.rules(doc, &file, writer);
             this.sign_in(doc, &file, writer);
+            if file == places.settings() {
+                this.connectors_address(doc, &file, writer);
+            }
         });
     }
     let file = places.claude.join("settings.json");
@@ -331,6 +337,15 @@ impl Reading<'_> {
         }
     }
 
+    fn environment(&mut self, doc: &Doc<'_>, file: &Path) {
+        let faults = self
+            .loaded
+            .environment
+            .add(doc, &file.display().to_string());
+        let faults = faults.into_iter().map(|fault| (Scope::Enterprise, fault));
+        self.loaded.faults.extend(faults);
+    }
+
     fn lists(&mut self, doc: &Doc<'_>, file: &Path, path: &[&str], writer: Writer) {
         let lists = Lists::read(doc, path, &file.display().to_string());
         let to = match writer {
@@ -375,50 +390,5 @@ impl Reading<'_> {
         self.loaded
             .faults
             .extend(faults.into_iter().map(|fault| (scope, fault)));
-    }
-
-    fn plugins(&mut self) {
-        for installed in plugin::installed(self.places, &self.gathered.plugins) {
-            for file in plugin::files(&installed.folder) {
-                let writer = self.writer(&file);
-                let before = self.gathered.entries.len();
-                self.read(Scope::Plugin, &file, |doc, this| {
-                    let bare = doc.value(&["mcpServers"]).is_none() && file.ends_with(".mcp.json");
-                    let path: &[&str] = if bare { &[] } else { &["mcpServers"] };
-                    this.servers(doc, path, Scope::Plugin, writer);
-                });
-                for (_, entry) in &mut self.gathered.entries[before..] {
-                    entry.name = format!("plugin:{}:{}", installed.name, entry.name);
-                    let root = installed.folder.display().to_string();
-                    entry.given.push(("CLAUDE_PLUGIN_ROOT".to_owned(), root));
-                }
-            }
-        }
-    }
-
-    /// The cached list of connectors. It may name remote servers only: one
-    /// command in it, and nothing of it is believed.
-    fn connectors(&mut self) {
-        let file = self.places.cache.join("connectors.json");
-        if self.writer(&file) == Writer::Repository {
-            return;
-        }
-        let before = self.gathered.entries.len();
-        self.read(Scope::Connector, &file, |doc, this| {
-            this.servers(doc, &["mcpServers"], Scope::Connector, Writer::User);
-        });
-        let local = self.gathered.entries[before..].iter().find(|(_, entry)| {
-            !entry.transport.is_remote()
-                || entry.command.is_some()
-                || entry.headers_helper.is_some()
-        });
-        if let Some((_, entry)) = local {
-            let fault = entry.fault(
-                "type",
-                "a connector must be a remote server: the whole list is refused",
-            );
-            self.gathered.entries.truncate(before);
-            self.fault(Scope::Connector, fault);
-        }
     }
 }

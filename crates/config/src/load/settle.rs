@@ -68,7 +68,7 @@ impl Court<'_> {
             Standing::Active | Standing::PendingApproval | Standing::Rejected
         ) {
             // What nobody has approved is judged as it is written.
-            let env = |name: &str| std::env::var(name).ok();
+            let env = |name: &str| loaded.environment.get(name);
             let filled = match standing {
                 Standing::Active => expand::expand(&entry, &env).ok(),
                 _ => None,

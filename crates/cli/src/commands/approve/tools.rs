@@ -48,7 +48,7 @@ pub fn approve(context: &Context, loaded: &Loaded, name: &str, yes: bool) -> Res
             out::line(&format!("  {line}"))?;
         }
     }
-    if !yes && !ask(name)? {
+    if !yes && !ask(name, name)? {
         return Ok(true);
     }
     let changed = |item: &&Item| changes.iter().any(|change| change.tool == item.key);
