@@ -18,6 +18,7 @@ mod show;
 use args::Command;
 use context::Context;
 use failure::{Code, Failure};
+use std::panic::AssertUnwindSafe;
 
 fn main() {
     let cli = args::parse();
@@ -27,14 +28,21 @@ fn main() {
         life::keep();
     }
     let json = cli.command.wants_json();
-    let code = match run(cli) {
-        Ok(code) => code,
-        Err(failure) => {
+    life::end(code_of(json, || run(cli)));
+}
+
+/// How the program ends. A fault of ours, which has been told on stderr by
+/// then, ends it like an error of a server's, not as scripts know nothing of;
+/// and what was started ends with it.
+fn code_of(json: bool, work: impl FnOnce() -> Result<Code, Failure>) -> Code {
+    match std::panic::catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => {
             failure.show(json);
             failure.code
         }
-    };
-    life::end(code);
+        Err(_) => Code::Answered,
+    }
 }
 
 fn run(cli: args::Cli) -> Result<Code, Failure> {
@@ -75,5 +83,17 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Builtin(with) => commands::builtin::run(context, &with.own),
         Command::Completions(with) => commands::generate::completions(with.own.shell),
         Command::Man(_) => commands::generate::man(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_has_a_code() {
+        assert_eq!(code_of(false, || Ok(Code::Done)), Code::Done);
+        assert_eq!(code_of(false, || Err(Failure::usage("no"))), Code::Usage);
+        assert_eq!(code_of(false, || panic!("a fault of ours")), Code::Answered);
     }
 }

@@ -17,7 +17,7 @@ pub struct Gateway {
 pub struct GatewayOptions {
     /// The version it tells clients.
     pub version: String,
-    /// The one server that the stdio face serves under its own names.
+    /// The one server that clients use under its own names unless they name another.
     pub single: Option<Arc<str>>,
     /// How long a call waits for its modern client's answers; ten minutes unless said otherwise.
     pub parked_for: Option<Duration>,
@@ -56,8 +56,8 @@ impl Gateway {
         self.options.control.as_ref()
     }
 
-    /// Whom a client of the stdio face addresses.
-    pub fn stdio_scope(&self) -> Scope {
+    /// Whom a client addresses that names no server.
+    pub fn whole(&self) -> Scope {
         let single = self
             .options
             .single

@@ -71,22 +71,49 @@
 
 use crate::VERSION;
 use http::Uri;
+use parking_lot::Mutex;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 use switchboard_builtin::{Server, ServerKind, Setup};
 use switchboard_host::{Remote, ServerSpec, Target};
-use switchboard_transport::process::ServerCommand;
+use switchboard_transport::{in_process::End, process::ServerCommand};
 
 /// A server that comes with Switchboard, under its own name.
 pub fn builtin(kind: ServerKind, setup: Setup) -> ServerSpec {
+    ServerSpec::new(kind.name(), made_when_needed(kind, setup))
+}
+
+/// A built-in server that is there already, under this name.
+pub fn linked(name: &str, server: Server) -> ServerSpec {
     let target = Target::Linked(Arc::new(move |end| {
-        let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
-        let sender = end.sender;
-        server.linked(end.receiver, move |bytes| {
-            let _ = sender.send(bytes.into());
-        });
+        link(&server, end);
         Ok(())
     }));
-    ServerSpec::new(kind.name(), target)
+    ServerSpec::new(name, target)
+}
+
+/// A built-in server that is made when it is first needed, so that looking at
+/// the configuration touches nothing.
+pub(crate) fn made_when_needed(kind: ServerKind, setup: Setup) -> Target {
+    let made: Mutex<Option<Server>> = Mutex::new(None);
+    Target::Linked(Arc::new(move |end| {
+        let mut made = made.lock();
+        let server = match &*made {
+            Some(server) => server.clone(),
+            None => {
+                let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
+                made.insert(server).clone()
+            }
+        };
+        link(&server, end);
+        Ok(())
+    }))
+}
+
+fn link(server: &Server, end: End) {
+    let sender = end.sender;
+    server.linked(end.receiver, move |bytes| {
+        let _ = sender.send(bytes.into());
+    });
 }
 
 /// The built-in server `system`: health, time and the like.

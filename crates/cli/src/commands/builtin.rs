@@ -1,6 +1,7 @@
-//! `builtin`: one built-in server on stdio, for any client.
+//! `builtin`: one built-in server on its own, on stdio or on HTTP, for any client.
 
 use crate::{
+    commands::listen::{self, Listen, Place},
     context::Context,
     failure::{Code, Failure},
     life,
@@ -11,7 +12,11 @@ use std::path::PathBuf;
 use switchboard::{
     Dirs, VERSION,
     builtin::{Server, ServerKind, Setup},
-    memory_folder,
+    gateway::{Gateway, GatewayOptions},
+    host::Host,
+    library, memory_folder,
+    transport::Budget,
+    wire::name::Style,
 };
 
 /// Options of `builtin`.
@@ -35,12 +40,15 @@ pub struct Options {
     /// The folder with the manifests of tools
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
+    #[command(flatten)]
+    pub listen: Listen,
 }
 
 const EXAMPLES: &str = "Examples:
   switchboard builtin files --root . --read-only
   switchboard builtin shell --enable-shell
-  switchboard builtin tools --folder ~/my-tools";
+  switchboard builtin tools --folder ~/my-tools
+  switchboard builtin memory --http 127.0.0.1:3800";
 
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
@@ -49,9 +57,34 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let setup = setup(context, kind, options)?;
     let server = Server::new(kind, &setup)
         .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+    let places = options.listen.places()?;
+    if !places.is_empty() {
+        return listening(kind, server, places);
+    }
     life::short(async move |stop| match server.on_stdio_until(stop).await {
         Ok(()) => Ok(Code::Done),
         Err(fault) => Err(Failure::new(Code::Answered, fault.to_string())),
+    })?
+}
+
+/// Serves on network addresses: a gateway whose only server this is, under its
+/// own names on every route.
+fn listening(kind: ServerKind, server: Server, places: Vec<Place>) -> Result<Code, Failure> {
+    life::long(async move |stop| {
+        let specs = vec![library::linked(kind.name(), server)];
+        let host = Host::new(specs, Style::Bare, Budget::default());
+        let gateway = Gateway::new(
+            host.clone(),
+            GatewayOptions {
+                version: VERSION.to_owned(),
+                single: Some(kind.name().into()),
+                ..GatewayOptions::default()
+            },
+        );
+        let open = listen::open(places).await?;
+        let served = listen::serve(&gateway, open, &stop).await;
+        host.close().await;
+        served
     })?
 }
 

@@ -11,6 +11,7 @@ pub mod generate;
 pub mod get;
 pub mod import;
 pub mod list;
+pub mod listen;
 pub mod login;
 pub mod prompts;
 pub mod reconnect;

@@ -14,7 +14,7 @@ mod follow;
 mod table;
 
 use crate::{
-    commands::serve::{announce, usable},
+    commands::{listen::announce, serve::usable},
     context::Context,
     failure::{Code, Failure},
     life,

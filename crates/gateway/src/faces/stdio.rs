@@ -28,7 +28,7 @@ pub async fn serve_streams(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let manner = Manner {
-        scope: gateway.stdio_scope(),
+        scope: gateway.whole(),
         principal: PRINCIPAL.into(),
         own_servers: true,
         shared_credential: false,

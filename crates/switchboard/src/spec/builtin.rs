@@ -1,21 +1,19 @@
 //! Servers inside this program: what an entry says to them, and how they reach
 //! the others.
 
-use crate::{Dirs, VERSION, flows::Flows};
-use parking_lot::Mutex;
+use crate::{Dirs, VERSION, flows::Flows, library::made_when_needed};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
 };
-use switchboard_builtin::{Server, ServerKind, ServerReport, Setup};
+use switchboard_builtin::{ServerKind, ServerReport, Setup};
 use switchboard_config::{Entry, Fault, expand};
 use switchboard_host::{Host, ServerState, Target};
 
 /// The host that built-in servers report on and call through; empty until it exists.
 pub(crate) type LateHost = Arc<OnceLock<Weak<Host>>>;
 
-/// The target of an entry whose variables are filled in. The server is made
-/// when it is first needed, so that looking at the configuration touches nothing.
+/// The target of an entry whose variables are filled in.
 pub(super) fn target(
     entry: &Entry,
     lookup: expand::Lookup<'_>,
@@ -23,22 +21,7 @@ pub(super) fn target(
 ) -> Result<Target, Vec<Fault>> {
     let kind = kind(entry)?;
     let setup = setup(entry, kind, lookup, host)?;
-    let made: Mutex<Option<Server>> = Mutex::new(None);
-    Ok(Target::Linked(Arc::new(move |end| {
-        let mut made = made.lock();
-        let server = match &*made {
-            Some(server) => server.clone(),
-            None => {
-                let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
-                made.insert(server).clone()
-            }
-        };
-        let sender = end.sender;
-        server.linked(end.receiver, move |bytes| {
-            let _ = sender.send(bytes.into());
-        });
-        Ok(())
-    })))
+    Ok(made_when_needed(kind, setup))
 }
 
 fn kind(entry: &Entry) -> Result<ServerKind, Vec<Fault>> {

@@ -96,6 +96,7 @@ pub async fn serve_routes(
     }
     drop(listener);
     face.tasks.close();
+    face.sessions.hush();
     let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
     sweeper.abort();
     watcher.abort();

@@ -51,13 +51,13 @@ pub(super) fn scope(face: &Face, path: &str, base: &str) -> Option<Scope> {
     let rest = path.strip_prefix(base)?;
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() {
-        return Some(Scope::All);
+        return Some(face.gateway.whole());
     }
     let rest = rest.strip_prefix('/')?;
     let rest = match rest.strip_prefix('@') {
         Some(keyed) => match keyed.split_once('/') {
             Some((_, server)) => server,
-            None => return Some(Scope::All),
+            None => return Some(face.gateway.whole()),
         },
         None => rest,
     };

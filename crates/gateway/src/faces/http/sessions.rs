@@ -121,6 +121,13 @@ impl Sessions {
         theirs.iter().for_each(|held| held.end());
     }
 
+    /// Ends the streams that belong to no request: they would never end by themselves.
+    pub(super) fn hush(&self) {
+        for held in self.by_id.read().values() {
+            held.general.finish();
+        }
+    }
+
     /// Ends all.
     pub(super) fn close_all(&self) {
         for (_, held) in self.by_id.write().drain() {

@@ -1,0 +1,239 @@
+//! Listening on network addresses: the options for it, who may come in, and
+//! the faces that are there. Shared by all commands that do.
+
+use crate::{
+    context::warn,
+    failure::{Code, Failure},
+    show::live,
+};
+use clap::{ArgGroup, Args, ValueEnum};
+use futures_util::future::try_join_all;
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use switchboard::{
+    Dirs,
+    auth::{self, DoorSettings},
+    gateway::{
+        Door, Gateway,
+        faces::{self, http::Routes},
+    },
+    tokens::{self, TokenError},
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Where to listen, and whom to let in.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("listen").args(["http", "plain"]).multiple(true))]
+pub struct Listen {
+    /// Serve HTTP on this address instead of stdio, such as 127.0.0.1:3700; port 0 picks a free one
+    #[arg(long, value_name = "ADDR")]
+    pub http: Option<SocketAddr>,
+    /// Serve the plain dialect on this address: /sse, /messages and /tools
+    #[arg(long, value_name = "ADDR")]
+    pub plain: Option<SocketAddr>,
+    /// A file with a client token to accept, instead of the one made at first run; repeatable
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub token_file: Vec<PathBuf>,
+    /// Let everybody in who can reach the address
+    #[arg(long, requires = "listen", conflicts_with_all = ["token_file", "auth"])]
+    pub no_auth: bool,
+    /// Also accept tokens of an identity provider
+    #[arg(
+        long,
+        value_name = "KIND",
+        requires = "listen",
+        requires = "issuer",
+        requires = "audience"
+    )]
+    pub auth: Option<Auth>,
+    /// The identity provider whose tokens are accepted
+    #[arg(long, value_name = "URL", requires = "auth")]
+    pub issuer: Option<url::Url>,
+    /// What its tokens must be meant for
+    #[arg(long, value_name = "AUD", requires = "auth")]
+    pub audience: Option<String>,
+    /// Allow an address that other machines can reach
+    #[arg(long, requires = "listen", conflicts_with = "no_auth")]
+    pub allow_remote: bool,
+    /// A host name, besides localhost, under which clients reach us; repeatable
+    #[arg(long, value_name = "NAME", requires = "listen")]
+    pub host: Vec<String>,
+}
+
+/// How clients prove who they are, besides tokens of ours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Auth {
+    /// By tokens of an OpenID Connect provider
+    Oidc,
+}
+
+/// An address, what is served there, and who may come in.
+pub struct Place {
+    address: SocketAddr,
+    routes: Routes,
+    door: Door,
+}
+
+/// A place where somebody listens.
+pub struct Open {
+    listener: TcpListener,
+    routes: Routes,
+    door: Door,
+}
+
+impl Open {
+    /// Its address, if everything is served there.
+    pub fn whole(&self) -> Option<SocketAddr> {
+        let address = self.listener.local_addr().ok();
+        address.filter(|_| self.routes == Routes::All)
+    }
+}
+
+impl Listen {
+    /// The places that were asked for; none means stdio.
+    pub fn places(&self) -> Result<Vec<Place>, Failure> {
+        let mut places = Vec::new();
+        for (address, routes) in [(self.http, Routes::All), (self.plain, Routes::Plain)] {
+            if let Some(address) = address {
+                let door = self.door(address)?;
+                places.push(Place {
+                    address,
+                    routes,
+                    door,
+                });
+            }
+        }
+        Ok(places)
+    }
+
+    /// On whose behalf most clients act.
+    pub fn principal(&self, places: &[Place]) -> String {
+        let named = places.first().and_then(|place| place.door.tokens.first());
+        match named {
+            Some(token) => token.name.clone(),
+            None if self.no_auth => "anonymous".to_owned(),
+            None => "default".to_owned(),
+        }
+    }
+
+    /// The file of the token that other commands show at the door.
+    pub fn token_path(&self) -> Result<Option<PathBuf>, Failure> {
+        if self.no_auth {
+            return Ok(None);
+        }
+        match self.token_file.first() {
+            Some(file) => std::path::absolute(file)
+                .map(Some)
+                .map_err(|error| Failure::new(Code::Configuration, error.to_string())),
+            None => Ok(Some(tokens::client_file(&dirs()?))),
+        }
+    }
+
+    /// Who may come in over HTTP.
+    fn door(&self, address: SocketAddr) -> Result<Door, Failure> {
+        if !address.ip().is_loopback() && !self.allow_remote {
+            let text = format!("{address} can be reached from other machines");
+            let hint = "use 127.0.0.1, or say --allow-remote (a token is then always needed)";
+            return Err(Failure::usage(text).hint(hint));
+        }
+        let mut hosts = self.host.clone();
+        if !address.ip().is_loopback() && !address.ip().is_unspecified() {
+            hosts.push(address.ip().to_string());
+        }
+        if self.no_auth {
+            warn("--no-auth: every program and every user of this machine can use these servers");
+            return Ok(Door {
+                open: true,
+                hosts,
+                ..Door::default()
+            });
+        }
+        let unusable = |error: TokenError| Failure::new(Code::Configuration, error.to_string());
+        let mut door = Door {
+            hosts,
+            oidc: self.oidc(address)?,
+            ..Door::default()
+        };
+        if self.token_file.is_empty() {
+            let dirs = dirs()?;
+            tokens::client(&dirs).map_err(unusable)?;
+            door.live = Some(tokens::live(&dirs));
+        } else {
+            let files = self.token_file.iter();
+            let tokens = files.map(|file| tokens::from_file(file));
+            door.tokens = tokens.collect::<Result<_, _>>().map_err(unusable)?;
+        }
+        Ok(door)
+    }
+
+    /// The identity provider whose tokens are accepted, if there is one.
+    fn oidc(&self, address: SocketAddr) -> Result<Option<Arc<auth::Door>>, Failure> {
+        let (Some(issuer), Some(audience)) = (&self.issuer, &self.audience) else {
+            return Ok(None);
+        };
+        let wrong = |text: String| Failure::usage(format!("--issuer: {text}"));
+        let resource = format!("http://{address}/mcp");
+        let settings = DoorSettings {
+            issuer: issuer.clone(),
+            audience: audience.clone(),
+            resource: resource.parse().map_err(|_| wrong("no address".into()))?,
+            scopes: Vec::new(),
+            // The operator has named it.
+            allow_private_addresses: true,
+        };
+        let door = auth::Door::new(settings).map_err(|fault| wrong(fault.to_string()))?;
+        Ok(Some(Arc::new(door)))
+    }
+}
+
+/// Listens at every place, and says so.
+pub async fn open(places: Vec<Place>) -> Result<Vec<Open>, Failure> {
+    let mut open = Vec::new();
+    for place in places {
+        open.push(Open {
+            listener: bind(place.address, place.routes).await?,
+            routes: place.routes,
+            door: place.door,
+        });
+    }
+    Ok(open)
+}
+
+/// Serves at every place until it is told to stop.
+pub async fn serve(
+    gateway: &Arc<Gateway>,
+    open: Vec<Open>,
+    stop: &CancellationToken,
+) -> Result<Code, Failure> {
+    let each = open.into_iter().map(|open| {
+        let (gateway, stop) = (gateway.clone(), stop.clone());
+        faces::http::serve_routes(gateway, open.listener, open.door, open.routes, stop)
+    });
+    match try_join_all(each).await {
+        Ok(_) => Ok(Code::Done),
+        Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
+    }
+}
+
+async fn bind(address: SocketAddr, routes: Routes) -> Result<TcpListener, Failure> {
+    let failed = |error: std::io::Error| {
+        let hint = "choose another port, or port 0 for a free one";
+        Failure::new(Code::Usage, format!("cannot listen on {address}: {error}")).hint(hint)
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    match routes {
+        Routes::All => announce(bound),
+        Routes::Plain => live::stderr_line(&format!("plain dialect on http://{bound}")),
+    }
+    Ok(listener)
+}
+
+/// Says where we are, in the words that scripts wait for.
+pub fn announce(address: SocketAddr) {
+    live::stderr_line(&format!("listening on http://{address}"));
+}
+
+fn dirs() -> Result<Dirs, Failure> {
+    Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))
+}
