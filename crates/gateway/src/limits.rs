@@ -69,3 +69,8 @@ pub const PARKED_FOR: Duration = Duration::from_secs(600);
 pub const SETTLE: Duration = Duration::from_millis(20);
 /// How often a call is sent again after its pages have been visited.
 pub const VISITS: u32 = 3;
+
+/// Tasks on one page of `tasks/list` over all servers, after which no further server is asked.
+pub const TASKS_PAGE: usize = 100;
+/// How long one server's part of that list is waited for.
+pub const TASKS_WAIT: Duration = Duration::from_secs(3);

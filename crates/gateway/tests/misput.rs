@@ -1,23 +1,22 @@
 //! A modern server that does not accept how a request was put to it, because
 //! its tool has come to want a header: that is between it and us.
 
+mod support;
+
 use http::Method;
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
     atomic::{AtomicU32, AtomicUsize, Ordering},
 };
+use support::Client;
 use switchboard_gateway::{Door, Gateway, GatewayOptions, faces};
 use switchboard_host::{Host, Remote, ServerSpec, Target};
 use switchboard_testkit::{
-    Heard, HttpClient, HttpServer, LEGACY, MODERN, Said, initialize_params, modern_headers,
-    with_meta,
+    Heard, HttpClient, HttpServer, LEGACY, MODERN, Said, modern_headers, with_meta,
 };
-use switchboard_transport::{
-    Budget,
-    in_process::{self, End},
-};
-use switchboard_wire::{Payload, name::Style};
+use switchboard_transport::Budget;
+use switchboard_wire::name::Style;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -100,10 +99,7 @@ fn gateway(server: &HttpServer) -> Arc<Gateway> {
 struct Stage {
     moods: Arc<Moods>,
     server: HttpServer,
-    end: End,
-    id: u64,
-    /// What came that is no answer.
-    heard: Vec<Value>,
+    client: Client,
 }
 
 impl Stage {
@@ -113,56 +109,23 @@ impl Stage {
         let its = moods.clone();
         let server = HttpServer::start(move |heard| say(&its, heard)).await;
         let gateway = gateway(&server);
-        let (end, theirs) = in_process::pair();
-        tokio::spawn(async move {
-            let stop = CancellationToken::new();
-            faces::in_process::serve(gateway, theirs, "ada".into(), Some("moody"), stop).await;
-        });
-        let mut stage = Self {
+        let client = match version {
+            LEGACY => Client::legacy(&gateway, Some("moody")).await.0,
+            _ => Client::modern(&gateway, Some("moody")),
+        };
+        Self {
             moods,
             server,
-            end,
-            id: 0,
-            heard: Vec::new(),
-        };
-        if version == LEGACY {
-            let answer = stage.ask("initialize", initialize_params(LEGACY)).await;
-            assert_eq!(answer["result"]["protocolVersion"], LEGACY, "{answer}");
-            stage.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        }
-        stage
-    }
-
-    fn send(&self, message: &Value) {
-        let _ = self.end.sender.send(Payload::from(message.to_string()));
-    }
-
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.id += 1;
-        self.send(&json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}));
-        loop {
-            let bytes = self.end.receiver.next().await.expect("a message");
-            let message: Value = serde_json::from_slice(&bytes).expect("JSON");
-            if message["method"] == "elicitation/create" {
-                let result = json!({"action": "accept", "content": {}});
-                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
-            }
-            if message["id"] == self.id && message.get("method").is_none() {
-                return message;
-            }
-            self.heard.push(message);
+            client,
         }
     }
 
     /// Calls the tool; what the client gets, and how often the server was asked and did it.
-    async fn work(&mut self, version: &str, arguments: Value) -> (Value, usize, usize) {
+    async fn work(&mut self, arguments: Value) -> (Value, usize, usize) {
         let asked = self.server.heard("tools/call").len();
         let ran = self.moods.ran.load(Ordering::SeqCst);
-        let mut params = json!({"name": "work", "arguments": arguments});
-        if version == MODERN {
-            params = with_meta(params);
-        }
-        let answer = self.ask("tools/call", params).await;
+        let params = json!({"name": "work", "arguments": arguments});
+        let answer = self.client.ask("tools/call", params).await;
         let asked = self.server.heard("tools/call").len() - asked;
         (answer, asked, self.moods.ran.load(Ordering::SeqCst) - ran)
     }
@@ -187,13 +150,13 @@ async fn a_tool_that_comes_to_want_a_header_gets_it() {
     for version in [LEGACY, MODERN] {
         let mut stage = Stage::new(version).await;
         let arguments = json!({"a": "one", "b": "tw\u{f6}"});
-        let (answer, asked, ran) = stage.work(version, arguments.clone()).await;
+        let (answer, asked, ran) = stage.work(arguments.clone()).await;
         assert!(worked(&answer), "{version}: {answer}");
         assert_eq!((asked, ran), (1, 1), "{version}");
         let lists = stage.server.heard("tools/list").len();
 
         stage.moods.wants.store(1, Ordering::SeqCst);
-        let (answer, asked, ran) = stage.work(version, arguments.clone()).await;
+        let (answer, asked, ran) = stage.work(arguments.clone()).await;
         assert!(worked(&answer), "{version}: {answer}");
         assert_eq!((asked, ran), (2, 1), "{version}: refused, then made once");
         assert_eq!(
@@ -205,16 +168,21 @@ async fn a_tool_that_comes_to_want_a_header_gets_it() {
         assert_eq!(last.header("mcp-param-key"), Some("one"), "{version}");
 
         // From now on it is known.
-        let (answer, asked, _) = stage.work(version, arguments.clone()).await;
+        let (answer, asked, _) = stage.work(arguments.clone()).await;
         assert!(worked(&answer) && asked == 1, "{version}: {answer}");
         // A legacy client hears that the list is another one.
         let told = |message: &&Value| message["method"] == "notifications/tools/list_changed";
-        let told = stage.heard.iter().filter(told).count();
-        assert_eq!(told, usize::from(version == LEGACY), "{:?}", stage.heard);
+        let told = stage.client.heard.iter().filter(told).count();
+        assert_eq!(
+            told,
+            usize::from(version == LEGACY),
+            "{:?}",
+            stage.client.heard
+        );
 
         // The header goes away again.
         stage.moods.wants.store(0, Ordering::SeqCst);
-        let (answer, asked, ran) = stage.work(version, arguments).await;
+        let (answer, asked, ran) = stage.work(arguments).await;
         assert!(worked(&answer), "{version}: {answer}");
         assert_eq!((asked, ran), (2, 1), "{version}");
     }
@@ -225,12 +193,12 @@ async fn a_server_that_always_refuses_is_asked_twice() {
     for version in [LEGACY, MODERN] {
         let mut stage = Stage::new(version).await;
         stage.moods.never.store(1, Ordering::SeqCst);
-        let (answer, asked, ran) = stage.work(version, json!({})).await;
+        let (answer, asked, ran) = stage.work(json!({})).await;
         assert_ours(&answer, "-32020");
         assert_eq!((asked, ran), (2, 0), "{version}");
         // It is that call's misfortune alone.
         stage.moods.never.store(0, Ordering::SeqCst);
-        let (answer, asked, _) = stage.work(version, json!({})).await;
+        let (answer, asked, _) = stage.work(json!({})).await;
         assert!(worked(&answer) && asked == 1, "{version}: {answer}");
     }
 }
@@ -240,15 +208,15 @@ async fn a_version_that_is_no_longer_accepted_is_not_the_clients_affair() {
     for version in [LEGACY, MODERN] {
         let mut stage = Stage::new(version).await;
         stage.moods.never.store(2, Ordering::SeqCst);
-        let (answer, asked, ran) = stage.work(version, json!({})).await;
+        let (answer, asked, ran) = stage.work(json!({})).await;
         assert_ours(&answer, "-32022");
         assert_eq!((asked, ran), (2, 0), "{version}");
         // Several in a row, and it is met again.
         let met = stage.server.heard("server/discover").len();
-        let (answer, ..) = stage.work(version, json!({})).await;
+        let (answer, ..) = stage.work(json!({})).await;
         assert_eq!(answer["error"]["code"], -32603, "{version}: {answer}");
         stage.moods.never.store(0, Ordering::SeqCst);
-        let (answer, ..) = stage.work(version, json!({})).await;
+        let (answer, ..) = stage.work(json!({})).await;
         assert!(worked(&answer), "{version}: {answer}");
         assert!(
             stage.server.heard("server/discover").len() > met,
@@ -307,7 +275,16 @@ async fn a_client_with_the_newer_list_is_right() {
 async fn a_round_is_repeated_and_not_the_whole_call() {
     let mut stage = Stage::new(LEGACY).await;
     let arguments = json!({"a": "one", "b": "two", "ask": true});
-    let (answer, asked, ran) = stage.work(LEGACY, arguments).await;
+    let before = stage.server.heard("tools/call").len();
+    let params = json!({"name": "work", "arguments": arguments});
+    let id = stage.client.start("tools/call", params);
+    let question = stage.client.hears("elicitation/create").await;
+    let result = json!({"action": "accept", "content": {}});
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    stage.client.send(&answer);
+    let answer = stage.client.answer(id).await;
+    let asked = stage.server.heard("tools/call").len() - before;
+    let ran = stage.moods.ran.load(Ordering::SeqCst);
     assert!(worked(&answer), "{answer}");
     assert_eq!((asked, ran), (3, 1));
     let calls = stage.server.heard("tools/call");
@@ -315,7 +292,7 @@ async fn a_round_is_repeated_and_not_the_whole_call() {
     let rounds: Vec<bool> = calls.iter().map(answered).collect();
     assert_eq!(rounds, [false, true, true]);
     assert_eq!(calls[2].header("mcp-param-key"), Some("two"));
-    let questions = stage.heard.iter();
+    let questions = stage.client.heard.iter();
     let questions = questions.filter(|one| one["method"] == "elicitation/create");
-    assert_eq!(questions.count(), 1, "{:?}", stage.heard);
+    assert_eq!(questions.count(), 0, "{:?}", stage.client.heard);
 }

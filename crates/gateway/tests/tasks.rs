@@ -1,16 +1,15 @@
 //! Tasks at a server that clients share: each sees its own.
 
+mod support;
+
 use serde_json::{Value, json};
 use std::sync::Arc;
-use switchboard_gateway::{Gateway, GatewayOptions, faces};
+use support::Client;
+use switchboard_gateway::{Gateway, GatewayOptions};
 use switchboard_host::{Host, ServerSpec, Target};
-use switchboard_testkit::{LEGACY, initialize_params, with_meta};
-use switchboard_transport::{
-    Budget,
-    in_process::{self, End},
-};
+use switchboard_testkit::LEGACY;
+use switchboard_transport::{Budget, in_process::End};
 use switchboard_wire::{Payload, name::Style};
-use tokio_util::sync::CancellationToken;
 
 /// A legacy server whose calls become tasks. It does not care whose they are.
 async fn server(mut end: End) {
@@ -73,69 +72,20 @@ async fn server(mut end: End) {
     }
 }
 
-struct Client {
-    end: End,
-    id: u64,
-    /// What came that is no answer.
-    heard: Vec<Value>,
+/// Starts a task; its id.
+async fn work(client: &mut Client) -> String {
+    let params = json!({"name": "work", "arguments": {}, "task": {"ttl": 60_000}});
+    let answer = client.ask("tools/call", params).await;
+    let id = answer["result"]["task"]["taskId"].as_str();
+    id.unwrap_or_else(|| panic!("no task: {answer}")).to_owned()
 }
 
-impl Client {
-    async fn new(gateway: &Arc<Gateway>) -> Self {
-        let mut client = Self::modern(gateway);
-        client.ask("initialize", initialize_params(LEGACY)).await;
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let _ = client.end.sender.send(Payload::from(ready.to_string()));
-        client
-    }
-
-    fn modern(gateway: &Arc<Gateway>) -> Self {
-        let (end, theirs) = in_process::pair();
-        let gateway = gateway.clone();
-        tokio::spawn(async move {
-            let stop = CancellationToken::new();
-            faces::in_process::serve(gateway, theirs, "ada".into(), Some("s"), stop).await;
-        });
-        Self {
-            end,
-            id: 0,
-            heard: Vec::new(),
-        }
-    }
-
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.id += 1;
-        let request = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
-        let _ = self.end.sender.send(Payload::from(request.to_string()));
-        loop {
-            let message = self.next().await;
-            if message["id"] == self.id && message.get("method").is_none() {
-                return message;
-            }
-            self.heard.push(message);
-        }
-    }
-
-    async fn next(&mut self) -> Value {
-        let bytes = self.end.receiver.next().await.expect("a message");
-        serde_json::from_slice(&bytes).expect("JSON")
-    }
-
-    /// Starts a task; its id.
-    async fn work(&mut self) -> String {
-        let params = json!({"name": "work", "arguments": {}, "task": {"ttl": 60_000}});
-        let answer = self.ask("tools/call", params).await;
-        let id = answer["result"]["task"]["taskId"].as_str();
-        id.unwrap_or_else(|| panic!("no task: {answer}")).to_owned()
-    }
-
-    async fn tasks(&mut self) -> Vec<String> {
-        let answer = self.ask("tasks/list", json!({})).await;
-        assert_eq!(answer["result"]["x"].to_string(), "1.0", "{answer}");
-        let list = answer["result"]["tasks"].as_array().expect("a list");
-        let id = |task: &Value| task["taskId"].as_str().unwrap_or_default().to_owned();
-        list.iter().map(id).collect()
-    }
+async fn tasks(client: &mut Client) -> Vec<String> {
+    let answer = client.ask("tasks/list", json!({})).await;
+    assert_eq!(answer["result"]["x"].to_string(), "1.0", "{answer}");
+    let list = answer["result"]["tasks"].as_array().expect("a list");
+    let id = |task: &Value| task["taskId"].as_str().unwrap_or_default().to_owned();
+    list.iter().map(id).collect()
 }
 
 fn gateway() -> Arc<Gateway> {
@@ -155,8 +105,8 @@ fn gateway() -> Arc<Gateway> {
 /// A modern client knows no tasks of that kind; its call is run as one all the same.
 #[tokio::test]
 async fn a_task_is_run_to_its_end_for_a_modern_client() {
-    let mut client = Client::modern(&gateway());
-    let mut params = with_meta(json!({"name": "work", "arguments": {}}));
+    let mut client = Client::modern(&gateway(), Some("s"));
+    let mut params = json!({"name": "work", "arguments": {}});
     let first = client.ask("tools/call", params.clone()).await;
     // The task asks something before it ends.
     let result = &first["result"];
@@ -174,12 +124,13 @@ async fn a_task_is_run_to_its_end_for_a_modern_client() {
 #[tokio::test]
 async fn a_task_is_its_owners() {
     let gateway = gateway();
-    let (mut first, mut second) = (Client::new(&gateway).await, Client::new(&gateway).await);
-    let (one, two) = (first.work().await, second.work().await);
+    let (mut first, _) = Client::legacy(&gateway, Some("s")).await;
+    let (mut second, _) = Client::legacy(&gateway, Some("s")).await;
+    let (one, two) = (work(&mut first).await, work(&mut second).await);
     assert_ne!(one, two, "they share the server");
 
-    assert_eq!(first.tasks().await, [one.as_str()]);
-    assert_eq!(second.tasks().await, [two.as_str()]);
+    assert_eq!(tasks(&mut first).await, [one.as_str()]);
+    assert_eq!(tasks(&mut second).await, [two.as_str()]);
     let own = first.ask("tasks/get", json!({"taskId": one})).await;
     assert_eq!(own["result"]["taskId"], one.as_str(), "{own}");
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {

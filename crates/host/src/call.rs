@@ -8,8 +8,12 @@
 //! Where somebody has to say yes first, `permit` gives an `Asked` request, and
 //! the exchange begins with that question.
 
+mod route;
+
+pub use route::route_uri;
+
 use crate::{
-    catalog::{Destination, List, Listing},
+    catalog::{List, Listing},
     client::Client,
     error::CallError,
     exchange::{Asked, Consent, Exchange, can_be_asked},
@@ -18,10 +22,9 @@ use crate::{
     permission::{Decision, Guard, What, not_permitted},
     upstream::{Connection, Server},
 };
-use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use switchboard_transport::Undelivered;
-use switchboard_wire::{Edits, ErrorObject, Message, Method, Params, Span, code, json};
+use switchboard_wire::{Edits, Message, Method, Params, json};
 
 /// Whom a client addresses.
 #[derive(Clone, Debug)]
@@ -56,6 +59,8 @@ struct Routed {
     name: Option<String>,
     /// The prompt that a completion is about, under the server's own name.
     prompt: Option<String>,
+    /// The server's own id of the task that it is about.
+    task: Option<String>,
     /// What must change in the request for that server.
     edits: Edits,
 }
@@ -70,6 +75,8 @@ pub struct Permitted {
     pub(crate) edits: Edits,
     /// What `Mcp-Name` says towards the server.
     pub(crate) name: Option<String>,
+    /// The server's own id of the task that it is about.
+    pub(crate) task: Option<String>,
     /// `Mcp-Param-*` as they came, where the face has headers.
     pub(crate) from_headers: Option<Vec<(String, String)>>,
     /// `Mcp-Param-*` towards the server.
@@ -81,7 +88,7 @@ pub struct Permitted {
 
 /// Takes a request all the way to its server.
 pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError> {
-    let routed = route(host, admitted).await?;
+    let routed = route::route(host, admitted).await?;
     let (mut permitted, question) = permit(host, routed).await?;
     let connection = permitted.server.connection(&permitted.client).await?;
     mirror::headers(&connection, &mut permitted).await?;
@@ -189,204 +196,6 @@ impl Again {
     }
 }
 
-/// Finds the server, and what it calls the thing that is asked for.
-async fn route(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
-    let (message, params) = (&admitted.message, &admitted.params);
-    let field = message.method().name_header_field();
-    let span = match field {
-        Some("name") => params.name,
-        Some("uri") => params.uri,
-        Some("taskId") => params.task_id,
-        _ => None,
-    };
-    let name = Params::text(message, span, field.unwrap_or_default())?;
-    let server = match &admitted.scope {
-        Scope::One(server) => host.current(server),
-        Scope::All => return route_all(host, admitted, name, span).await,
-    };
-    let prompt = match message.method() {
-        Method::Complete => completed_prompt(message)?,
-        _ => None,
-    };
-    Ok(Routed {
-        admitted,
-        server,
-        name,
-        prompt,
-        edits: Edits::new(),
-    })
-}
-
-/// The prompt that a completion at one server names. A `ref` that makes no
-/// sense is the server's to judge; one that could be read in two ways is not.
-fn completed_prompt(message: &Message) -> Result<Option<String>, CallError> {
-    let body = message.body();
-    let Some(reference) = json::field(body, "ref").map_err(duplicate)? else {
-        return Ok(None);
-    };
-    let reference = reference.of(body);
-    let name = json::field(reference, "name").map_err(duplicate)?;
-    Ok(name.and_then(|span| json::text(span.of(reference)).map(String::from)))
-}
-
-/// Routing in the aggregate: by the outward name or the URI.
-async fn route_all(
-    host: &Host,
-    admitted: Admitted,
-    name: Option<String>,
-    span: Option<Span>,
-) -> Result<Routed, CallError> {
-    let client = admitted.client.clone();
-    let method = admitted.message.method();
-    let (list, what) = match method {
-        Method::ToolsCall => (List::Tools, "tool"),
-        Method::PromptsGet => (List::Prompts, "prompt"),
-        Method::ResourcesRead => {
-            let (server, uri) = route_uri(host, &client, name.as_deref()).await?;
-            return Ok(renamed(admitted, server, uri, span));
-        }
-        Method::Complete => return route_completion(host, admitted).await,
-        _ => {
-            let text = format!(
-                "{} is not available over all servers at once",
-                admitted.message.method_name()
-            );
-            return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
-        }
-    };
-    let Some(name) = name else {
-        return Err(CallError::refused(
-            code::INVALID_PARAMS,
-            "\"name\" is missing",
-        ));
-    };
-    let (server, own) = find(host, &client, list, what, &name).await?;
-    Ok(renamed(admitted, server, own, span))
-}
-
-/// The server and own name behind an outward name.
-async fn find(
-    host: &Host,
-    client: &Arc<Client>,
-    list: List,
-    what: &str,
-    name: &str,
-) -> Result<(Arc<Server>, String), CallError> {
-    if let Some(item) = host.known(client, list).find(name) {
-        return Ok((item.server.clone(), item.item.key.clone()));
-    }
-    // It may be new, or its server not asked yet.
-    if let Some(item) = host.merged(client, list).await.find(name) {
-        return Ok((item.server.clone(), item.item.key.clone()));
-    }
-    // What is there and hidden is refused as such: `permit` says why.
-    match host.everything(client, list).find(name) {
-        Some(item) => Ok((item.server.clone(), item.item.key.clone())),
-        None => Err(CallError::refused(
-            code::INVALID_PARAMS,
-            format!("Unknown {what}: {name}"),
-        )),
-    }
-}
-
-/// The server behind a URI, and the server's own text for it.
-pub async fn route_uri(
-    host: &Host,
-    client: &Arc<Client>,
-    uri: Option<&str>,
-) -> Result<(Arc<Server>, String), CallError> {
-    let uri = uri.ok_or_else(|| CallError::refused(code::INVALID_PARAMS, "\"uri\" is missing"))?;
-    let routes = host.uri_routes(client).await;
-    match routes.route(&host.namer(), uri) {
-        Destination::Server(server, plain) => {
-            let server = host
-                .server(&server)
-                .ok_or_else(|| not_found(client, uri, &[]))?;
-            Ok((server, plain))
-        }
-        Destination::Unclear(candidates) => Err(not_found(client, uri, &candidates)),
-    }
-}
-
-fn not_found(client: &Client, uri: &str, candidates: &[String]) -> CallError {
-    let (code, text) = if candidates.is_empty() {
-        (
-            client.revision.resource_not_found(),
-            format!("Resource not found: {uri}"),
-        )
-    } else {
-        let text = format!("Several servers could have {uri}; write it as server+uri");
-        (code::INVALID_PARAMS, text)
-    };
-    CallError::Refused(
-        ErrorObject::new(code, text).with_data(json!({ "uri": uri, "candidates": candidates })),
-    )
-}
-
-/// `completion/complete` names a prompt or a template inside `ref`.
-async fn route_completion(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
-    let body = admitted.message.body_span().unwrap_or(Span::new(0, 0));
-    let raw = admitted.message.raw().clone();
-    let missing = || {
-        CallError::refused(
-            code::INVALID_PARAMS,
-            "\"ref\" names neither a prompt nor a resource",
-        )
-    };
-    let reference = json::field(body.of(&raw), "ref")
-        .map_err(duplicate)?
-        .ok_or_else(missing)?
-        .shifted(body.start);
-    let [name, uri] = json::fields(reference.of(&raw), ["name", "uri"]).map_err(|_| missing())?;
-    let at = |span: Span| span.shifted(reference.start);
-    let text = |span: Span| {
-        json::text(at(span).of(&raw))
-            .map(String::from)
-            .ok_or_else(missing)
-    };
-    match (name, uri) {
-        (Some(name), None) => {
-            let (server, own) = find(
-                host,
-                &admitted.client,
-                List::Prompts,
-                "prompt",
-                &text(name)?,
-            )
-            .await?;
-            let mut routed = renamed(admitted, server, own, Some(at(name)));
-            routed.prompt.clone_from(&routed.name);
-            Ok(routed)
-        }
-        (_, Some(uri)) => {
-            let (server, plain) = route_uri(host, &admitted.client, Some(&text(uri)?)).await?;
-            Ok(renamed(admitted, server, plain, Some(at(uri))))
-        }
-        (None, None) => Err(missing()),
-    }
-}
-
-fn duplicate(fault: json::Duplicate) -> CallError {
-    CallError::refused(code::INVALID_PARAMS, fault.to_string())
-}
-
-/// The request under the server's own name for what it asks for.
-fn renamed(admitted: Admitted, server: Arc<Server>, own: String, span: Option<Span>) -> Routed {
-    let mut edits = Edits::new();
-    if let Some(span) = span
-        && json::text(span.of(admitted.message.raw())).is_none_or(|text| text != own)
-    {
-        edits.replace(span, json::quote(&own));
-    }
-    Routed {
-        admitted,
-        server,
-        name: Some(own),
-        prompt: None,
-        edits,
-    }
-}
-
 /// Lets through what the principal may reach; the rest ends as if it were not
 /// there, or waits for somebody to say yes.
 async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Question>), CallError> {
@@ -395,6 +204,7 @@ async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Questi
         server,
         name,
         prompt,
+        task,
         edits,
     } = routed;
     let method = admitted.message.method();
@@ -447,6 +257,7 @@ async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Questi
         params,
         edits,
         name,
+        task,
         from_headers: headers,
         mirrored: Vec::new(),
         listing: None,

@@ -18,3 +18,5 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Which task a legacy message belongs to.
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// The extension by which the modern era has tasks: both sides declare it.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";

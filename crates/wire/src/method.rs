@@ -69,6 +69,7 @@ methods! {
     RootsListChanged = "notifications/roots/list_changed",
     ElicitationComplete = "notifications/elicitation/complete",
     TaskStatus = "notifications/tasks/status",
+    TaskNews = "notifications/tasks",
     SubscriptionAcknowledged = "notifications/subscriptions/acknowledged",
     CancelRequest = "$/cancelRequest",
     DollarProgress = "$/progress",
@@ -94,6 +95,19 @@ impl Method {
             self,
             Self::ToolsCall | Self::ResourcesRead | Self::PromptsGet
         )
+    }
+
+    /// Whether it asks about one task, by its id.
+    pub fn is_about_task(self) -> bool {
+        matches!(
+            self,
+            Self::TasksGet | Self::TasksResult | Self::TasksCancel | Self::TasksUpdate
+        )
+    }
+
+    /// Whether it tells how a task is doing.
+    pub fn tells_of_task(self) -> bool {
+        matches!(self, Self::TaskStatus | Self::TaskNews)
     }
 
     /// Which parameter the modern `Mcp-Name` header mirrors, if any.

@@ -23,6 +23,9 @@ struct Row {
 #[derive(Debug, Clone)]
 enum Key {
     Member(String),
+    /// Any member.
+    Any,
+    /// Every element.
     Each,
 }
 
@@ -69,21 +72,31 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// Members are separated by dots; what follows `_meta.` is one key, dots and all.
+/// Members are separated by dots, `*` is any of them. What follows `_meta.` is
+/// one key up to the first dot after its slash.
 fn keys(path: &str) -> Vec<Key> {
-    let (path, last) = match path.split_once("_meta.") {
-        Some((before, key)) => (format!("{before}_meta"), Some(key)),
+    let (path, reserved) = match path.split_once("_meta.") {
+        Some((before, rest)) => (format!("{before}_meta"), Some(rest)),
         None => (path.to_owned(), None),
     };
-    let mut keys = Vec::new();
-    for part in path.split('.') {
-        match part.strip_suffix("[]") {
-            Some(name) => keys.extend([Key::Member(name.to_owned()), Key::Each]),
-            None => keys.push(Key::Member(part.to_owned())),
-        }
+    let mut keys: Vec<Key> = path.split('.').flat_map(part).collect();
+    if let Some(rest) = reserved {
+        let slash = rest.find('/').unwrap_or(0);
+        let end = rest[slash..]
+            .find('.')
+            .map_or(rest.len(), |dot| slash + dot);
+        keys.push(Key::Member(rest[..end].to_owned()));
+        keys.extend(rest[end..].split('.').skip(1).flat_map(part));
     }
-    keys.extend(last.map(|key| Key::Member(key.to_owned())));
     keys
+}
+
+fn part(part: &str) -> Vec<Key> {
+    match part.strip_suffix("[]") {
+        Some(name) => vec![Key::Member(name.to_owned()), Key::Each],
+        None if part == "*" => vec![Key::Any],
+        None => vec![Key::Member(part.to_owned())],
+    }
 }
 
 fn parse_place(text: &str) -> Place {
@@ -148,6 +161,11 @@ fn find<'a>(value: &'a [u8], path: &[Key], found: &mut dyn FnMut(&'a [u8])) {
                 if name == *key {
                     find(member, rest, found);
                 }
+            }
+        }
+        Some((Key::Any, rest)) => {
+            for (_, member) in json::members(value).into_iter().flatten() {
+                find(member, rest, found);
             }
         }
         Some((Key::Each, rest)) => {

@@ -120,7 +120,9 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
         let Some(hello) = server.hello(client) else {
             continue;
         };
-        for (name, value) in parsed_capabilities(&hello) {
+        let mut theirs = parsed_capabilities(&hello);
+        merge_tasks(&mut capabilities, &mut theirs, &hello, client.revision);
+        for (name, value) in theirs {
             let slot = capabilities.entry(name).or_insert_with(|| json!({}));
             if let (Some(slot), Some(value)) = (slot.as_object_mut(), value.as_object()) {
                 slot.extend(value.clone());
@@ -134,8 +136,7 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
             instructions.push_str(&format!("# {}\n{text}\n\n", server.name()));
         }
     }
-    // Servers come and go, so every list we have can change; extensions that we
-    // could not route are not offered.
+    // Servers come and go, so every list we have can change.
     for (name, value) in &mut capabilities {
         if let (true, Some(value)) = (
             ["tools", "resources", "prompts"].contains(&name.as_str()),
@@ -144,12 +145,48 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
             value.insert("listChanged".into(), json!(true));
         }
     }
-    for unroutable in ["extensions", "experimental", "tasks"] {
-        capabilities.remove(unroutable);
-    }
     Together {
         capabilities: Value::Object(capabilities),
         instructions: instructions.trim_end().to_owned(),
+    }
+}
+
+/// Tasks where the client's own kind is meant: the ones of the other era are run
+/// by us. Nothing else of what is experimental or an extension is offered, since
+/// we could not route it.
+fn merge_tasks(
+    all: &mut Map<String, Value>,
+    theirs: &mut Map<String, Value>,
+    hello: &Hello,
+    client: Revision,
+) {
+    let [legacy, extensions, _] =
+        ["tasks", "extensions", "experimental"].map(|name| theirs.remove(name));
+    if hello.revision.era() != client.era() {
+        return;
+    }
+    let extension =
+        extensions.and_then(|mut all| all.get_mut(meta::TASKS_EXTENSION).map(Value::take));
+    if let (Era::Modern, Some(extension)) = (client.era(), extension) {
+        let slot = all.entry("extensions").or_insert_with(|| json!({}));
+        unite(&mut slot[meta::TASKS_EXTENSION], extension);
+    }
+    if let (Revision::V2025_11_25, Some(tasks)) = (client, legacy) {
+        unite(all.entry("tasks").or_insert_with(|| json!({})), tasks);
+    }
+}
+
+/// Everything that either says, objects within objects too. What is not an
+/// object on both sides stays as it was said first.
+fn unite(slot: &mut Value, other: Value) {
+    match (slot, other) {
+        (Value::Object(slot), Value::Object(other)) => {
+            for (name, value) in other {
+                unite(slot.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (slot @ Value::Null, other) => *slot = other,
+        _ => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! A session of the handshake era: requests and questions in both directions,
 //! until the client goes.
 
-use super::{Outlet, Weight, hello, lists, rewrite};
+use super::{Outlet, Weight, hello, lists, rewrite, tasks};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
@@ -19,7 +19,7 @@ use switchboard_host::{
     call::route_uri, catalog::List, client::LOG_LEVELS, permission::What,
 };
 use switchboard_wire::{
-    Edits, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json,
+    ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json,
 };
 use tokio::sync::oneshot;
 
@@ -183,6 +183,10 @@ impl Session {
                 self.subscribe(message).await?;
                 empty()
             }
+            Method::TasksList if matches!(self.scope, Scope::All) => {
+                let result = tasks::page(&self.gateway, &self.client, message).await?;
+                Ok(Message::response(&id, &result).payload())
+            }
             method => match (List::of(method), &self.scope) {
                 (Some(list), Scope::All) => {
                     let result = lists::page(&self.gateway, &self.client, list, message).await?;
@@ -228,7 +232,8 @@ impl Session {
             match event {
                 Event::Notice(notice) => {
                     if self.desk.wants(&notice) {
-                        outlet.send(notice.payload, Weight::Notice);
+                        let server = exchange.connection().server_name();
+                        outlet.send(self.desk.addressed(server, notice), Weight::Notice);
                     }
                 }
                 Event::Input(input) => asked.extend(self.desk.put(input, outlet.clone())),
@@ -236,7 +241,7 @@ impl Session {
                     self.desk.withdraw(&asked, &outlet);
                     if matches!(self.scope, Scope::All) {
                         let server = exchange.connection().server_name();
-                        rewrite::uris(&self.gateway, &self.client, server, method, &mut reply);
+                        rewrite::reply(&self.gateway, &self.client, server, method, &mut reply);
                     } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.scope)
                     {
                         lists::hide(&self.gateway, server, &self.client, list, &mut reply);
@@ -420,25 +425,20 @@ impl Desk {
         level.is_none_or(|level| level as u8 >= self.level.load(Ordering::Relaxed))
     }
 
-    /// The notification with a URI that leads back to its server.
+    /// The notification with a URI or task that leads back to its server.
     fn addressed(&self, server: &Arc<str>, notice: Notice) -> Payload {
-        let Some((gateway, viewer)) = self
-            .aggregate
-            .as_ref()
-            .filter(|_| notice.method == Method::ResourceUpdated)
-        else {
-            return notice.payload;
-        };
-        // The payload, not the message: it may have been changed on its way here.
-        let Ok(message) = Message::parse(notice.payload.clone().into_bytes()) else {
-            return notice.payload;
-        };
-        let Ok(params) = Params::of(&message) else {
-            return notice.payload;
-        };
-        let mut edits = Edits::new();
-        rewrite::updated_uri(gateway, viewer, server, &message, &params, &mut edits);
-        message.edited(&edits)
+        match &self.aggregate {
+            Some((gateway, viewer)) => rewrite::notice(gateway, viewer, server, notice),
+            None => notice.payload,
+        }
+    }
+
+    /// The client's answer as the server knows what it is about.
+    fn inward(&self, response: Message) -> Message {
+        match &self.aggregate {
+            Some((gateway, _)) => rewrite::answer(gateway, response),
+            None => response,
+        }
     }
 
     /// Takes back those of these questions that are still open. Before the answer
@@ -457,8 +457,9 @@ impl Desk {
 
     /// Asks the client and passes its answer on, whenever it comes. The question's number.
     fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) -> Option<u64> {
-        if self.aggregate.is_some() && input.consent().is_none() {
-            rewrite::name_the_server(&mut input);
+        let aggregate = self.aggregate.as_ref();
+        if let Some((gateway, _)) = aggregate.filter(|_| input.consent().is_none()) {
+            rewrite::question(gateway, &mut input);
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let id = Id::number(number);
@@ -481,7 +482,7 @@ impl Desk {
             let withdrawn = input.withdrawn();
             tokio::select! {
                 response = answered => match response {
-                    Ok(response) => input.answer(&response),
+                    Ok(response) => input.answer(&desk.inward(response)),
                     Err(_) => drop(input),
                 },
                 () = withdrawn.cancelled() => desk.withdraw(&[number], &outlet),

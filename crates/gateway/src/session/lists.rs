@@ -83,11 +83,11 @@ pub fn hide(gateway: &Gateway, server: &Server, client: &Client, list: List, rep
 }
 
 /// A cursor says where the page ended, in a form that clients have no reason to look into.
-fn seal((server, key): &(String, String)) -> String {
+pub(super) fn seal((server, key): &(String, String)) -> String {
     URL_SAFE_NO_PAD.encode(serde_json::json!([server, key]).to_string())
 }
 
-fn open(cursor: &str) -> Result<(String, String), CallError> {
+pub(super) fn open(cursor: &str) -> Result<(String, String), CallError> {
     let read = || {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
         serde_json::from_slice::<(String, String)>(&bytes).ok()

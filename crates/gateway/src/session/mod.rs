@@ -9,6 +9,7 @@ pub mod modern;
 pub(crate) mod parked;
 mod rewrite;
 mod seal;
+mod tasks;
 pub mod watch;
 
 use switchboard_wire::Payload;

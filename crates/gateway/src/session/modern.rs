@@ -13,7 +13,7 @@ use bytes::Bytes;
 use serde_json::json;
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, Event, Exchange, Input, NoSink, Outcome, Reply, Scope,
+    Admitted, CallError, Client, Event, Exchange, Input, NoSink, Notice, Outcome, Reply, Scope,
     bridge::rounds::asks_for_input, catalog::List, client::LOG_LEVELS, permission::What,
 };
 use switchboard_wire::{
@@ -369,9 +369,20 @@ impl Relayed {
             return Step::Done(self.gone());
         };
         match exchange.next().await {
-            Event::Notice(notice) => Step::Notice(notice.payload),
+            Event::Notice(notice) => Step::Notice(self.outward(notice)),
             Event::Input(input) => self.gather(input).await,
             Event::Outcome(outcome) => Step::Done(self.finish(outcome)),
+        }
+    }
+
+    /// A notification as the client gets it.
+    fn outward(&self, notice: Notice) -> Payload {
+        match (&self.exchange, &self.request.scope) {
+            (Some(exchange), Scope::All) => {
+                let server = exchange.connection().server_name();
+                rewrite::notice(&self.gateway, &self.client, server, notice)
+            }
+            _ => notice.payload,
         }
     }
 
@@ -395,7 +406,7 @@ impl Relayed {
         }
         let method = self.request.message.method();
         if matches!(self.request.scope, Scope::All) {
-            rewrite::uris(
+            rewrite::reply(
                 &self.gateway,
                 &self.client,
                 exchange.connection().server_name(),
@@ -434,7 +445,8 @@ impl Relayed {
 
     /// The server asks something. Questions that come together are asked together.
     async fn gather(&mut self, first: Input) -> Step {
-        let aggregate = matches!(self.request.scope, Scope::All);
+        let gateway = self.gateway.clone();
+        let aggregate = matches!(self.request.scope, Scope::All).then_some(&*gateway);
         let mut questions = Vec::new();
         parked::add_question(&mut questions, first, aggregate);
         loop {
@@ -443,7 +455,10 @@ impl Relayed {
             };
             match timeout(limits::SETTLE, exchange.next()).await {
                 Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
-                Ok(Event::Notice(notice)) => self.notices.push_back(notice.payload),
+                Ok(Event::Notice(notice)) => {
+                    let notice = self.outward(notice);
+                    self.notices.push_back(notice);
+                }
                 Ok(Event::Outcome(outcome)) => return Step::Done(self.finish(outcome)),
                 Err(_) => break,
             }

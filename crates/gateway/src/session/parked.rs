@@ -6,7 +6,7 @@ use super::{
     rewrite,
     seal::{Binding, Seal},
 };
-use crate::limits;
+use crate::{gateway::Gateway, limits};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -170,10 +170,10 @@ pub(super) fn input_required(questions: &[(String, String)], state: &str, id: &I
 pub(super) fn add_question(
     questions: &mut Vec<(String, Input)>,
     mut input: Input,
-    aggregate: bool,
+    aggregate: Option<&Gateway>,
 ) {
-    if aggregate && input.consent().is_none() {
-        rewrite::name_the_server(&mut input);
+    if let Some(gateway) = aggregate.filter(|_| input.consent().is_none()) {
+        rewrite::question(gateway, &mut input);
     }
     let mut key = match input.consent() {
         Some(_) => "switchboard-consent".to_owned(),

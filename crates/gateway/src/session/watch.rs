@@ -264,7 +264,7 @@ impl ClientSink for Sink {
             &id,
         );
         if self.aggregate {
-            rewrite::updated_uri(
+            rewrite::notice_edits(
                 &self.gateway,
                 &self.viewer,
                 server,

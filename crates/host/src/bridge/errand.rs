@@ -6,10 +6,8 @@ use super::{member, object_with};
 use crate::client::Client;
 use bytes::Bytes;
 use std::time::Duration;
-use switchboard_wire::{Era, Id, Kind, Message, Method, code, json};
+use switchboard_wire::{Era, Id, Kind, Message, Method, code, json, meta::TASKS_EXTENSION};
 
-/// What the modern era calls the extension.
-pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// How often a task is asked for, where the server says nothing sensible.
 const POLL: Duration = Duration::from_millis(500);
 const SHORTEST_POLL: u64 = 50;
@@ -44,7 +42,7 @@ pub(crate) fn is_required(client: Era, error: &Message, server_has_tasks: bool) 
     match client {
         Era::Legacy => {
             error.error_code() == Some(code::MISSING_CAPABILITY)
-                && String::from_utf8_lossy(error.body()).contains(EXTENSION)
+                && String::from_utf8_lossy(error.body()).contains(TASKS_EXTENSION)
         }
         Era::Modern => error.error_code() == Some(code::METHOD_NOT_FOUND) && server_has_tasks,
     }
@@ -86,7 +84,7 @@ pub(crate) fn as_task(call: &Message) -> Message {
 pub(crate) fn capabilities(declared: &str) -> String {
     let declared = Bytes::copy_from_slice(declared.as_bytes());
     let extensions = member(&declared, "extensions").unwrap_or(Bytes::from_static(b"{}"));
-    let extensions = object_with(&extensions, &[], &[(EXTENSION, "{}")]);
+    let extensions = object_with(&extensions, &[], &[(TASKS_EXTENSION, "{}")]);
     object_with(&declared, &[], &[("extensions", &extensions)])
 }
 

@@ -3,6 +3,7 @@
 
 mod fetch;
 mod merge;
+pub mod task;
 mod uri;
 
 pub use fetch::{Catalog, Item, Listing};

@@ -313,9 +313,10 @@ impl Connection {
             mirrored,
             timeout,
             params,
+            task,
             ..
         } = permitted;
-        if !self.exclusive && self.tasks.is_foreign(&message, &params, &client) {
+        if !self.exclusive && task.is_some_and(|task| self.tasks.is_foreign(&task, &client)) {
             return Err(tasks::unknown());
         }
         if client.era() == self.revision().era() {

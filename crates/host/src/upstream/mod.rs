@@ -17,7 +17,7 @@ mod slot;
 mod spec;
 mod subscriptions;
 mod supervise;
-mod tasks;
+pub(crate) mod tasks;
 
 pub use connection::{Connection, Hello};
 pub use ide::{Ide, IdeCarrier};

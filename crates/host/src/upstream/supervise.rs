@@ -169,6 +169,7 @@ impl Server {
                         connection.attach(&client);
                     }
                     connection.subscriptions.adopt(&old.subscriptions);
+                    connection.tasks.adopt(&old.tasks);
                     connection.subscribe_again().await;
                     // What it lists may be different now.
                     let catalog = server.catalog(key.era);

@@ -11,8 +11,6 @@ use switchboard_wire::{Edits, Era, Message, Method, Params, code, json, meta};
 
 /// Tasks that are remembered of one server; the oldest are forgotten first.
 const REMEMBERED: usize = 4096;
-/// What both sides of the modern era declare.
-const EXTENSION: &[u8] = b"\"io.modelcontextprotocol/tasks\"";
 
 /// What the reply to a request can say about tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +29,9 @@ impl AboutTasks {
             Method::TasksList => Self::List,
             Method::ToolsCall if client.era() == Era::Legacy && params.task.is_some() => Self::New,
             Method::ToolsCall if client.era() == Era::Modern => {
-                let capabilities = &client.capabilities;
-                let declares = capabilities.len() > EXTENSION.len()
-                    && capabilities
-                        .windows(EXTENSION.len())
-                        .any(|part| part == EXTENSION);
+                let word = meta::TASKS_EXTENSION.as_bytes();
+                let mut parts = client.capabilities.windows(word.len());
+                let declares = parts.any(|part| part == word);
                 if declares { Self::New } else { Self::Nothing }
             }
             _ => Self::Nothing,
@@ -83,14 +79,19 @@ impl TaskOwners {
         self.0.lock().by_task.get(task).copied()
     }
 
-    /// Whether the task that a request names is another client's.
-    pub(super) fn is_foreign(&self, message: &Message, params: &Params, client: &Client) -> bool {
-        let Some(span) = params.task_id.filter(|_| is_about_one(message.method())) else {
-            return false;
-        };
-        let task = json::text(span.of(message.raw()));
-        let owner = task.and_then(|task| self.owner(&task));
-        owner.is_some_and(|owner| owner != client.identity)
+    /// Whether this task is another client's.
+    pub(super) fn is_foreign(&self, task: &str, client: &Client) -> bool {
+        self.owner(task)
+            .is_some_and(|owner| owner != client.identity)
+    }
+
+    /// Takes over what was known on a connection that has ended: a server may
+    /// keep its tasks.
+    pub(super) fn adopt(&self, old: &Self) {
+        let old = old.0.lock();
+        let mut owners = self.0.lock();
+        owners.by_task = old.by_task.clone();
+        owners.oldest_first = old.oldest_first.clone();
     }
 
     /// The owner of the task that a message of the server's belongs to.
@@ -136,15 +137,8 @@ impl TaskOwners {
 }
 
 /// The refusal of another's task, in the words for one that is not there.
-pub(super) fn unknown() -> crate::CallError {
+pub(crate) fn unknown() -> crate::CallError {
     crate::CallError::refused(code::INVALID_PARAMS, "Unknown task")
-}
-
-fn is_about_one(method: Method) -> bool {
-    matches!(
-        method,
-        Method::TasksGet | Method::TasksResult | Method::TasksCancel | Method::TasksUpdate
-    )
 }
 
 /// The id of a task that a result tells of: in `task` (legacy), or beside it (modern).
