@@ -57,62 +57,139 @@ fn two_hundred_at_once() {
     );
 }
 
+/// The whole old file or the whole new one, wherever the writer dies; where
+/// there was none before, none or the whole new one.
 #[test]
 fn killed_at_every_step() {
-    let mut steps = 0;
-    for step in 1.. {
-        let home = Home::new();
-        home.write(SETTINGS, BEFORE);
-        let killed = home
-            .command(&["add", "-s", "user", "new", "x"])
-            .env("SWITCHBOARD_FAILPOINT", step.to_string())
-            .output()
-            .unwrap();
-        let text = home.read(SETTINGS);
-        assert!(
-            text == BEFORE || servers(&text) == 2 && text.contains("// mine"),
-            "step {step}: {text}"
-        );
-        if killed.status.signal() != Some(9) {
-            break;
+    for before in [Some(BEFORE), None] {
+        let mut steps = 0;
+        for step in 1.. {
+            let home = Home::new();
+            if let Some(before) = before {
+                home.write(SETTINGS, before);
+            }
+            let killed = home
+                .command(&["add", "-s", "user", "new", "x"])
+                .env("SWITCHBOARD_FAILPOINT", step.to_string())
+                .output()
+                .unwrap();
+            let text = fs::read_to_string(home.path(SETTINGS)).ok();
+            let kept =
+                before.is_none() || text.as_ref().is_some_and(|text| text.contains("// mine"));
+            let whole = |text: &String| servers(text) == 1 + usize::from(before.is_some());
+            assert!(
+                text.as_deref() == before || text.as_ref().is_some_and(whole) && kept,
+                "step {step}: {text:?}"
+            );
+            if killed.status.signal() != Some(9) {
+                break;
+            }
+            steps += 1;
+            // The next writer is not held up by the dead one, and clears up after it.
+            home.run(&["add", "-s", "user", "next", "x"]).ok();
+            let file = home.path(SETTINGS);
+            let mode = fs::metadata(&file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            let beside = fs::read_dir(file.parent().unwrap()).unwrap().count();
+            assert_eq!(beside, 1, "step {step}");
         }
-        steps += 1;
-        // The next writer is not held up by the dead one.
-        home.run(&["add", "-s", "user", "next", "x"]).ok();
-        let mode = fs::metadata(home.path(SETTINGS))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(steps, 11);
     }
-    assert_eq!(steps, 8);
+}
+
+/// A disk that is really full: a small file system of its own, in which there is
+/// room for less and less of the new file.
+#[test]
+fn a_full_disk_leaves_the_old_file() {
+    const SCRIPT: &str = r#"set -e
+for size in $SIZES; do
+  mount -t tmpfs -o size=${size}k none "$FOLDER"
+  cp "$OLD" "$FOLDER/settings.json"
+  chmod 600 "$FOLDER/settings.json"
+  code=0
+  "$PROGRAM" add -s user new x >"$OUT/$size.out" 2>"$OUT/$size.err" || code=$?
+  echo $code >"$OUT/$size.code"
+  ls -A "$FOLDER" >"$OUT/$size.ls"
+  cat "$FOLDER/settings.json" >"$OUT/$size.json"
+  umount "$FOLDER"
+done
+mount -t tmpfs none "$FOLDER"
+cp "$OLD" "$FOLDER/settings.json"
+mount -o remount,ro "$FOLDER"
+"$PROGRAM" add -s user new x 2>"$OUT/ro.err" && exit 1
+cmp "$OLD" "$FOLDER/settings.json"
+"#;
+    let home = Home::new();
+    let old = format!("{{\"long\": \"{}\"}}\n", "x".repeat(40_000));
+    let file = home.write("old.json", &old);
+    let folder = home.path("home/.config/switchboard");
+    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir(home.path("out")).unwrap();
+    let sizes: Vec<u32> = (40..=100).step_by(4).collect();
+    let words: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    let ran = home
+        .any("unshare", &["-Urm", "sh", "-c", SCRIPT])
+        .env("SIZES", words.join(" "))
+        .env("PROGRAM", env!("CARGO_BIN_EXE_switchboard"))
+        .env("FOLDER", &folder)
+        .env("OLD", &file)
+        .env("OUT", home.path("out"))
+        .output()
+        .expect("unshare (util-linux) is needed for this test");
+    assert!(
+        ran.status.success(),
+        "this test mounts file systems in a user namespace of its own, which must be allowed: {ran:?}"
+    );
+    let (mut full, mut fine) = (0, 0);
+    for size in sizes {
+        let read = |what: &str| home.read(&format!("out/{size}.{what}"));
+        assert_eq!(read("ls"), "settings.json\n", "{size}");
+        let (text, err) = (read("json"), read("err"));
+        if read("code") == "0\n" {
+            fine += 1;
+            assert_eq!(servers(&text), 1, "{size}");
+        } else {
+            full += 1;
+            assert_eq!(
+                (read("code").as_str(), text.as_str()),
+                ("3\n", old.as_str()),
+                "{size}"
+            );
+            assert!(
+                err.contains("settings.json cannot be written: No space left on device")
+                    && err.contains("hint: make room on the disk; the file is as it was"),
+                "{size}: {err}"
+            );
+        }
+    }
+    assert!(full >= 10 && fine >= 2, "{full} {fine}");
+    let err = home.read("out/ro.err");
+    assert!(
+        err.contains("settings.json cannot be written: Read-only file system")
+            && err.contains("hint: the file system is mounted read-only"),
+        "{err}"
+    );
 }
 
 #[test]
-fn a_full_disk_and_a_read_only_file_leave_the_old_one() {
+fn a_read_only_file_is_left_alone() {
     let home = Home::new();
-    let long = format!("{{\"long\": \"{}\"}}", "x".repeat(4096));
-    let file = home.write(SETTINGS, &long);
-    // A limit on the size of files fails like a full disk, in the middle of a write.
-    let script = format!(
-        "trap '' XFSZ; ulimit -f 1; exec {} add -s user a x",
-        env!("CARGO_BIN_EXE_switchboard")
-    );
-    let ran = Ran::of(
-        home.any("/bin/sh", &["-c", &script]).output().unwrap(),
-        &home.root,
-    );
-    assert!(
-        ran.code == Some(3) && ran.err.contains("settings.json cannot be written: "),
-        "{ran:?}"
-    );
-    assert_eq!(fs::read_to_string(&file).unwrap(), long);
-    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+    let file = home.write(SETTINGS, BEFORE);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
-    let ran = home.run(&["add", "-s", "user", "a", "x"]);
-    assert!(
-        ran.code == Some(3) && ran.err.contains("settings.json is read-only\nhint: "),
-        "{ran:?}"
-    );
-    assert_eq!(fs::read_to_string(&file).unwrap(), long);
+    for args in [
+        &["add", "-s", "user", "a", "x"][..],
+        &["remove", "old"],
+        &["disable", "old"],
+    ] {
+        let ran = home.run(args);
+        assert!(
+            ran.code == Some(3)
+                && ran
+                    .err
+                    .contains("settings.json is read-only\nhint: allow it with chmod u+w "),
+            "{args:?} {ran:?}"
+        );
+        assert_eq!(home.read(SETTINGS), BEFORE);
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+    }
 }

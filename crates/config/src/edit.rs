@@ -65,20 +65,35 @@ pub enum EditError {
 
 impl EditError {
     /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> String {
         match self {
-            Self::ReadOnly(file) => Some(format!("allow it with chmod u+w {}", file.display())),
+            Self::ReadOnly(file) => format!("allow it with chmod u+w {}", file.display()),
             Self::LeavesProject { .. } => {
-                Some("replace the link by a file, or change the file that it leads to".to_owned())
+                "replace the link by a file, or change the file that it leads to".to_owned()
             }
-            Self::Locked(_) => Some("try again when it has finished".to_owned()),
-            Self::Unreadable(_) => {
-                Some("mend it by hand: what is in it is not thrown away".to_owned())
+            Self::Locked(_) => "try again when it has finished".to_owned(),
+            Self::Unreadable(_) => "mend it by hand: what is in it is not thrown away".to_owned(),
+            Self::Exists { name, .. } => {
+                format!("choose another name, or remove it first: switchboard remove {name}")
             }
-            Self::Io { error, .. } if error.kind() == io::ErrorKind::StorageFull => {
-                Some("make room on the disk; the file is as it was".to_owned())
-            }
-            _ => None,
+            Self::Missing { .. } => "see switchboard list".to_owned(),
+            Self::Io { error, .. } => match error.kind() {
+                io::ErrorKind::StorageFull
+                | io::ErrorKind::QuotaExceeded
+                | io::ErrorKind::FileTooLarge => {
+                    "make room on the disk; the file is as it was".to_owned()
+                }
+                io::ErrorKind::ReadOnlyFilesystem => {
+                    "the file system is mounted read-only; the file is as it was".to_owned()
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "see with ls -l whose it is; the file is as it was".to_owned()
+                }
+                io::ErrorKind::NotFound => {
+                    "it is a link that leads nowhere: make what it names, or remove it".to_owned()
+                }
+                _ => "put that right and try again; the file is as it was".to_owned(),
+            },
         }
     }
 }

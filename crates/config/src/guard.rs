@@ -37,9 +37,13 @@ impl Distrust {
     /// The fault that it is in a file.
     pub fn fault(&self, path: &Path) -> Fault {
         let hint = match self {
-            Self::Owner(_) => Some("it is skipped; make it your own with chown"),
-            Self::Writable(_) => Some("it is skipped; take the right away with chmod o-w"),
-            Self::Unreadable(_) | Self::NoFile => None,
+            Self::Owner(_) => "it is skipped; make it your own with chown",
+            Self::Writable(_) => "it is skipped; take the right away with chmod go-w",
+            Self::Unreadable(error) if error.kind() == io::ErrorKind::InvalidData => {
+                "it is skipped; write it as UTF-8"
+            }
+            Self::Unreadable(_) => "it is skipped; see with ls -l who may read it",
+            Self::NoFile => "it is skipped; put a file in its place, or remove it",
         };
         Fault {
             source: Source::File(path.to_owned()),
@@ -47,8 +51,13 @@ impl Distrust {
             column: None,
             server: None,
             field: None,
-            problem: self.to_string(),
-            hint: hint.map(str::to_owned),
+            problem: match self {
+                // The place is said already.
+                Self::Owner(at) if at == path => "belongs to another user".to_owned(),
+                Self::Writable(at) if at == path => "can be written by every user".to_owned(),
+                _ => self.to_string(),
+            },
+            hint: Some(hint.to_owned()),
         }
     }
 }

@@ -426,9 +426,5 @@ impl Kept {
 
 /// The failure that an edit is.
 pub fn failed(error: &EditError) -> Failure {
-    let failure = Failure::new(Code::Configuration, error.to_string());
-    match error.hint() {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    Failure::new(Code::Configuration, error.to_string()).hint(error.hint())
 }

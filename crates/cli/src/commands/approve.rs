@@ -184,7 +184,7 @@ pub fn reset(context: &Context) -> Result<Code, Failure> {
 }
 
 fn failed(error: &StoreError) -> Failure {
-    Failure::new(Code::Configuration, error.to_string())
+    Failure::new(Code::Configuration, error.to_string()).hint(error.hint())
 }
 
 /// Everything that a yes would be said to.

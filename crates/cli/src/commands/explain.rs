@@ -15,11 +15,11 @@ use clap::Args;
 use serde_json::json;
 use switchboard::{
     config::{
-        Entry, Loaded, Standing,
+        Configured, Entry, Loaded, Standing,
         explain::{self, Explained},
     },
     host::upstream::Rooms,
-    wire::name::normalize,
+    wire::name::{Namer, Style, normalize},
 };
 
 /// Options of `explain`.
@@ -44,14 +44,24 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Some(tool) if active => Some(tool::look(context, &loaded, &server, tool)?),
         _ => None,
     };
-    if let Some(about) = &about {
-        explained.summary = format!("{}\n{}", about.summary(), explained.summary);
+    let first = match (&about, &tool) {
+        (Some(about), _) => Some(about.summary()),
+        // Its server comes to nothing, which is said next.
+        (None, Some(_)) => Some(format!("{} cannot be used", options.name)),
+        (None, None) => None,
+    };
+    if let Some(first) = first {
+        explained.summary = format!("{first}\n{}", explained.summary);
+    }
+    if let Some(renamed) = active.then(|| renamed(&loaded, &server)).flatten() {
+        explained.summary = format!("{}\n{renamed}", explained.summary);
     }
     if let (Some(tool), Some(found)) = (&tool, loaded.find(&server))
         && let Some(why) = left_out(&found.entry, tool)
     {
         explained.summary = format!("{}\n{why}", explained.summary);
     }
+    let advice = loaded.find(&server).and_then(advice);
     if options.json {
         let steps: Vec<_> = explained
             .steps
@@ -59,7 +69,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             .map(|step| json!({"scope": step.scope, "place": step.place, "says": step.says, "counts": step.counts}))
             .collect();
         let about = about.as_ref().map(tool::About::json);
-        let whole = json!({"summary": explained.summary, "steps": steps, "tool": about});
+        let whole =
+            json!({"summary": explained.summary, "steps": steps, "tool": about, "advice": advice});
         out::line(&whole.to_string())?;
     } else {
         let paint = term::stdout();
@@ -68,11 +79,51 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             about.show(paint)?;
         }
         steps(&explained, paint)?;
+        if let Some(advice) = &advice {
+            out::line(&format!("{} {}", paint.bold("do:"), safe::line(advice)))?;
+        }
     }
     if loaded.find(&server).is_none() {
-        return Err(missing(&loaded, &server));
+        let hint =
+            "see switchboard list; a tool is named with its server, such as mcp__server__tool";
+        return Err(unknown(&loaded, &server, hint));
     }
-    Ok(Code::Done)
+    match about.as_ref().and_then(tool::About::missing) {
+        Some(failure) => Err(failure),
+        None => Ok(Code::Done),
+    }
+}
+
+/// How to get a server into use that is not, where the user can.
+fn advice(server: &Configured) -> Option<String> {
+    let name = &server.entry.name;
+    match server.standing {
+        Standing::PendingApproval => Some(format!(
+            "look at it and approve it: switchboard approve {name}"
+        )),
+        Standing::Rejected => Some(format!(
+            "look at it again and approve it: switchboard approve {name}"
+        )),
+        Standing::Disabled => Some(format!(
+            "switch it on: switchboard enable {name}, or where it says so above"
+        )),
+        _ => None,
+    }
+}
+
+/// What the tools of a server begin with, where that is not its name as it is written.
+fn renamed(loaded: &Loaded, server: &str) -> Option<String> {
+    let namer = Namer::new(
+        Style::Full,
+        loaded.active().map(|entry| entry.name.as_str()),
+    );
+    let prefix = namer.prefix(server).filter(|prefix| *prefix != server)?;
+    let why = if prefix == normalize(server) {
+        "names of tools have only letters, digits, - and _"
+    } else {
+        "the name is too long, or another server's would be the same"
+    };
+    Some(format!("its tools are called mcp__{prefix}__…: {why}"))
 }
 
 /// The links of the chain, one on each line.
@@ -88,12 +139,15 @@ pub fn steps(explained: &Explained, paint: Paint) -> Result<(), Failure> {
 
 /// The failure that an unknown server is.
 pub fn missing(loaded: &Loaded, name: &str) -> Failure {
+    unknown(loaded, name, "see switchboard list")
+}
+
+fn unknown(loaded: &Loaded, name: &str, otherwise: &str) -> Failure {
     let names = loaded
         .servers
         .iter()
         .map(|server| server.entry.name.as_str());
-    let hint =
-        did_you_mean(&near(name, names)).unwrap_or_else(|| "see switchboard list".to_owned());
+    let hint = did_you_mean(&near(name, names)).unwrap_or_else(|| otherwise.to_owned());
     Failure::usage(format!("there is no server {name:?}")).hint(hint)
 }
 

@@ -45,6 +45,18 @@ pub enum StoreError {
     Edit(#[from] EditError),
 }
 
+impl StoreError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unreadable { .. } => {
+                "until it can be read nothing from inside a project is approved; to start over, delete it".to_owned()
+            }
+            Self::Edit(error) => error.hint(),
+        }
+    }
+}
+
 /// All that was decided.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
@@ -66,7 +78,7 @@ impl Store {
             Err(why) => return Err(unreadable(why.to_string())),
         };
         let whole: Value = serde_json::from_str(&text)
-            .map_err(|error| unreadable(format!("not JSON: {error}; delete it to start over")))?;
+            .map_err(|error| unreadable(format!("not JSON: {error}")))?;
         let mut records = Vec::new();
         for (directory, servers) in whole["projects"].as_object().into_iter().flatten() {
             for (name, record) in servers.as_object().into_iter().flatten() {

@@ -94,6 +94,7 @@ pub(super) fn rewrite(
     if target.project.is_none() {
         make_private(&folder).map_err(target.failed("written"))?;
     }
+    failpoint::step();
     let _lock = lock(target, &folder)?;
     failpoint::step();
     // Only now: before, another writer could still have been at it.
@@ -119,6 +120,7 @@ pub(super) fn rewrite(
             Some(guard::bounded(file).map_err(target.failed("read"))?)
         }
     };
+    failpoint::step();
     let text = change(before.as_deref())?;
     failpoint::step();
     if before.as_deref() == Some(text.as_str()) {
@@ -129,7 +131,7 @@ pub(super) fn rewrite(
 
 fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}.new", std::process::id()));
+    let temporary = folder.join(format!(".{name}.new"));
     // Left by one of our number that was killed; nobody else holds the lock.
     let _ = fs::remove_file(&temporary);
     let written = (|| {
@@ -139,6 +141,7 @@ fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()
         file.write_all(first)?;
         failpoint::step();
         file.write_all(rest)?;
+        failpoint::step();
         set_rights(&file, mode)?;
         failpoint::step();
         file.sync_all()?;

@@ -3,7 +3,7 @@
 
 use super::{Configured, Loaded, Request, Standing, gather::Gathered};
 use crate::{
-    approval::{Binding, Decision, Difference, Store},
+    approval::{Binding, Decision, Difference, Store, StoreError},
     entry::{Entry, Scope, Transport},
     expand, itself,
     places::Places,
@@ -21,14 +21,19 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
         match Store::read(&places.approvals()) {
             Ok(read) => store = read,
             Err(error) => {
+                let hint = error.hint();
+                let problem = match error {
+                    StoreError::Unreadable { problem, .. } => problem,
+                    StoreError::Edit(error) => error.to_string(),
+                };
                 let fault = crate::Fault {
                     source: crate::Source::File(places.approvals()),
                     line: 0,
                     column: None,
                     server: None,
                     field: None,
-                    problem: format!("{error}"),
-                    hint: Some("until then nothing from inside a project is approved".to_owned()),
+                    problem,
+                    hint: Some(hint),
                 };
                 loaded.faults.push((Scope::Project, fault));
                 // Nor may a list approve it again for the first time.

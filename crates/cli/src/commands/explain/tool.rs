@@ -6,6 +6,7 @@ use crate::{
     context::Context,
     failure::Failure,
     life,
+    near::{did_you_mean, near},
     show::{out, safe, term::Paint},
 };
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use switchboard::{
         pins::Change,
         search,
     },
-    wire::name::Style,
+    wire::name::{Style, normalize},
 };
 
 /// What there is to say about a tool.
@@ -35,6 +36,8 @@ pub struct About {
     ruling: Ruling,
     model: Option<ModelTool>,
     change: Option<Change>,
+    /// What the server has, where it does not have this.
+    others: Vec<String>,
 }
 
 /// Looks at a tool of a server that is in use; asks the server for it.
@@ -96,6 +99,7 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, items: &[Item], tool: &str
         change: changes
             .into_iter()
             .find(|change| Some(&change.tool) == own.as_ref()),
+        others: if own.is_none() { names } else { Vec::new() },
         own,
         unasked: None,
     }
@@ -113,6 +117,7 @@ fn unasked(roster: &Roster, server: &Server, tool: &str, why: String) -> About {
         ruling: Caller::new(roster.host.clone()).explain_unmet(server, What::Tool(tool)),
         model: None,
         change: None,
+        others: Vec::new(),
     }
 }
 
@@ -121,16 +126,41 @@ impl About {
     pub fn summary(&self) -> String {
         let name = &self.canonical;
         match (&self.own, &self.unasked) {
-            (Some(own), _) => format!(
-                "{name} is tool {own:?} of server {:?}: {}",
-                self.server, self.ruling.decision
-            ),
+            (Some(own), _) => {
+                let server = &self.server;
+                // The server's part of the name is explained with the server.
+                let renamed = if name.ends_with(&format!("__{own}")) {
+                    ""
+                } else if name.ends_with(&format!("__{}", normalize(own))) {
+                    " (names of tools have only letters, digits, - and _)"
+                } else {
+                    " (the name is too long, or another tool's would be the same)"
+                };
+                let decision = &self.ruling.decision;
+                format!("{name} is tool {own:?} of server {server:?}{renamed}: {decision}")
+            }
             (None, Some(why)) => format!(
                 "{name}: server {:?} cannot be asked ({why}); by the rules it would be: {}",
                 self.server, self.ruling.decision
             ),
             (None, None) => format!("server {:?} does not list a tool like {name}", self.server),
         }
+    }
+
+    /// The failure that a tool is which the server does not have.
+    pub fn missing(&self) -> Option<Failure> {
+        if self.own.is_some() || self.unasked.is_some() {
+            return None;
+        }
+        let others = self.others.iter().map(String::as_str);
+        let hint = did_you_mean(&near(&self.canonical, others)).unwrap_or_else(|| {
+            format!(
+                "see switchboard tools --server {}",
+                safe::line(&self.server)
+            )
+        });
+        let text = format!("server {:?} has no tool {}", self.server, self.canonical);
+        Some(Failure::usage(text).hint(hint))
     }
 
     /// Everything that was looked at.
@@ -146,7 +176,11 @@ impl About {
                 paint.dim(&line)
             })?;
         }
-        if let Some(model) = &self.model {
+        if let Some(model) = self
+            .model
+            .as_ref()
+            .filter(|_| self.ruling.decision.is_visible())
+        {
             out::line(&format!("  {}", deferral(model)))?;
             for change in &model.changes {
                 out::line(&format!("  schema for models: {}", safe::line(change)))?;
