@@ -46,6 +46,8 @@ pub struct Entry {
     pub builtin: Option<String>,
     /// What that built-in server is told.
     pub builtin_options: BuiltinOptions,
+    /// The directories that it hears of when it asks for roots (all but builtin).
+    pub roots: Vec<String>,
     /// How long a tool call may take, in milliseconds.
     pub timeout: Option<u64>,
     /// Who shares a copy of it.
@@ -309,6 +311,7 @@ impl Entry {
             builtin: None,
             builtin_options: BuiltinOptions::default(),
             timeout: None,
+            roots: Vec::new(),
             isolation: Isolation::default(),
             era: None,
             tools: ToolLists::default(),

@@ -71,6 +71,9 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
     for (i, text) in out.oauth.scopes.iter_mut().flatten().enumerate() {
         fill(&format!("oauth.scopes[{i}]"), text);
     }
+    for (i, text) in out.roots.iter_mut().enumerate() {
+        fill(&format!("roots[{i}]"), text);
+    }
     for (i, text) in out.builtin_options.roots.iter_mut().enumerate() {
         fill(&format!("roots[{i}]"), text);
     }

@@ -7,7 +7,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
 };
 use switchboard_wire::{Era, Revision, json};
@@ -50,6 +50,10 @@ pub struct Client {
     pub addressable: bool,
     /// Whether somebody behind it decides about calls, whatever it declared to servers.
     pub decides: bool,
+    /// Whether it gave a key that tells it from others of its principal.
+    pub(crate) keyed: bool,
+    /// Whether it has gone: nothing is kept for it any more.
+    left: AtomicBool,
     sink: Arc<dyn ClientSink>,
 }
 
@@ -95,6 +99,8 @@ impl Client {
             log_level: AtomicU8::new(u8::MAX),
             addressable: true,
             decides: false,
+            keyed: false,
+            left: AtomicBool::new(false),
             sink,
         }
     }
@@ -118,15 +124,32 @@ impl Client {
         self
     }
 
-    /// A client that lives for one request: it hears only answers, no connection
-    /// needs to remember it, and it is the same as all others of its principal.
+    /// A client that lives for one request: it hears only answers, and no
+    /// connection needs to remember it.
     pub fn passing(mut self) -> Self {
-        let mut hasher = DefaultHasher::new();
-        self.principal.hash(&mut hasher);
-        // Never the id of a client that is its own identity: those count from one.
-        self.identity = hasher.finish() | 1 << 63;
         self.addressable = false;
         self
+    }
+
+    /// The same client as all others of its principal that gave this key, or
+    /// that gave none: modern HTTP has no sessions.
+    pub fn known_by(mut self, key: Option<&str>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (&self.principal, key).hash(&mut hasher);
+        // Never the id of a client that is its own identity: those count from one.
+        self.identity = hasher.finish() | 1 << 63;
+        self.keyed = key.is_some();
+        self
+    }
+
+    /// Notes that it has gone.
+    pub(crate) fn leave(&self) {
+        self.left.store(true, Ordering::Release);
+    }
+
+    /// Whether it has gone.
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
     }
 
     /// Legacy or modern.
@@ -156,6 +179,11 @@ impl Client {
     /// Notes the log level it asks for, as an index into [`LOG_LEVELS`].
     pub fn set_log_level(&self, rank: u8) {
         self.log_level.store(rank, Ordering::Relaxed);
+    }
+
+    /// The log level it asked for, as an index into [`LOG_LEVELS`].
+    pub(crate) fn log_rank(&self) -> Option<u8> {
+        Some(self.log_level.load(Ordering::Relaxed)).filter(|rank| *rank != u8::MAX)
     }
 
     /// The log level it asked for; `info` where it did not.

@@ -365,9 +365,19 @@ impl Host {
 
     /// Forgets a client that went away.
     pub fn detach(&self, client: &Client) {
+        // First, so that what is being connected for it just now is not kept.
+        client.leave();
         self.clients.lock().remove(&client.id);
         for server in self.servers().iter() {
             server.detach(client);
+        }
+    }
+
+    /// Ends what a modern client with a key had for itself, where it is known to
+    /// have gone.
+    pub fn release(&self, client: &Client) {
+        for server in self.servers().iter() {
+            server.end_keyed(client);
         }
     }
 

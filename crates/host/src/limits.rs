@@ -32,6 +32,14 @@ pub const INPUT_PAUSE: Duration = Duration::from_millis(250);
 pub const CALLS_IN_FLIGHT: usize = 4096;
 /// Subscriptions of one client to one server.
 pub const SUBSCRIPTIONS: usize = 1024;
+/// Subscriptions that are renewed side by side after a reconnect.
+pub const SUBSCRIBING: usize = 16;
+/// Copies of one server that modern clients with keys of their own have at once.
+pub const KEYED_COPIES: usize = 64;
+/// How long such a copy is kept without a call.
+pub const KEYED_IDLE: Duration = Duration::from_secs(15 * 60);
+/// How often such a copy is looked at, at most.
+pub const KEYED_PAUSE: Duration = Duration::from_secs(10);
 /// The longest wait before another attempt to connect.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(30);
 /// Clients that are remembered before those who left are looked for.

@@ -71,6 +71,7 @@ pub(crate) fn spec(
         Isolation::Shared => host::Isolation::Shared,
         Isolation::Session => host::Isolation::Session,
     };
+    spec.roots = roots(&expanded)?;
     spec.era = entry.era;
     spec.rooms.allow.clone_from(&entry.tools.allow);
     spec.rooms.deny.clone_from(&entry.tools.deny);
@@ -79,6 +80,24 @@ pub(crate) fn spec(
         spec,
         authority: way.authority,
     })
+}
+
+/// The addresses of the directories that an entry names; relative ones are below
+/// its working directory.
+fn roots(entry: &Entry) -> Result<Vec<String>, Vec<Fault>> {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let directory = directory.join(entry.cwd.as_deref().unwrap_or("."));
+    let address = |(i, root): (usize, &String)| {
+        if root.contains("://") {
+            return Ok(root.clone());
+        }
+        url::Url::from_directory_path(directory.join(root))
+            .map(|url| url.as_str().trim_end_matches('/').to_owned())
+            .map_err(|()| {
+                vec![entry.fault(&format!("roots[{i}]"), format!("{root:?} is no directory"))]
+            })
+    };
+    entry.roots.iter().enumerate().map(address).collect()
 }
 
 /// Whether one may have to be let in there.

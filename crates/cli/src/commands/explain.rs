@@ -1,5 +1,6 @@
 //! `explain`: why a server or a tool is there, or is not.
 
+mod sharing;
 mod tool;
 
 use crate::{
@@ -44,6 +45,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Some(tool) if active => Some(tool::look(context, &loaded, &server, tool)?),
         _ => None,
     };
+    let notes = match active {
+        true => sharing::notes(context, &loaded, &server).unwrap_or_default(),
+        false => Vec::new(),
+    };
     let first = match (&about, &tool) {
         (Some(about), _) => Some(about.summary()),
         // Its server comes to nothing, which is said next.
@@ -69,8 +74,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             .map(|step| json!({"scope": step.scope, "place": step.place, "says": step.says, "counts": step.counts}))
             .collect();
         let about = about.as_ref().map(tool::About::json);
-        let whole =
-            json!({"summary": explained.summary, "steps": steps, "tool": about, "advice": advice});
+        let whole = json!({"summary": explained.summary, "steps": steps, "tool": about, "advice": advice, "notes": notes});
         out::line(&whole.to_string())?;
     } else {
         let paint = term::stdout();
@@ -79,6 +83,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             about.show(paint)?;
         }
         steps(&explained, paint)?;
+        for note in &notes {
+            out::line(&safe::line(note))?;
+        }
         if let Some(advice) = &advice {
             out::line(&format!("{} {}", paint.bold("do:"), safe::line(advice)))?;
         }

@@ -59,6 +59,9 @@ impl<'a> Reader<'a> {
                 "lockFolder" => self.entry.lock_folder = self.text(key, value),
                 "builtin" => self.entry.builtin = self.text(key, value),
                 "timeout" => self.entry.timeout = self.milliseconds(key, value),
+                "roots" if !is_builtin(object) => {
+                    self.entry.roots = self.strings(key, value).unwrap_or_default()
+                }
                 "isolation" => self.isolation(key, value),
                 "era" => self.era(key, value),
                 "tools" => self.tools(value),
@@ -364,4 +367,16 @@ impl<'a> Reader<'a> {
         fault.field = field.map(str::to_owned);
         self.entry.faults.push(*fault);
     }
+}
+
+/// Whether an entry is one of the program's own servers, to which some keys mean
+/// something else.
+fn is_builtin(object: &Object<'_>) -> bool {
+    let is = |key: &str| {
+        object.get(key).is_some_and(
+            |property| matches!(&property.value, Value::StringLit(text) if text.value == "builtin"),
+        )
+    };
+    let has = |key: &str| object.get(key).is_some();
+    is("type") || is("transport") || (has("builtin") && !has("command") && !has("url"))
 }

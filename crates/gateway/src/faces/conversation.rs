@@ -13,10 +13,16 @@ use crate::{
 };
 use bytes::Bytes;
 use parking_lot::Mutex;
-use std::{collections::HashMap, sync::Arc};
-use switchboard_host::Scope;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use switchboard_host::{Client, NoSink, Scope};
 use switchboard_wire::{
-    ErrorObject, Kind, Message, Method, Params, ParseError, Payload, Received, code,
+    ErrorObject, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -39,6 +45,8 @@ pub(crate) struct Manner {
 pub(crate) struct Conversation {
     gateway: Arc<Gateway>,
     manner: Manner,
+    /// What tells its modern requests from those of other channels.
+    key: Arc<str>,
     outlet: Arc<dyn Outlet>,
     session: Mutex<Option<Arc<Session>>>,
     /// Modern requests that are not answered yet, by the client's id.
@@ -56,8 +64,11 @@ impl Conversation {
         outlet: Arc<dyn Outlet>,
         shutdown: CancellationToken,
     ) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Arc::new(Self {
             gateway,
+            key: format!("#{number}").into(),
             manner,
             outlet,
             session: Mutex::default(),
@@ -80,6 +91,13 @@ impl Conversation {
         self.tasks.close();
         if let Some(session) = self.session.lock().take() {
             session.close();
+        }
+        if self.manner.modern {
+            let principal = self.manner.principal.clone();
+            let none = Bytes::from_static(b"{}");
+            let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
+            let client = client.known_by(Some(&self.key));
+            self.gateway.host().release(&client);
         }
     }
 
@@ -195,6 +213,7 @@ impl Conversation {
         let request = Request {
             scope: self.manner.scope.clone(),
             principal: self.manner.principal.clone(),
+            key: Some(self.key.clone()),
             message,
             params,
             headers: None,

@@ -381,9 +381,7 @@ impl Session {
         };
         for server in servers {
             if let Some(connection) = server.current(&self.client) {
-                connection
-                    .set_level(self.client.id, known as u8, LOG_LEVELS[known])
-                    .await?;
+                connection.set_level(self.client.id, known as u8).await?;
             }
         }
         Ok(())
@@ -403,9 +401,9 @@ impl Session {
         guard.check(&self.client, &server, What::Resource(&uri))?;
         let connection = server.connection(&self.client).await?;
         if message.method() == Method::ResourcesSubscribe {
-            connection.subscribe(self.client.id, &uri).await
+            connection.subscribe(&self.client, &uri).await
         } else {
-            connection.unsubscribe(self.client.id, &uri).await
+            connection.unsubscribe(&self.client, &uri).await
         }
     }
 }

@@ -28,6 +28,9 @@ pub struct Request {
     pub scope: Scope,
     /// On whose behalf.
     pub principal: Arc<str>,
+    /// What tells the client from others of its principal, if anything: the
+    /// requests themselves do not.
+    pub key: Option<Arc<str>>,
     /// The request.
     pub message: Message,
     /// Its parameters.
@@ -135,8 +138,7 @@ pub async fn begin(gateway: &Arc<Gateway>, request: Request) -> Begun {
 async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<Begun, CallError> {
     let method = request.message.method();
     if method == Method::Listen {
-        let listen =
-            Listen::open(gateway, &request.scope, request.principal, &request.message).await?;
+        let listen = Listen::open(gateway, &request).await?;
         return Ok(Begun::Listen(Box::new(listen)));
     }
     if let Some(resumed) = resume(gateway, &request, id).await? {
@@ -151,7 +153,7 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
         capabilities,
         Arc::new(NoSink),
     );
-    let client = Arc::new(client.passing());
+    let client = Arc::new(client.passing().known_by(request.key.as_deref()));
     note_log_level(&client, &request)?;
     if let Scope::One(server) = &request.scope {
         gateway
@@ -282,7 +284,7 @@ async fn resume(
                 capabilities,
                 Arc::new(NoSink),
             );
-            let client = Arc::new(client.passing());
+            let client = Arc::new(client.passing().known_by(request.key.as_deref()));
             let relayed = relay(gateway, client, *first, id.clone(), visits).await?;
             Ok(Some(Begun::Exchange(Box::new(relayed))))
         }

@@ -1,6 +1,6 @@
 //! `subscriptions/listen`: a stream of the changes that a client asked for.
 
-use super::rewrite;
+use super::{modern::Request, rewrite};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
@@ -41,12 +41,9 @@ struct Sink {
 
 impl Listen {
     /// Makes sure that the servers will tell us, then acknowledges.
-    pub async fn open(
-        gateway: &Arc<Gateway>,
-        scope: &Scope,
-        principal: Arc<str>,
-        message: &Message,
-    ) -> Result<Self, CallError> {
+    pub async fn open(gateway: &Arc<Gateway>, request: &Request) -> Result<Self, CallError> {
+        let (scope, message) = (&request.scope, &request.message);
+        let principal = request.principal.clone();
         let id = message.id().unwrap_or_else(|| Id::number(0));
         let filter = Filter::of(message)?;
         let (out, notices) = mpsc::channel(limits::STREAM_EVENTS);
@@ -66,12 +63,8 @@ impl Listen {
             id: id.clone(),
             out,
         };
-        let client = Arc::new(Client::new(
-            principal,
-            Revision::NEWEST,
-            none,
-            Arc::new(sink),
-        ));
+        let client = Client::new(principal, Revision::NEWEST, none, Arc::new(sink));
+        let client = Arc::new(client.known_by(request.key.as_deref()));
         let host = gateway.host().clone();
         let mut listen = Self {
             host: host.clone(),
@@ -86,7 +79,7 @@ impl Listen {
                 host.guard().check(&client, server, What::Method)?;
                 let connection = server.connection(&client).await?;
                 for uri in &filter.updates {
-                    connection.subscribe(client.id, uri).await?;
+                    connection.subscribe(&client, uri).await?;
                 }
                 connection.listen_again().await;
                 filter.limited_to(&connection.acknowledged())
@@ -113,7 +106,7 @@ impl Listen {
                     server
                         .connection(&client)
                         .await?
-                        .subscribe(client.id, &plain)
+                        .subscribe(&client, &plain)
                         .await?;
                 }
                 filter

@@ -206,7 +206,7 @@ impl Exchange {
 }
 
 /// A number that no request of a connection has.
-const NOT_SENT: u64 = u64::MAX;
+pub(super) const NOT_SENT: u64 = u64::MAX;
 
 impl Gate {
     /// Waits for the answer.

@@ -8,6 +8,7 @@ mod consent;
 mod crossing;
 mod inbox;
 mod input;
+mod line;
 mod renewal;
 
 use consent::Gate;
@@ -17,6 +18,7 @@ use crossing::Before;
 pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
+use line::Line;
 
 use crate::{call::Again, error::CallError, upstream::Connection};
 use bytes::Bytes;
@@ -93,6 +95,8 @@ pub struct Exchange {
     renewal: Option<Renewal>,
     /// What it waits for before it leaves at all.
     gate: Option<Box<Gate>>,
+    /// The line it stands in, where clients of its server take turns.
+    line: Option<Box<Line>>,
 }
 
 impl Exchange {
@@ -113,7 +117,13 @@ impl Exchange {
             again: None,
             renewal: None,
             gate: None,
+            line: None,
         }
+    }
+
+    /// The number of the request on its connection.
+    pub(crate) fn request(&self) -> u64 {
+        self.request
     }
 
     pub(crate) fn or_again(mut self, again: Option<Box<Again>>) -> Self {
@@ -185,6 +195,20 @@ impl Exchange {
                 Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
             };
         }
+        if let Some(line) = &mut self.line {
+            let turn = line.turn().await;
+            let line = self.line.take()?;
+            return match line.leave(&self.connection, turn) {
+                Ok(sent) => {
+                    let again = self.again.take();
+                    let mut sent = sent.or_again(again);
+                    std::mem::swap(self, &mut sent);
+                    sent.over = true;
+                    None
+                }
+                Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
+            };
+        }
         let Some(crossing) = &mut self.bridge else {
             return Some(self.inbox.next().await);
         };
@@ -219,9 +243,10 @@ impl Exchange {
 
     /// From now on progress is told under another token: a parked request goes on as a new one.
     pub fn set_progress_token(&mut self, token: Option<Bytes>) {
-        match &mut self.gate {
-            Some(gate) => gate.token = Some(token),
-            None => self.connection.set_token(self.request, token),
+        match (&mut self.gate, &mut self.line) {
+            (Some(gate), _) => gate.token = Some(token),
+            (None, Some(line)) => line.token = Some(token),
+            (None, None) => self.connection.set_token(self.request, token),
         }
     }
 }

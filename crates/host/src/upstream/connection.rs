@@ -2,9 +2,12 @@
 //! everything that arrives belongs.
 
 use super::{
+    levels::Levels,
     notices::Attribution,
+    owners::Owners,
     subscriptions::Subscriptions,
     tasks::{self, AboutTasks, TaskOwners},
+    turns::{Place, Turn, Turns},
 };
 use crate::{
     call::Permitted,
@@ -64,6 +67,16 @@ impl Hello {
     }
 }
 
+/// What a connection tells its server's owner.
+pub(super) struct Reports {
+    /// A list has changed.
+    pub changes: Box<dyn Fn(Method) + Send + Sync>,
+    /// A question could not be told apart, for the first time.
+    pub unclear: Box<dyn Fn() + Send + Sync>,
+    /// Whether one ever could not, on any connection: then clients take turns.
+    pub takes_turns: Arc<AtomicBool>,
+}
+
 /// A connection. Shared by all who use it.
 pub struct Connection {
     /// Itself, for the questions it hands out.
@@ -77,10 +90,12 @@ pub struct Connection {
     pub(super) tasks: TaskOwners,
     /// What the server asked of clients (modern ones) that had not declared it.
     pub(super) undeclared: Mutex<HashMap<ClientId, Vec<&'static str>>>,
-    /// The log level each client asked for, least severe first.
-    levels: Mutex<HashMap<ClientId, u8>>,
-    /// Told about changes of the server's lists.
-    pub(super) changes: Box<dyn Fn(Method) + Send + Sync>,
+    /// Pages that the server sent a client to, by their elicitation's id.
+    pub(super) pages: Owners,
+    pub(super) levels: Levels,
+    /// Whose turn it is, where clients take turns.
+    turns: Arc<Turns>,
+    pub(super) reports: Reports,
     /// Whether one client alone uses it.
     pub(super) exclusive: bool,
     /// Whether a stand-in is behind it, and not the server itself.
@@ -116,6 +131,8 @@ pub(super) struct Call {
     pub over: CancellationToken,
     /// What its reply can say about tasks.
     pub tasks: AboutTasks,
+    /// Its share of its client's turn, where clients take turns.
+    turn: Option<Turn>,
 }
 
 impl Connection {
@@ -123,7 +140,7 @@ impl Connection {
         spec: Arc<ServerSpec>,
         exclusive: bool,
         stand_in: bool,
-        changes: Box<dyn Fn(Method) + Send + Sync>,
+        reports: Reports,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
@@ -134,8 +151,10 @@ impl Connection {
             subscriptions: Subscriptions::default(),
             tasks: TaskOwners::default(),
             undeclared: Mutex::default(),
-            levels: Mutex::default(),
-            changes,
+            pages: Owners::default(),
+            levels: Levels::default(),
+            turns: Arc::default(),
+            reports,
             exclusive,
             stand_in,
             link: OnceLock::new(),
@@ -245,7 +264,7 @@ impl Connection {
 
     /// Adds a client to those who hear of changes.
     pub fn attach(self: &Arc<Self>, client: &Arc<Client>) {
-        if !client.addressable {
+        if !client.addressable || client.has_left() {
             return;
         }
         let new = self
@@ -253,6 +272,9 @@ impl Connection {
             .lock()
             .insert(client.id, Arc::downgrade(client))
             .is_none();
+        if new {
+            self.adopt_level(client);
+        }
         // A legacy client expects to hear of changes without asking.
         if new && client.era() == Era::Legacy && self.revision().era() == Era::Modern {
             let connection = self.clone();
@@ -263,48 +285,75 @@ impl Connection {
     /// Removes a client and its subscriptions.
     pub fn detach(self: &Arc<Self>, client: ClientId) {
         self.clients.lock().remove(&client);
-        self.levels.lock().remove(&client);
+        self.forget_level(client);
         self.unsubscribe_all(client);
     }
 
-    /// Notes the log level a client wants (`rank` counts from the least severe)
-    /// and asks the server for the most verbose that anybody wants.
-    pub async fn set_level(
-        self: &Arc<Self>,
-        client: ClientId,
-        rank: u8,
-        name: &str,
-    ) -> Result<(), CallError> {
-        let most_verbose = {
-            let mut levels = self.levels.lock();
-            levels.insert(client, rank);
-            levels.values().all(|other| *other >= rank)
-        };
-        // A modern server is told with each request.
-        let modern = self.revision().era() == Era::Modern;
-        if modern || !most_verbose || !self.hello().is_some_and(|hello| hello.declares("logging")) {
-            return Ok(());
-        }
-        let params = format!("{{\"level\":{}}}", json::quote(name));
-        match self
-            .ask(Method::SetLevel, &params, self.spec.timeouts.request)?
-            .outcome()
-            .await
-        {
-            Outcome::Reply(reply) if reply.message.kind() == Kind::Error => {
-                let code = reply.message.error_code().unwrap_or(code::INTERNAL);
-                Err(CallError::refused(
-                    code,
-                    reply.message.error_text().unwrap_or_default(),
-                ))
-            }
-            Outcome::Reply(_) => Ok(()),
-            Outcome::Failed(fault) => Err(fault),
+    /// Removes clients that went away while it was being made.
+    pub(super) fn detach_departed(self: &Arc<Self>) {
+        let has_gone = |client: &Weak<Client>| client.upgrade().is_none_or(|at| at.has_left());
+        let clients = self.clients.lock();
+        let gone = clients.iter().filter(|(_, client)| has_gone(client));
+        let gone: Vec<ClientId> = gone.map(|(id, _)| *id).collect();
+        drop(clients);
+        for client in gone {
+            self.detach(client);
         }
     }
 
-    /// Sends a permitted request of a client's on its way, into the other era if need be.
+    /// Sends a permitted request of a client's on its way, into the other era if
+    /// need be, and where clients take turns when it is its client's.
     pub fn start(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
+        if !self.takes_turns() {
+            return self.start_now(permitted);
+        }
+        let urgent = !self.questions.lock().is_empty();
+        match self.turns.take(permitted.client.identity, urgent) {
+            Place::Now(turn) => self.start_in_turn(permitted, turn),
+            Place::Later(turn) => Ok(Exchange::in_line(self.clone(), permitted, turn)),
+        }
+    }
+
+    /// Sends a request whose turn it is.
+    pub(crate) fn start_in_turn(
+        self: &Arc<Self>,
+        permitted: Permitted,
+        turn: Turn,
+    ) -> Result<Exchange, CallError> {
+        let exchange = self.start_now(permitted)?;
+        let mut calls = self.calls.lock();
+        match calls.get_mut(&exchange.request()) {
+            Some(call) => call.turn = Some(turn),
+            // It is over already, and so is its share of the turn.
+            None => drop(calls),
+        }
+        Ok(exchange)
+    }
+
+    fn takes_turns(&self) -> bool {
+        !self.exclusive
+            && self.reports.takes_turns.load(Ordering::Acquire)
+            && self.revision().era() == Era::Legacy
+    }
+
+    /// A question could not be told apart: from now on clients take turns.
+    pub(super) fn take_turns(&self) {
+        if self.reports.takes_turns.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let text = "a question could not be told apart: calls of several clients were in flight; \
+                    from now on their calls take turns (\"isolation\": \"session\" gives each client \
+                    a copy of its own)";
+        tracing::warn!(server = %self.spec.name, "{text}");
+        for call in self.calls.lock().values_mut() {
+            if call.client.is_some() {
+                call.turn = Some(self.turns.include());
+            }
+        }
+        (self.reports.unclear)();
+    }
+
+    fn start_now(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
         let Permitted {
             client,
             message,
@@ -340,18 +389,6 @@ impl Connection {
         let (crossing, inbox, id) =
             Crossing::start(self, client, original, name, mirrored, timeout)?;
         Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
-    }
-
-    /// A modern request that asks for logs raises the level of a legacy server for as long as it runs.
-    fn raise_level(self: &Arc<Self>, client: &Arc<Client>) {
-        let (connection, id, level) = (self.clone(), client.id, client.log_level());
-        let rank = crate::client::LOG_LEVELS
-            .iter()
-            .position(|known| *known == level)
-            .unwrap_or(1) as u8;
-        tokio::spawn(async move {
-            let _ = connection.set_level(id, rank, level).await;
-        });
     }
 
     /// Sends a request under an id of ours, with the client's progress token kept for later.
@@ -421,10 +458,10 @@ impl Connection {
     }
 
     /// Forgets what was noted for a client that lives as long as its request.
-    pub(crate) fn forget(&self, client: ClientId) {
+    pub(crate) fn forget(self: &Arc<Self>, client: ClientId) {
         self.undeclared.lock().remove(&client);
         if !self.clients.lock().contains_key(&client) {
-            self.levels.lock().remove(&client);
+            self.forget_level(client);
         }
     }
 
@@ -484,6 +521,7 @@ impl Connection {
                     client,
                     over: CancellationToken::new(),
                     tasks,
+                    turn: None,
                 },
             );
         }
@@ -580,6 +618,11 @@ impl Connection {
         link.abandon(request);
     }
 
+    /// Whether nobody waits for anything here, and nobody listens.
+    pub(super) fn is_idle(&self) -> bool {
+        self.calls.lock().is_empty() && self.attached().is_empty()
+    }
+
     /// Ends the connection and what is behind it.
     pub async fn close(&self) {
         self.close_as(CLOSED_BY_US, CLOSED_BY_US).await;
@@ -626,7 +669,7 @@ impl Connection {
         self.spec.name.to_string()
     }
 
-    fn not_connected(&self, reason: &str) -> CallError {
+    pub(crate) fn not_connected(&self, reason: &str) -> CallError {
         CallError::NotConnected {
             server: self.name(),
             reason: reason.to_owned(),
@@ -640,6 +683,11 @@ impl Connection {
             if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
                 self.of_use.store(true, Ordering::Relaxed);
                 self.lost.store(0, Ordering::Relaxed);
+            }
+            if let (Outcome::Reply(reply), Some(client)) = (&outcome, &call.client)
+                && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
+            {
+                self.note_pages(reply.message.body(), client.identity);
             }
             if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, &call.client)
                 && call.tasks != AboutTasks::Nothing
@@ -771,8 +819,9 @@ impl Connection {
     /// whose stream it came, or the latest if all calls in flight are one client's.
     pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
         let calls = self.calls.lock();
-        if let Some((id, call)) = during.and_then(|id| calls.get_key_value(&id)) {
-            return Attribution::of(*id, call);
+        // On the stream of a call that is over it is nobody else's.
+        if let Some(id) = during {
+            return calls.get(&id).map_or(Attribution::Nobody, Attribution::of);
         }
         let mut theirs = calls.iter().filter(|(_, call)| call.client.is_some());
         let Some(mut latest) = theirs.next() else {
@@ -788,6 +837,6 @@ impl Connection {
                 latest = other;
             }
         }
-        Attribution::of(*latest.0, latest.1)
+        Attribution::of(latest.1)
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn initialize(
 ) -> Result<Exchange, ConnectError> {
     let params = match client.and_then(|client| client.greeting.as_ref()) {
         Some(greeting) => with_version(greeting, revision),
-        None => our_greeting(revision, bridged),
+        None => our_greeting(revision, bridged || !connection.spec.roots.is_empty()),
     };
     let timeout = connection.spec.timeouts.connect;
     connection
@@ -80,9 +80,9 @@ pub(super) fn complete(
 /// How we greet a server that several clients share: with what our faces can
 /// pass on. Roots are a client's own, and a legacy server asks for them when it
 /// likes; only modern clients, who are asked during their own request, can have
-/// theirs passed on from a shared connection.
-fn our_greeting(revision: Revision, bridged: bool) -> String {
-    let roots = if bridged { "\"roots\":{}," } else { "" };
+/// theirs passed on from a shared connection. Those of an entry are ours to tell.
+fn our_greeting(revision: Revision, has_roots: bool) -> String {
+    let roots = if has_roots { "\"roots\":{}," } else { "" };
     let elicitation = match revision {
         Revision::V2025_11_25 => "\"elicitation\":{\"form\":{},\"url\":{}},",
         Revision::V2025_06_18 => "\"elicitation\":{},",

@@ -32,6 +32,8 @@ struct Remembered {
     modern: Option<bool>,
     /// The address speaks HTTP+SSE.
     sse: bool,
+    /// Its questions cannot be told apart: clients take turns.
+    turns: bool,
     /// In the handshake era and in the modern one.
     eras: [InEra; 2],
 }
@@ -104,6 +106,7 @@ impl Server {
             eras.legacy = eras.legacy.or(known.legacy);
             eras.modern = eras.modern.or(known.modern);
         }
+        self.takes_turns.store(known.turns, Ordering::Release);
         if known.sse {
             *self.carrier.lock() = Carrier::Sse;
         }
@@ -161,6 +164,7 @@ impl Server {
             legacy: eras.legacy,
             modern: eras.modern,
             sse: *self.carrier.lock() == Carrier::Sse,
+            turns: self.takes_turns.load(Ordering::Acquire),
             ..Remembered::default()
         };
         for era in [Era::Legacy, Era::Modern] {

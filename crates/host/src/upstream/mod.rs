@@ -6,11 +6,14 @@
 
 mod connection;
 mod ide;
+mod keyed;
 mod legacy;
+mod levels;
 mod link;
 mod memory;
 mod modern;
 mod notices;
+mod owners;
 mod peer;
 mod server;
 mod slot;
@@ -18,8 +21,10 @@ mod spec;
 mod subscriptions;
 mod supervise;
 pub(crate) mod tasks;
+mod turns;
 
 pub use connection::{Connection, Hello};
 pub use ide::{Ide, IdeCarrier};
 pub use server::{Server, ServerState};
 pub use spec::{AUTHENTICATE, Isolation, Remote, Rooms, ServerSpec, StandIn, Target, Timeouts};
+pub(crate) use turns::Turn;

@@ -27,7 +27,7 @@ pub(super) enum Attribution {
 }
 
 impl Attribution {
-    pub(super) fn of(_id: u64, call: &Call) -> Self {
+    pub(super) fn of(call: &Call) -> Self {
         Self::Call {
             inbox: call.inbox.clone(),
             client: call.client.clone(),
@@ -50,12 +50,13 @@ impl Connection {
             Method::ToolsListChanged
             | Method::PromptsListChanged
             | Method::ResourcesListChanged => {
-                (self.changes)(message.method());
+                (self.reports.changes)(message.method());
                 self.broadcast(self.without_subscription(message));
             }
             Method::ResourceUpdated => self.on_resource_updated(message),
             Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
             Method::TaskStatus if self.tell_owner(&message) => {}
+            Method::ElicitationComplete if !self.exclusive => self.on_page_done(&message),
             _ => match self.attribute(during) {
                 Attribution::Call { inbox, .. } => inbox.notice(plain(message)),
                 Attribution::Nobody | Attribution::Several => self.broadcast(plain(message)),
@@ -75,6 +76,44 @@ impl Connection {
                 .notice(&self.spec.name, plain(message.clone()));
         }
         true
+    }
+
+    /// A page is done: told to the client that was sent there, and nobody else.
+    fn on_page_done(&self, message: &Message) {
+        let body = message.body();
+        let id = json::field(body, "elicitationId").ok().flatten();
+        let id = id.and_then(|span| json::text(span.of(body)));
+        let Some(owner) = id.and_then(|id| self.pages.owner(&id)) else {
+            tracing::debug!(server = %self.spec.name, "a page is done that nobody was sent to");
+            return;
+        };
+        for client in self.attached().iter().filter(|at| at.identity == owner) {
+            let notice = plain(message.clone());
+            client.sink().notice(&self.spec.name, notice);
+        }
+    }
+
+    /// Notes whose pages these are that an error sends its client to.
+    pub(super) fn note_pages(&self, error: &[u8], owner: u64) {
+        let Some(data) = json::field(error, "data").ok().flatten() else {
+            return;
+        };
+        let data = data.of(error);
+        let Some(list) = json::field(data, "elicitations").ok().flatten() else {
+            return;
+        };
+        let list = list.of(data);
+        for page in json::elements(list) {
+            self.note_page(page.of(list), owner);
+        }
+    }
+
+    /// Notes whose page this elicitation is about.
+    pub(super) fn note_page(&self, elicitation: &[u8], owner: u64) {
+        let id = json::field(elicitation, "elicitationId").ok().flatten();
+        if let Some(id) = id.and_then(|span| json::text(span.of(elicitation))) {
+            self.pages.note(&id, owner);
+        }
     }
 
     /// Progress goes to the call whose token it carries, under the client's own token.
@@ -170,7 +209,7 @@ impl Connection {
             Method::ResourcesListChanged,
             Method::PromptsListChanged,
         ] {
-            (self.changes)(method);
+            (self.reports.changes)(method);
             self.announce_change(method);
         }
     }

@@ -7,7 +7,8 @@ use crate::{
     exchange::{Answer, Input},
     limits,
 };
-use switchboard_wire::{Era, ErrorObject, Message, Method, code, json};
+use serde_json::json;
+use switchboard_wire::{Era, ErrorObject, Message, Method, code, json as raw};
 use tokio_util::sync::CancellationToken;
 
 impl Connection {
@@ -21,6 +22,20 @@ impl Connection {
                 self.answer_peer(&message, Message::response(&id, "{}").payload());
             }
             return;
+        }
+        if message.method() == Method::RootsList
+            && !self.exclusive
+            && !self.spec.roots.is_empty()
+            && let Some(id) = message.id()
+        {
+            let roots: Vec<_> = self
+                .spec
+                .roots
+                .iter()
+                .map(|uri| json!({ "uri": uri }))
+                .collect();
+            let result = json!({ "roots": roots }).to_string();
+            return self.answer_peer(&message, Message::response(&id, &result).payload());
         }
         if let Some(owner) = self.tasks.owner_of(&message) {
             return self.ask_owner(message, owner);
@@ -37,14 +52,17 @@ impl Connection {
                 inbox.input(input);
             }
             Attribution::Nobody => self.outside_any_call(message),
-            Attribution::Several => self.refuse(
-                &message,
-                &ErrorObject::new(
-                    code::INTERNAL,
-                    "several clients have calls in flight and nothing says whose question this is; \
-                     set \"isolation\": \"session\" for this server",
-                ),
-            ),
+            Attribution::Several => {
+                self.take_turns();
+                self.refuse(
+                    &message,
+                    &ErrorObject::new(
+                        code::INTERNAL,
+                        "several clients have calls in flight and nothing says whose question this is; \
+                         set \"isolation\": \"session\" for this server",
+                    ),
+                );
+            }
         }
     }
 
@@ -110,6 +128,9 @@ impl Connection {
             self.refuse(&message, &unsupported(&message));
             return None;
         }
+        if let Some(client) = client.filter(|_| is_url_mode(&message)) {
+            self.note_page(message.body(), client.identity);
+        }
         let withdrawn = over.child_token();
         let id = message.id()?;
         let mut questions = self.questions.lock();
@@ -150,7 +171,7 @@ impl Connection {
 /// Whether an elicitation wants a page to be opened, and no form filled in.
 fn is_url_mode(message: &Message) -> bool {
     let body = message.body();
-    json::field(body, "mode")
+    raw::field(body, "mode")
         .ok()
         .flatten()
         .is_some_and(|span| span.of(body) == b"\"url\"")

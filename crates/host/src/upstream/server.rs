@@ -2,7 +2,7 @@
 //! use), what is known of its eras, and its catalog.
 
 use super::{
-    connection::{CLOSED_BY_US, Connection, Hello},
+    connection::{CLOSED_BY_US, Connection, Hello, Reports},
     legacy,
     link::{self, Carrier},
     memory::Memory,
@@ -55,6 +55,8 @@ pub struct Server {
     pub(super) pending: Mutex<Option<Instant>>,
     /// Why nothing is started any more, once that is so.
     pub(super) retired: OnceLock<&'static str>,
+    /// Whether a question of its could not be told apart, ever: clients take turns.
+    pub(super) takes_turns: Arc<AtomicBool>,
     /// What it last said about itself, in each era.
     pub(super) hellos: Mutex<[Option<Hello>; 2]>,
     /// Lists that clients were answered without: they are told when it is there.
@@ -90,7 +92,7 @@ pub(super) struct Eras {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
-    owner: Owner,
+    pub(super) owner: Owner,
     pub(super) era: Era,
     /// Over HTTP there is one legacy session per revision; a process has the newest it offers.
     revision: Option<Revision>,
@@ -99,10 +101,20 @@ pub(super) struct Key {
     bridged: bool,
 }
 
+/// Who shares a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Owner {
+pub(super) enum Owner {
     Principal(Arc<str>),
     Client(ClientId),
+    /// A modern client that gave a key, by its identity.
+    Keyed(u64),
+}
+
+impl Owner {
+    /// Whether one client alone has it.
+    fn is_one(&self) -> bool {
+        !matches!(self, Self::Principal(_))
+    }
 }
 
 impl Server {
@@ -126,6 +138,7 @@ impl Server {
             opening: Mutex::default(),
             pending: Mutex::default(),
             retired: OnceLock::new(),
+            takes_turns: Arc::default(),
             hellos: Mutex::default(),
             owed: Mutex::default(),
             host: OnceLock::new(),
@@ -153,6 +166,17 @@ impl Server {
     /// How it is doing, now and from now on.
     pub fn state(&self) -> watch::Receiver<ServerState> {
         self.state.subscribe()
+    }
+
+    /// Whether its clients take turns, since a question of its could not be told apart.
+    pub fn takes_turns(&self) -> bool {
+        self.takes_turns.load(Ordering::Acquire)
+    }
+
+    /// Whether it is known to have both eras, and is not held to one.
+    pub fn speaks_both_eras(&self) -> bool {
+        let eras = *self.eras.lock();
+        self.spec.era.is_none() && eras.legacy == Some(true) && eras.modern == Some(true)
     }
 
     /// What it lists in this era.
@@ -195,7 +219,7 @@ impl Server {
             return Err(CallError::NotConnected { server, reason });
         }
         let key = self.key(client, era);
-        let slot = self.slots.lock().entry(key.clone()).or_default().clone();
+        let slot = self.slot(&key)?;
         loop {
             match slot.content() {
                 Content::Ready(connection) if connection.closed().is_none() => {
@@ -272,12 +296,12 @@ impl Server {
     }
 
     fn key(&self, client: &Client, era: Era) -> Key {
-        let own = client.exclusive
-            || (self.spec.isolation == Isolation::Session && client.era() == Era::Legacy);
-        let owner = if own {
-            Owner::Client(client.id)
-        } else {
-            Owner::Principal(client.principal.clone())
+        let isolated = self.spec.isolation == Isolation::Session;
+        let owner = match client.era() {
+            _ if client.exclusive => Owner::Client(client.id),
+            Era::Legacy if isolated => Owner::Client(client.id),
+            Era::Modern if isolated && client.keyed => Owner::Keyed(client.identity),
+            _ => Owner::Principal(client.principal.clone()),
         };
         let per_revision = self.spec.target.is_remote() && era == Era::Legacy;
         Key {
@@ -299,7 +323,7 @@ impl Server {
         if key.era == Era::Modern {
             return Err(ConnectError::WrongEra(Era::Legacy));
         }
-        let exclusive = matches!(key.owner, Owner::Client(_)).then_some(client.as_ref());
+        let exclusive = key.owner.is_one().then_some(client.as_ref());
         let connection = self.connection_to(key, true);
         link::open_stand_in(stand_in, &connection);
         let connection = Unmet(Some(connection));
@@ -426,7 +450,7 @@ impl Server {
             _ => Revision::NEWEST_LEGACY,
         };
         let connection = self.open_over(key, carrier)?;
-        let exclusive = matches!(key.owner, Owner::Client(_)).then_some(client.as_ref());
+        let exclusive = key.owner.is_one().then_some(client.as_ref());
         let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?
             .outcome()
             .await;
@@ -480,13 +504,24 @@ impl Server {
 
     fn connection_to(&self, key: &Key, stand_in: bool) -> Arc<Connection> {
         let (me, era) = (self.me.clone(), key.era);
-        let exclusive = matches!(key.owner, Owner::Client(_));
+        let exclusive = key.owner.is_one();
         let changes = Box::new(move |method: Method| {
             if let Some(server) = me.upgrade() {
                 server.catalog(era).invalidate(method);
             }
         });
-        Connection::new(self.spec.clone(), exclusive, stand_in, changes)
+        let me = self.me.clone();
+        let unclear = Box::new(move || {
+            if let Some(server) = me.upgrade() {
+                server.remember();
+            }
+        });
+        let reports = Reports {
+            changes,
+            unclear,
+            takes_turns: self.takes_turns.clone(),
+        };
+        Connection::new(self.spec.clone(), exclusive, stand_in, reports)
     }
 
     fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {

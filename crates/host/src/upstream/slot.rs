@@ -3,6 +3,7 @@
 
 use super::connection::Connection;
 use crate::{error::CallError, limits};
+use parking_lot::Mutex;
 use std::{
     sync::{
         Arc,
@@ -93,14 +94,45 @@ pub(super) enum Content {
     },
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Slot {
     content: watch::Sender<Content>,
+    /// When it was last asked for.
+    used: Mutex<tokio::time::Instant>,
     /// How many connections in a row ended before they were of any use.
     useless: AtomicU32,
 }
 
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            content: watch::Sender::default(),
+            used: Mutex::new(tokio::time::Instant::now()),
+            useless: AtomicU32::new(0),
+        }
+    }
+}
+
 impl Slot {
+    /// Notes that it is asked for now.
+    pub(super) fn touch(&self) {
+        *self.used.lock() = tokio::time::Instant::now();
+    }
+
+    /// When it was last asked for.
+    pub(super) fn used(&self) -> tokio::time::Instant {
+        *self.used.lock()
+    }
+
+    /// Whether nobody uses what is in it.
+    pub(super) fn is_idle(&self) -> bool {
+        match &*self.content.borrow() {
+            Content::Ready(connection) => connection.is_idle(),
+            Content::Connecting => false,
+            Content::Empty | Content::Failed { .. } => true,
+        }
+    }
+
     /// What is in it now.
     pub(super) fn content(&self) -> Content {
         self.content.borrow().clone()

@@ -19,6 +19,8 @@ pub struct ServerSpec {
     pub target: Target,
     /// Who shares a copy of it.
     pub isolation: Isolation,
+    /// The addresses that it hears of when it asks for roots, where clients share it.
+    pub roots: Vec<String>,
     /// Holds a server to one era.
     pub era: Option<Era>,
     /// Its times.
@@ -183,6 +185,7 @@ impl ServerSpec {
             name: name.into(),
             target,
             isolation: Isolation::default(),
+            roots: Vec::new(),
             era: None,
             timeouts: Timeouts::default(),
             rooms: Rooms::default(),

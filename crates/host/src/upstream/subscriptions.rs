@@ -4,12 +4,13 @@
 
 use super::{connection::Connection, modern};
 use crate::{
-    client::ClientId,
+    client::{Client, ClientId},
     error::CallError,
     exchange::{Event, Exchange, Outcome},
     limits,
 };
 use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashSet},
@@ -31,25 +32,39 @@ pub(super) struct Subscriptions {
 
 #[derive(Debug, Default)]
 struct State {
-    resources: BTreeMap<String, HashSet<ClientId>>,
+    resources: BTreeMap<String, Listeners>,
     /// The filter that the server acknowledged last.
     honoured: Bytes,
     /// Whether the task that keeps the modern listen stream is running.
     listening: bool,
 }
 
+/// Who listens to one resource.
+#[derive(Debug, Default)]
+struct Listeners {
+    clients: HashSet<ClientId>,
+    /// Whether the server tells us of it. Locked while it is asked, so that
+    /// what it is told last is what is wanted last.
+    told: Arc<Told>,
+}
+
+type Told = tokio::sync::Mutex<bool>;
+
 impl Subscriptions {
     pub(super) fn listeners(&self, uri: &str) -> HashSet<ClientId> {
-        self.state
-            .lock()
-            .resources
-            .get(uri)
-            .cloned()
-            .unwrap_or_default()
+        let state = self.state.lock();
+        let listeners = state.resources.get(uri);
+        listeners.map_or_else(HashSet::new, |listeners| listeners.clients.clone())
     }
 
+    /// What anybody listens to.
     pub(super) fn uris(&self) -> Vec<String> {
-        self.state.lock().resources.keys().cloned().collect()
+        let state = self.state.lock();
+        let wanted = state.resources.iter();
+        wanted
+            .filter(|(_, listeners)| !listeners.clients.is_empty())
+            .map(|(uri, _)| uri.clone())
+            .collect()
     }
 
     pub(super) fn honoured(&self) -> Bytes {
@@ -64,13 +79,12 @@ impl Subscriptions {
         self.acknowledged.notify_waiters();
     }
 
-    /// True if `client` is the first for `uri`.
-    fn add(&self, client: ClientId, uri: &str) -> Result<bool, CallError> {
+    fn add(&self, client: ClientId, uri: &str) -> Result<(), CallError> {
         let mut state = self.state.lock();
         let held = state
             .resources
             .values()
-            .filter(|clients| clients.contains(&client))
+            .filter(|listeners| listeners.clients.contains(&client))
             .count();
         if held >= limits::SUBSCRIPTIONS {
             let text = format!(
@@ -79,23 +93,37 @@ impl Subscriptions {
             );
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         }
-        let clients = state.resources.entry(uri.to_owned()).or_default();
-        let first = clients.is_empty();
-        clients.insert(client);
-        Ok(first)
+        let listeners = state.resources.entry(uri.to_owned()).or_default();
+        listeners.clients.insert(client);
+        Ok(())
     }
 
-    /// True if `client` was the last for `uri`.
+    /// Whether the client listened to it.
     fn remove(&self, client: ClientId, uri: &str) -> bool {
         let mut state = self.state.lock();
-        let Some(clients) = state.resources.get_mut(uri) else {
-            return false;
-        };
-        let last = clients.remove(&client) && clients.is_empty();
-        if last {
+        let listeners = state.resources.get_mut(uri);
+        listeners.is_some_and(|listeners| listeners.clients.remove(&client))
+    }
+
+    fn is_wanted(&self, uri: &str) -> bool {
+        !self.listeners(uri).is_empty()
+    }
+
+    fn told(&self, uri: &str) -> Arc<Told> {
+        let mut state = self.state.lock();
+        let listeners = state.resources.entry(uri.to_owned()).or_default();
+        listeners.told.clone()
+    }
+
+    /// Forgets a resource that nobody listens to and nobody is asking about.
+    fn sweep(&self, uri: &str) {
+        let mut state = self.state.lock();
+        let idle = state.resources.get(uri).is_some_and(|listeners| {
+            listeners.clients.is_empty() && Arc::strong_count(&listeners.told) == 1
+        });
+        if idle {
             state.resources.remove(uri);
         }
-        last
     }
 
     fn of_client(&self, client: ClientId) -> Vec<String> {
@@ -103,33 +131,36 @@ impl Subscriptions {
         state
             .resources
             .iter()
-            .filter(|(_, clients)| clients.contains(&client))
+            .filter(|(_, listeners)| listeners.clients.contains(&client))
             .map(|(uri, _)| uri.clone())
             .collect()
     }
 
-    /// Takes over who listened on a connection that has ended.
-    pub(super) fn adopt(&self, old: &Self) {
-        let resources = old.state.lock().resources.clone();
-        self.state.lock().resources = resources;
+    /// Takes over who listened on a connection that has ended, and is still there.
+    pub(super) fn adopt(&self, old: &Self, there: &HashSet<ClientId>) {
+        let mut state = self.state.lock();
+        for (uri, listeners) in &old.state.lock().resources {
+            let clients = &listeners.clients & there;
+            if !clients.is_empty() {
+                let now = state.resources.entry(uri.clone()).or_default();
+                now.clients.extend(clients);
+            }
+        }
     }
 }
 
 impl Connection {
     /// Subscribes a client to a resource; the server's own error if it refuses.
-    pub async fn subscribe(self: &Arc<Self>, client: ClientId, uri: &str) -> Result<(), CallError> {
-        if !self.subscriptions.add(client, uri)? {
-            return Ok(());
+    pub async fn subscribe(self: &Arc<Self>, client: &Client, uri: &str) -> Result<(), CallError> {
+        self.subscriptions.add(client.id, uri)?;
+        // It may have gone while it was being connected.
+        if client.has_left() {
+            self.subscriptions.remove(client.id, uri);
         }
-        let done = match self.revision().era() {
-            Era::Legacy => self.legacy_subscribe(Method::ResourcesSubscribe, uri).await,
-            Era::Modern => {
-                self.listen_again().await;
-                Ok(())
-            }
-        };
+        let done = self.reconcile(uri).await;
         if done.is_err() {
-            self.subscriptions.remove(client, uri);
+            self.subscriptions.remove(client.id, uri);
+            self.subscriptions.sweep(uri);
         }
         done
     }
@@ -137,36 +168,75 @@ impl Connection {
     /// Ends a client's subscription to a resource.
     pub async fn unsubscribe(
         self: &Arc<Self>,
-        client: ClientId,
+        client: &Client,
         uri: &str,
     ) -> Result<(), CallError> {
-        if !self.subscriptions.remove(client, uri) {
+        if !self.subscriptions.remove(client.id, uri) {
             return Ok(());
         }
-        match self.revision().era() {
-            Era::Legacy => {
-                self.legacy_subscribe(Method::ResourcesUnsubscribe, uri)
-                    .await
-            }
-            Era::Modern => {
-                self.subscriptions.changed.notify_one();
-                Ok(())
-            }
-        }
+        self.reconcile(uri).await
     }
 
     /// Ends all subscriptions of a client that went away.
     pub(super) fn unsubscribe_all(self: &Arc<Self>, client: ClientId) {
         let uris = self.subscriptions.of_client(client);
+        for uri in &uris {
+            self.subscriptions.remove(client, uri);
+        }
         if uris.is_empty() || self.closed().is_some() {
             return;
         }
         let connection = self.clone();
         tokio::spawn(async move {
             for uri in uris {
-                let _ = connection.unsubscribe(client, &uri).await;
+                let _ = connection.reconcile(&uri).await;
             }
         });
+    }
+
+    /// Makes the server tell us of a resource if anybody listens to it, and stop
+    /// if nobody does. In a task of its own: whoever gives up waiting must not
+    /// leave it undone.
+    async fn reconcile(self: &Arc<Self>, uri: &str) -> Result<(), CallError> {
+        let (connection, uri) = (self.clone(), uri.to_owned());
+        let done = tokio::spawn(async move {
+            let done = connection.tell_of(&uri).await;
+            connection.subscriptions.sweep(&uri);
+            done
+        });
+        match done.await {
+            Ok(done) => done,
+            Err(_) => Err(CallError::refused(code::INTERNAL, "it was interrupted")),
+        }
+    }
+
+    async fn tell_of(self: &Arc<Self>, uri: &str) -> Result<(), CallError> {
+        if self.revision().era() == Era::Modern {
+            // One stream has them all; it is replaced.
+            if self.subscriptions.is_wanted(uri) {
+                self.listen_again().await;
+            } else {
+                self.subscriptions.changed.notify_one();
+            }
+            return Ok(());
+        }
+        let told = self.subscriptions.told(uri);
+        let mut told = told.lock().await;
+        // Looked at only now: others may have come and gone while we waited.
+        let wanted = self.subscriptions.is_wanted(uri);
+        if wanted == *told {
+            return Ok(());
+        }
+        let method = match wanted {
+            true => Method::ResourcesSubscribe,
+            false => Method::ResourcesUnsubscribe,
+        };
+        // What a server that could not be asked tells us of is not known; nobody
+        // hears of what nobody listens to.
+        *told = false;
+        self.legacy_subscribe(method, uri).await?;
+        *told = wanted;
+        Ok(())
     }
 
     async fn legacy_subscribe(
@@ -200,14 +270,16 @@ impl Connection {
             }
             return;
         }
-        for uri in self.subscriptions.uris() {
-            if let Err(fault) = self
-                .legacy_subscribe(Method::ResourcesSubscribe, &uri)
-                .await
-            {
-                tracing::warn!(server = %self.spec.name, %uri, %fault, "a subscription could not be renewed");
-            }
-        }
+        let renewed = stream::iter(self.subscriptions.uris()).for_each_concurrent(
+            limits::SUBSCRIBING,
+            |uri| async move {
+                if let Err(fault) = self.reconcile(&uri).await {
+                    tracing::warn!(server = %self.spec.name, %uri, %fault, "a subscription could not be renewed");
+                }
+            },
+        );
+        // A server that takes its time over them is not kept from its clients.
+        let _ = tokio::time::timeout(self.spec.timeouts.request, renewed).await;
     }
 
     /// What a server lets us watch: a modern one said so when it acknowledged,

@@ -165,11 +165,15 @@ impl Server {
             }
             if let Ok(connection) = &result {
                 if let Some(old) = &old {
-                    for client in old.attached() {
-                        connection.attach(&client);
+                    let clients = old.attached();
+                    for client in &clients {
+                        connection.attach(client);
                     }
-                    connection.subscriptions.adopt(&old.subscriptions);
+                    let there = clients.iter().filter(|client| !client.has_left());
+                    let there = there.map(|client| client.id).collect();
+                    connection.subscriptions.adopt(&old.subscriptions, &there);
                     connection.tasks.adopt(&old.tasks);
+                    connection.pages.adopt(&old.pages);
                     connection.subscribe_again().await;
                     // What it lists may be different now.
                     let catalog = server.catalog(key.era);
@@ -203,6 +207,7 @@ impl Server {
             match result {
                 Ok(connection) => {
                     slot.fill(Ok(connection.clone()), failures, old);
+                    connection.detach_departed();
                     if let Some(swapped) = swapped {
                         swapped.announce_changes();
                     }

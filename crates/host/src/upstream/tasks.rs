@@ -1,16 +1,9 @@
 //! Whose task is whose, where several clients share a server. To everybody but
 //! its owner a task does not exist.
 
+use super::owners::Owners;
 use crate::{client::Client, exchange::Reply};
-use parking_lot::Mutex;
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-};
 use switchboard_wire::{Edits, Era, Message, Method, Params, code, json, meta};
-
-/// Tasks that are remembered of one server; the oldest are forgotten first.
-const REMEMBERED: usize = 4096;
 
 /// What the reply to a request can say about tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +34,7 @@ impl AboutTasks {
 
 /// The owners of one server's tasks, by [`Client::identity`].
 #[derive(Debug, Default)]
-pub(super) struct TaskOwners(Mutex<Owners>);
-
-#[derive(Debug, Default)]
-struct Owners {
-    by_task: HashMap<Arc<str>, u64>,
-    oldest_first: VecDeque<Arc<str>>,
-}
+pub(super) struct TaskOwners(Owners);
 
 impl TaskOwners {
     /// Takes note of a reply to a request of `owner`'s, and takes out what is not theirs.
@@ -56,42 +43,23 @@ impl TaskOwners {
             AboutTasks::Nothing => {}
             AboutTasks::New => {
                 if let Some(task) = created(reply.message.body()) {
-                    self.note(task.into(), owner);
+                    self.0.note(&task, owner);
                 }
             }
             AboutTasks::List => self.keep_own(reply, owner),
         }
     }
 
-    fn note(&self, task: Arc<str>, owner: u64) {
-        let mut owners = self.0.lock();
-        if owners.by_task.insert(task.clone(), owner).is_none() {
-            owners.oldest_first.push_back(task);
-        }
-        if owners.oldest_first.len() > REMEMBERED
-            && let Some(oldest) = owners.oldest_first.pop_front()
-        {
-            owners.by_task.remove(&oldest);
-        }
-    }
-
-    pub(super) fn owner(&self, task: &str) -> Option<u64> {
-        self.0.lock().by_task.get(task).copied()
-    }
-
     /// Whether this task is another client's.
     pub(super) fn is_foreign(&self, task: &str, client: &Client) -> bool {
-        self.owner(task)
-            .is_some_and(|owner| owner != client.identity)
+        let owner = self.0.owner(task);
+        owner.is_some_and(|owner| owner != client.identity)
     }
 
     /// Takes over what was known on a connection that has ended: a server may
     /// keep its tasks.
     pub(super) fn adopt(&self, old: &Self) {
-        let old = old.0.lock();
-        let mut owners = self.0.lock();
-        owners.by_task = old.by_task.clone();
-        owners.oldest_first = old.oldest_first.clone();
+        self.0.adopt(&old.0);
     }
 
     /// The owner of the task that a message of the server's belongs to.
@@ -105,7 +73,7 @@ impl TaskOwners {
                 task_id(related.of(meta))?
             }
         };
-        self.owner(&task)
+        self.0.owner(&task)
     }
 
     fn keep_own(&self, reply: &mut Reply, owner: u64) {
@@ -122,7 +90,7 @@ impl TaskOwners {
         for span in json::elements(items) {
             let item = span.of(items);
             all += 1;
-            let theirs = task_id(item).and_then(|task| self.owner(&task));
+            let theirs = task_id(item).and_then(|task| self.0.owner(&task));
             if theirs.is_none_or(|theirs| theirs == owner) {
                 kept.push(item);
             }

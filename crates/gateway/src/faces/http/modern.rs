@@ -35,6 +35,7 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     let request = Request {
         scope: post.scope,
         principal: post.principal,
+        key: post.key,
         message,
         params,
         headers,

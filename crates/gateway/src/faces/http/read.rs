@@ -1,6 +1,6 @@
 //! POST: reading the body, and telling a legacy request from a modern one.
 
-use super::{Face, body::Body, legacy, modern, reply};
+use super::{Face, body::Body, legacy, modern, reply, routes};
 use crate::{limits, session};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response, StatusCode, header};
@@ -18,6 +18,8 @@ pub(super) struct Post {
     pub face: Arc<Face>,
     pub scope: Scope,
     pub principal: Arc<str>,
+    /// What tells the client from others of its principal.
+    pub key: Option<Arc<str>>,
     pub headers: HeaderMap,
 }
 
@@ -53,6 +55,7 @@ pub(super) async fn post(
         face,
         scope,
         principal,
+        key: routes::client_key(parts.uri.path(), &parts.headers),
         headers: parts.headers,
     };
     match Received::parse(body) {

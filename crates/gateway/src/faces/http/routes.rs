@@ -1,7 +1,12 @@
 //! What is at which path.
 
 use super::{Face, plain::Page};
+use http::HeaderMap;
+use std::sync::Arc;
 use switchboard_host::Scope;
+
+/// The header with a client's key.
+const CLIENT: &str = "switchboard-client";
 
 /// Which paths there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,4 +67,13 @@ pub(super) fn scope(face: &Face, path: &str, base: &str) -> Option<Scope> {
         None => rest,
     };
     face.gateway.host().server(rest).map(Scope::One)
+}
+
+/// The key by which a client without a session lets itself be told from others:
+/// `@{key}` in the path, or a header.
+pub(super) fn client_key(path: &str, headers: &HeaderMap) -> Option<Arc<str>> {
+    let in_path = path.split('/').find_map(|part| part.strip_prefix('@'));
+    let key = in_path.or_else(|| headers.get(CLIENT)?.to_str().ok())?;
+    // Marked, so that it is nobody's connection.
+    (!key.is_empty()).then(|| format!("@{key}").into())
 }

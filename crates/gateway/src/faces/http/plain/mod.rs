@@ -91,7 +91,7 @@ fn client(principal: Arc<str>) -> Arc<Client> {
         capabilities,
         Arc::new(NoSink),
     );
-    Arc::new(client.passing())
+    Arc::new(client.passing().known_by(None))
 }
 
 fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
