@@ -30,12 +30,9 @@ pub struct Arrangement {
     pub mode: Option<Mode>,
 }
 
-/// The presence of one gateway.
-pub struct Presence {
-    dirs: Dirs,
-    context: Context,
-    desk: Arc<Desk>,
-    token: String,
+/// Follows the configuration files, and keeps the list of connectors fresh.
+pub struct Follower {
+    reload: Arc<Reload>,
     /// The files that decide what is served.
     files: Arc<Mutex<Vec<PathBuf>>>,
     members: watch::Receiver<Vec<Member>>,
@@ -43,19 +40,12 @@ pub struct Presence {
     fetching: Arc<Mutex<Option<Fetching>>>,
 }
 
-impl Presence {
+/// Reads everything again; whether that changed anything.
+type Reload = dyn Fn() -> Result<bool, String> + Send + Sync;
+
+impl Follower {
     /// For the servers of `roster`, which were made of `loaded`.
-    pub fn new(
-        context: &Context,
-        roster: &Roster,
-        settings: &Settings,
-        principal: &str,
-        loaded: Known,
-        rule: Arrangement,
-    ) -> Result<Self, Failure> {
-        let wrong = |error: String| Failure::new(Code::Configuration, error);
-        let dirs = Dirs::from_env().map_err(|error| wrong(error.to_string()))?;
-        let token = tokens::control(&dirs).map_err(|error| wrong(error.to_string()))?;
+    pub fn new(context: &Context, roster: &Roster, loaded: Known, rule: Arrangement) -> Self {
         let files = Arc::new(Mutex::new(loaded.files));
         let (told, members) = watch::channel(roster.members.clone());
         let fetching = Arc::new(Mutex::new(loaded.fetching));
@@ -95,15 +85,73 @@ impl Presence {
                 Ok(changed || other_rules)
             }
         };
-        let desk = Desk::new(roster.host.clone(), principal, settings, Box::new(reload));
+        Self {
+            reload: Arc::new(reload),
+            files,
+            members,
+            fetching,
+        }
+    }
+
+    /// Goes on until it is told to stop.
+    pub async fn follow(&self, stop: CancellationToken) {
+        let fetching = || self.fetching.lock().clone();
+        let fetch = switchboard::connectors::follow(fetching, stop.clone());
+        tokio::join!(self.follow_files(stop), fetch);
+    }
+
+    async fn follow_files(&self, stop: CancellationToken) {
+        let (reload, files) = (self.reload.clone(), self.files.clone());
+        let seen = Sight::of(files.lock().clone());
+        vigil::watch(seen, stop, |now| {
+            match reload() {
+                Ok(true) => {
+                    tracing::info!("the configuration has changed, and the servers with it")
+                }
+                Ok(false) => {}
+                Err(why) => tracing::warn!(
+                    why,
+                    "the configuration has changed, but cannot be used; what runs goes on"
+                ),
+            }
+            now.and(files.lock().clone())
+        })
+        .await;
+    }
+}
+
+/// The presence of one gateway.
+pub struct Presence {
+    dirs: Dirs,
+    context: Context,
+    desk: Arc<Desk>,
+    token: String,
+    follower: Follower,
+}
+
+impl Presence {
+    /// For the servers of `roster`, which were made of `loaded`.
+    pub fn new(
+        context: &Context,
+        roster: &Roster,
+        settings: &Settings,
+        principal: &str,
+        loaded: Known,
+        rule: Arrangement,
+    ) -> Result<Self, Failure> {
+        let wrong = |error: String| Failure::new(Code::Configuration, error);
+        let dirs = Dirs::from_env().map_err(|error| wrong(error.to_string()))?;
+        let token = tokens::control(&dirs).map_err(|error| wrong(error.to_string()))?;
+        let follower = Follower::new(context, roster, loaded, rule);
+        let reload = follower.reload.clone();
+        let reload = Box::new(move || reload());
+        let desk = Desk::new(roster.host.clone(), principal, settings, reload);
         Ok(Self {
             dirs,
             context: context.clone(),
             desk: Arc::new(desk),
             token,
-            files,
-            members,
-            fetching,
+            follower,
         })
     }
 
@@ -117,7 +165,7 @@ impl Presence {
 
     /// All that is configured, now and after each change of the files.
     pub fn members(&self) -> watch::Receiver<Vec<Member>> {
-        self.members.clone()
+        self.follower.members.clone()
     }
 
     /// Leaves a note where commands look for it; it goes when it is dropped. An
@@ -148,31 +196,9 @@ impl Presence {
         .ok()
     }
 
-    /// Follows the configuration files, and keeps the list of connectors fresh,
-    /// until it is told to stop.
+    /// Follows the configuration files until it is told to stop.
     pub async fn follow(&self, stop: CancellationToken) {
-        let fetching = || self.fetching.lock().clone();
-        let fetch = switchboard::connectors::follow(fetching, stop.clone());
-        tokio::join!(self.follow_files(stop), fetch);
-    }
-
-    async fn follow_files(&self, stop: CancellationToken) {
-        let (desk, files) = (self.desk.clone(), self.files.clone());
-        let seen = Sight::of(files.lock().clone());
-        vigil::watch(seen, stop, |now| {
-            match desk.reload() {
-                Ok(true) => {
-                    tracing::info!("the configuration has changed, and the servers with it")
-                }
-                Ok(false) => {}
-                Err(why) => tracing::warn!(
-                    why,
-                    "the configuration has changed, but cannot be used; what runs goes on"
-                ),
-            }
-            now.and(files.lock().clone())
-        })
-        .await;
+        self.follower.follow(stop).await;
     }
 }
 

@@ -190,3 +190,56 @@ async fn without_a_gateway_reconnect_says_so() {
         "{ran:?}"
     );
 }
+
+/// A client that starts `serve` itself needs no restart either.
+#[tokio::test]
+async fn serve_on_stdio_follows_its_files() {
+    let stage = Stage::new(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
+    let mut client = stage.client(&[]);
+    client.initialize(LEGACY).await;
+    let keep = pid(&mut client, "keep").await;
+    stage.configure(&servers([("keep", echo(&[])), ("new", echo(&[]))]));
+    client.notification(CHANGED).await;
+    until_listed(&mut client, |names| {
+        names.iter().any(|name| name == "new__pid")
+            && !names.iter().any(|name| name.starts_with("other__"))
+    })
+    .await;
+    pid(&mut client, "new").await;
+    assert_eq!(pid(&mut client, "keep").await, keep, "not touched");
+}
+
+/// `up` brings servers along that have no entry: they are known by name, with
+/// and without a gateway that runs.
+#[tokio::test]
+async fn what_up_brings_along_can_be_switched_off() {
+    let stage = Stage::new(&json!({}));
+    let off = stage.run(&["disable", "system"]).await.ok();
+    assert_eq!(off.out, "system switched off\n");
+    let unknown = stage.run(&["disable", "sistem"]).await;
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    let up = stage.launch(&["up", "--port", "0"]).spawn();
+    up.url().await;
+    let noted = until(LONG, || (!stage.notes().is_empty()).then_some(()));
+    noted.await.expect("a note is left");
+    let has = async |server: &str| {
+        let listed = stage.run(&["tools", "--json"]).await.ok().json();
+        let mut tools = listed.as_array().unwrap().iter();
+        tools.any(|tool| tool["server"] == server)
+    };
+    assert!(has("memory").await && !has("system").await);
+    stage.run(&["disable", "memory"]).await.ok();
+    assert!(!has("memory").await && has("files").await);
+    stage.run(&["enable", "memory"]).await.ok();
+    stage.run(&["enable", "system"]).await.ok();
+    assert!(has("memory").await && has("system").await);
+    // All that runs is meant, and all that is off.
+    let all = stage.run(&["disable", "all"]).await.ok();
+    for name in ["files", "system", "memory"] {
+        assert!(all.out.contains(&format!("{name} switched off")), "{all:?}");
+    }
+    assert!(!has("files").await);
+    let all = stage.run(&["enable", "all"]).await.ok();
+    assert!(all.out.contains("files switched on"), "{all:?}");
+    assert!(has("files").await);
+}

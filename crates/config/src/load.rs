@@ -13,7 +13,7 @@ use crate::{
     places::Places,
     policy::Policy,
     read::read,
-    settings::Permissions,
+    settings::{Named, Permissions},
     sign_in::SignIn,
 };
 use gather::Gathered;
@@ -55,6 +55,8 @@ pub struct Loaded {
     pub connectors: Option<Connectors>,
     /// What may be done with what is used.
     pub permissions: Permissions,
+    /// Names that are switched off, with or without an entry.
+    pub switched_off: Vec<Named>,
     /// Entries that count because a list of the user's names them. Before they
     /// run, this must be kept, so that a change of them asks again.
     pub pins: Vec<Binding>,
@@ -132,6 +134,12 @@ impl Loaded {
             .iter()
             .filter(|server| server.standing == Standing::Active)
             .map(|server| &server.entry)
+    }
+
+    /// Where a name is switched off, if it is.
+    pub fn switched_off(&self, name: &str) -> Option<String> {
+        let named = self.switched_off.iter().find(|named| named.name == name)?;
+        Some(format!("disabledMcpServers in {}", named.place))
     }
 
     /// The entry of this name that counts, or would if nothing stood against it.

@@ -4,19 +4,17 @@ mod attach;
 
 use crate::{
     commands::listen::{self, Listen},
-    connectors,
     context::{Context, warn},
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
-    presence::{Arrangement, Known, Presence},
+    presence::{Arrangement, Follower, Known, Presence},
 };
 use clap::{Args, ValueEnum};
 use std::sync::Arc;
 use switchboard::{
     Purpose, Roster, Status, VERSION,
     config::{Loaded, Standing},
-    connectors::Fetching,
     gateway::{Gateway, GatewayOptions, faces},
     host::permission::Mode,
     wire::name::Style,
@@ -73,7 +71,6 @@ impl Names {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
-    let fetching = connectors::fetching(context, &loaded);
     let loaded = only(loaded, &options.only)?;
     let (roster, settings) = context.roster_for(
         Purpose::Gateway,
@@ -84,14 +81,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     usable(&roster)?;
     let places = options.listen.places()?;
     if places.is_empty() {
-        return stdio(context, options, &roster, fetching);
+        return stdio(context, options, &roster, known);
     }
     let principal = options.listen.principal(&places);
-    let names = options.only.clone();
-    let rule = Arrangement {
-        arrange: Arc::new(move |loaded| only(loaded, &names)),
-        mode: options.permission_mode,
-    };
+    let rule = arrangement(options);
     let presence = Presence::new(context, &roster, &settings, &principal, known, rule)?;
     life::long(async |stop| {
         let gateway = Gateway::new(
@@ -120,13 +113,22 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     })?
 }
 
+/// How what is configured becomes what is served.
+fn arrangement(options: &Options) -> Arrangement {
+    let names = options.only.clone();
+    Arrangement {
+        arrange: Arc::new(move |loaded| only(loaded, &names)),
+        mode: options.permission_mode,
+    }
+}
+
 /// One client on our own standard streams: through a running gateway that has
 /// the same servers, or with servers of its own.
 fn stdio(
     context: &Context,
     options: &Options,
     roster: &Roster,
-    fetching: Option<Fetching>,
+    known: Known,
 ) -> Result<Code, Failure> {
     let single = single(roster);
     if let Some(code) = attach::try_run(context, options, roster, single.as_deref())? {
@@ -141,15 +143,14 @@ fn stdio(
                 ..GatewayOptions::default()
             },
         );
-        // For the next start: a list that changes names in the middle of a
-        // conversation would be worse than one that is a start old.
-        let fetch = switchboard::connectors::follow(|| fetching.clone(), stop.clone());
+        let follower = Follower::new(context, roster, known, arrangement(options));
+        let follow = follower.follow(stop.clone());
         let served = {
             let serve = faces::stdio::serve(gateway, stop);
             tokio::pin!(serve);
             tokio::select! {
                 served = &mut serve => served,
-                () = fetch => serve.await,
+                () = follow => serve.await,
             }
         };
         roster.host.close().await;

@@ -9,10 +9,13 @@ use crate::{
 };
 use clap::Args;
 use std::io::Write;
-use switchboard::config::{
-    Standing,
-    edit::{self, Target},
-    explain,
+use switchboard::{
+    builtin::ServerKind,
+    config::{
+        Standing,
+        edit::{self, Target},
+        explain,
+    },
 };
 
 /// Options of both.
@@ -25,7 +28,9 @@ pub struct Options {
 
 /// Switches a server on or off, in this project.
 pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failure> {
-    let loaded = context.load();
+    let mut loaded = context.load();
+    // What `up` brings along is there without an entry.
+    context.bring_along(&mut loaded);
     let places = context.places()?;
     let mut all: Vec<&str> = Vec::new();
     for server in &loaded.servers {
@@ -33,18 +38,23 @@ pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failu
             all.push(&server.entry.name);
         }
     }
+    let built_in = ServerKind::ALL.map(ServerKind::name);
+    for name in built_in {
+        if loaded.switched_off(name).is_some() && !all.contains(&name) {
+            all.push(name);
+        }
+    }
     let names = match options.name.as_deref() {
         Some("all") => all,
+        Some(name) if built_in.contains(&name) => vec![name],
         Some(name) if loaded.find(name).is_none() => return Err(missing(&loaded, name)),
         Some(name) => vec![name],
         None => {
-            let state = |name: &&str| loaded.find(name).map(|server| &server.standing);
-            let wanted = if on {
-                Standing::Disabled
-            } else {
-                Standing::Active
-            };
-            all.retain(|name| state(name) == Some(&wanted));
+            all.retain(|name| match loaded.find(name) {
+                Some(server) if on => server.standing == Standing::Disabled,
+                Some(server) => server.standing == Standing::Active,
+                None => on,
+            });
             pick(&all, on)?
         }
     };

@@ -47,6 +47,7 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
         request,
         store: &store,
     };
+    loaded.switched_off = court.all(|lists| &lists.off).cloned().collect();
     for entry in entries {
         let configured = court.judge(entry, loaded);
         loaded.servers.push(configured);
@@ -105,14 +106,8 @@ impl Court<'_> {
                 Some(format!("\"disabled\" in {}", entry.place())),
             );
         }
-        if let Some(named) = self
-            .all(|lists| &lists.off)
-            .find(|named| named.name == entry.name)
-        {
-            return (
-                Standing::Disabled,
-                Some(format!("disabledMcpServers in {}", named.place)),
-            );
+        if let Some(place) = loaded.switched_off(&entry.name) {
+            return (Standing::Disabled, Some(place));
         }
         let own = self.request.own_program.as_deref();
         if itself::starts_switchboard(entry, own) || itself::is_our_address(entry) {

@@ -51,6 +51,12 @@ pub fn add(
             ServerKind::Tools => own.folder = Some(text(&manifests)?),
             ServerKind::System | ServerKind::Memory => {}
         }
+        if let Some(place) = loaded.switched_off(kind.name()) {
+            let mut off = Configured::new(entry, Standing::Disabled);
+            off.because = Some(place);
+            added.push(off);
+            continue;
+        }
         let standing = match loaded.policy.decide(&entry) {
             Verdict::Allowed(_) => Standing::Active,
             Verdict::Denied(rule) => Standing::Denied(format!("denied by {rule}")),
