@@ -225,6 +225,32 @@ impl<S: Send + Sync + 'static> Toolset<S> {
     }
 }
 
+/// The methods of a handler whose tools are those of one [`Toolset`].
+macro_rules! answers_with {
+    ($tools:ident) => {
+        async fn call_tool(
+            &self,
+            request: rmcp::model::CallToolRequestParams,
+            context: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<rmcp::model::CallToolResponse, rmcp::ErrorData> {
+            Ok($tools.call(self, request, context).await)
+        }
+
+        async fn list_tools(
+            &self,
+            _: Option<rmcp::model::PaginatedRequestParams>,
+            _: rmcp::service::RequestContext<rmcp::RoleServer>,
+        ) -> Result<rmcp::model::ListToolsResult, rmcp::ErrorData> {
+            Ok($tools.list(|_| true))
+        }
+
+        fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
+            $tools.get(name)
+        }
+    };
+}
+pub(crate) use answers_with;
+
 /// Waits for a tool. One that panics has failed: a client that waits must hear
 /// something.
 pub(crate) async fn guarded<T>(name: &str, call: impl Future<Output = T>) -> Result<T, Failure> {

@@ -38,6 +38,8 @@ pub const GREP_FILE_BYTES: u64 = 16 * 1024 * 1024;
 pub const PATTERN_BYTES: usize = 1000;
 /// What a compiled pattern may take, in bytes.
 pub const PATTERN_SIZE: usize = 1 << 20;
+/// The most text that one `grep` returns, in bytes.
+pub const GREP_BYTES: usize = 256 * 1024;
 /// A longer matching line is cut here, in characters.
 pub const GREP_LINE_CHARS: usize = 500;
 
@@ -76,6 +78,10 @@ pub const PROCESS_WAIT: Duration = Duration::from_secs(60);
 
 /// The longest text that is remembered, in bytes.
 pub const MEMORY_TEXT: usize = 64 * 1024;
+/// The most text of entries that one answer holds, in bytes.
+pub const MEMORY_BYTES: usize = 256 * 1024;
+/// How long one question to the memory may take.
+pub const MEMORY_TIME: Duration = Duration::from_secs(10);
 /// Entries in the memory.
 pub const MEMORY_ENTRIES: i64 = 100_000;
 /// Tags of one entry.
@@ -91,5 +97,7 @@ pub const FLOW_STEPS: usize = 32;
 pub const FLOWS_AT_ONCE: usize = 32;
 /// What the arguments of one step, or a flow's result, may take as JSON.
 pub const FLOW_BYTES: usize = 4 * 1024 * 1024;
+/// What the results of a flow's steps may take together, as JSON.
+pub const FLOW_RESULTS: usize = 32 * 1024 * 1024;
 /// How long a flow may take when its manifest does not say.
 pub const FLOW_TIME: Duration = Duration::from_secs(600);

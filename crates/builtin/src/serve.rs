@@ -1,6 +1,6 @@
 //! Serving a built-in server: on one end of a pipe, or on stdin and stdout.
 
-use rmcp::{RoleServer, Service, ServiceExt};
+use rmcp::{RoleServer, Service, ServiceExt, service::ServerInitializeError};
 use std::{
     fmt,
     pin::Pin,
@@ -81,13 +81,15 @@ where
         over: over.clone(),
     };
     let work = async {
-        let running = server
-            .serve_with_ct((read, write), stop.clone())
-            .await
-            .map_err(|fault| BuiltinError(fault.to_string()))?;
-        running
-            .waiting()
-            .await
+        let running = match server.serve_with_ct((read, write), stop.clone()).await {
+            Ok(running) => running,
+            // It went without a word, which is its right.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(fault) => return Err(BuiltinError(fault.to_string())),
+        };
+        let ended = running.waiting().await;
+        ended
+            .map(drop)
             .map_err(|fault| BuiltinError(fault.to_string()))
     };
     tokio::pin!(work);
@@ -103,7 +105,7 @@ where
     match result {
         // A client that never said hello, or was sent away, is no fault of ours.
         Err(_) if stop.is_cancelled() => Ok(()),
-        result => result.map(drop),
+        result => result,
     }
 }
 

@@ -152,6 +152,50 @@ async fn what_is_outside_is_not_even_told_apart() {
     for error in [there, missing, through] {
         assert!(error.contains("outside the allowed directories"), "{error}");
     }
+    // Nor by way of a link: neither of one on the way, nor of where one leads.
+    let allowed = base.join("allowed");
+    symlink(base.join("allowed_evil"), allowed.join("out")).expect("a link");
+    let mut said = Vec::new();
+    for (at, target) in ["secret", "secret/x", "missing/x"].into_iter().enumerate() {
+        let on_the_way = format!("out/{target}");
+        let error = client.error("read", json!({ "path": on_the_way })).await;
+        assert!(error.contains("outside the allowed directories"), "{error}");
+        symlink(
+            base.join("allowed_evil").join(target),
+            allowed.join(format!("to{at}")),
+        )
+        .expect("a link");
+        let error = client
+            .error("read", json!({ "path": format!("to{at}/y") }))
+            .await;
+        said.push(error.replace(&format!("to{at}"), "to"));
+    }
+    said.dedup();
+    assert!(
+        said.len() <= 2 && !said.concat().contains("not a directory"),
+        "{said:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_could_not_be_gone_through_is_not_made() {
+    let (_directory, base, mut client) = connected().await;
+    let deep = format!("{}file", "d/".repeat(1000));
+    for (tool, arguments) in [
+        ("write", json!({ "path": deep, "content": "x" })),
+        ("move", json!({ "from": "file", "to": deep })),
+    ] {
+        let error = client.error(tool, arguments).await;
+        assert!(error.contains("too many levels"), "{error}");
+    }
+    let made = json!({ "path": format!("{}file", "e/".repeat(64)), "content": "x" });
+    client.call("write", made).await;
+    let deleted = json!({ "path": "e", "recursive": true });
+    client.call("delete", deleted).await;
+    assert_eq!(
+        fs::read_dir(base.join("allowed")).expect("listed").count(),
+        1
+    );
 }
 
 #[tokio::test]

@@ -300,6 +300,23 @@ async fn editing_checks_the_count() {
     assert!(error.contains("not UTF-8"), "{error}");
 }
 
+/// A small call that would make a file of terabytes.
+#[tokio::test]
+async fn an_edit_that_grows_without_end_is_refused_before_it_is_made() {
+    let (directory, mut client) = connected().await;
+    let before = "x".repeat(8_000_000);
+    fs::write(directory.path().join("many"), &before).unwrap();
+    let arguments = json!({
+        "path": "many", "oldText": "x", "newText": "y".repeat(1_000_000), "expectedCount": 8_000_000,
+    });
+    let error = client.error("edit", arguments).await;
+    assert!(
+        error.contains("would become too large, 8000000000000 bytes"),
+        "{error}"
+    );
+    assert_eq!(read(&directory, "many"), before);
+}
+
 #[tokio::test]
 async fn edits_at_once_lose_nothing() {
     let (directory, mut client) = connected().await;

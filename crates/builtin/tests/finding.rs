@@ -201,3 +201,15 @@ async fn info_move_and_delete() {
     assert!(error.contains("allowed directory itself"), "{error}");
     assert!(directory.path().exists());
 }
+
+#[tokio::test]
+async fn what_grep_shows_is_bounded() {
+    let (directory, mut client) = connected().await;
+    let lines = format!("{}\n", "x".repeat(600)).repeat(3000);
+    fs::write(directory.path().join("lines"), lines).unwrap();
+    let arguments = json!({ "pattern": "x", "context": 5, "limit": 1000 });
+    let answer = client.call("grep", arguments).await;
+    assert_eq!(answer["stopped"], "size");
+    let size = answer.to_string().len();
+    assert!((200_000..400_000).contains(&size), "{size}");
+}

@@ -215,3 +215,40 @@ async fn flows_call_other_servers() {
     let error = circle.await.expect("a circle ends");
     assert!(error.contains("flows call each other"), "{error}");
 }
+
+/// A client cannot count for us, and what is large is not multiplied.
+#[tokio::test]
+async fn depth_and_size_are_bounded_whatever_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let named: Vec<String> = vec!["${args.text}".to_owned(); 2000];
+    let many = json!({
+        "name": "many", "description": "A test.",
+        "inputSchema": { "type": "object", "properties": { "text": { "type": "string" } } },
+        "steps": [{ "id": "a", "server": "math", "tool": "double", "arguments": { "all": named } }],
+    });
+    let circle = json!([{ "id": "a", "server": "tools", "tool": "circle", "arguments": { "n": "${args.n}" } }]);
+    put(folder.path(), "many.flow.json", &many);
+    put(
+        folder.path(),
+        "circle.flow.json",
+        &flow("circle", circle, json!({})),
+    );
+    let others = Arc::new(Others::default());
+    let toolbox = Toolbox::open("1", folder.path())
+        .unwrap()
+        .calling(others.clone());
+    *others.itself.lock().unwrap() = Some(toolbox.clone());
+    let mut client = Client::connect(toolbox.session()).await;
+    let text = "x".repeat(1_000_000);
+    let error = client.error("many", json!({ "text": text })).await;
+    assert!(error.contains("the values take more than"), "{error}");
+    assert!(others.calls.lock().unwrap().is_empty());
+    for depth in [json!(u64::MAX), json!(-1), json!("1"), json!(1e300)] {
+        let params = json!({
+            "name": "circle", "arguments": { "n": 1 }, "_meta": { FLOW_DEPTH: depth },
+        });
+        let answer = client.request("tools/call", params).await;
+        let said = answer["result"].to_string();
+        assert!(said.contains("flows call each other"), "{depth}: {answer}");
+    }
+}

@@ -242,3 +242,117 @@ async fn two_programs_at_once() {
     }
     assert_eq!(client.call("list", json!({})).await["total"], 100);
 }
+
+#[tokio::test]
+async fn no_query_is_taken_for_anything_but_words() {
+    let (_directory, _memory, mut client) = connected().await;
+    client
+        .call("remember", json!({ "text": "hello world", "key": "k" }))
+        .await;
+    for query in [
+        "\"",
+        "*",
+        "hello*",
+        "hello OR",
+        "NEAR(hello world)",
+        "text:hello",
+        "^hello",
+        "hello AND",
+        "-hello",
+        "hello\"*",
+        "(hello",
+        "hello)",
+        "{text}:hello",
+        "hello + world",
+        "hello\0world",
+        "'; DROP TABLE entry; --",
+        "%",
+        "_",
+        "\0",
+        "🦀",
+    ] {
+        let answer = client.call("recall", json!({ "query": query })).await;
+        let found = answer["entries"].as_array().unwrap().len();
+        assert_eq!(
+            found,
+            usize::from(query.contains("hello")),
+            "{query:?}: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn answers_hold_so_much_text_and_no_more() {
+    let (_directory, _memory, mut client) = connected().await;
+    for number in 0..10 {
+        let text = format!("moon {number} {}", "y".repeat(60_000));
+        client.call("remember", json!({ "text": text })).await;
+    }
+    let answer = client
+        .call("recall", json!({ "query": "moon", "limit": 100 }))
+        .await;
+    assert_eq!(answer["cut"], true);
+    assert_eq!(answer["entries"].as_array().unwrap().len(), 4);
+    let mut seen = 0;
+    let mut offset = json!(0);
+    while offset.is_number() {
+        let arguments = json!({ "limit": 100, "offset": offset });
+        let answer = client.call("list", arguments).await;
+        assert!(answer.to_string().len() < 300_000);
+        seen += answer["entries"].as_array().unwrap().len();
+        offset = answer["nextOffset"].clone();
+    }
+    assert_eq!(seen, 10, "the rest comes when it is asked for");
+}
+
+#[tokio::test]
+async fn a_file_that_is_damaged_or_made_to_harm_is_said_so() {
+    let (directory, memory, mut client) = connected().await;
+    client.call("remember", json!({ "text": "hello" })).await;
+    drop((client, memory));
+    let data = directory.path().join("harmed");
+    fs::create_dir(&data).unwrap();
+    let file = data.join("memory.sqlite3");
+    let whole = rusqlite::Connection::open(directory.path().join("data/memory.sqlite3")).unwrap();
+    whole.execute("VACUUM INTO ?1", [file.to_str()]).unwrap();
+    // Damaged in the middle.
+    let mut bytes = fs::read(&file).unwrap();
+    for at in (4096..bytes.len()).step_by(7) {
+        bytes[at] = b'A';
+    }
+    fs::write(&file, bytes).unwrap();
+    match Memory::open("1", &data) {
+        Err(fault) => assert!(
+            fault.to_string().contains("move memory.sqlite3 away"),
+            "{fault}"
+        ),
+        Ok(memory) => {
+            let mut client = Client::connect(memory.session()).await;
+            let said = client.fail("recall", json!({ "query": "hello" })).await;
+            assert!(said.contains("the memory could not be used"), "{said}");
+            let said = client.fail("remember", json!({ "text": "more" })).await;
+            assert!(said.contains("the memory could not be used"), "{said}");
+        }
+    }
+    let fresh = |script: &str| {
+        for entry in fs::read_dir(&data).unwrap() {
+            fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+        let made = rusqlite::Connection::open(&file).unwrap();
+        made.execute_batch(script).unwrap();
+    };
+    // Of a version that nobody knows yet.
+    fresh("PRAGMA user_version = 2;");
+    let fault = Memory::open("1", &data).unwrap_err();
+    assert!(fault.to_string().contains("a newer version"), "{fault}");
+    // Rows without end.
+    fresh(
+        "CREATE VIEW entry AS WITH RECURSIVE endless(id, key, text, tags, created, updated) AS
+         (SELECT 1, 'a', 'b', '[]', '', '' UNION ALL SELECT id + 1, key, text, tags, created, updated FROM endless)
+         SELECT * FROM endless; PRAGMA user_version = 1;",
+    );
+    let memory = Memory::open("1", &data).unwrap();
+    let mut client = Client::connect(memory.session()).await;
+    let said = client.fail("list", json!({})).await;
+    assert!(said.contains("the memory took too long"), "{said}");
+}

@@ -312,3 +312,53 @@ async fn manifests_that_cannot_be_used_are_named() {
         "anyone could put a program there"
     );
 }
+
+/// Whoever writes the folder may do so at any moment: each call meets one
+/// whole manifest, the old one or the new one, or none.
+#[tokio::test]
+async fn a_manifest_that_changes_while_it_is_called() {
+    let say = |word: &str| tool("say", json!(["printf", word]), json!({}));
+    let (folder, mut client) = connected(&[("say.tool.json", say("old"))]).await;
+    let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let writing = {
+        let (over, path) = (over.clone(), folder.path().to_owned());
+        let (old, new) = (say("old"), say("new-and-longer"));
+        std::thread::spawn(move || {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                put(&path, "say.tool.json", &new);
+                fs::write(path.join("say.tool.json"), "{ half").unwrap();
+                put(&path, "say.tool.json", &old);
+                fs::remove_file(path.join("say.tool.json")).unwrap();
+                put(&path, "say.tool.json", &old);
+            }
+        })
+    };
+    let mut said = std::collections::BTreeSet::new();
+    for _ in 0..200 {
+        let result = client.raw_call("say", json!({})).await;
+        said.insert(result["content"][0]["text"].as_str().unwrap().to_owned());
+    }
+    over.store(true, std::sync::atomic::Ordering::Relaxed);
+    writing.join().unwrap();
+    let allowed = |text: &String| {
+        ["old", "new-and-longer"].contains(&text.as_str()) || text.contains("Unknown tool")
+    };
+    assert!(said.iter().all(allowed), "{said:?}");
+    assert_eq!(text(&mut client, "say", json!({})).await, "old");
+}
+
+/// What is no file is no manifest, and nobody waits for it.
+#[tokio::test]
+async fn a_pipe_is_no_manifest() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.tool.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.tool.json")).unwrap();
+    fs::create_dir(folder.path().join("folder.tool.json")).unwrap();
+    let path = folder.path().to_owned();
+    let opened = tokio::task::spawn_blocking(move || Toolbox::open("1", &path));
+    let opened = tokio::time::timeout(std::time::Duration::from_secs(20), opened);
+    let toolbox = opened.await.expect("it does not wait").unwrap().unwrap();
+    assert_eq!(toolbox.faults().len(), 3, "{:?}", toolbox.faults());
+}

@@ -9,6 +9,8 @@ mod builtin_faces {
     pub mod faces;
     pub mod hostile;
 }
+#[path = "support/serving.rs"]
+mod serving;
 mod support;
 
 use builtin_faces::{
@@ -224,7 +226,17 @@ async fn commands_that_never_end_or_flood_are_stopped() {
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         hostile::commands(&mut face).await;
+        hostile::leftovers(&mut face).await;
         hostile::words(&mut face).await;
+    }
+}
+
+#[tokio::test]
+async fn memories_are_text_and_come_in_parts() {
+    let world = World::start().await;
+    for how in ALL {
+        let mut face = Face::open(&world, how).await;
+        hostile::memories(&mut face).await;
     }
 }
 

@@ -55,6 +55,13 @@ async fn the_end_of_input_ends_it_too() {
     ends(pid).await;
 }
 
+/// A client that goes without a word is no fault.
+#[tokio::test]
+async fn no_input_at_all_is_an_end_too() {
+    let ended = run(switchboard().args(["builtin", "system"])).await;
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{ended:?}");
+}
+
 #[tokio::test]
 async fn nothing_outlives_a_server_that_was_killed() {
     let (mut client, pid) = busy_shell().await;

@@ -114,6 +114,7 @@ impl FilesSession {
                 context: arguments.context,
                 limit: arguments.limit.unwrap_or(100),
                 cancel: cancel.clone(),
+                bytes: 0,
                 answer: GrepAnswer::default(),
             };
             let place = roots.locate(arguments.path.as_deref().unwrap_or("."), Last::Followed)?;
@@ -168,6 +169,8 @@ struct Search {
     context: usize,
     limit: usize,
     cancel: CancellationToken,
+    /// Of text in the answer.
+    bytes: usize,
     answer: GrepAnswer,
 }
 
@@ -214,12 +217,18 @@ impl Search {
                 .iter_mut()
                 .skip(first_new.map_or(0, |index| index + 1))
             {
+                self.bytes += shown.len();
                 one.after.push(shown.clone());
             }
             if found.is_some() {
                 if self.answer.matches.len() == self.limit {
                     return ControlFlow::Break(Stopped::Limit);
                 }
+                if self.bytes >= limits::GREP_BYTES {
+                    return ControlFlow::Break(Stopped::Size);
+                }
+                let around: usize = before.iter().map(String::len).sum();
+                self.bytes += path.len() + shown.len() + around;
                 self.answer.matches.push(Match {
                     path: path.to_owned(),
                     line: number,

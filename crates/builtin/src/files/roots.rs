@@ -6,7 +6,7 @@
 //! is not in `/allowed`, and a link that appears after the check leads nowhere.
 
 use super::{beneath, path};
-use crate::{answer::Failure, serve::BuiltinError};
+use crate::{answer::Failure, limits, serve::BuiltinError};
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{self, AtFlags, Mode, OFlags, Stat},
@@ -36,6 +36,16 @@ pub(crate) struct Roots(Vec<Root>);
 struct Root {
     directory: OwnedFd,
     path: PathBuf,
+}
+
+/// Where a path cannot be followed any further.
+enum Stuck {
+    /// In a directory of ours.
+    Inside,
+    /// At a link in a directory of ours, wherever it leads.
+    AtLink,
+    /// Elsewhere.
+    Outside,
 }
 
 /// A place within a root.
@@ -103,10 +113,35 @@ impl Roots {
             Ok(real) => self.place(&real).ok_or_else(outside),
             // What lies outside is not told apart: whether it exists is not
             // for us to say.
-            Err(fault) if self.place(&whole).is_some() => {
-                Err(explain(&path::shown(&whole), &fault))
+            Err(_) if self.place(&whole).is_none() => Err(outside()),
+            Err(fault) => match self.stuck(&whole) {
+                Stuck::Outside => Err(outside()),
+                Stuck::AtLink => Err(explain(&path::shown(&whole), &Errno::LOOP.into())),
+                Stuck::Inside => Err(explain(&path::shown(&whole), &fault)),
+            },
+        }
+    }
+
+    /// Where the system stopped on its way along a path that it cannot resolve.
+    fn stuck(self: &Arc<Self>, whole: &Path) -> Stuck {
+        let mut above = whole.ancestors().skip(1);
+        let mut next = whole;
+        let real = above.find_map(|above| match above.canonicalize() {
+            Ok(real) => Some(real),
+            Err(_) => {
+                next = above;
+                None
             }
-            Err(_) => Err(outside()),
+        });
+        let Some(real) = real.filter(|real| self.place(real).is_some()) else {
+            return Stuck::Outside;
+        };
+        let next = next.file_name().map(|name| real.join(name));
+        let is_link = next.is_some_and(|next| next.is_symlink());
+        if is_link {
+            Stuck::AtLink
+        } else {
+            Stuck::Inside
         }
     }
 
@@ -232,6 +267,15 @@ impl Place {
     /// The same, and makes the directories that are missing on the way.
     pub(crate) fn make_parent(&self) -> Result<(OwnedFd, OsString), Failure> {
         let parent = self.inner.parent().unwrap_or(Path::new("")).to_path_buf();
+        let is_deep = parent.components().count() > limits::WALK_DEPTH;
+        if is_deep && matches!(self.open_parent_raw(), Err(Errno::NOENT)) {
+            // What nothing here could go through or delete is not made.
+            return Err(Failure::new("the path has too many levels").hint(format!(
+                "directories are made at most {} levels below {}",
+                limits::WALK_DEPTH,
+                path::shown(&self.root().path)
+            )));
+        }
         let mut made = PathBuf::new();
         for component in &parent {
             let above = Self {

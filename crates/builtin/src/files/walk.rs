@@ -90,7 +90,7 @@ pub(crate) fn entries(place: &Place) -> Result<(Vec<Entry>, bool), Failure> {
 pub enum Stopped {
     /// As many results as were asked for.
     Limit,
-    /// More entries, or deeper ones, than are looked at.
+    /// More entries, or deeper ones, than are looked at, or more text than is shown.
     Size,
     /// It took too long.
     Time,

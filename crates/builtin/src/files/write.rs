@@ -204,10 +204,18 @@ impl FilesSession {
                 .hint(hint));
             }
             let first = old.find(&arguments.old_text).unwrap_or(0);
-            let new = old.replace(&arguments.old_text, &arguments.new_text);
-            if new.len() > limits::WRITE_BYTES {
-                return Err(Failure::new("the file would become too large"));
+            // Before it is made: a long text in many places would take all memory.
+            let places = usize::try_from(found).unwrap_or(usize::MAX);
+            let added = arguments.new_text.len().saturating_mul(places);
+            let size = (old.len() - arguments.old_text.len() * places).saturating_add(added);
+            if size > limits::WRITE_BYTES {
+                return Err(Failure::new(format!(
+                    "{} would become too large, {size} bytes",
+                    place.shown()
+                ))
+                .hint(format!("at most {} bytes", limits::WRITE_BYTES)));
             }
+            let new = old.replace(&arguments.old_text, &arguments.new_text);
             if !arguments.dry_run {
                 let (parent, name) = place.open_parent()?;
                 replace(&place, parent.as_fd(), &name, new.as_bytes(), false)?;

@@ -13,7 +13,7 @@ mod tools;
 pub use store::Entry;
 
 use crate::{
-    answer::{Failure, Toolset, blocking},
+    answer::{Failure, Toolset, answers_with, blocking},
     early::Early,
     limits,
     serve::{BuiltinError, Session},
@@ -23,17 +23,19 @@ use parking_lot::Mutex;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-        GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptArgument,
-        PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-        Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities, ServerConfig,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams,
+        ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+        Role, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
+use rusqlite::InterruptHandle;
 use serde_json::json;
 use std::{
+    fmt,
     path::Path,
     sync::{Arc, LazyLock},
 };
@@ -48,19 +50,28 @@ static TOOLS: LazyLock<Toolset<MemorySession>> =
 const ADDRESS: &str = "memory:///";
 
 /// The server, before anyone is connected to it. Clones are the same server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Memory {
     version: Arc<str>,
     store: Arc<Mutex<Store>>,
+    interrupt: Arc<InterruptHandle>,
     changes: broadcast::Sender<Change>,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory").finish_non_exhaustive()
+    }
 }
 
 impl Memory {
     /// A server that keeps its file, `memory.sqlite3`, in this directory.
     pub fn open(version: impl Into<Arc<str>>, directory: &Path) -> Result<Self, BuiltinError> {
+        let store = Store::open(directory)?;
         Ok(Self {
             version: version.into(),
-            store: Arc::new(Mutex::new(Store::open(directory)?)),
+            interrupt: Arc::new(store.interrupt()),
+            store: Arc::new(Mutex::new(store)),
             changes: broadcast::Sender::new(64),
         })
     }
@@ -82,7 +93,16 @@ impl Memory {
         work: impl FnOnce(&mut Store) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let store = Arc::clone(&self.store);
-        blocking(move || work(&mut store.lock())).await
+        let work = blocking(move || work(&mut store.lock()));
+        tokio::pin!(work);
+        match tokio::time::timeout(limits::MEMORY_TIME, &mut work).await {
+            Ok(done) => done,
+            // A file that somebody has made for it can ask for endless work.
+            Err(_) => {
+                self.interrupt.interrupt();
+                work.await
+            }
+        }
     }
 }
 
@@ -154,25 +174,7 @@ impl ServerHandler for MemorySession {
         tokio::spawn(news::tell(changes, subscribed, context.peer, over));
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        Ok(TOOLS.call(self, request, context).await)
-    }
-
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(TOOLS.list(|_| true))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        TOOLS.get(name)
-    }
+    answers_with!(TOOLS);
 
     async fn list_resources(
         &self,
@@ -282,10 +284,10 @@ impl ServerHandler for MemorySession {
         let recall = move |store: &mut Store| store.recall(&query, &[], 20);
         let found = self.memory.with(recall).await.map_err(internal)?;
         let mut text = format!("This is what is remembered about {topic:?}:\n");
-        for entry in &found {
+        for entry in &found.entries {
             text.push_str(&format!("- {}\n", entry.text));
         }
-        if found.is_empty() {
+        if found.entries.is_empty() {
             text.push_str("(nothing)\n");
         }
         text.push_str("Take it into account, and say where it no longer fits.");

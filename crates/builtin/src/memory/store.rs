@@ -3,7 +3,10 @@
 
 use crate::{answer::Failure, limits, serve::BuiltinError};
 use rmcp::schemars::{self, JsonSchema};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, InterruptHandle, OpenFlags, OptionalExtension, Row, ToSql,
+    TransactionBehavior, params,
+};
 use serde::Serialize;
 use std::{
     fs::{DirBuilder, OpenOptions, Permissions},
@@ -42,6 +45,9 @@ const SCHEMA: &str = "
     END;
     PRAGMA user_version = 1;
 ";
+
+/// The version of that.
+const VERSION: i64 = 1;
 
 const COLUMNS: &str = "entry.id, entry.key, entry.text, entry.tags, entry.created, entry.updated";
 
@@ -89,14 +95,26 @@ impl Store {
             connection.pragma_update(None, "trusted_schema", false)?;
             let version: i64 =
                 connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-            if version < 1 {
+            if version < VERSION {
                 connection.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} COMMIT;"))?;
             }
-            Ok(connection)
+            Ok((connection, version))
         };
-        open()
-            .map(Self)
-            .map_err(|fault: rusqlite::Error| wrong(&fault))
+        match open() {
+            Ok((_, version)) if version > VERSION => {
+                Err(wrong(&"a newer version of Switchboard has made it"))
+            }
+            Ok((connection, _)) => Ok(Self(connection)),
+            Err(fault) if is_damaged(&fault) => Err(wrong(&format!(
+                "{fault}; move {FILE} away to begin with an empty one"
+            ))),
+            Err(fault) => Err(wrong(&fault)),
+        }
+    }
+
+    /// Ends what it is doing, from another thread.
+    pub(super) fn interrupt(&self) -> InterruptHandle {
+        self.0.get_interrupt_handle()
     }
 
     /// Remembers a text. One with the same key is replaced; says so.
@@ -182,7 +200,7 @@ impl Store {
         query: &str,
         tags: &[String],
         limit: u32,
-    ) -> Result<Vec<Entry>, Failure> {
+    ) -> Result<Found, Failure> {
         let words: Vec<String> = query
             .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
@@ -200,7 +218,7 @@ impl Store {
                 break;
             }
             let found = self.select(&by_words, &words.join(connective), tags, limit)?;
-            if !found.is_empty() {
+            if !found.entries.is_empty() {
                 return Ok(found);
             }
         }
@@ -227,7 +245,7 @@ impl Store {
             "SELECT {COLUMNS} FROM entry WHERE {TAGGED} AND ?1 IS NULL ORDER BY id DESC LIMIT ?3 OFFSET ?4"
         );
         let found = self.rows(&page, params![None::<String>, tags, limit, offset])?;
-        Ok((found, total))
+        Ok((found.entries, total))
     }
 
     fn select(
@@ -236,15 +254,34 @@ impl Store {
         first: &str,
         tags: &[String],
         limit: u32,
-    ) -> Result<Vec<Entry>, Failure> {
+    ) -> Result<Found, Failure> {
         self.rows(query, params![first, json(tags)?, limit])
     }
 
-    fn rows(&self, query: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Entry>, Failure> {
+    fn rows(&self, query: &str, parameters: &[&dyn ToSql]) -> Result<Found, Failure> {
         let mut statement = self.0.prepare(query).map_err(fault)?;
         let rows = statement.query_map(parameters, read).map_err(fault)?;
-        rows.collect::<Result<_, _>>().map_err(fault)
+        let mut found = Found::default();
+        let mut bytes = 0;
+        for row in rows {
+            let entry = row.map_err(fault)?;
+            bytes += entry.text.len();
+            if bytes > limits::MEMORY_BYTES && !found.entries.is_empty() {
+                found.is_cut = true;
+                break;
+            }
+            found.entries.push(entry);
+        }
+        Ok(found)
     }
+}
+
+/// Entries, as many as fit into one answer.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) entries: Vec<Entry>,
+    /// There are others, which did not fit.
+    pub(super) is_cut: bool,
 }
 
 /// Holds where an entry has all the tags of the second parameter.
@@ -270,7 +307,28 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
 }
 
 fn fault(fault: rusqlite::Error) -> Failure {
-    Failure::new(format!("the memory could not be used: {fault}"))
+    if fault.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) {
+        return Failure::new("the memory took too long").hint(DAMAGED);
+    }
+    let failure = Failure::new(format!("the memory could not be used: {fault}"));
+    if is_damaged(&fault) {
+        return failure.hint(DAMAGED);
+    }
+    failure
+}
+
+const DAMAGED: &str =
+    "its file may be damaged: the person who runs this server can move memory.sqlite3 away";
+
+fn is_damaged(fault: &rusqlite::Error) -> bool {
+    let damaged = [
+        ErrorCode::NotADatabase,
+        ErrorCode::DatabaseCorrupt,
+        ErrorCode::SystemIoFailure,
+    ];
+    fault
+        .sqlite_error_code()
+        .is_some_and(|code| damaged.contains(&code))
 }
 
 /// The directory and the file, for their owner alone.

@@ -78,6 +78,9 @@ pub struct RememberAnswer {
 pub struct RecallAnswer {
     /// What was found, the best first.
     entries: Vec<Entry>,
+    /// Whether others were left out because there was too much text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
 }
 
 /// What `forget` answers.
@@ -148,11 +151,14 @@ impl MemorySession {
     ) -> Result<Json<RecallAnswer>, Failure> {
         let RecallArguments { query, tags, limit } = arguments;
         let limit = limit.unwrap_or(10);
-        let entries = self
+        let found = self
             .memory
             .with(move |store| store.recall(&query, &tags, limit))
             .await?;
-        Ok(Json(RecallAnswer { entries }))
+        Ok(Json(RecallAnswer {
+            entries: found.entries,
+            cut: found.is_cut,
+        }))
     }
 
     #[tool(

@@ -11,7 +11,7 @@ mod run;
 mod tools;
 
 use crate::{
-    answer::{Failure, Toolset},
+    answer::{Failure, Toolset, answers_with},
     files::roots::{Last, Roots},
     limits,
     process::no_nul,
@@ -19,12 +19,8 @@ use crate::{
 };
 use background::Processes;
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
-    model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-    },
-    service::RequestContext,
+    ServerHandler,
+    model::{Implementation, ServerCapabilities, ServerConfig},
 };
 use std::{
     collections::BTreeMap,
@@ -133,23 +129,5 @@ impl ServerHandler for ShellSession {
             ))
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        Ok(TOOLS.call(self, request, context).await)
-    }
-
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(TOOLS.list(|_| true))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        TOOLS.get(name)
-    }
+    answers_with!(TOOLS);
 }

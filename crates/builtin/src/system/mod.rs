@@ -4,18 +4,14 @@ mod environment;
 mod resident;
 
 use self::{environment::EnvironmentArguments, resident::resident_bytes};
-use crate::answer::Toolset;
+use crate::answer::{Toolset, answers_with};
 use chrono::{Local, SecondsFormat, Utc};
 pub use environment::{Environment, Variable};
 use rmcp::{
-    ErrorData, Json, RoleServer, ServerHandler,
+    Json, ServerHandler,
     handler::server::wrapper::Parameters,
-    model::{
-        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
-    },
+    model::{Implementation, ServerCapabilities, ServerConfig},
     schemars::{self, JsonSchema},
-    service::RequestContext,
     tool, tool_router,
 };
 use serde::Serialize;
@@ -239,25 +235,7 @@ impl ServerHandler for System {
             )
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        Ok(TOOLS.call(self, request, context).await)
-    }
-
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(TOOLS.list(|_| true))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        TOOLS.get(name)
-    }
+    answers_with!(TOOLS);
 }
 
 fn hostname() -> Option<String> {

@@ -8,7 +8,7 @@ use super::{
 use crate::{answer::Failure, limits, text};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -105,6 +105,7 @@ impl Flow {
         let args = Value::Object(arguments);
         let mut steps = json!({});
         let mut last = Value::Null;
+        let mut kept = 0usize;
         for step in &self.steps {
             let failed = |why: String| Failure::new(format!("step {} failed: {why}", step.id));
             let template = Value::Object(step.arguments.clone());
@@ -133,6 +134,13 @@ impl Flow {
             let said = said(&result);
             if result["isError"] == true && step.on_error == OnError::Stop {
                 return Err(failed(text::cut(&said, 2000)));
+            }
+            kept = kept.saturating_add(result.to_string().len());
+            if kept > limits::FLOW_RESULTS {
+                let most = limits::FLOW_RESULTS;
+                return Err(failed(format!(
+                    "the results so far take more than {most} bytes"
+                )));
             }
             if let Value::Object(result) = &mut result {
                 last = Value::Object(result.clone());
@@ -167,20 +175,13 @@ fn check(template: &Value, arguments: &[&str], earlier: &[&str]) -> Result<(), S
 }
 
 fn filled(template: &Value, args: &Value, steps: &Value) -> Result<Option<Value>, String> {
-    let filled = fill(template, &Scope { args, steps })?;
-    // The same value may be named many times.
-    let size = filled.as_ref().map_or(0, |value| value.to_string().len());
-    match size > limits::FLOW_BYTES {
-        true => Err(format!(
-            "the values take {size} bytes, at most {}",
-            limits::FLOW_BYTES
-        )),
-        false => Ok(filled),
-    }
+    let room = Cell::new(limits::FLOW_BYTES);
+    fill(template, &Scope { args, steps, room })
 }
 
 fn deeper(meta: &JsonObject) -> Result<JsonObject, Failure> {
-    let depth = meta.get(FLOW_DEPTH).and_then(Value::as_u64).unwrap_or(0) + 1;
+    let depth = meta.get(FLOW_DEPTH).and_then(Value::as_u64).unwrap_or(0);
+    let depth = depth.saturating_add(1);
     if depth > DEEPEST {
         return Err(
             Failure::new(format!("more than {DEEPEST} flows call each other"))

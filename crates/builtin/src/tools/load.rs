@@ -10,9 +10,9 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    fs::Metadata,
+    fs::{Metadata, OpenOptions},
     io::{self, Read},
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -165,7 +165,13 @@ fn trusted(found: &Metadata) -> Result<(), &'static str> {
 }
 
 fn read_one(path: &Path, folder: &Path) -> Result<Loaded, String> {
-    let file = std::fs::File::open(path).map_err(|fault| fault.to_string())?;
+    // A pipe is not waited for: it is no file.
+    let waits_for_nothing = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(waits_for_nothing.bits().cast_signed())
+        .open(path)
+        .map_err(|fault| fault.to_string())?;
     let found = file.metadata().map_err(|fault| fault.to_string())?;
     trusted(&found)?;
     if !found.is_file() || found.len() > limits::MANIFEST_BYTES {

@@ -2,12 +2,17 @@
 //! a part of an earlier result. A text that is nothing else keeps the value's
 //! type; in the middle of a text it is written out.
 
+use crate::limits;
 use serde_json::Value;
+use std::cell::Cell;
 
 /// Where values come from.
 pub(super) struct Scope<'s> {
     pub(super) args: &'s Value,
     pub(super) steps: &'s Value,
+    /// How many bytes of values may still be filled in: the same one may be
+    /// named many times.
+    pub(super) room: Cell<usize>,
 }
 
 /// A part of a text.
@@ -68,7 +73,10 @@ fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
     let pieces = pieces(text)?;
     if let [Piece::Value(path)] = pieces.as_slice() {
         return match scope.find(path) {
-            Some(value) => Ok(Some(value.clone())),
+            Some(value) => {
+                scope.take(value.to_string().len())?;
+                Ok(Some(value.clone()))
+            }
             None if path.first() == Some(&"args") => Ok(None),
             None => Err(format!("there is no ${{{}}}", path.join("."))),
         };
@@ -78,8 +86,15 @@ fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
         match piece {
             Piece::Text(text) => out.push_str(text),
             Piece::Value(path) => match scope.find(&path) {
-                Some(Value::String(text)) => out.push_str(text),
-                Some(value) => out.push_str(&value.to_string()),
+                Some(Value::String(text)) => {
+                    scope.take(text.len())?;
+                    out.push_str(text);
+                }
+                Some(value) => {
+                    let text = value.to_string();
+                    scope.take(text.len())?;
+                    out.push_str(&text);
+                }
                 None => return Err(format!("there is no ${{{}}}", path.join("."))),
             },
         }
@@ -88,6 +103,14 @@ fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
 }
 
 impl Scope<'_> {
+    fn take(&self, bytes: usize) -> Result<(), String> {
+        let left = self.room.get().checked_sub(bytes);
+        self.room.set(
+            left.ok_or_else(|| format!("the values take more than {} bytes", limits::FLOW_BYTES))?,
+        );
+        Ok(())
+    }
+
     fn find(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         let start = match *first {
@@ -149,6 +172,7 @@ mod tests {
         let scope = Scope {
             args: &args,
             steps: &steps,
+            room: Cell::new(1000),
         };
         let template = json!({
             "number": "${args.n}",
@@ -179,5 +203,7 @@ mod tests {
         ] {
             assert!(fill(&json!(wrong), &scope).is_err(), "{wrong}");
         }
+        let many = json!(vec!["${args.evil}"; 1000]);
+        assert!(fill(&many, &scope).unwrap_err().contains("take more than"));
     }
 }

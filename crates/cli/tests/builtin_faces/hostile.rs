@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "this is test code")]
 
 use super::faces::{Face, World};
+use crate::serving::{alive, until};
 use serde_json::{Value, json};
 use std::{
     ffi::OsStr,
@@ -12,6 +13,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 /// The most that any answer may take here: the largest cap of a single answer
@@ -43,6 +45,7 @@ pub async fn paths(world: &World, face: &mut Face) {
         "../allowed_evil/secret".to_owned(),
         "out/secret".to_owned(),
         "out-file".to_owned(),
+        "out/secret/below".to_owned(),
         "/etc/passwd".to_owned(),
         "/proc/self/root/etc/passwd".to_owned(),
         format!("file://{base}/allowed/%2e%2e/allowed_evil/secret"),
@@ -69,6 +72,11 @@ pub async fn paths(world: &World, face: &mut Face) {
             }
             let said = fails(face, tool, &arguments).await;
             assert!(!said.contains("SECRET\""), "{tool} {arguments}: {said}");
+            // Nor is what is there told from what is not.
+            assert!(
+                !said.contains("not a directory"),
+                "{tool} {arguments}: {said}"
+            );
         }
     }
     // Shell commands begin inside, too.
@@ -149,6 +157,10 @@ pub async fn odd_files(world: &World, face: &mut Face) {
         for _ in 0..40 {
             long.write_all(&[b'x'; 100_000]).unwrap();
         }
+        let lines = format!("{}\n", "x".repeat(600)).repeat(3000);
+        fs::write(odd.join("lines"), lines).unwrap();
+        let mut pipe = std::process::Command::new("mkfifo");
+        assert!(pipe.arg(odd.join("pipe")).status().unwrap().success());
         fs::write(odd.join("binary"), [0u8, 159, 146, 150, 255, 1]).unwrap();
         fs::write(odd.join(OsStr::from_bytes(b"caf\xe9")), "named").unwrap();
         fs::write(odd.join("esc\u{1b}[31m\nname"), "named").unwrap();
@@ -165,6 +177,26 @@ pub async fn odd_files(world: &World, face: &mut Face) {
         ("read", json!({"path": "odd/binary"})),
         ("read", json!({"path": "odd/binary", "encoding": "base64"})),
         ("grep", json!({"pattern": "x", "path": "odd"})),
+        (
+            "grep",
+            json!({"pattern": "x", "path": "odd", "context": 5, "limit": 1000}),
+        ),
+        ("read", json!({"path": "odd/pipe"})),
+        ("grep", json!({"pattern": "x", "path": "odd/pipe"})),
+        ("write", json!({"path": "odd/pipe", "content": "x"})),
+        (
+            "write",
+            json!({"path": "odd/pipe", "content": "x", "mode": "append"}),
+        ),
+        (
+            "edit",
+            json!({"path": "odd/lines", "oldText": "x", "newText": "y".repeat(100_000),
+                   "expectedCount": 1_800_000}),
+        ),
+        (
+            "write",
+            json!({"path": format!("odd/{}f", "d/".repeat(1000)), "content": "x"}),
+        ),
         ("list", json!({"path": "odd"})),
         ("tree", json!({"path": "odd"})),
         ("search", json!({"pattern": "*", "path": "odd"})),
@@ -184,7 +216,7 @@ pub async fn odd_files(world: &World, face: &mut Face) {
         .map(Vec::len);
     assert_eq!(
         names,
-        Some(5),
+        Some(7),
         "every file is listed, however it is called: {listed}"
     );
     let binary = face
@@ -226,6 +258,58 @@ pub async fn commands(face: &mut Face) {
     let result = face.call("shell", "runShellCommand", raw).await;
     let shown = result["structuredContent"]["stdout"].as_str().unwrap();
     assert!(shown.contains('\u{1b}'), "{shown:?}");
+}
+
+/// What a command leaves behind does not stay, however it hides.
+pub async fn leftovers(face: &mut Face) {
+    let hides = "(setsid sh -c 'trap \"\" TERM HUP INT; echo $$ > left; exec sleep 1000' \
+                 >/dev/null 2>&1 &); until test -s left; do sleep 0.05; done; cat left; rm left";
+    let result = face
+        .call("shell", "runShellCommand", json!({"command": hides}))
+        .await;
+    let left = result["structuredContent"]["stdout"]
+        .as_str()
+        .unwrap_or_default();
+    let pid: i32 = left.trim().parse().unwrap_or_else(|_| panic!("{result}"));
+    let gone = until(Duration::from_secs(30), || (!alive(pid)).then_some(())).await;
+    assert!(
+        gone.is_some(),
+        "{}: process {pid} was left behind",
+        face.how()
+    );
+}
+
+/// No query is an expression, and no text is too much for an answer.
+pub async fn memories(face: &mut Face) {
+    let remember = json!({"text": "hello world", "key": "hostile"});
+    face.call("memory", "remember", remember).await;
+    for query in [
+        "\"",
+        "hello OR",
+        "NEAR(hello",
+        "text:hello",
+        "hello\"*",
+        "'; DROP TABLE entry; --",
+    ] {
+        let result = face.call("memory", "recall", json!({"query": query})).await;
+        assert_ne!(result["isError"], true, "{query:?}: {result}");
+    }
+    for number in 0..8 {
+        let text = json!({"text": "moon ".repeat(13_000), "key": format!("big{number}")});
+        face.call("memory", "remember", text).await;
+    }
+    for (tool, arguments) in [
+        ("recall", json!({"query": "moon", "limit": 100})),
+        ("list", json!({"limit": 100})),
+    ] {
+        let result = face.call("memory", tool, arguments).await;
+        let size = result.to_string().len();
+        assert!(size < ANSWER / 4, "{tool}: {size} bytes");
+    }
+    let result = face
+        .call("memory", "remember", json!({"text": "x".repeat(100_000)}))
+        .await;
+    assert_eq!(result["isError"], true, "{result}");
 }
 
 /// Words for a program arrive as one argument each, whatever is in them.
