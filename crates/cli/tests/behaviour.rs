@@ -122,6 +122,19 @@ fn precedence() {
             Approved(&["a project not-connected sh", "a user shadowed user"]),
         ),
         row(
+            "user: ~/.claude/settings.json, below ~/.claude.json, below our own file",
+            &[
+                (CLAUDE, one("a", "settings")),
+                (USER, one("a", "claude")),
+                (OURS, one("a", "ours")),
+            ],
+            Lists(&[
+                "a user shadowed settings",
+                "a user shadowed claude",
+                "a user not-connected ours",
+            ]),
+        ),
+        row(
             "an unapproved project entry does not shadow a user one",
             &[(USER, one("a", "user")), (PROJECT, one("a", "sh"))],
             Lists(&["a project pending-approval sh", "a user not-connected user"]),

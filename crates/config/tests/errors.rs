@@ -279,7 +279,7 @@ fn fields() -> Vec<&'static str> {
     let arms = arms.lines().map(str::trim);
     let arms = arms.take_while(|line| !line.starts_with("_ ") && !line.starts_with("other "));
     let names = arms.filter(|line| line.starts_with('"'));
-    let names = names.filter_map(|line| line.split("=>").next());
+    let names = names.filter_map(|line| line.split("=>").next()?.split(" if ").next());
     let names = names.flat_map(|names| names.split('|'));
     names.map(|name| name.trim().trim_matches('"')).collect()
 }

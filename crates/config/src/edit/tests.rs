@@ -148,3 +148,24 @@ fn what_cannot_be_read_or_written_is_left_alone() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "{}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
+
+/// Whoever lives keeps the lock; whoever wants it waits for it.
+#[test]
+fn nobody_steals_the_lock_of_the_living() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s.json");
+    let holder = fs::File::open(dir.path()).unwrap();
+    holder.lock().unwrap();
+    let (tell, done) = std::sync::mpsc::channel();
+    let target = Target::private(&file);
+    let writer = std::thread::spawn(move || {
+        put(&target, &["mcpServers"], "a", &json!({}), false).unwrap();
+        tell.send(()).unwrap();
+    });
+    let waits = std::time::Duration::from_millis(300);
+    assert!(done.recv_timeout(waits).is_err(), "it did not wait");
+    assert!(!file.exists());
+    holder.unlock().unwrap();
+    writer.join().unwrap();
+    assert!(file.exists());
+}

@@ -128,7 +128,27 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
         owner: None,
     };
     let project = places.project().display().to_string();
-    // Claude Code's file first: in one scope the later wins, and that is ours.
+    // Claude Code's files first: in one scope the later wins, and that is ours.
+    let file = places.claude.join("settings.json");
+    let writer = reading.writer(&file);
+    let user = match writer {
+        Writer::Repository => Scope::Project,
+        _ => Scope::User,
+    };
+    reading.read(user, &file, |doc, this| {
+        this.servers(doc, &["mcpServers"], user, writer);
+        this.lists(doc, &file, &[], writer);
+        this.rules(doc, &file, writer);
+        this.sign_in(doc, &file, writer);
+        if writer == Writer::User {
+            let (enabled, _) = doc.value(&["enabledPlugins"]).unwrap_or_default();
+            let enabled = enabled.as_object().into_iter().flatten();
+            let names = enabled
+                .filter(|(_, on)| **on == true)
+                .map(|(name, _)| name.clone());
+            this.gathered.plugins.extend(names);
+        }
+    });
     for file in [places.claude_json.clone(), places.settings()] {
         let writer = reading.writer(&file);
         let (user, local) = match writer {
@@ -147,21 +167,6 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             }
         });
     }
-    let file = places.claude.join("settings.json");
-    let writer = reading.writer(&file);
-    reading.read(Scope::User, &file, |doc, this| {
-        this.lists(doc, &file, &[], writer);
-        this.rules(doc, &file, writer);
-        this.sign_in(doc, &file, writer);
-        if writer == Writer::User {
-            let (enabled, _) = doc.value(&["enabledPlugins"]).unwrap_or_default();
-            let enabled = enabled.as_object().into_iter().flatten();
-            let names = enabled
-                .filter(|(_, on)| **on == true)
-                .map(|(name, _)| name.clone());
-            this.gathered.plugins.extend(names);
-        }
-    });
     for name in ["settings.json", "settings.local.json"] {
         let file = places.project().join(".claude").join(name);
         if file == places.claude.join(name) {

@@ -26,6 +26,8 @@ fn every_scope_in_its_order_and_ours_before_theirs() {
         (found.entry.command.clone().unwrap(), found.standing.clone())
     };
     let active = |command: &str| (command.to_owned(), Standing::Active);
+    world.write("home/.claude/settings.json", &one("a", "claude-settings"));
+    assert_eq!(winner(&world, false), active("claude-settings"));
     world.write("home/.claude.json", &one("a", "claude-user"));
     assert_eq!(winner(&world, false), active("claude-user"));
     world.write(
@@ -53,9 +55,9 @@ fn every_scope_in_its_order_and_ours_before_theirs() {
         loaded.find("a").unwrap().entry.command.as_deref(),
         Some("typed-later")
     );
-    assert_eq!(loaded.servers.len(), 9);
+    assert_eq!(loaded.servers.len(), 10);
     let shadowed = |server: &&Configured| matches!(server.standing, Standing::Shadowed(_));
-    assert_eq!(loaded.servers.iter().filter(shadowed).count(), 8);
+    assert_eq!(loaded.servers.iter().filter(shadowed).count(), 9);
     let mut strict = world.request(&[&text]);
     strict.strict = true;
     assert_eq!(lines(&load(&strict)), ["a dynamic typed Active"]);
