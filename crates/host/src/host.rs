@@ -8,7 +8,8 @@ use crate::{
     exchange::{Exchange, Notice},
     limits,
     permission::Guard,
-    upstream::{Server, ServerSpec},
+    states::{State, StateEvents, States},
+    upstream::{Server, ServerSpec, ServerState},
 };
 use futures_util::future::join_all;
 use parking_lot::{Mutex, RwLock};
@@ -37,6 +38,7 @@ pub struct Host {
     merged: Mutex<HashMap<View, (Stamp, Arc<Merged>)>>,
     /// Clients of all servers as one: they hear when servers come and go.
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
+    states: Arc<States>,
 }
 
 /// Whose view of which list; nobody's is everything that there is.
@@ -92,11 +94,62 @@ impl Host {
             guard: Arc::new(guard),
             merged: Mutex::default(),
             clients: Mutex::default(),
+            states: Arc::default(),
         });
         for server in host.servers().iter() {
             server.report_to(&host);
+            host.states.set(server.name(), State::Idle);
         }
         host
+    }
+
+    /// How all servers are doing: at first as it is now, then as it happens.
+    ///
+    /// ```
+    /// use switchboard_host::{Host, State};
+    /// # use switchboard_host::{ServerSpec, Target};
+    /// # let end = |_| Ok(());
+    /// # let specs = vec![ServerSpec::new("notes", Target::Linked(std::sync::Arc::new(end)))];
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    /// # runtime.block_on(async {
+    /// let host = Host::new(specs, Default::default(), Default::default());
+    /// let mut states = host.state_events();
+    /// while let Some(event) = states.next().await {
+    ///     println!("{} is {}", event.server, event.state); // notes is not-connected
+    ///     # assert_eq!(event.state, State::Idle);
+    ///     # break;
+    /// }
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn state_events(&self) -> StateEvents {
+        self.states.listen()
+    }
+
+    /// Notes what is configured and is no server: switched off, not approved,
+    /// not usable. What was noted before and is neither is gone.
+    pub fn set_aside(&self, others: impl IntoIterator<Item = (Arc<str>, State)>) {
+        let servers = self.servers();
+        let is_server = |name: &Arc<str>| servers.iter().any(|server| server.name() == name);
+        let others: HashMap<Arc<str>, State> = others
+            .into_iter()
+            .filter(|(name, _)| !is_server(name))
+            .collect();
+        for name in self.states.names() {
+            if !is_server(&name) && !others.contains_key(&name) {
+                self.states.set(&name, State::Gone);
+            }
+        }
+        for (name, state) in others {
+            self.states.set(&name, state);
+        }
+    }
+
+    /// A server says how it is doing. One that has been replaced says nothing more.
+    pub(crate) fn server_is(&self, server: &Server, state: &ServerState) {
+        if !server.is_retired() {
+            self.states.set(server.name(), state.into());
+        }
     }
 
     /// Every server, in the order they are configured now.
@@ -163,6 +216,7 @@ impl Host {
             (old, now.clone())
         };
         for (server, before) in fresh {
+            self.states.set(server.name(), State::Idle);
             if let Some(before) = before {
                 server.succeed(&before);
             }
@@ -180,6 +234,9 @@ impl Host {
             } else {
                 "it is not configured any more"
             };
+            if !new.iter().any(|other| other.name() == server.name()) {
+                self.states.set(server.name(), State::Gone);
+            }
             let server = server.clone();
             tokio::spawn(async move { server.retire(why).await });
         }
@@ -313,8 +370,10 @@ impl Host {
     }
 
     /// A list over all servers. Servers that have not answered yet are waited for, but not for long.
+    /// What is older than its server allows is fetched anew.
     pub async fn merged(&self, client: &Arc<Client>, list: List) -> Arc<Merged> {
-        self.refresh(client, &[list]).await;
+        self.refresh_some(&self.servers(), client, &[list], true)
+            .await;
         self.known(client, list)
     }
 
@@ -345,21 +404,24 @@ impl Host {
     /// and one of which something is known from before by nothing: it corrects
     /// itself when it answers, and clients are told.
     pub async fn refresh(&self, client: &Arc<Client>, lists: &[List]) {
-        self.refresh_some(&self.servers(), client, lists).await;
+        self.refresh_some(&self.servers(), client, lists, false)
+            .await;
     }
 
-    /// The same for some of the servers.
+    /// The same for some of the servers; `fresh` asks anew for what is older
+    /// than its server allows.
     pub(crate) async fn refresh_some(
         &self,
         servers: &[Arc<Server>],
         client: &Arc<Client>,
         lists: &[List],
+        fresh: bool,
     ) {
         let deadline = Instant::now() + limits::FIRST_LIST;
         let reached = servers
             .iter()
             .filter(|server| self.guard.reaches(client, server));
-        let each = reached.map(|server| refresh(server, client, lists, deadline));
+        let each = reached.map(|server| refresh(server, client, lists, fresh, deadline));
         join_all(each).await;
     }
 
@@ -403,7 +465,13 @@ impl Host {
 }
 
 /// Brings one server's lists up to date, if it can be reached by then.
-async fn refresh(server: &Arc<Server>, client: &Arc<Client>, lists: &[List], deadline: Instant) {
+async fn refresh(
+    server: &Arc<Server>,
+    client: &Arc<Client>,
+    lists: &[List],
+    fresh: bool,
+    deadline: Instant,
+) {
     if server.is_known(client, lists) && server.current(client).is_none() {
         server.owe(client, lists);
         let (server, client) = (server.clone(), client.clone());
@@ -418,10 +486,11 @@ async fn refresh(server: &Arc<Server>, client: &Arc<Client>, lists: &[List], dea
     let fetch = async {
         let connection = server.connection(client).await?;
         for list in lists {
-            server
-                .catalog(connection.revision().era())
-                .get(*list, &connection)
-                .await?;
+            let catalog = server.catalog(connection.revision().era());
+            match fresh {
+                true => catalog.fresh(*list, &connection).await?,
+                false => catalog.get(*list, &connection).await?,
+            };
         }
         Ok::<(), CallError>(())
     };

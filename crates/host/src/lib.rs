@@ -22,6 +22,7 @@ pub mod pins;
 pub mod search;
 pub mod shape;
 pub mod skills;
+pub mod states;
 pub mod upstream;
 pub mod validate;
 mod wildcard;
@@ -34,6 +35,7 @@ pub use error::CallError;
 pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
 pub use host::Host;
 pub use operator::{Offers, Operator, Question, call_to_end};
+pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
     AUTHENTICATE, Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec,
     ServerState, StandIn, Target, Timeouts,

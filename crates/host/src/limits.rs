@@ -12,6 +12,10 @@ pub const REQUEST: Duration = Duration::from_secs(60);
 pub const PROBE_SILENCE: Duration = Duration::from_secs(3);
 /// How long the first merged list waits for servers that have no catalog yet.
 pub const FIRST_LIST: Duration = Duration::from_secs(3);
+/// How long a list is taken for what it is at most, whatever its server says.
+pub const LIST_TTL: Duration = Duration::from_secs(24 * 3600);
+/// How long a list whose servers tell of changes is good for, in what clients are told.
+pub const TOLD_TTL: Duration = Duration::from_secs(300);
 /// How long a whole list, page by page, may take to fetch.
 pub const LIST_FETCH: Duration = Duration::from_secs(30);
 /// Pages of one list.
@@ -142,6 +146,9 @@ pub const ISSUES_TOLD: usize = 8;
 
 /// A model's context window in tokens, unless the agent says otherwise.
 pub const CONTEXT_WINDOW: usize = 200_000;
+/// Changes of servers' states that may wait for a listener; one that falls
+/// further behind hears the present states once more.
+pub const STATE_EVENTS: usize = 256;
 /// Events of an agent that may wait for a listener; the oldest are dropped.
 pub const AGENT_EVENTS: usize = 256;
 /// How often it is told that a call is still running.

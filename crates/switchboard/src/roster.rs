@@ -12,14 +12,15 @@ use switchboard_auth::Authority;
 use switchboard_config::{
     Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup, explain,
 };
-use switchboard_host::{Host, Server, ServerSpec};
+use switchboard_host::{Host, Server, ServerSpec, State};
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
 
 /// The servers of one run of the program.
 #[derive(Debug)]
 pub struct Roster {
-    /// Those that can be used. Nothing is started until somebody needs it.
+    /// Those that can be used. Nothing is started until somebody needs it. Its
+    /// [`state_events`](Host::state_events) tell of the others as well.
     pub host: Arc<Host>,
     /// All of them, in the order they are configured.
     pub members: Vec<Member>,
@@ -108,6 +109,7 @@ impl Roster {
         let host = Host::new(specs, style, Budget::default());
         let _ = late.set(Arc::downgrade(&host));
         let members = assemble(prepared, &host.servers());
+        host.set_aside(aside(&members));
         Self {
             host,
             members,
@@ -143,6 +145,7 @@ impl Roster {
             members = roster.members;
             Ok(())
         })?;
+        host.set_aside(aside(&members));
         Ok(Reloaded {
             changed,
             warnings,
@@ -211,6 +214,29 @@ fn assemble(prepared: Vec<Prepared>, servers: &[Arc<Server>]) -> Vec<Member> {
         })
     };
     prepared.into_iter().filter_map(member).collect()
+}
+
+/// What is configured and is no server, for whoever follows the host's states.
+fn aside(members: &[Member]) -> Vec<(Arc<str>, State)> {
+    let state = |member: &Member| {
+        let why = || member.why.clone().unwrap_or_default();
+        Some(match &member.status {
+            Status::Server(_) => return None,
+            Status::Faulty(faults) => {
+                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                State::Failed(faults.join("; "))
+            }
+            // Another of its name is there, or counts for it.
+            Status::Unused(Standing::Shadowed(_) | Standing::Duplicate(_)) => return None,
+            Status::Unused(Standing::Disabled) => State::Disabled,
+            Status::Unused(Standing::PendingApproval) => State::PendingApproval,
+            Status::Unused(_) => State::Unused(why()),
+        })
+    };
+    let named = members
+        .iter()
+        .filter_map(|member| Some((member.entry.name.as_str().into(), state(member)?)));
+    named.collect()
 }
 
 /// Leads the servers through the first gateway that has each. A gateway that

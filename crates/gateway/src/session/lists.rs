@@ -35,7 +35,12 @@ pub async fn page(
         out.push_str(&format!(",\"nextCursor\":\"{}\"", seal(&next)));
     }
     if client.era() == Era::Modern {
-        out.push_str(",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"");
+        let fresh = host.freshness(client, list);
+        let ttl = fresh.remaining.unwrap_or(limits::TOLD_TTL).as_millis();
+        let scope = if fresh.public { "public" } else { "private" };
+        out.push_str(&format!(
+            ",\"resultType\":\"complete\",\"ttlMs\":{ttl},\"cacheScope\":\"{scope}\""
+        ));
     }
     out.push('}');
     Ok(out)

@@ -153,7 +153,7 @@ impl Agent {
         let each = self.inner.benches.iter().map(|bench| {
             bench
                 .host
-                .refresh_some(&bench.servers, &bench.client, lists)
+                .refresh_some(&bench.servers, &bench.client, lists, true)
         });
         join_all(each).await;
     }

@@ -1,7 +1,7 @@
 //! Fetching one server's lists, page by page and guarded, and keeping them
 //! until the server says that they changed.
 
-use super::List;
+use super::{List, fresh::Said};
 use crate::{
     error::CallError, exchange::Outcome, limits, model::Annotations, upstream::Connection,
 };
@@ -15,7 +15,10 @@ use std::{
     },
 };
 use switchboard_wire::{Era, Kind, Message, Method, Span, header::MirroredParam, json};
-use tokio::{sync::OnceCell, time::timeout};
+use tokio::{
+    sync::OnceCell,
+    time::{Instant, timeout},
+};
 
 /// One tool, resource, template or prompt.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct Listing {
     pub items: Vec<Item>,
     /// Fields of the result other than the items and the cursor, of the first page.
     pub extra: Vec<(String, Bytes)>,
+    /// What the server says about how long it is good for.
+    pub(super) said: Said,
     by_key: HashMap<String, usize>,
     /// Tools that say of themselves that a second call does no harm.
     repeatable: HashSet<String>,
@@ -53,6 +58,12 @@ impl Listing {
         self.items.get(*self.by_key.get(key)?)
     }
 
+    /// Whether it lists the same, in the same order.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let mut pairs = self.items.iter().zip(&other.items);
+        self.items.len() == other.items.len() && pairs.all(|(a, b)| a.raw == b.raw)
+    }
+
     fn push(&mut self, item: Item) {
         let said = json::field(&item.raw, "annotations").ok().flatten();
         let said = said.map(|span| Annotations::read(span.of(&item.raw)));
@@ -67,7 +78,7 @@ impl Listing {
 /// The lists of one server in one era.
 #[derive(Debug, Default)]
 pub struct Catalog {
-    cells: [Mutex<Cell>; 4],
+    pub(super) cells: [Mutex<Cell>; 4],
     generation: AtomicU64,
     /// Told when a list is new.
     news: OnceLock<News>,
@@ -82,8 +93,8 @@ impl std::fmt::Debug for News {
 }
 
 #[derive(Debug, Default)]
-struct Cell {
-    current: Arc<OnceCell<Arc<Listing>>>,
+pub(super) struct Cell {
+    pub(super) current: Arc<OnceCell<Arc<Listing>>>,
     /// What was known last, for as long as the server is away.
     last: Option<Arc<Listing>>,
 }
@@ -115,7 +126,25 @@ impl Catalog {
         cell.current.get().cloned().or_else(|| cell.last.clone())
     }
 
-    /// The list, fetched if it is not known or stale. Several callers share one fetch.
+    /// The list, fetched if it is not known, has changed, or is older than its
+    /// server says it may be. Several callers share one fetch.
+    pub async fn fresh(
+        &self,
+        list: List,
+        connection: &Arc<Connection>,
+    ) -> Result<Arc<Listing>, CallError> {
+        {
+            let mut cell = self.cells[list as usize].lock();
+            let stale = cell.current.get().is_some_and(|now| now.said.is_stale());
+            if stale {
+                cell.current = Arc::default();
+            }
+        }
+        self.get(list, connection).await
+    }
+
+    /// The list, fetched if it is not known or has changed, however old it is.
+    /// Several callers share one fetch.
     pub async fn get(
         &self,
         list: List,
@@ -127,13 +156,21 @@ impl Catalog {
             .await?
             .clone();
         let mut cell = self.cells[list as usize].lock();
-        let news = !cell
+        let mut news = !cell
             .last
             .as_ref()
             .is_some_and(|last| Arc::ptr_eq(last, &fetched));
         if news {
+            // One that was asked for anew and is what it was changes nothing.
+            let same = cell
+                .last
+                .as_ref()
+                .is_some_and(|last| last.is_same(&fetched));
             cell.last = Some(fetched.clone());
-            self.generation.fetch_add(1, Ordering::AcqRel);
+            if !same {
+                self.generation.fetch_add(1, Ordering::AcqRel);
+            }
+            news = !same;
         }
         drop(cell);
         if let Some(News(tell)) = self.news.get().filter(|_| news) {
@@ -288,6 +325,9 @@ fn add_page(
     let field = list.method().list_field().unwrap_or_default();
     let mut cursor = None;
     let first = listing.items.is_empty();
+    listing.said = listing
+        .said
+        .and(&body, connection.revision().era(), Instant::now());
     for member in json::members(&body) {
         let key = json::text(member.key.of(&body)).unwrap_or_default();
         let value = member.value;

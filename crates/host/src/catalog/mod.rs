@@ -2,11 +2,13 @@
 //! the bytes the server sent.
 
 mod fetch;
+mod fresh;
 mod merge;
 pub mod task;
 mod uri;
 
 pub use fetch::{Catalog, Item, Listing};
+pub use fresh::Freshness;
 pub use merge::{Merged, MergedItem};
 pub use uri::{Destination, UriRoutes, qualify, split_qualified};
 

@@ -58,6 +58,18 @@ impl Hello {
         })
     }
 
+    /// Whether this part of a capability is declared.
+    pub fn has(&self, capability: &str, part: &str) -> bool {
+        let all = self.capabilities();
+        let within = |raw: &[u8], name: &str| {
+            let span = json::members(raw)
+                .find(|member| json::text(member.key.of(raw)).is_some_and(|key| key == name));
+            span.map(|member| member.value.of(raw).to_vec())
+        };
+        let found = within(&all, capability).and_then(|value| within(&value, part));
+        found.is_some_and(|value| value == b"true")
+    }
+
     /// Whether the server declared this capability.
     pub fn declares(&self, capability: &str) -> bool {
         let capabilities = self.capabilities();

@@ -96,8 +96,16 @@ impl Server {
         self.state.send_if_modified(|now| {
             let changed = *now != state;
             *now = state;
+            self.tell(now);
             changed
         });
+    }
+
+    /// Tells whoever listens to the states of all servers.
+    fn tell(&self, state: &ServerState) {
+        if let Some(host) = self.host.get().and_then(Weak::upgrade) {
+            host.server_is(self, state);
+        }
     }
 
     /// A connection in the place of an older one, if anybody is left to use it.
@@ -131,6 +139,7 @@ impl Server {
             let changed = *state != ServerState::Connected && *state != ServerState::Pending;
             if changed {
                 *state = ServerState::Pending;
+                self.tell(state);
             }
             changed
         });
@@ -357,12 +366,5 @@ impl Server {
 
 /// Whether a list is what it was thought to be.
 fn same(before: Option<&Listing>, now: &Listing) -> bool {
-    let before = before
-        .map(|before| before.items.as_slice())
-        .unwrap_or_default();
-    before.len() == now.items.len()
-        && before
-            .iter()
-            .zip(&now.items)
-            .all(|(before, now)| before.raw == now.raw)
+    before.map_or(now.items.is_empty(), |before| before.is_same(now))
 }
