@@ -10,7 +10,7 @@
 
 mod route;
 
-pub use route::route_uri;
+pub use route::{route_uri, route_uris};
 
 use crate::{
     catalog::{List, Listing},

@@ -38,5 +38,5 @@ pub use operator::{Offers, Operator, Question, call_to_end};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
     AUTHENTICATE, Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server, ServerSpec,
-    ServerState, StandIn, Target, Timeouts,
+    ServerState, StandIn, Target, Timeouts, Topic,
 };

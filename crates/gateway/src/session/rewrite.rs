@@ -23,27 +23,10 @@ pub(super) fn reply(
     };
     let raw = reply.message.raw().clone();
     let found = Found::in_result(&raw, body, method);
-    for span in found.tasks {
-        outward_task(gateway, server, &raw, span, &mut reply.edits);
-    }
-    for span in found.questions {
-        name_in_front(server, &raw, span, &mut reply.edits);
-    }
-    if found.uris.is_empty() {
-        return;
-    }
-    let (host, routes) = (gateway.host(), gateway.host().known_routes(client));
-    for span in found.uris {
-        let Some(uri) = json::text(span.of(&raw)) else {
-            continue;
-        };
-        if let Some(outward) = routes.outward(&host.namer(), server, &uri) {
-            reply.edits.replace(span, json::quote(&outward));
-        }
-    }
+    found.change(gateway, client, server, &raw, &mut reply.edits);
 }
 
-/// What has to change in a result.
+/// What has to change in a message.
 #[derive(Default)]
 struct Found {
     uris: Vec<Span>,
@@ -53,6 +36,49 @@ struct Found {
 }
 
 impl Found {
+    fn change(
+        self,
+        gateway: &Gateway,
+        client: &Client,
+        server: &Arc<str>,
+        raw: &[u8],
+        edits: &mut Edits,
+    ) {
+        for span in self.tasks {
+            outward_task(gateway, server, raw, span, edits);
+        }
+        for span in self.questions {
+            name_in_front(server, raw, span, edits);
+        }
+        if self.uris.is_empty() {
+            return;
+        }
+        let (host, routes) = (gateway.host(), gateway.host().known_routes(client));
+        for span in self.uris {
+            let uri = json::text(span.of(raw));
+            let outward = uri.and_then(|uri| routes.outward(&host.namer(), server, &uri));
+            if let Some(outward) = outward {
+                edits.replace(span, json::quote(&outward));
+            }
+        }
+    }
+
+    fn in_notice(message: &Message, params: &Params) -> Self {
+        let (mut found, raw) = (Self::default(), message.raw());
+        match (message.method(), message.body_span()) {
+            (Method::TaskNews, Some(body)) => found.task(raw, body),
+            (method, _) => {
+                let task = params.task_id.filter(|_| method.tells_of_task());
+                let related = params.meta.and_then(|meta| related(raw, meta));
+                found.tasks.extend(task.into_iter().chain(related));
+                found
+                    .uris
+                    .extend(params.uri.filter(|_| method == Method::ResourceUpdated));
+            }
+        }
+        found
+    }
+
     fn in_result(raw: &[u8], body: Span, method: Method) -> Self {
         let mut found = Self::default();
         match method {
@@ -160,26 +186,8 @@ pub(super) fn notice_edits(
     params: &Params,
     edits: &mut Edits,
 ) {
-    let raw = message.raw();
-    let about = params.task_id.filter(|_| message.method().tells_of_task());
-    let related = params.meta.and_then(|meta| related(raw, meta));
-    for span in about.into_iter().chain(related) {
-        outward_task(gateway, server, raw, span, edits);
-    }
-    let Some(span) = params
-        .uri
-        .filter(|_| message.method() == Method::ResourceUpdated)
-    else {
-        return;
-    };
-    let Some(uri) = json::text(span.of(raw)) else {
-        return;
-    };
-    let host = gateway.host();
-    let routes = host.known_routes(client);
-    if let Some(outward) = routes.outward(&host.namer(), server, &uri) {
-        edits.replace(span, json::quote(&outward));
-    }
+    let found = Found::in_notice(message, params);
+    found.change(gateway, client, server, message.raw(), edits);
 }
 
 /// A server's question: the client must show who asks, and for which task.

@@ -3,13 +3,13 @@
 use super::{modern::Request, rewrite};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
-use std::{fmt, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
 use switchboard_host::{
-    CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, call::route_uri,
-    permission::What,
+    CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, Topic, call::route_uris,
+    catalog::task, permission::What,
 };
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
 /// One open `subscriptions/listen`.
 pub struct Listen {
@@ -27,6 +27,7 @@ struct Filter {
     prompts: bool,
     resources: bool,
     updates: Vec<String>,
+    tasks: Vec<String>,
 }
 
 struct Sink {
@@ -78,38 +79,13 @@ impl Listen {
             Scope::One(server) => {
                 host.guard().check(&client, server, What::Method)?;
                 let connection = server.connection(&client).await?;
-                for uri in &filter.updates {
-                    connection.subscribe(&client, uri).await?;
-                }
-                connection.listen_again().await;
+                let topics = filter.topics(|task| connection.lets_see_task(&client, task));
+                connection.watch(&client, &topics).await?;
                 filter.limited_to(&connection.acknowledged())
             }
             Scope::All => {
                 host.attach(&client);
-                let servers = host.servers();
-                let reached = servers
-                    .iter()
-                    .filter(|server| host.guard().reaches(&client, server));
-                let each = reached.map(|server| {
-                    let client = client.clone();
-                    async move {
-                        if let Ok(connection) = server.connection(&client).await {
-                            connection.listen_again().await;
-                        }
-                    }
-                });
-                let _ = timeout(limits::LISTEN_ACK, futures_util::future::join_all(each)).await;
-                for uri in &filter.updates {
-                    let (server, plain) = route_uri(&host, &client, Some(uri)).await?;
-                    host.guard()
-                        .check(&client, &server, What::Resource(&plain))?;
-                    server
-                        .connection(&client)
-                        .await?
-                        .subscribe(&client, &plain)
-                        .await?;
-                }
-                filter
+                listen.watch_all(filter).await?
             }
         };
         let params = format!(
@@ -121,6 +97,59 @@ impl Listen {
         listen.acknowledgement =
             Some(Message::notification(Method::SubscriptionAcknowledged, &params).payload());
         Ok(listen)
+    }
+
+    /// Subscribes at every server. What is not there in time follows when it is:
+    /// the acknowledgement does not wait for it.
+    async fn watch_all(&self, mut filter: Filter) -> Result<Filter, CallError> {
+        let (host, client) = (&self.host, &self.client);
+        let mut topics: HashMap<Arc<str>, Vec<Topic>> = HashMap::new();
+        for (server, uri) in route_uris(host, client, &filter.updates).await? {
+            let guard = host.guard();
+            guard.check(client, &server, What::Resource(&uri))?;
+            let theirs = topics.entry(server.name().clone()).or_default();
+            theirs.push(Topic::Resource(uri));
+        }
+        filter.tasks.retain(|id| {
+            let Some((server, own)) = task::route(&host.namer(), id) else {
+                return false;
+            };
+            let theirs = topics.entry(server.into()).or_default();
+            theirs.push(Topic::Task(own));
+            true
+        });
+        let mut watching = JoinSet::new();
+        for server in host.servers().iter() {
+            if !host.guard().reaches(client, server) {
+                continue;
+            }
+            let mut theirs = topics.remove(server.name()).unwrap_or_default();
+            let (server, client) = (server.clone(), client.clone());
+            let is_asked = !theirs.is_empty();
+            watching.spawn(async move {
+                let watch = async {
+                    let connection = server.connection(&client).await?;
+                    theirs.retain(|topic| match topic {
+                        Topic::Task(id) => connection.lets_see_task(&client, id),
+                        Topic::Resource(_) => true,
+                    });
+                    connection.watch(&client, &theirs).await
+                };
+                let watched = watch.await;
+                // Only what was asked for by name can be missed.
+                if is_asked { watched } else { Ok(()) }
+            });
+        }
+        let settled = async {
+            while let Some(watched) = watching.join_next().await {
+                watched.unwrap_or(Ok(()))?;
+            }
+            Ok::<(), CallError>(())
+        };
+        let settled = timeout(limits::LISTEN_ACK, settled).await;
+        watching.detach_all();
+        settled.unwrap_or(Ok(()))?;
+        Ok(filter)
     }
 
     /// The next message: the acknowledgement first.
@@ -179,21 +208,23 @@ impl Filter {
             "promptsListChanged",
             "resourcesListChanged",
             "resourceSubscriptions",
+            "taskIds",
         ];
-        let [tools, prompts, resources, updates] = json::fields(raw, fields).ok()?;
+        let [tools, prompts, resources, updates, tasks] = json::fields(raw, fields).ok()?;
         let on = |span: Option<json::Span>| span.is_some_and(|span| span.of(raw) == b"true");
-        let mut uris = Vec::new();
-        if let Some(span) = updates {
-            let array = span.of(raw);
-            for element in json::elements(array) {
-                uris.push(json::text(element.of(array))?.into_owned());
-            }
-        }
+        let texts = |span: Option<json::Span>| {
+            let array = span.map_or(&b"[]"[..], |span| span.of(raw));
+            let text = |element: json::Span| Some(json::text(element.of(array))?.into_owned());
+            json::elements(array)
+                .map(text)
+                .collect::<Option<Vec<String>>>()
+        };
         Some(Self {
             tools: on(tools),
             prompts: on(prompts),
             resources: on(resources),
-            updates: uris,
+            updates: texts(updates)?,
+            tasks: texts(tasks)?,
         })
     }
 
@@ -204,8 +235,16 @@ impl Filter {
             self.prompts &= theirs.prompts;
             self.resources &= theirs.resources;
             self.updates.retain(|uri| theirs.updates.contains(uri));
+            self.tasks.retain(|id| theirs.tasks.contains(id));
         }
         self
+    }
+
+    /// What to ask one server for, in its own words.
+    fn topics(&self, may_see: impl Fn(&str) -> bool) -> Vec<Topic> {
+        let resources = self.updates.iter().cloned().map(Topic::Resource);
+        let tasks = self.tasks.iter().filter(|id| may_see(id)).cloned();
+        resources.chain(tasks.map(Topic::Task)).collect()
     }
 
     fn to_json(&self) -> String {
@@ -219,9 +258,14 @@ impl Filter {
                 parts.push(format!("\"{name}\":true"));
             }
         }
-        if !self.updates.is_empty() {
-            let uris: Vec<String> = self.updates.iter().map(|uri| json::quote(uri)).collect();
-            parts.push(format!("\"resourceSubscriptions\":[{}]", uris.join(",")));
+        for (texts, name) in [
+            (&self.updates, "resourceSubscriptions"),
+            (&self.tasks, "taskIds"),
+        ] {
+            if !texts.is_empty() {
+                let texts: Vec<String> = texts.iter().map(|text| json::quote(text)).collect();
+                parts.push(format!("\"{name}\":[{}]", texts.join(",")));
+            }
         }
         format!("{{{}}}", parts.join(","))
     }
@@ -232,7 +276,7 @@ impl Filter {
             Method::PromptsListChanged => self.prompts,
             Method::ResourcesListChanged => self.resources,
             // The connection knows who subscribed to what.
-            Method::ResourceUpdated => true,
+            Method::ResourceUpdated | Method::TaskNews => true,
             _ => false,
         }
     }

@@ -3,7 +3,7 @@
 
 use super::{Admitted, Routed, Scope};
 use crate::{
-    catalog::{Destination, List, task},
+    catalog::{Destination, List, UriRoutes, task},
     client::Client,
     error::CallError,
     host::Host,
@@ -153,6 +153,31 @@ pub async fn route_uri(
 ) -> Result<(Arc<Server>, String), CallError> {
     let uri = uri.ok_or_else(|| CallError::refused(code::INVALID_PARAMS, "\"uri\" is missing"))?;
     let routes = host.uri_routes(client).await;
+    routed_uri(host, client, &routes, uri)
+}
+
+/// The same for several, all of which must lead somewhere.
+pub async fn route_uris(
+    host: &Host,
+    client: &Arc<Client>,
+    uris: &[String],
+) -> Result<Vec<(Arc<Server>, String)>, CallError> {
+    if uris.is_empty() {
+        return Ok(Vec::new());
+    }
+    let routes = host.uri_routes(client).await;
+    let each = uris
+        .iter()
+        .map(|uri| routed_uri(host, client, &routes, uri));
+    each.collect()
+}
+
+fn routed_uri(
+    host: &Host,
+    client: &Client,
+    routes: &UriRoutes,
+    uri: &str,
+) -> Result<(Arc<Server>, String), CallError> {
     match routes.route(&host.namer(), uri) {
         Destination::Server(server, plain) => {
             let server = host

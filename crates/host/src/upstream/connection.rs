@@ -377,7 +377,7 @@ impl Connection {
             task,
             ..
         } = permitted;
-        if !self.exclusive && task.is_some_and(|task| self.tasks.is_foreign(&task, &client)) {
+        if task.is_some_and(|task| !self.lets_see_task(&client, &task)) {
             return Err(tasks::unknown());
         }
         if client.era() == self.revision().era() {
@@ -462,6 +462,12 @@ impl Connection {
         if let Some(call) = self.calls.lock().get_mut(&request) {
             call.token = token;
         }
+    }
+
+    /// Whether this task, by the server's own id, is not another client's than this one.
+    pub fn lets_see_task(&self, client: &Client, task: &str) -> bool {
+        let owner = self.tasks.owner(task);
+        self.exclusive || owner.is_none_or(|owner| owner == client.identity)
     }
 
     /// What the server asked of a client that had not declared it; asked once.

@@ -66,8 +66,20 @@ pub(super) fn judge(connection: &Connection, outcome: Outcome) -> Result<Found, 
 
 /// The `_meta` of requests that we make ourselves.
 pub(super) fn own_meta() -> String {
+    meta_with("{}")
+}
+
+/// The same for requests about tasks.
+pub(super) fn own_meta_with_tasks() -> String {
+    meta_with(&format!(
+        "{{\"extensions\":{{\"{}\":{{}}}}}}",
+        meta::TASKS_EXTENSION
+    ))
+}
+
+fn meta_with(capabilities: &str) -> String {
     format!(
-        "{{\"{}\":\"{}\",\"{}\":{{\"name\":\"switchboard\",\"version\":\"{}\"}},\"{}\":{{}}}}",
+        "{{\"{}\":\"{}\",\"{}\":{{\"name\":\"switchboard\",\"version\":\"{}\"}},\"{}\":{capabilities}}}",
         meta::PROTOCOL_VERSION,
         Revision::NEWEST,
         meta::CLIENT_INFO,

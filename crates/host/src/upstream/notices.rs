@@ -1,6 +1,10 @@
 //! Notifications from a server: whose they are, and what they change.
 
-use super::connection::{Call, Connection};
+use super::{
+    connection::{Call, Connection},
+    subscriptions::Topic,
+    tasks,
+};
 use crate::{
     client::Client,
     exchange::{Inbox, Notice, restore_token},
@@ -54,6 +58,7 @@ impl Connection {
                 self.broadcast(self.without_subscription(message));
             }
             Method::ResourceUpdated => self.on_resource_updated(message),
+            Method::TaskNews => self.on_task_news(message),
             Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
             Method::TaskStatus if self.tell_owner(&message) => {}
             Method::ElicitationComplete if !self.exclusive => self.on_page_done(&message),
@@ -159,8 +164,19 @@ impl Connection {
             .flatten()
             .and_then(|span| json::text(span.of(body)).map(String::from));
         let Some(uri) = uri else { return };
+        self.tell_listeners(&Topic::Resource(uri), message);
+    }
+
+    /// A modern server tells how a task is doing.
+    fn on_task_news(&self, message: Message) {
+        if let Some(task) = tasks::task_id(message.body()) {
+            self.tell_listeners(&Topic::Task(task), message);
+        }
+    }
+
+    fn tell_listeners(&self, topic: &Topic, message: Message) {
         let notice = self.without_subscription(message);
-        let listeners = self.subscriptions.listeners(&uri);
+        let listeners = self.subscriptions.listeners(topic);
         for client in self
             .attached()
             .into_iter()

@@ -1,12 +1,12 @@
-//! Resource subscriptions, counted: the first subscriber subscribes upstream,
-//! the last one unsubscribes. A modern server has one `subscriptions/listen`
-//! with all of them, replaced when they change.
+//! Who listens to what, counted: the first subscriber subscribes upstream, the
+//! last one unsubscribes. A modern server has one `subscriptions/listen` with all
+//! of them (`listen.rs`), replaced when they change.
 
-use super::{connection::Connection, modern};
+use super::connection::Connection;
 use crate::{
     client::{Client, ClientId},
     error::CallError,
-    exchange::{Event, Exchange, Outcome},
+    exchange::Outcome,
     limits,
 };
 use bytes::Bytes;
@@ -15,10 +15,18 @@ use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
-    time::Duration,
 };
 use switchboard_wire::{Era, Kind, Message, Method, code, json};
 use tokio::sync::Notify;
+
+/// Something that a client can listen to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Topic {
+    /// Changes of the resource at this URI.
+    Resource(String),
+    /// How this task is doing, by the server's own id (modern era).
+    Task(String),
+}
 
 /// Who listens to what on one connection.
 #[derive(Debug, Default)]
@@ -26,20 +34,20 @@ pub(super) struct Subscriptions {
     state: Mutex<State>,
     /// Rung when the modern listen stream must be replaced.
     pub(super) changed: Notify,
-    /// Rung when one has been acknowledged.
-    acknowledged: Notify,
+    /// Rung when one has been acknowledged, or refused.
+    pub(super) settled: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    resources: BTreeMap<String, Listeners>,
+    topics: BTreeMap<Topic, Listeners>,
     /// The filter that the server acknowledged last.
     honoured: Bytes,
     /// Whether the task that keeps the modern listen stream is running.
     listening: bool,
 }
 
-/// Who listens to one resource.
+/// Who listens to one thing.
 #[derive(Debug, Default)]
 struct Listeners {
     clients: HashSet<ClientId>,
@@ -51,20 +59,41 @@ struct Listeners {
 type Told = tokio::sync::Mutex<bool>;
 
 impl Subscriptions {
-    pub(super) fn listeners(&self, uri: &str) -> HashSet<ClientId> {
+    pub(super) fn listeners(&self, topic: &Topic) -> HashSet<ClientId> {
         let state = self.state.lock();
-        let listeners = state.resources.get(uri);
+        let listeners = state.topics.get(topic);
         listeners.map_or_else(HashSet::new, |listeners| listeners.clients.clone())
     }
 
     /// What anybody listens to.
-    pub(super) fn uris(&self) -> Vec<String> {
+    pub(super) fn topics(&self) -> Vec<Topic> {
         let state = self.state.lock();
-        let wanted = state.resources.iter();
+        let wanted = state.topics.iter();
         wanted
             .filter(|(_, listeners)| !listeners.clients.is_empty())
-            .map(|(uri, _)| uri.clone())
+            .map(|(topic, _)| topic.clone())
             .collect()
+    }
+
+    fn uris(&self) -> Vec<String> {
+        let uri = |topic| match topic {
+            Topic::Resource(uri) => Some(uri),
+            Topic::Task(_) => None,
+        };
+        self.topics().into_iter().filter_map(uri).collect()
+    }
+
+    /// Notes that the listen stream is kept, or not. What was noted before.
+    pub(super) fn set_listening(&self, listening: bool) -> bool {
+        std::mem::replace(&mut self.state.lock().listening, listening)
+    }
+
+    /// Forgets what the server would not hear of.
+    pub(super) fn retract(&self, refused: &[Topic]) {
+        let mut state = self.state.lock();
+        for topic in refused {
+            state.topics.remove(topic);
+        }
     }
 
     pub(super) fn honoured(&self) -> Bytes {
@@ -76,73 +105,77 @@ impl Subscriptions {
         if let Ok(Some(span)) = json::field(&body, "notifications") {
             self.state.lock().honoured = body.slice(span.start..span.end);
         }
-        self.acknowledged.notify_waiters();
+        self.settled.notify_waiters();
     }
 
-    fn add(&self, client: ClientId, uri: &str) -> Result<(), CallError> {
+    /// Adds all of these for a client, or none.
+    fn add(&self, client: ClientId, topics: &[Topic]) -> Result<(), CallError> {
         let mut state = self.state.lock();
-        let held = state
-            .resources
-            .values()
-            .filter(|listeners| listeners.clients.contains(&client))
-            .count();
-        if held >= limits::SUBSCRIPTIONS {
+        let has = |topic: &Topic| {
+            let listeners = state.topics.get(topic);
+            listeners.is_some_and(|listeners| listeners.clients.contains(&client))
+        };
+        let held = state.topics.keys().filter(|topic| has(topic)).count();
+        let more = topics.iter().filter(|topic| !has(topic)).count();
+        if held + more > limits::SUBSCRIPTIONS {
             let text = format!(
-                "a client can subscribe to at most {} resources",
+                "a client can subscribe to at most {} resources and tasks of a server",
                 limits::SUBSCRIPTIONS
             );
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         }
-        let listeners = state.resources.entry(uri.to_owned()).or_default();
-        listeners.clients.insert(client);
+        for topic in topics {
+            let listeners = state.topics.entry(topic.clone()).or_default();
+            listeners.clients.insert(client);
+        }
         Ok(())
     }
 
     /// Whether the client listened to it.
-    fn remove(&self, client: ClientId, uri: &str) -> bool {
+    fn remove(&self, client: ClientId, topic: &Topic) -> bool {
         let mut state = self.state.lock();
-        let listeners = state.resources.get_mut(uri);
+        let listeners = state.topics.get_mut(topic);
         listeners.is_some_and(|listeners| listeners.clients.remove(&client))
     }
 
-    fn is_wanted(&self, uri: &str) -> bool {
-        !self.listeners(uri).is_empty()
+    fn is_wanted(&self, topic: &Topic) -> bool {
+        !self.listeners(topic).is_empty()
     }
 
-    fn told(&self, uri: &str) -> Arc<Told> {
+    fn told(&self, topic: &Topic) -> Arc<Told> {
         let mut state = self.state.lock();
-        let listeners = state.resources.entry(uri.to_owned()).or_default();
+        let listeners = state.topics.entry(topic.clone()).or_default();
         listeners.told.clone()
     }
 
-    /// Forgets a resource that nobody listens to and nobody is asking about.
-    fn sweep(&self, uri: &str) {
+    /// Forgets what nobody listens to and nobody is asking about.
+    fn sweep(&self, topic: &Topic) {
         let mut state = self.state.lock();
-        let idle = state.resources.get(uri).is_some_and(|listeners| {
+        let idle = state.topics.get(topic).is_some_and(|listeners| {
             listeners.clients.is_empty() && Arc::strong_count(&listeners.told) == 1
         });
         if idle {
-            state.resources.remove(uri);
+            state.topics.remove(topic);
         }
     }
 
-    fn of_client(&self, client: ClientId) -> Vec<String> {
+    fn of_client(&self, client: ClientId) -> Vec<Topic> {
         let state = self.state.lock();
         state
-            .resources
+            .topics
             .iter()
             .filter(|(_, listeners)| listeners.clients.contains(&client))
-            .map(|(uri, _)| uri.clone())
+            .map(|(topic, _)| topic.clone())
             .collect()
     }
 
     /// Takes over who listened on a connection that has ended, and is still there.
     pub(super) fn adopt(&self, old: &Self, there: &HashSet<ClientId>) {
         let mut state = self.state.lock();
-        for (uri, listeners) in &old.state.lock().resources {
+        for (topic, listeners) in &old.state.lock().topics {
             let clients = &listeners.clients & there;
             if !clients.is_empty() {
-                let now = state.resources.entry(uri.clone()).or_default();
+                let now = state.topics.entry(topic.clone()).or_default();
                 now.clients.extend(clients);
             }
         }
@@ -150,19 +183,33 @@ impl Subscriptions {
 }
 
 impl Connection {
-    /// Subscribes a client to a resource; the server's own error if it refuses.
-    pub async fn subscribe(self: &Arc<Self>, client: &Client, uri: &str) -> Result<(), CallError> {
-        self.subscriptions.add(client.id, uri)?;
+    /// Subscribes a client to all of these, and makes sure that the server tells
+    /// of its lists; the server's own error if it refuses.
+    pub async fn watch(
+        self: &Arc<Self>,
+        client: &Client,
+        topics: &[Topic],
+    ) -> Result<(), CallError> {
+        self.subscriptions.add(client.id, topics)?;
         // It may have gone while it was being connected.
-        if client.has_left() {
-            self.subscriptions.remove(client.id, uri);
-        }
-        let done = self.reconcile(uri).await;
-        if done.is_err() {
-            self.subscriptions.remove(client.id, uri);
-            self.subscriptions.sweep(uri);
+        let has_left = client.has_left();
+        let done = match has_left {
+            true => Ok(()),
+            false => self.reconcile(topics.to_vec()).await,
+        };
+        if has_left || done.is_err() {
+            for topic in topics {
+                self.subscriptions.remove(client.id, topic);
+            }
+            // Others may have counted on it, and some may have been told already.
+            let _ = self.reconcile(topics.to_vec()).await;
         }
         done
+    }
+
+    /// Subscribes a client to a resource; the server's own error if it refuses.
+    pub async fn subscribe(self: &Arc<Self>, client: &Client, uri: &str) -> Result<(), CallError> {
+        self.watch(client, &[Topic::Resource(uri.to_owned())]).await
     }
 
     /// Ends a client's subscription to a resource.
@@ -171,37 +218,37 @@ impl Connection {
         client: &Client,
         uri: &str,
     ) -> Result<(), CallError> {
-        if !self.subscriptions.remove(client.id, uri) {
+        let topic = Topic::Resource(uri.to_owned());
+        if !self.subscriptions.remove(client.id, &topic) {
             return Ok(());
         }
-        self.reconcile(uri).await
+        self.reconcile(vec![topic]).await
     }
 
     /// Ends all subscriptions of a client that went away.
     pub(super) fn unsubscribe_all(self: &Arc<Self>, client: ClientId) {
-        let uris = self.subscriptions.of_client(client);
-        for uri in &uris {
-            self.subscriptions.remove(client, uri);
+        let topics = self.subscriptions.of_client(client);
+        for topic in &topics {
+            self.subscriptions.remove(client, topic);
         }
-        if uris.is_empty() || self.closed().is_some() {
+        if topics.is_empty() || self.closed().is_some() {
             return;
         }
         let connection = self.clone();
         tokio::spawn(async move {
-            for uri in uris {
-                let _ = connection.reconcile(&uri).await;
-            }
+            let _ = connection.reconcile(topics).await;
         });
     }
 
-    /// Makes the server tell us of a resource if anybody listens to it, and stop
-    /// if nobody does. In a task of its own: whoever gives up waiting must not
-    /// leave it undone.
-    async fn reconcile(self: &Arc<Self>, uri: &str) -> Result<(), CallError> {
-        let (connection, uri) = (self.clone(), uri.to_owned());
+    /// Makes the server tell us of what anybody listens to, and stop where nobody
+    /// does. In a task of its own: whoever gives up waiting must not leave it undone.
+    async fn reconcile(self: &Arc<Self>, topics: Vec<Topic>) -> Result<(), CallError> {
+        let connection = self.clone();
         let done = tokio::spawn(async move {
-            let done = connection.tell_of(&uri).await;
-            connection.subscriptions.sweep(&uri);
+            let done = connection.tell_of(&topics).await;
+            for topic in &topics {
+                connection.subscriptions.sweep(topic);
+            }
             done
         });
         match done.await {
@@ -210,20 +257,32 @@ impl Connection {
         }
     }
 
-    async fn tell_of(self: &Arc<Self>, uri: &str) -> Result<(), CallError> {
+    async fn tell_of(self: &Arc<Self>, topics: &[Topic]) -> Result<(), CallError> {
         if self.revision().era() == Era::Modern {
-            // One stream has them all; it is replaced.
-            if self.subscriptions.is_wanted(uri) {
-                self.listen_again().await;
-            } else {
-                self.subscriptions.changed.notify_one();
+            // One stream has them all; it is replaced, once.
+            let mut gone = topics
+                .iter()
+                .map(|topic| !self.subscriptions.is_wanted(topic));
+            match topics.is_empty() || gone.any(|gone| !gone) {
+                true => self.listen_again().await,
+                false => self.subscriptions.changed.notify_one(),
             }
             return Ok(());
         }
-        let told = self.subscriptions.told(uri);
+        for topic in topics {
+            // The handshake era tells of tasks without being asked.
+            if let Topic::Resource(uri) = topic {
+                self.tell_of_resource(topic, uri).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell_of_resource(self: &Arc<Self>, topic: &Topic, uri: &str) -> Result<(), CallError> {
+        let told = self.subscriptions.told(topic);
         let mut told = told.lock().await;
         // Looked at only now: others may have come and gone while we waited.
-        let wanted = self.subscriptions.is_wanted(uri);
+        let wanted = self.subscriptions.is_wanted(topic);
         if wanted == *told {
             return Ok(());
         }
@@ -270,11 +329,11 @@ impl Connection {
             }
             return;
         }
-        let renewed = stream::iter(self.subscriptions.uris()).for_each_concurrent(
+        let renewed = stream::iter(self.subscriptions.topics()).for_each_concurrent(
             limits::SUBSCRIBING,
-            |uri| async move {
-                if let Err(fault) = self.reconcile(&uri).await {
-                    tracing::warn!(server = %self.spec.name, %uri, %fault, "a subscription could not be renewed");
+            |topic| async move {
+                if let Err(fault) = self.reconcile(vec![topic.clone()]).await {
+                    tracing::warn!(server = %self.spec.name, ?topic, %fault, "a subscription could not be renewed");
                 }
             },
         );
@@ -315,74 +374,4 @@ impl Connection {
             uris.join(",")
         ))
     }
-
-    /// Starts the listen stream of a modern server if it is not there, and waits a moment for its acknowledgement.
-    pub async fn listen_again(self: &Arc<Self>) {
-        if self.revision().era() == Era::Legacy {
-            return;
-        }
-        let acknowledged = self.subscriptions.acknowledged.notified();
-        let start = !std::mem::replace(&mut self.subscriptions.state.lock().listening, true);
-        if start {
-            tokio::spawn(listen(self.clone()));
-        } else {
-            self.subscriptions.changed.notify_one();
-        }
-        let _ = tokio::time::timeout(Duration::from_millis(300), acknowledged).await;
-    }
-}
-
-/// Keeps one listen stream with the union of what clients want. The new one is
-/// acknowledged before the old one is closed, so that nothing falls between.
-async fn listen(connection: Arc<Connection>) {
-    let mut current: Option<Exchange> = None;
-    loop {
-        let acknowledged = connection.subscriptions.acknowledged.notified();
-        let resources: Vec<String> = connection
-            .subscriptions
-            .uris()
-            .iter()
-            .map(|uri| json::quote(uri))
-            .collect();
-        let params = format!(
-            "{{\"_meta\":{},\"notifications\":{{\"toolsListChanged\":true,\"promptsListChanged\":true,\
-             \"resourcesListChanged\":true,\"resourceSubscriptions\":[{}]}}}}",
-            modern::own_meta(),
-            resources.join(",")
-        );
-        let Ok(next) = connection.ask(
-            Method::Listen,
-            &params,
-            Duration::from_secs(365 * 24 * 3600),
-        ) else {
-            break;
-        };
-        if current.is_some() {
-            let _ = tokio::time::timeout(Duration::from_secs(5), acknowledged).await;
-        }
-        // Dropping the old exchange cancels it upstream.
-        let stream = current.insert(next);
-        let mut pause = Duration::from_secs(1);
-        let over = loop {
-            tokio::select! {
-                event = stream.next() => match event {
-                    Event::Outcome(Outcome::Reply(reply)) => break reply.message.kind() == Kind::Error,
-                    Event::Outcome(Outcome::Failed(_)) => break connection.closed().is_some(),
-                    Event::Input(input) => input.refuse_unsupported(),
-                    Event::Notice(_) => {}
-                },
-                () = connection.subscriptions.changed.notified() => {
-                    pause = Duration::ZERO;
-                    break false;
-                }
-                _ = connection.ended() => break true,
-            }
-        };
-        if over {
-            break;
-        }
-        // A server that ends the stream by itself must not be asked in a tight loop.
-        tokio::time::sleep(pause).await;
-    }
-    connection.subscriptions.state.lock().listening = false;
 }

@@ -50,10 +50,8 @@ impl TaskOwners {
         }
     }
 
-    /// Whether this task is another client's.
-    pub(super) fn is_foreign(&self, task: &str, client: &Client) -> bool {
-        let owner = self.0.owner(task);
-        owner.is_some_and(|owner| owner != client.identity)
+    pub(super) fn owner(&self, task: &str) -> Option<u64> {
+        self.0.owner(task)
     }
 
     /// Takes over what was known on a connection that has ended: a server may
@@ -119,7 +117,7 @@ fn created(result: &[u8]) -> Option<String> {
     }
 }
 
-fn task_id(object: &[u8]) -> Option<String> {
+pub(super) fn task_id(object: &[u8]) -> Option<String> {
     let span = json::field(object, "taskId").ok().flatten()?;
     json::text(span.of(object)).map(String::from)
 }

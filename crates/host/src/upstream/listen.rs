@@ -1,0 +1,164 @@
+//! The one `subscriptions/listen` of a modern server, with the union of what
+//! clients want.
+
+use super::{connection::Connection, modern, subscriptions::Topic};
+use crate::exchange::{Event, Exchange, Outcome};
+use std::{sync::Arc, time::Duration};
+use switchboard_wire::{Era, Kind, Method, json};
+use tokio::time::timeout;
+
+/// How long clients wait for the server's acknowledgement.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How long the old stream waits for the new one's.
+const HANDOVER: Duration = Duration::from_secs(5);
+/// Before a server that ends the stream by itself is asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// It has no end of its own.
+const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+impl Connection {
+    /// Starts the listen stream of a modern server if it is not there, replaces
+    /// it if it is, and waits a moment for the acknowledgement.
+    pub(super) async fn listen_again(self: &Arc<Self>) {
+        if self.revision().era() == Era::Legacy {
+            return;
+        }
+        let settled = self.subscriptions.settled.notified();
+        if self.subscriptions.set_listening(true) {
+            self.subscriptions.changed.notify_one();
+        } else {
+            tokio::spawn(listen(self.clone()));
+        }
+        let _ = timeout(PATIENCE, settled).await;
+    }
+}
+
+/// How a stream came to an end.
+enum Over {
+    /// Others may be listened to now.
+    Changed,
+    /// The server ended it.
+    Ended,
+    /// The server will not have it.
+    Refused,
+    /// There is no connection any more.
+    Gone,
+}
+
+/// A stream that is open, and what it is for.
+struct Open {
+    stream: Exchange,
+    topics: Vec<Topic>,
+}
+
+/// Keeps the stream. A new one is acknowledged before the old one is closed, so
+/// that nothing falls between; one that is refused leaves the old one as it is.
+async fn listen(connection: Arc<Connection>) {
+    let subscriptions = &connection.subscriptions;
+    let mut current: Option<Open> = None;
+    loop {
+        let wanted = subscriptions.topics();
+        let is_open = current.as_ref().is_some_and(|open| open.topics == wanted);
+        let mut over = Over::Changed;
+        if !is_open {
+            over = replace(&connection, &mut current, wanted).await;
+        }
+        subscriptions.settled.notify_waiters();
+        if let (Over::Changed, Some(open)) = (&over, &mut current) {
+            over = tokio::select! {
+                over = end_of(&connection, &mut open.stream) => over,
+                () = subscriptions.changed.notified() => Over::Changed,
+            };
+            // It had been accepted once.
+            if matches!(over, Over::Refused) {
+                over = Over::Ended;
+            }
+        }
+        match over {
+            Over::Changed => {}
+            Over::Ended => {
+                current = None;
+                tokio::time::sleep(PAUSE).await;
+            }
+            Over::Refused | Over::Gone => break,
+        }
+    }
+    subscriptions.set_listening(false);
+}
+
+/// Opens a stream for what is wanted now, instead of the one there is.
+async fn replace(
+    connection: &Arc<Connection>,
+    current: &mut Option<Open>,
+    wanted: Vec<Topic>,
+) -> Over {
+    let subscriptions = &connection.subscriptions;
+    let settled = subscriptions.settled.notified();
+    let Ok(mut stream) = connection.ask(Method::Listen, &params(&wanted), FOR_EVER) else {
+        return Over::Gone;
+    };
+    let early = tokio::select! {
+        _ = timeout(HANDOVER, settled) => Over::Changed,
+        over = end_of(connection, &mut stream) => over,
+    };
+    match early {
+        Over::Changed => {
+            // Dropping the old exchange cancels it upstream.
+            let topics = wanted;
+            *current = Some(Open { stream, topics });
+            Over::Changed
+        }
+        Over::Refused => {
+            // Those that were wanted before were no trouble.
+            let held = current.as_ref().map_or(&[][..], |open| &open.topics);
+            let new = wanted.into_iter().filter(|topic| !held.contains(topic));
+            let new: Vec<Topic> = new.collect();
+            tracing::warn!(server = %connection.spec.name, ?new, "the server does not let us listen to these");
+            subscriptions.retract(&new);
+            if current.is_none() && new.is_empty() {
+                return Over::Refused;
+            }
+            Over::Changed
+        }
+        over => over,
+    }
+}
+
+async fn end_of(connection: &Connection, stream: &mut Exchange) -> Over {
+    loop {
+        let event = tokio::select! {
+            event = stream.next() => event,
+            _ = connection.ended() => return Over::Gone,
+        };
+        match event {
+            Event::Outcome(Outcome::Reply(reply)) if reply.message.kind() == Kind::Error => {
+                return Over::Refused;
+            }
+            Event::Outcome(_) if connection.closed().is_some() => return Over::Gone,
+            Event::Outcome(_) => return Over::Ended,
+            Event::Input(input) => input.refuse_unsupported(),
+            Event::Notice(_) => {}
+        }
+    }
+}
+
+fn params(topics: &[Topic]) -> String {
+    let (mut uris, mut tasks) = (Vec::new(), Vec::new());
+    for topic in topics {
+        match topic {
+            Topic::Resource(uri) => uris.push(json::quote(uri)),
+            Topic::Task(id) => tasks.push(json::quote(id)),
+        }
+    }
+    let (meta, tasks) = if tasks.is_empty() {
+        (modern::own_meta(), String::new())
+    } else {
+        let filter = format!(",\"taskIds\":[{}]", tasks.join(","));
+        (modern::own_meta_with_tasks(), filter)
+    };
+    format!(
+        "{{\"_meta\":{meta},\"notifications\":{{\"toolsListChanged\":true,\"promptsListChanged\":true,\
+         \"resourcesListChanged\":true,\"resourceSubscriptions\":[{}]{tasks}}}}}",
+        uris.join(",")
+    )
+}
