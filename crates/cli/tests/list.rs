@@ -287,3 +287,18 @@ async fn slow_servers_are_met_side_by_side() {
     assert!(three < std::time::Duration::from_secs(14), "{three:?}");
     assert!(ten < std::time::Duration::from_millis(6500), "{ten:?}");
 }
+
+/// An entry that waits and could not work anyway says both.
+#[tokio::test]
+async fn a_fault_shows_before_the_approval() {
+    let launch = switchboard();
+    let folder = launch.home().join("project");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let entry = r#"{"mcpServers": {"a": {"command": ["npx", "server"]}}}"#;
+    std::fs::write(folder.join(".mcp.json"), entry).expect("written");
+    let ran = run(launch.cwd(&folder).args(["list", "--no-connect", "--json"])).await;
+    let row = &ran.json()[0];
+    assert_eq!(row["state"], "pending-approval", "{ran:?}");
+    let reason = row["reason"].as_str().expect("a reason");
+    assert!(reason.contains("`command`: must be a string"), "{ran:?}");
+}

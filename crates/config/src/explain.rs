@@ -84,6 +84,10 @@ pub fn reason(server: &Configured) -> String {
     match &server.standing {
         Standing::Active if !server.entry.faults.is_empty() => faults(server),
         Standing::Active => with("counts"),
+        Standing::PendingApproval if !server.entry.faults.is_empty() => format!(
+            "comes from inside the project, waits for your approval, and could not work: {}",
+            faults(server)
+        ),
         Standing::PendingApproval => {
             with("comes from inside the project and waits for your approval")
         }

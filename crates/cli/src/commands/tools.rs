@@ -196,7 +196,10 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
         CallError::NotPermitted { .. } | CallError::NotAllowed { .. } => Code::NotPermitted,
         _ => Code::Unreachable,
     };
-    Failure::new(code, fault.to_string())
+    // A gateway in between says the same of its own connection: once is enough.
+    let text = fault.to_string();
+    let again = text.rfind(&format!("server {:?} is not connected", server.name()));
+    Failure::new(code, &text[again.unwrap_or_default()..])
 }
 
 /// Gives the tools their canonical names, and says which a model would have to search for.

@@ -61,6 +61,23 @@ impl Page {
         }
     }
 
+    /// Its blocks: what each begins with, and its lines.
+    pub fn blocks(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Block { info, lines } => Some((info.as_str(), lines.as_slice())),
+            Piece::Text(_) => None,
+        })
+    }
+
+    /// What stands around them.
+    pub fn prose(&self) -> String {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Block { .. } => None,
+        });
+        texts.collect()
+    }
+
     /// Types all of it.
     pub fn run(mut self) {
         let write = std::env::var_os("SWITCHBOARD_WRITE_DOCS").is_some();
@@ -303,6 +320,7 @@ impl Sitting {
         static LOG: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r"^\d{4}-\d\d-\d\dT.* (INFO|WARN|DEBUG) ").unwrap());
         let program = env!("CARGO_BIN_EXE_switchboard");
+        let folder = Path::new(program).parent().unwrap().display();
         let home = self.root.join("home").display().to_string();
         let mut lines: Vec<String> = Vec::new();
         for line in text.lines() {
@@ -312,7 +330,8 @@ impl Sitting {
             }
             let mut line = line
                 .trim_end()
-                .replace(program, "/usr/local/bin/switchboard");
+                .replace(program, "/usr/local/bin/switchboard")
+                .replace(&format!("{folder}:"), "");
             line = line.replace(&home, "/home/you");
             for (mask, by) in MASKS.iter() {
                 line = mask.replace_all(&line, *by).into_owned();

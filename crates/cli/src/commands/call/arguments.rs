@@ -34,6 +34,11 @@ impl Arguments {
         self.members.iter().any(|(member, _)| member == name)
     }
 
+    /// The names there are values of.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Sets a value, replacing one of the same name.
     pub fn set(&mut self, name: &str, value: String) {
         self.whole = None;

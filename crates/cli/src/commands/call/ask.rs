@@ -20,6 +20,12 @@ pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Fa
     if missing.is_empty() {
         return Ok(());
     }
+    // Asked for what was given under a wrong name, nobody would answer well.
+    let is_closed = schema["additionalProperties"] == Value::Bool(false);
+    let known = |name: &str| schema["properties"].get(name).is_some();
+    if is_closed && !arguments.names().all(known) {
+        return Ok(());
+    }
     if !term::can_ask() {
         let text = match missing.as_slice() {
             [one] => format!("the tool needs the argument {one:?}"),
@@ -40,7 +46,7 @@ pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Fa
 fn question(name: &str, property: &Value) -> Result<String, Failure> {
     let about = property["description"]
         .as_str()
-        .map(|text| format!(" – {}", safe::line(text)))
+        .map(|text| format!(" – {}", safe::line(text.trim_end_matches('.'))))
         .unwrap_or_default();
     let kind = property["type"]
         .as_str()

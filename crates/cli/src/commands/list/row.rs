@@ -188,7 +188,17 @@ impl Layout {
             row.state.words()
         );
         match row.state {
-            State::Connected => text.push_str(&self.paint.dim(&format!("  {}", counts(row)))),
+            State::Connected => {
+                let taken = self.name + self.target + row.state.words().len() + 8;
+                let room = term::width().saturating_sub(taken);
+                let room = if self.paint.terminal {
+                    room
+                } else {
+                    usize::MAX
+                };
+                let counts = counts(row, room);
+                text.push_str(&self.paint.dim(&format!("  {counts}")));
+            }
             State::Shadowed => {
                 let by = row.shadowed_by.as_deref().unwrap_or_default();
                 text.push_str(&format!(" by {}", safe::line(by)));
@@ -209,7 +219,8 @@ impl Layout {
     }
 }
 
-fn counts(row: &Row) -> String {
+/// What a server has, as much of it as there is room for.
+fn counts(row: &Row, room: usize) -> String {
     let count = |n: Option<usize>, one: &str| match n {
         None => Some(format!("? {one}s")),
         Some(0) => None,
@@ -228,5 +239,16 @@ fn counts(row: &Row) -> String {
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.extend(row.version.clone());
     parts.extend(row.ms.map(|ms| format!("{ms} ms")));
-    parts.join(", ")
+    let mut all = parts.join(", ");
+    while all.chars().count() > room && parts.len() > 1 {
+        // What comes last matters least; what the tools cost goes before the tools.
+        parts.pop();
+        all = parts.join(", ");
+    }
+    if all.chars().count() > room
+        && let Some((tools, _)) = all.split_once(" (about")
+    {
+        return tools.to_owned();
+    }
+    all
 }

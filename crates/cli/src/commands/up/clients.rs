@@ -125,7 +125,7 @@ impl Entries {
                 out::line(&format!("  {line}"))?;
             }
         }
-        let hint = "\nswitchboard up --write CLIENT writes one: claude-code, claude-desktop, cursor, vscode, codex.";
+        let hint = "\nswitchboard up --write CLIENT writes one of them: claude-code, claude-desktop,\ncursor, vscode or codex.";
         out::line(&paint.dim(hint))
     }
 

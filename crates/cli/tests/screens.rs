@@ -1,0 +1,71 @@
+//! What commands look like on a terminal of 80 columns.
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; the lint knows only test functions"
+)]
+
+#[path = "support/homes.rs"]
+mod homes;
+
+use homes::{Home, Ran};
+use serde_json::json;
+
+/// Runs the program on a terminal; `None` where there is none to be had.
+fn on_terminal(home: &Home, words: &str, variables: &[(&str, &str)]) -> Option<Ran> {
+    let program = env!("CARGO_BIN_EXE_switchboard");
+    let line = format!("stty rows 40 cols 80; exec {program} {words}");
+    let mut command = home.any("script", &["-qec", &line, "/dev/null"]);
+    command.env("TERM", "xterm").envs(variables.iter().copied());
+    Some(Ran::of(command.output().ok()?, &home.root))
+}
+
+fn with_servers() -> Home {
+    let home = Home::new();
+    let settings = json!({"mcpServers": {
+        "memory": {"type": "builtin"},
+        "a-server-with-a-longer-name": {"type": "builtin", "builtin": "files"},
+        "program": {"command": env!("CARGO_BIN_EXE_switchboard"), "args": ["builtin", "system"]},
+    }});
+    home.write(
+        "home/.config/switchboard/settings.json",
+        settings.to_string(),
+    );
+    home
+}
+
+#[test]
+fn a_row_of_list_is_one_row() {
+    let home = with_servers();
+    let Some(ran) = on_terminal(&home, "list", &[("NO_COLOR", "1")]) else {
+        return;
+    };
+    assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
+    let rows: Vec<&str> = ran.out.lines().map(str::trim_end).collect();
+    assert_eq!(rows.len(), 3, "{ran:?}");
+    for row in rows {
+        assert!(row.chars().count() <= 80, "{row:?}");
+        assert!(
+            row.contains("connected  ") && row.contains(" tools"),
+            "{row:?}"
+        );
+    }
+    // Where nobody looks, nothing is left out.
+    let whole = home.run(&["list"]).ok();
+    let complete = |row: &str| row.contains(" tokens)") && row.ends_with(" ms");
+    assert!(whole.out.lines().all(complete), "{whole:?}");
+}
+
+#[test]
+fn a_wrong_name_is_told_before_the_right_one_is_asked_for() {
+    let home = with_servers();
+    let words = "call a-server-with-a-longer-name__read -a pth=x";
+    let Some(ran) = on_terminal(&home, words, &[]) else {
+        return;
+    };
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.out.contains("there is no \"pth\""), "{ran:?}");
+    assert!(
+        !ran.out.contains("path\u{1b}[0m (string)"),
+        "asked: {ran:?}"
+    );
+}
