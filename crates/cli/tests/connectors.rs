@@ -17,11 +17,7 @@ use account::{Account, Answer, TOKEN, listed};
 use homes::{Home, Ran};
 use serde_json::{Value, json};
 use stage::Stage;
-use std::{
-    io::{BufRead, BufReader},
-    process::Stdio,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use switchboard_testkit::{LEGACY, StdioClient, text_of};
 
 const LIST: &str = "home/.cache/switchboard/connectors.json";
@@ -200,32 +196,26 @@ fn a_slow_answer_delays_nothing() {
                 "connectors": {"url": account.url(), "token": TOKEN}})
             .to_string(),
         );
-        let mut child = home
-            .command(&["list"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        assert!(line.starts_with("off"), "{line}");
-        // It is waited for beside that, and not for long.
-        assert!(child.try_wait().unwrap().is_none(), "nobody waits");
+        // One file for both, so that the order can be seen.
+        let file = home.path("told");
+        let told = std::fs::File::create(&file).unwrap();
         let started = Instant::now();
-        let ran = Ran::of(child.wait_with_output().unwrap(), &home.root);
-        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let status = home
+            .command(&["list"])
+            .stdout(told.try_clone().unwrap())
+            .stderr(told)
+            .status()
+            .unwrap();
+        assert!(status.success());
         assert!(
             started.elapsed() < Duration::from_secs(8),
             "{:?}",
             started.elapsed()
         );
-        assert!(
-            ran.err
-                .contains("the list of connectors has not arrived yet"),
-            "{ran:?}"
-        );
+        let text = home.read("told");
+        let shown = text.find("off  x").unwrap();
+        let waited = text.find("the list of connectors has not arrived yet");
+        assert!(waited.is_some_and(|waited| shown < waited), "{text}");
         assert_eq!(account.asked().len(), 1);
     }
 }
