@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|conformance|bench|bench-list|deny|docs`.
+//! Development only: `cargo xtask setup|test|conformance|bench|bench-list|bench-start|deny|docs`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -41,6 +41,8 @@ enum Command {
     Bench(bench::Options),
     /// Measure time and memory of `list` with nothing configured
     BenchList(bench::list::Options),
+    /// Measure how soon a start shows the tools of slow servers
+    BenchStart(bench::start::Options),
     /// Check licences, bans and sources, installing cargo-deny if it is absent
     Deny,
     /// Write the generated pages, and what the pages of the guide show
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::BenchList(options) => bench::list::run(&options),
+        Command::BenchStart(options) => bench::start::run(&options),
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
     };

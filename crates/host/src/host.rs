@@ -24,7 +24,7 @@ use switchboard_wire::{
     Era, Message,
     name::{Namer, Style},
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// The servers, and what they are together.
 #[derive(Debug)]
@@ -475,7 +475,14 @@ async fn refresh(
     if server.is_known(client, lists) && server.current(client).is_none() {
         server.owe(client, lists);
         let (server, client) = (server.clone(), client.clone());
-        tokio::spawn(async move { server.connection(&client).await.map(drop) });
+        // Starting many processes takes all there is of a small machine, and the
+        // answer is known: it goes out first.
+        tokio::spawn(async move {
+            sleep(limits::KNOWN_PAUSE).await;
+            if !client.has_left() {
+                let _ = server.connection(&client).await;
+            }
+        });
         return;
     }
     // One that has kept others waiting keeps nobody waiting again.

@@ -10,6 +10,9 @@ pub const TOOL_CALL: Duration = Duration::from_millis(100_000_000);
 pub const REQUEST: Duration = Duration::from_secs(60);
 /// How long a stdio server may be silent after `server/discover` before `initialize` is sent as well.
 pub const PROBE_SILENCE: Duration = Duration::from_secs(3);
+/// How long a server of which enough is known is left alone after a list was
+/// asked for, so that the answers of a start are not held up by what it starts.
+pub const KNOWN_PAUSE: Duration = Duration::from_millis(100);
 /// How long the first merged list waits for servers that have no catalog yet.
 pub const FIRST_LIST: Duration = Duration::from_secs(3);
 /// How long a list is taken for what it is at most, whatever its server says.

@@ -10,6 +10,7 @@ pub mod list;
 mod measure;
 mod proc;
 mod report;
+pub mod start;
 mod subjects;
 
 use crate::cargo::cargo;
