@@ -287,3 +287,18 @@ pub(crate) async fn blocking<T: Send + 'static>(
         Err(_) => Err(Failure::new("Switchboard is shutting down")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tool_that_panics_has_failed_and_says_so() {
+        let panicking = async { panic!("a fault of ours") };
+        let failure = guarded::<()>("say", panicking).await.unwrap_err();
+        let said = failure.to_string();
+        assert!(said.contains("say failed inside"), "{said}");
+        let also = guarded("say", blocking::<()>(|| panic!("on a thread")));
+        assert!(also.await.is_err(), "wherever it happens");
+    }
+}

@@ -69,3 +69,62 @@ fn a_wrong_name_is_told_before_the_right_one_is_asked_for() {
         "asked: {ran:?}"
     );
 }
+
+#[test]
+fn what_is_wrong_or_missing_is_said_with_what_to_do() {
+    let home = Home::new();
+    for (words, code, says) in [
+        (
+            &["tools"][..],
+            0,
+            "no servers are configured; add one: switchboard add",
+        ),
+        (
+            &["prompts"],
+            0,
+            "no servers are configured; add one: switchboard add",
+        ),
+        (
+            &["resources"],
+            0,
+            "no servers are configured; add one: switchboard add",
+        ),
+        (
+            &["list"],
+            0,
+            "no servers are configured; add one: switchboard add",
+        ),
+        (&["serve", "--http", "3700"], 2, "such as 127.0.0.1:3700"),
+        (
+            &["up", "--root", "nowhere"],
+            2,
+            "--root nowhere: there is no such directory",
+        ),
+        (&["lst"], 2, "list"),
+        (&["get", "x"], 2, "see switchboard list"),
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.code, Some(code), "{words:?}: {ran:?}");
+        assert!(ran.err.contains(says), "{words:?}: {ran:?}");
+    }
+}
+
+/// No line of any help is wider than the terminal.
+#[test]
+fn help_fits_the_terminal() {
+    let home = Home::new();
+    let all = home.run(&["--help"]).ok().out;
+    let (_, commands) = all.split_once("Commands:\n").unwrap();
+    let names = commands.lines().take_while(|line| !line.is_empty());
+    let names = names.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    for name in names.chain([""]) {
+        let Some(ran) = on_terminal(&home, &format!("{name} --help"), &[("NO_COLOR", "1")]) else {
+            return;
+        };
+        let wide = ran
+            .out
+            .lines()
+            .find(|line| line.trim_end().chars().count() > 80);
+        assert_eq!(wide, None, "{name} --help");
+    }
+}

@@ -84,12 +84,12 @@ pub fn reason(server: &Configured) -> String {
     match &server.standing {
         Standing::Active if !server.entry.faults.is_empty() => faults(server),
         Standing::Active => with("counts"),
-        Standing::PendingApproval if !server.entry.faults.is_empty() => format!(
-            "comes from inside the project, waits for your approval, and could not work: {}",
-            faults(server)
-        ),
         Standing::PendingApproval => {
-            with("comes from inside the project and waits for your approval")
+            let waits = with("comes from inside the project and waits for your approval");
+            match server.entry.faults.is_empty() {
+                true => waits,
+                false => format!("{waits}; as it is, it could not work: {}", faults(server)),
+            }
         }
         Standing::Rejected => with("comes from inside the project and was rejected"),
         Standing::Disabled => with("switched off"),

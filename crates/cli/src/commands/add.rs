@@ -64,7 +64,7 @@ pub struct Options {
 const EXAMPLES: &str = "Examples:
   switchboard add files npx -y @modelcontextprotocol/server-filesystem .
   switchboard add -e TOKEN='${TOKEN}' tracker -- tracker-mcp --stdio
-  switchboard add docs https://docs.example.com/mcp -H 'Authorization: Bearer ${DOCS_TOKEN}'";
+  switchboard add docs https://example.com/mcp -H 'Authorization: Bearer ${TOKEN}'";
 
 /// Where an entry is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

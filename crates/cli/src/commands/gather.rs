@@ -1,6 +1,6 @@
 //! Lists of all servers, asked side by side.
 
-use super::tools::{one, unreachable};
+use super::tools::{one, unreachable, warn_of_nothing};
 use crate::{
     failure::{Code, Failure},
     life,
@@ -47,6 +47,7 @@ pub fn gather(
         None => roster.host.servers().to_vec(),
     };
     if servers.is_empty() {
+        warn_of_nothing(roster);
         return Ok(Gathered::default());
     }
     let answers = life::short(async |stop| {

@@ -26,10 +26,10 @@ use tokio_util::sync::CancellationToken;
 #[command(group = ArgGroup::new("listen").args(["http", "plain"]).multiple(true))]
 pub struct Listen {
     /// Serve HTTP on this address instead of stdio, such as 127.0.0.1:3700; port 0 picks a free one
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     pub http: Option<SocketAddr>,
     /// Serve the plain dialect on this address: /sse, /messages and /tools
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     pub plain: Option<SocketAddr>,
     /// A file with a client token to accept, instead of the one made at first run; repeatable
     #[arg(long, value_name = "FILE", requires = "listen")]
@@ -58,6 +58,14 @@ pub struct Listen {
     /// A host name, besides localhost, under which clients reach us; repeatable
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
+}
+
+/// Reads an address; `localhost` is this machine, whatever a resolver says.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = text.strip_prefix("localhost:");
+    let text = local.map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
+    let parsed = text.parse();
+    parsed.map_err(|_| "write a numeric address and a port, such as 127.0.0.1:3700".to_owned())
 }
 
 /// How clients prove who they are, besides tokens of ours.
@@ -236,4 +244,34 @@ pub fn announce(address: SocketAddr) {
 
 fn dirs() -> Result<Dirs, Failure> {
     Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn addresses_as_people_write_them() {
+        assert_eq!(address("127.0.0.1:0").unwrap().to_string(), "127.0.0.1:0");
+        assert_eq!(address("[::1]:80").unwrap().to_string(), "[::1]:80");
+        assert_eq!(
+            address("localhost:3700").unwrap().to_string(),
+            "127.0.0.1:3700"
+        );
+        for wrong in [
+            "3700",
+            "localhost",
+            "localhost:",
+            "example.com:80",
+            ":3700",
+            "127.0.0.1:99999",
+        ] {
+            assert!(
+                address(wrong)
+                    .unwrap_err()
+                    .contains("such as 127.0.0.1:3700"),
+                "{wrong}"
+            );
+        }
+    }
 }

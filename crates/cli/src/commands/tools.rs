@@ -71,6 +71,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             member.entry.name
         ));
     }
+    if !options.json {
+        warn_of_nothing(&roster);
+    }
     let mut tools = Vec::new();
     let mut failed = 0;
     if !servers.is_empty() {
@@ -200,6 +203,13 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
     let text = fault.to_string();
     let again = text.rfind(&format!("server {:?} is not connected", server.name()));
     Failure::new(code, &text[again.unwrap_or_default()..])
+}
+
+/// Says why a list of whatever servers have is empty, if no server is there at all.
+pub fn warn_of_nothing(roster: &Roster) {
+    if roster.members.is_empty() {
+        warn("no servers are configured; add one: switchboard add NAME COMMAND");
+    }
 }
 
 /// Gives the tools their canonical names, and says which a model would have to search for.

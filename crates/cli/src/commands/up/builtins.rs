@@ -26,6 +26,10 @@ pub fn add(
     if loaded.exclusive.is_some() || context.global.strict_mcp_config {
         return Ok(());
     }
+    if let Some(root) = options.root.iter().find(|root| !root.is_dir()) {
+        let text = format!("--root {}: there is no such directory", root.display());
+        return Err(Failure::usage(text));
+    }
     let manifests = places.config.join(MANIFESTS);
     let roots = options.root.iter().map(|root| text(root));
     let roots = roots.collect::<Result<Vec<String>, Failure>>()?;
