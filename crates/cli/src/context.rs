@@ -45,10 +45,8 @@ impl Context {
             })?;
         }
         let directory = std::env::current_dir().map_err(|error| {
-            Failure::new(
-                Code::Usage,
-                format!("the working directory cannot be found: {error}"),
-            )
+            let text = format!("the working directory cannot be found: {error}");
+            Failure::new(Code::Usage, text).hint("go to a directory that exists, or use -C DIR")
         })?;
         term::decide(global.no_color);
         Ok(Self {
@@ -131,10 +129,7 @@ impl Context {
     /// Where files are.
     pub fn places(&self) -> Result<Places, Failure> {
         places(&self.directory).ok_or_else(|| {
-            Failure::new(
-                Code::Configuration,
-                "the home directory is not known: set HOME",
-            )
+            Failure::new(Code::Configuration, "the home directory is not known").hint("set HOME")
         })
     }
 
@@ -191,7 +186,10 @@ impl Context {
         let roster = Roster::led(loaded, &with, style, &mut gateways);
         let warnings = roster
             .govern(&permissions, purpose, mode, data.as_deref())
-            .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+            .map_err(|fault| {
+                Failure::new(Code::Configuration, fault.to_string())
+                    .hint("correct the rule where it is written; until then nothing is used")
+            })?;
         for warning in warnings {
             warn(&warning);
         }
@@ -200,8 +198,9 @@ impl Context {
 
     /// Where sign-ins are kept. `store` is what the user says for this once.
     pub fn access(&self, loaded: &Loaded, store: Option<TokenStore>) -> Result<Access, Failure> {
-        let dirs = Dirs::from_env()
-            .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+        let dirs = Dirs::from_env().map_err(|error| {
+            Failure::new(Code::Configuration, error.to_string()).hint("set HOME")
+        })?;
         let lookup = |name: &str| loaded.environment.get(name);
         Ok(Access::new(&dirs, &loaded.sign_in, store, &lookup))
     }
@@ -233,8 +232,10 @@ impl Context {
         };
         let govern =
             |roster: &Roster| roster.govern(&permissions, Purpose::Gateway, mode, data.as_deref());
-        let reloaded = Roster::reload(host, loaded, &with, govern)
-            .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+        let reloaded = Roster::reload(host, loaded, &with, govern).map_err(|fault| {
+            Failure::new(Code::Configuration, fault.to_string())
+                .hint("correct the rule where it is written; until then nothing is used")
+        })?;
         for warning in &reloaded.warnings {
             warn(warning);
         }
@@ -318,7 +319,12 @@ pub fn unusable(loaded: &Loaded) -> Option<Failure> {
     let faults = loaded.faults.iter().filter(|(scope, _)| is_fatal(*scope));
     let texts: Vec<String> = faults.map(|(_, fault)| fault.to_string()).collect();
     if !texts.is_empty() {
-        return Some(Failure::new(Code::Configuration, texts.join("\n")));
+        let hint = if loaded.exclusive.is_some() {
+            "no server is used until it is put right by whoever administers this machine"
+        } else {
+            "correct what --mcp-config names, or leave it out"
+        };
+        return Some(Failure::new(Code::Configuration, texts.join("\n")).hint(hint));
     }
     // What the user typed is refused, not passed over.
     let file = loaded.exclusive.as_ref()?;
@@ -330,13 +336,13 @@ pub fn unusable(loaded: &Loaded) -> Option<Failure> {
         "--mcp-config is not permitted: {} allows no other servers",
         file.display()
     );
-    Some(Failure::new(Code::NotPermitted, text))
+    Some(Failure::new(Code::NotPermitted, text).hint("leave --mcp-config out"))
 }
 
 /// The failure that an entry is which cannot work as it is written.
 pub fn faulty(faults: &[config::Fault]) -> Failure {
     let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    Failure::new(Code::Configuration, texts.join("\n"))
+    Failure::new(Code::Configuration, texts.join("\n")).hint("correct it where it is written")
 }
 
 /// Tells the user something on stderr.

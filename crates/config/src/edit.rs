@@ -77,7 +77,7 @@ impl EditError {
                 format!("choose another name, or remove it first: switchboard remove {name}")
             }
             Self::Missing { .. } => "see switchboard list".to_owned(),
-            Self::Io { error, .. } => match error.kind() {
+            Self::Io { error, doing, .. } => match error.kind() {
                 io::ErrorKind::StorageFull
                 | io::ErrorKind::QuotaExceeded
                 | io::ErrorKind::FileTooLarge => {
@@ -89,7 +89,7 @@ impl EditError {
                 io::ErrorKind::PermissionDenied => {
                     "see with ls -l whose it is; the file is as it was".to_owned()
                 }
-                io::ErrorKind::NotFound => {
+                io::ErrorKind::NotFound if *doing == "read" => {
                     "it is a link that leads nowhere: make what it names, or remove it".to_owned()
                 }
                 _ => "put that right and try again; the file is as it was".to_owned(),

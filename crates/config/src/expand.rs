@@ -33,7 +33,9 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
         }
         // Neither a path nor an argument nor a header can hold it.
         if text.contains('\0') {
-            faults.push(entry.fault(field, "contains a NUL character"));
+            let mut fault = entry.fault(field, "contains a NUL character");
+            fault.hint = Some("write it without".to_owned());
+            faults.push(fault);
         }
     };
     for (field, text) in [

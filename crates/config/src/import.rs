@@ -63,7 +63,7 @@ fn parse(client: Client, text: &str, file: &Path) -> Result<Value, Box<Fault>> {
             server: None,
             field: None,
             problem,
-            hint: None,
+            hint: Some("it is left out; mend it and import again".to_owned()),
         })
     };
     match client {

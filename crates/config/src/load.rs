@@ -196,8 +196,11 @@ pub fn load(request: &Request) -> Loaded {
 }
 
 fn unreadable(source: &Source, error: &std::io::Error) -> Fault {
-    let hint = (error.kind() == std::io::ErrorKind::NotFound)
-        .then(|| "give the path of a file, or JSON that begins with {".to_owned());
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "give the path of a file, or JSON that begins with {",
+        std::io::ErrorKind::InvalidData => "write it as UTF-8",
+        _ => "see with ls -l who may read it",
+    };
     let problem = format!("cannot be read: {error}");
     Fault {
         source: source.clone(),
@@ -206,7 +209,7 @@ fn unreadable(source: &Source, error: &std::io::Error) -> Fault {
         server: None,
         field: None,
         problem,
-        hint,
+        hint: Some(hint.to_owned()),
     }
 }
 

@@ -13,6 +13,10 @@ use pattern::{UrlPattern, glob};
 use serde_json::Value;
 use std::path::Path;
 
+/// What would be right where a rule is not.
+pub(crate) const WRITE: &str =
+    r#"write [{"serverName": "…"}], [{"serverCommand": ["…"]}] or [{"serverUrl": "https://…/*"}]"#;
+
 /// The rules that hold.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {

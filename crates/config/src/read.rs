@@ -58,7 +58,12 @@ pub fn with<T>(
         |error| {
             let problem = error.kind().to_string();
             let problem = problem.trim_end_matches('.').to_owned();
-            fault(error.range().start, format!("not JSON: {problem}"), None)
+            let hint = "nothing in it counts until it is mended".to_owned();
+            fault(
+                error.range().start,
+                format!("not JSON: {problem}"),
+                Some(hint),
+            )
         },
     )?;
     match parsed.value {
@@ -208,7 +213,8 @@ impl File<'_> {
         entry.written = value.clone().into();
         let mut reader = Reader::new(self, entry);
         if name.is_empty() {
-            reader.fault(start, None, "a server needs a name", None);
+            let hint = r#"write {"mcpServers": {"name": {…}}}"#;
+            reader.fault(start, None, "a server needs a name", Some(hint));
         }
         match value {
             Value::Object(object) => reader.object(object),

@@ -5,7 +5,11 @@ mod permissions;
 
 pub use permissions::{PermissionRule, Permissions, Written};
 
-use crate::{fault::Fault, policy::Rule, read::Doc};
+use crate::{
+    fault::Fault,
+    policy::{self, Rule},
+    read::Doc,
+};
 use serde_json::Value;
 
 /// A name in a list, and where it is written.
@@ -80,14 +84,19 @@ impl Rules {
             let (whole, line) = doc.value(&[key])?;
             let Some(items) = doc.items(&[key]) else {
                 let problem = format!("`{key}` must be a list, found {whole}");
-                rules.faults.push(doc.fault_at(line, problem, None));
+                rules
+                    .faults
+                    .push(doc.fault_at(line, problem, Some(policy::WRITE.to_owned())));
                 return None;
             };
             let mut list = Vec::new();
             for (value, line) in items {
                 match Rule::read(&value, format!("{file}:{line}")) {
                     Ok(rule) => list.push(rule),
-                    Err(problem) => rules.faults.push(doc.fault_at(line, problem, None)),
+                    Err(problem) => {
+                        let fault = doc.fault_at(line, problem, Some(policy::WRITE.to_owned()));
+                        rules.faults.push(fault);
+                    }
                 }
             }
             Some(list)

@@ -147,9 +147,10 @@ pub fn run_json(context: &Context, options: &JsonOptions) -> Result<Code, Failur
         Failure::usage(text).hint("quote it for the shell: '{\"command\": \"…\"}'")
     })?;
     let Value::Object(mut entry) = parsed else {
-        return Err(Failure::usage(
-            "the entry must be an object, such as {\"command\": \"…\"}",
-        ));
+        return Err(
+            Failure::usage("the entry must be an object, such as {\"command\": \"…\"}")
+                .hint("quote it for the shell: '{\"command\": \"…\"}'"),
+        );
     };
     if let Some(Value::String(kind)) = entry.get_mut("type")
         && let Some(known) = config::Transport::parse(kind)
@@ -236,7 +237,8 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
         if misplaced {
             return Err(Failure::usage(
                 "headers and sign-in are for remote servers, and this is a command",
-            ));
+            )
+            .hint("leave them out, or give an address instead of a command"));
         }
         entry.insert("type".into(), "stdio".into());
         entry.insert("command".into(), first.clone().into());
@@ -247,9 +249,10 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
         }
     } else {
         if !options.env.is_empty() || options.cwd.is_some() {
-            return Err(Failure::usage(
-                "-e and --cwd are for commands, and this is an address",
-            ));
+            return Err(
+                Failure::usage("-e and --cwd are for commands, and this is an address")
+                    .hint("leave them out, or give a command instead of an address"),
+            );
         }
         let (kind, schemes): (_, &[&str]) = match transport {
             Transport::Ws => ("ws", &["ws", "wss"]),
@@ -264,9 +267,10 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
             entry.insert("headers".into(), headers.into());
         }
         if options.client_id.is_none() && (options.client_secret || options.xaa) {
-            return Err(Failure::usage(
-                "--client-secret and --xaa need a --client-id",
-            ));
+            return Err(
+                Failure::usage("--client-secret and --xaa need a --client-id")
+                    .hint("add --client-id ID, as the server's issuer knows us"),
+            );
         }
         let mut oauth = Map::new();
         oauth.extend(
@@ -340,7 +344,7 @@ fn write(
 /// The entry, if nothing is wrong with it.
 fn parsed(name: &str, entry: &Map<String, Value>) -> Result<Entry, Failure> {
     let text = json!({ "mcpServers": { name: entry } }).to_string();
-    let wrong = |text: String| Failure::usage(text);
+    let wrong = |text: String| Failure::usage(text).hint("see switchboard add --help");
     let mut entries = config::read::read(&text, &Source::Ours, ConfigScope::User)
         .map_err(|fault| wrong(fault.reason()))?;
     let entry = entries
@@ -355,21 +359,27 @@ fn parsed(name: &str, entry: &Map<String, Value>) -> Result<Entry, Failure> {
 
 /// Whether policy lets the server be added.
 pub fn permitted(context: &Context, entry: &Entry) -> Result<(), Failure> {
-    let refused = |text: String| Err(Failure::new(Code::NotPermitted, text));
+    let refused = |text: String, hint: &str| Err(Failure::new(Code::NotPermitted, text).hint(hint));
+    let rule_hint = "change that rule, or ask whoever wrote it";
     let loaded = context.load();
     if let Some(file) = &loaded.exclusive {
-        return refused(format!(
+        let text = format!(
             "servers are managed by {}: none can be added",
             file.display()
-        ));
+        );
+        return refused(text, "ask whoever administers this machine");
     }
     match loaded.policy.decide(entry) {
         Verdict::Allowed(_) => Ok(()),
-        Verdict::Denied(rule) => refused(format!("server {:?} is blocked by {rule}", entry.name)),
-        Verdict::NotAllowed(rule) => refused(format!(
-            "server {:?} is not in the list of allowed servers ({rule})",
-            entry.name
-        )),
+        Verdict::Denied(rule) => {
+            let text = format!("server {:?} is blocked by {rule}", entry.name);
+            refused(text, rule_hint)
+        }
+        Verdict::NotAllowed(rule) => {
+            let name = &entry.name;
+            let text = format!("server {name:?} is not in the list of allowed servers ({rule})");
+            refused(text, rule_hint)
+        }
     }
 }
 

@@ -97,8 +97,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         if options.yes || ask(&server.entry.name, &server.entry.name)? {
             decisions.push((prompt.binding, true));
             // Another server than the one whose tools were pinned.
-            forget(&pins, &pin_key(&server.entry))
-                .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+            forget(&pins, &pin_key(&server.entry)).map_err(|fault| {
+                Failure::new(Code::Configuration, fault.to_string())
+                    .hint("nothing was approved; put that right and try again")
+            })?;
         }
     }
     Store::decide(&places.approvals(), &decisions).map_err(|error| failed(&error))?;

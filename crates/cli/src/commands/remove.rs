@@ -40,11 +40,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             did_you_mean(&near(name, names)).unwrap_or_else(|| "see switchboard list".to_owned());
         return Err(Failure::usage(format!("there is no server {name:?}")).hint(hint));
     }
-    let scopes: Vec<Scope> = [Scope::Local, Scope::Project, Scope::User]
+    let mut scopes: Vec<Scope> = [Scope::Local, Scope::Project, Scope::User]
         .into_iter()
-        .filter(|scope| options.scope.is_none_or(|wanted| wanted == *scope))
         .filter(|scope| named.iter().any(|server| is_in(server, *scope, &places)))
         .collect();
+    if let Some(wanted) = options.scope.filter(|_| !scopes.is_empty()) {
+        if !scopes.contains(&wanted) {
+            let text = format!("server {name:?} is not in {} scope", wanted.of_config());
+            return Err(Failure::usage(text).hint(commands(name, &scopes)));
+        }
+        scopes = vec![wanted];
+    }
     match scopes.as_slice() {
         [scope] => {
             let kept = Kept::of(*scope, &places);
@@ -71,14 +77,18 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 .hint(format!("switch it off: switchboard disable {name}")))
         }
         several => {
-            let commands: Vec<String> = several
-                .iter()
-                .map(|scope| format!("switchboard remove {name} -s {}", scope.of_config()))
-                .collect();
             let text = format!("server {name:?} is in several scopes");
-            Err(Failure::usage(text).hint(format!("say which: {}", commands.join(", or "))))
+            Err(Failure::usage(text).hint(format!("say which: {}", commands(name, several))))
         }
     }
+}
+
+/// How to remove it from each of these scopes.
+fn commands(name: &str, scopes: &[Scope]) -> String {
+    let each = scopes
+        .iter()
+        .map(|scope| format!("switchboard remove {name} -s {}", scope.of_config()));
+    each.collect::<Vec<String>>().join(", or ")
 }
 
 /// Whether the entry is in the file that we keep the scope in.

@@ -106,7 +106,8 @@ fn pick<'a>(names: &[&'a str], on: bool) -> Result<Vec<&'a str>, Failure> {
         return Err(Failure::usage("which server?").hint(hint));
     }
     if names.is_empty() {
-        return Err(Failure::usage(format!("there is no server to {word}")));
+        let text = format!("there is no server to {word}");
+        return Err(Failure::usage(text).hint("see switchboard list"));
     }
     let mut err = std::io::stderr().lock();
     for (i, name) in names.iter().enumerate() {

@@ -79,6 +79,6 @@ fn nul_goes_nowhere() {
     entry.args = vec!["a\0b".into()];
     assert_eq!(
         expand(&entry, &lookup).unwrap_err()[0].reason(),
-        "`args[0]`: contains a NUL character"
+        "`args[0]`: contains a NUL character; write it without"
     );
 }

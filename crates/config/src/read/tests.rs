@@ -164,7 +164,7 @@ fn a_text_that_is_no_configuration() {
         ),
         (
             "{\n  \"mcpServers\": {\n    \"a\": {\"command\" \"x\"}\n}}",
-            "/p/.mcp.json:3:21: not JSON: Expected colon after the string or word in object property",
+            "/p/.mcp.json:3:21: not JSON: Expected colon after the string or word in object property; nothing in it counts until it is mended",
         ),
         (
             "[]",

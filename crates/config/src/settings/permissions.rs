@@ -63,7 +63,8 @@ impl Permissions {
             };
             let Some(items) = doc.items(&at) else {
                 let problem = format!("`permissions.{list}` must be a list, found {whole}");
-                faults.push(doc.fault_at(line, problem, None));
+                let hint = r#"write ["mcp__server__tool"]"#;
+                faults.push(doc.fault_at(line, problem, Some(hint.to_owned())));
                 continue;
             };
             for (value, line) in items {
@@ -90,7 +91,8 @@ impl Permissions {
             (Value::String(text), line) => Some(written(text, file, line)),
             (other, line) => {
                 let problem = format!("`permissions.{key}` must be text, found {other}");
-                faults.push(doc.fault_at(line, problem, None));
+                let hint = "put it in double quotes".to_owned();
+                faults.push(doc.fault_at(line, problem, Some(hint)));
                 None
             }
         };

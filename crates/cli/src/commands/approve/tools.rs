@@ -57,7 +57,10 @@ pub fn approve(context: &Context, loaded: &Loaded, name: &str, yes: bool) -> Res
         .host
         .guard()
         .approve(name, &approved)
-        .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
+        .map_err(|fault| {
+            Failure::new(Code::Configuration, fault.to_string())
+                .hint("nothing was approved; put that right and try again")
+        })?;
     for item in &approved {
         out::line(&format!(
             "Approved {} of {}",
