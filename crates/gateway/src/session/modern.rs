@@ -14,7 +14,10 @@ use serde_json::json;
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, Event, Exchange, Input, NoSink, Notice, Outcome, Reply, Scope,
-    bridge::rounds::asks_for_input, catalog::List, client::LOG_LEVELS, permission::What,
+    bridge::{request::to_legacy, rounds::asks_for_input},
+    catalog::List,
+    client::LOG_LEVELS,
+    permission::What,
 };
 use switchboard_wire::{
     Edits, ErrorObject, Id, Kind, Message, Method, Params, Payload, Revision, code, json as text,
@@ -73,6 +76,8 @@ pub struct Relayed {
     exchange: Option<Exchange>,
     /// Notifications that came while questions were gathered.
     notices: VecDeque<Payload>,
+    /// What follows them.
+    ending: Option<Answer>,
     visits: u32,
 }
 
@@ -223,6 +228,7 @@ async fn relay(
         id,
         exchange: Some(exchange),
         notices: VecDeque::new(),
+        ending: None,
         visits,
     })
 }
@@ -261,20 +267,25 @@ async fn resume(
             relayed.park(open).map(|answer| Some(Begun::Answer(answer)))
         }
         Some(Waiting::Visit {
-            request: first,
-            keys,
+            mut requests,
             visits,
         }) => {
             let responses = params
                 .input_responses
                 .map(|span| span.of(message.raw()))
                 .unwrap_or_default();
-            let accepted = keys.iter().all(|key| visited(responses, key));
-            if !accepted {
-                return Err(CallError::refused(
-                    code::INVALID_REQUEST,
-                    "the page that the server asked for was not visited",
-                ));
+            for (key, _) in &requests {
+                if visited(responses, key) == Some(false) {
+                    return Err(CallError::refused(
+                        code::INVALID_REQUEST,
+                        "the page that the server asked for was not visited",
+                    ));
+                }
+            }
+            requests.retain(|(key, _)| visited(responses, key).is_none());
+            if !requests.is_empty() {
+                let answer = ask_to_visit(gateway, request, requests, visits, id)?;
+                return Ok(Some(Begun::Answer(answer)));
             }
             let capabilities =
                 Params::bytes(message, params.client_capabilities).unwrap_or_default();
@@ -285,10 +296,39 @@ async fn resume(
                 Arc::new(NoSink),
             );
             let client = Arc::new(client.passing().known_by(request.key.as_deref()));
-            let relayed = relay(gateway, client, *first, id.clone(), visits).await?;
+            note_log_level(&client, request)?;
+            // The same request, without what only this round was for.
+            let again = to_legacy(message);
+            let again = Request {
+                params: Params::of(&again)?,
+                message: again,
+                ..request.clone()
+            };
+            let mut relayed = relay(gateway, client, again, id.clone(), visits).await?;
+            // A further ticket is bound to what the client sends.
+            relayed.request = request.clone();
             Ok(Some(Begun::Exchange(Box::new(relayed))))
         }
     }
+}
+
+/// Asks a client to open pages and to come back.
+fn ask_to_visit(
+    gateway: &Gateway,
+    request: &Request,
+    requests: Vec<(String, String)>,
+    visits: u32,
+    id: &Id,
+) -> Result<Answer, CallError> {
+    let (principal, address) = (request.principal.clone(), address(&request.scope));
+    let shown = requests.clone();
+    let waiting = Waiting::Visit { requests, visits };
+    let lot = gateway.lot();
+    let ticket = lot.park(waiting, principal, &address, &request.message)?;
+    Ok(Answer {
+        payload: parked::input_required(&shown, &ticket, id).payload(),
+        code: None,
+    })
 }
 
 /// Gives a server back the state that we had wrapped for this principal.
@@ -316,17 +356,13 @@ fn unwrap_state(gateway: &Gateway, mut request: Request) -> Result<Request, Call
     Ok(request)
 }
 
-/// Whether the client says that it opened the page of this key.
-fn visited(responses: &[u8], key: &str) -> bool {
+/// Whether the client says that it opened the page of this key, if it says anything.
+fn visited(responses: &[u8], key: &str) -> Option<bool> {
     let member = text::members(responses)
-        .find(|member| text::text(member.key.of(responses)).is_some_and(|name| name == key));
-    member.is_some_and(|member| {
-        let answer = member.value.of(responses);
-        text::field(answer, "action")
-            .ok()
-            .flatten()
-            .is_some_and(|span| span.of(answer) == b"\"accept\"")
-    })
+        .find(|member| text::text(member.key.of(responses)).is_some_and(|name| name == key))?;
+    let answer = member.value.of(responses);
+    let action = text::field(answer, "action").ok().flatten();
+    Some(action.is_some_and(|span| span.of(answer) == b"\"accept\""))
 }
 
 fn note_log_level(client: &Client, request: &Request) -> Result<(), CallError> {
@@ -367,6 +403,9 @@ impl Relayed {
         if let Some(notice) = self.notices.pop_front() {
             return Step::Notice(notice);
         }
+        if let Some(ending) = self.ending.take() {
+            return Step::Done(ending);
+        }
         let Some(exchange) = &mut self.exchange else {
             return Step::Done(self.gone());
         };
@@ -388,7 +427,7 @@ impl Relayed {
         }
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Answer {
+    fn finish(&self, outcome: Outcome) -> Answer {
         let Some(exchange) = &self.exchange else {
             return self.gone();
         };
@@ -455,19 +494,30 @@ impl Relayed {
             let Some(exchange) = &mut self.exchange else {
                 return Step::Done(self.gone());
             };
+            // What is said meanwhile is said on this request's own stream.
             match timeout(limits::SETTLE, exchange.next()).await {
                 Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
                 Ok(Event::Notice(notice)) => {
                     let notice = self.outward(notice);
                     self.notices.push_back(notice);
                 }
-                Ok(Event::Outcome(outcome)) => return Step::Done(self.finish(outcome)),
+                Ok(Event::Outcome(outcome)) => return self.end_with(Ok(self.finish(outcome))),
                 Err(_) => break,
             }
         }
-        match self.park(questions) {
-            Ok(answer) => Step::Done(answer),
-            Err(fault) => Step::Done(refused(&fault.to_error(), &self.id)),
+        let parked = self.park(questions);
+        self.end_with(parked)
+    }
+
+    /// The end, after what was gathered on the way.
+    fn end_with(&mut self, answer: Result<Answer, CallError>) -> Step {
+        let answer = answer.unwrap_or_else(|fault| refused(&fault.to_error(), &self.id));
+        match self.notices.pop_front() {
+            None => Step::Done(answer),
+            Some(notice) => {
+                self.ending = Some(answer);
+                Step::Notice(notice)
+            }
         }
     }
 
@@ -485,7 +535,8 @@ impl Relayed {
             request: self.request.clone(),
             id: id.clone(),
             exchange: self.exchange.take(),
-            notices: std::mem::take(&mut self.notices),
+            notices: VecDeque::new(),
+            ending: None,
             visits: self.visits,
         });
         let address = address(&self.request.scope);
@@ -505,9 +556,13 @@ impl Relayed {
         let body = error.body();
         let data = text::field(body, "data").ok().flatten()?.of(body);
         let list = text::field(data, "elicitations").ok().flatten()?.of(data);
+        if !self.client.opens_pages() {
+            return Some(refused(&needs_pages(error), &self.id));
+        }
         let mut requests = Vec::new();
         for span in text::elements(list) {
-            let params = span.of(list);
+            let params = self.named(span.of(list));
+            let params = params.as_slice();
             let key = text::field(params, "elicitationId").ok().flatten();
             let key = key
                 .and_then(|span| text::text(span.of(params)))
@@ -518,25 +573,23 @@ impl Relayed {
                 format!("{{\"method\":\"elicitation/create\",\"params\":{params}}}"),
             ));
         }
-        if requests.is_empty() || !self.client.declares("elicitation") {
+        if requests.is_empty() {
             return None;
         }
-        let keys = requests.iter().map(|(key, _)| key.clone()).collect();
-        let waiting = Waiting::Visit {
-            request: Box::new(self.request.clone()),
-            keys,
-            visits: self.visits + 1,
-        };
-        let (principal, address) = (self.request.principal.clone(), address(&self.request.scope));
-        let ticket = self
-            .gateway
-            .lot()
-            .park(waiting, principal, &address, &self.request.message)
-            .ok()?;
-        Some(Answer {
-            payload: parked::input_required(&requests, &ticket, &self.id).payload(),
-            code: None,
-        })
+        let visits = self.visits + 1;
+        ask_to_visit(&self.gateway, &self.request, requests, visits, &self.id).ok()
+    }
+
+    /// An elicitation's parameters; among all servers they tell who asks.
+    fn named(&self, params: &[u8]) -> Vec<u8> {
+        let mut edits = Edits::new();
+        if let (Scope::All, Some(exchange)) = (&self.request.scope, &self.exchange)
+            && let Ok(Some(span)) = text::field(params, "message")
+        {
+            let server = exchange.connection().server_name();
+            rewrite::name_in_front(server, params, span, &mut edits);
+        }
+        edits.apply_to_slice(params).to_vec()
     }
 
     fn gone(&self) -> Answer {
@@ -549,6 +602,17 @@ impl Relayed {
             exchange.cancel_as(notice);
         }
     }
+}
+
+/// The server wants a page visited, by a client that said it cannot do that.
+fn needs_pages(error: &Message) -> ErrorObject {
+    let said: serde_json::Value = serde_json::from_slice(error.body()).unwrap_or_default();
+    let required = json!({ "elicitation": { "url": {} } });
+    ErrorObject::new(
+        code::MISSING_CAPABILITY,
+        "the server needs elicitation by URL",
+    )
+    .with_data(json!({ "requiredCapabilities": required, "answer": said }))
 }
 
 /// The id that a `notifications/cancelled` (or `$/cancelRequest`) names, as its bytes.

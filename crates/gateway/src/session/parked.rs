@@ -2,7 +2,7 @@
 //! its call is parked here, and the client holds a sealed ticket for it.
 
 use super::{
-    modern::{Relayed, Request},
+    modern::Relayed,
     rewrite,
     seal::{Binding, Seal},
 };
@@ -51,8 +51,8 @@ pub(super) enum Waiting {
     },
     /// A request to be sent again once these pages have been visited (-32042).
     Visit {
-        request: Box<Request>,
-        keys: Vec<String>,
+        /// What is asked for, by key.
+        requests: Vec<(String, String)>,
         visits: u32,
     },
 }

@@ -242,7 +242,7 @@ pub(super) fn outward_task(
     }
 }
 
-fn name_in_front(server: &Arc<str>, raw: &[u8], span: Span, edits: &mut Edits) {
+pub(super) fn name_in_front(server: &Arc<str>, raw: &[u8], span: Span, edits: &mut Edits) {
     if let Some(text) = json::text(span.of(raw)) {
         edits.replace(span, json::quote(&format!("[{server}] {text}")));
     }

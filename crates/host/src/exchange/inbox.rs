@@ -8,6 +8,7 @@ use crate::limits;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, fmt, future::poll_fn, task::Poll};
+use switchboard_wire::Method;
 
 /// The events of one exchange that have not been looked at yet.
 pub struct Inbox {
@@ -48,6 +49,19 @@ impl Inbox {
         }
         drop(state);
         self.waker.wake();
+    }
+
+    /// Of the progress that waits, keeps the newest: whoever comes back wants to
+    /// know how far it is, and not how it got there.
+    pub(super) fn keep_newest_progress(&self) {
+        let is_progress = |event: &Event| matches!(event, Event::Notice(notice) if notice.method == Method::Progress);
+        let mut state = self.state.lock();
+        let newest = state.queue.iter().rposition(is_progress);
+        let mut at = 0;
+        state.queue.retain(|event| {
+            at += 1;
+            !is_progress(event) || Some(at - 1) == newest
+        });
     }
 
     /// Adds a question. Questions are few (the connection counts them) and never dropped.

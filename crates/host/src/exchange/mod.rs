@@ -91,6 +91,8 @@ pub struct Exchange {
     bridge: Option<Box<Crossing>>,
     /// What to send again, once, where that is safe.
     again: Option<Box<Again>>,
+    /// The token under which progress is told now, where it is another than at first.
+    told_as: Option<Option<Bytes>>,
     /// Its leaving again, while that is prepared.
     renewal: Option<Renewal>,
     /// What it waits for before it leaves at all.
@@ -115,6 +117,7 @@ impl Exchange {
             over: false,
             bridge: None,
             again: None,
+            told_as: None,
             renewal: None,
             gate: None,
             line: None,
@@ -167,10 +170,22 @@ impl Exchange {
             {
                 continue;
             }
-            if let Some(event) = step {
+            if let Some(event) = step.and_then(|event| self.told(event)) {
                 self.over |= matches!(event, Event::Outcome(_));
                 return event;
             }
+        }
+    }
+
+    /// What is told of an event: progress that came while nobody waited for it
+    /// goes under the token of whoever does now.
+    fn told(&self, event: Event) -> Option<Event> {
+        match (event, &self.told_as) {
+            (Event::Notice(notice), Some(token)) if notice.method == Method::Progress => {
+                let payload = restore_token(&notice.message, token.as_ref()?);
+                Some(Event::Notice(Notice { payload, ..notice }))
+            }
+            (event, _) => Some(event),
         }
     }
 
@@ -243,6 +258,8 @@ impl Exchange {
 
     /// From now on progress is told under another token: a parked request goes on as a new one.
     pub fn set_progress_token(&mut self, token: Option<Bytes>) {
+        self.inbox.keep_newest_progress();
+        self.told_as = Some(token.clone());
         match (&mut self.gate, &mut self.line) {
             (Some(gate), _) => gate.token = Some(token),
             (None, Some(line)) => line.token = Some(token),

@@ -57,6 +57,7 @@ impl Exchange {
             }
             let mut fresh = connection.start(permitted)?;
             fresh.deadline = self.deadline;
+            fresh.told_as = self.told_as.take();
             std::mem::swap(self, &mut fresh);
             fresh.over = true;
             Ok(())
