@@ -179,3 +179,26 @@ async fn a_ticket_is_good_for_its_own_principal() {
     says_ask_again(&ada.call(hers).await);
     assert_eq!(counts(&seen), (1, 0, 1), "once is enough");
 }
+
+/// Over a connection of its own nobody else can come back for it.
+#[tokio::test]
+async fn a_call_does_not_wait_for_a_client_that_has_gone() {
+    let seen = Arc::new(Seen::default());
+    let gateway = gateway(&seen, None);
+    let mut client = Client::new(&gateway, "ada");
+    let left = answers(&client.call(json!({})).await);
+    drop(client);
+    let cancelled = async {
+        while seen.cancelled.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(20), cancelled).await;
+    assert!(told.is_ok(), "its server is not told");
+    let mut other = Client::new(&gateway, "ada");
+    says_ask_again(&other.call(left).await);
+    let done = answers(&other.call(json!({})).await);
+    let done = other.call(done).await;
+    assert_eq!(done["result"]["content"][0]["text"], "thanks", "{done}");
+    assert_eq!(counts(&seen), (2, 1, 1));
+}

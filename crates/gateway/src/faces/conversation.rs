@@ -98,6 +98,14 @@ impl Conversation {
             let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
             let client = client.known_by(Some(&self.key));
             self.gateway.host().release(&client);
+            // Nobody else can come back for what it left waiting. After its
+            // requests, one of which may be about to wait.
+            let (gateway, key, tasks) =
+                (self.gateway.clone(), self.key.clone(), self.tasks.clone());
+            tokio::spawn(async move {
+                tasks.wait().await;
+                gateway.lot().forget(&key);
+            });
         }
     }
 

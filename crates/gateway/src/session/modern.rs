@@ -320,11 +320,10 @@ fn ask_to_visit(
     visits: u32,
     id: &Id,
 ) -> Result<Answer, CallError> {
-    let (principal, address) = (request.principal.clone(), address(&request.scope));
     let shown = requests.clone();
     let waiting = Waiting::Visit { requests, visits };
     let lot = gateway.lot();
-    let ticket = lot.park(waiting, principal, &address, &request.message)?;
+    let ticket = lot.park(waiting, request, &address(&request.scope))?;
     Ok(Answer {
         payload: parked::input_required(&shown, &ticket, id).payload(),
         code: None,
@@ -524,11 +523,7 @@ impl Relayed {
     /// Leaves the call where the client's retry will find it.
     fn park(&mut self, questions: Vec<(String, Input)>) -> Result<Answer, CallError> {
         let requests = parked::as_requests(&questions);
-        let (id, message, principal) = (
-            self.id.clone(),
-            self.request.message.clone(),
-            self.request.principal.clone(),
-        );
+        let id = self.id.clone();
         let relayed = Box::new(Self {
             gateway: self.gateway.clone(),
             client: self.client.clone(),
@@ -541,10 +536,8 @@ impl Relayed {
         });
         let address = address(&self.request.scope);
         let waiting = Waiting::Call { relayed, questions };
-        let ticket = self
-            .gateway
-            .lot()
-            .park(waiting, principal, &address, &message)?;
+        let lot = self.gateway.lot();
+        let ticket = lot.park(waiting, &self.request, &address)?;
         Ok(Answer {
             payload: parked::input_required(&requests, &ticket, &id).payload(),
             code: None,

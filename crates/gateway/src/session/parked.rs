@@ -2,7 +2,7 @@
 //! its call is parked here, and the client holds a sealed ticket for it.
 
 use super::{
-    modern::Relayed,
+    modern::{Relayed, Request},
     rewrite,
     seal::{Binding, Seal},
 };
@@ -39,6 +39,8 @@ type Ticket = [u8; 16];
 pub(super) struct Parked {
     pub what: Waiting,
     principal: Arc<str>,
+    /// What tells its client from others of the principal, where anything does.
+    client: Option<Arc<str>>,
 }
 
 /// What waits.
@@ -71,17 +73,17 @@ impl Lot {
     pub(super) fn park(
         &self,
         what: Waiting,
-        principal: Arc<str>,
+        request: &Request,
         server: &str,
-        message: &Message,
     ) -> Result<String, CallError> {
+        let (principal, message) = (&request.principal, &request.message);
         let mut ticket = Ticket::default();
         getrandom::fill(&mut ticket).expect("the operating system gives random bytes");
         {
             let mut parked = self.parked.lock();
             let own = parked
                 .values()
-                .filter(|other| other.principal == principal)
+                .filter(|other| other.principal == *principal)
                 .count();
             if parked.len() >= limits::PARKED || own >= limits::PARKED_PER_PRINCIPAL {
                 let text = "too many calls wait for an answer of their client";
@@ -92,6 +94,7 @@ impl Lot {
                 Parked {
                     what,
                     principal: principal.clone(),
+                    client: request.key.clone(),
                 },
             );
         }
@@ -103,8 +106,21 @@ impl Lot {
                 drop(expired);
             }
         });
-        let binding = Binding::of(&principal, server, message);
+        let binding = Binding::of(principal, server, message);
         Ok(format!("{PREFIX}{}", self.seal.close(&ticket, &binding)))
+    }
+
+    /// Drops, and so cancels, what waits for a client that has gone.
+    pub(crate) fn forget(&self, client: &str) {
+        let mut parked = self.parked.lock();
+        let theirs = parked
+            .iter()
+            .filter(|(_, other)| other.client.as_deref() == Some(client));
+        let theirs: Vec<Ticket> = theirs.map(|(ticket, _)| *ticket).collect();
+        let gone: Vec<Option<Parked>> = theirs.iter().map(|one| parked.remove(one)).collect();
+        // Their servers are told, which is nothing to do under a lock.
+        drop(parked);
+        drop(gone);
     }
 
     /// Takes the call of a ticket out: once, by whom it was given to, for what it was given for.
