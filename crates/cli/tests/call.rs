@@ -235,3 +235,39 @@ async fn tools_that_the_entry_hides_are_not_there() {
     assert_eq!(names, ["echo", "sleep"]);
     assert_eq!(with(&servers, &["call", "e__pid"]).await.code, Some(2));
 }
+
+/// Where tools wait to be searched for, those of an entry that says so do not.
+#[tokio::test]
+async fn an_entry_can_have_its_tools_always_at_hand() {
+    let mut at_hand = echo(&[]);
+    at_hand["alwaysLoad"] = true.into();
+    let servers = json!({"waits": echo(&[]), "at_hand": at_hand});
+    let launch = switchboard()
+        .args(["--strict-mcp-config", "--mcp-config", &config(&servers)])
+        .args(["tools", "--json"])
+        .env("ENABLE_TOOL_SEARCH", "true");
+    let run = run(launch).await;
+    let tools = run.json();
+    for tool in tools.as_array().unwrap() {
+        assert_eq!(tool["deferred"], tool["server"] == "waits", "{tool}");
+    }
+}
+
+/// A call is logged when it leaves and when it ends.
+#[tokio::test]
+async fn a_call_is_logged() {
+    let servers = json!({"e": echo(&[])});
+    let run = with(&servers, &["--log", "info", "call", "counted"]).await;
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let said: Vec<&str> = run
+        .err
+        .lines()
+        .filter(|line| line.contains("counted"))
+        .collect();
+    assert_eq!(said.len(), 2, "{run:?}");
+    assert!(
+        said[1].contains("call ended") && said[1].contains(" ms"),
+        "{run:?}"
+    );
+    assert!(said[1].contains("failed=false"), "{run:?}");
+}

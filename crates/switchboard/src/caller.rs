@@ -3,6 +3,7 @@
 //! A server may speak either era. The caller tries the handshake era first and
 //! the modern one when the server has only that; nobody else has to know.
 
+use crate::call_log::CallLog;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
@@ -213,8 +214,10 @@ impl Caller {
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
         let members = format!("\"name\":{},\"arguments\":{arguments}", json::quote(tool));
-        self.request_with(met, Method::ToolsCall, &members, more, operator)
-            .await
+        let server = met.server.name();
+        let log = CallLog::begin(server, tool);
+        let sent = self.request_with(met, Method::ToolsCall, &members, more, operator);
+        log.follow(sent).await
     }
 
     /// Makes any request; `members` is the text of its parameters' members.

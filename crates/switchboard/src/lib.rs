@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod attached;
+mod call_log;
 pub mod caller;
 pub mod connectors;
 pub mod desk;

@@ -72,6 +72,7 @@ pub(crate) fn spec(
         Isolation::Session => host::Isolation::Session,
     };
     spec.roots = roots(&expanded)?;
+    spec.always_load = entry.always_load;
     spec.era = entry.era;
     spec.rooms.allow.clone_from(&entry.tools.allow);
     spec.rooms.deny.clone_from(&entry.tools.deny);

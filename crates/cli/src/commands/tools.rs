@@ -224,7 +224,13 @@ fn named(
         .collect();
     let servers = roster.host.servers();
     let names = servers.iter().map(|server| server.name().as_ref());
-    let (models, left_out) = model_tools(names, &items);
+    let (mut models, left_out) = model_tools(names, &items);
+    for server in servers.iter().filter(|server| server.spec.always_load) {
+        let theirs = models
+            .iter_mut()
+            .filter(|tool| tool.server == **server.name());
+        theirs.for_each(|tool| tool.always_load = true);
+    }
     for fault in left_out {
         warn(&fault.to_string());
     }

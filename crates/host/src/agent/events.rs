@@ -72,7 +72,7 @@ pub(super) fn watch(benches: &[Bench], events: &broadcast::Sender<AgentEvent>) -
 }
 
 /// A duration as the log has it: `820 ms`, `1.2 s`, `2 m 5 s`.
-pub(super) fn spoken(elapsed: Duration) -> String {
+pub fn spoken(elapsed: Duration) -> String {
     let ms = elapsed.as_millis();
     match ms {
         0..1000 => format!("{ms} ms"),

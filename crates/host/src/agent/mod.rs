@@ -22,7 +22,7 @@ mod tests;
 mod toolset;
 
 pub use build::{AgentBuilder, BuildFault};
-pub use events::AgentEvent;
+pub use events::{AgentEvent, spoken};
 pub use prompts::{PromptCommand, PromptFault};
 pub use sub::{SubAgent, SubFault};
 pub use toolset::{Inventory, Toolset};

@@ -146,6 +146,13 @@ impl Agent {
         }
         let names = self.places().map(|(_, server)| server.name().as_ref());
         let (mut tools, left_out) = model_tools(names, &items);
+        let always = self.places().filter(|(_, server)| server.spec.always_load);
+        for (_, server) in always {
+            let theirs = tools
+                .iter_mut()
+                .filter(|tool| tool.server == **server.name());
+            theirs.for_each(|tool| tool.always_load = true);
+        }
         let setup = &self.inner.setup;
         let mut deferrals: Vec<Deferral> = tools.iter().map(Deferral::from).collect();
         let mut add = |definition: Value, hinted: bool| {

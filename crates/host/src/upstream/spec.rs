@@ -21,6 +21,8 @@ pub struct ServerSpec {
     pub isolation: Isolation,
     /// The addresses that it hears of when it asks for roots, where clients share it.
     pub roots: Vec<String>,
+    /// Its tools never wait to be searched for.
+    pub always_load: bool,
     /// Holds a server to one era.
     pub era: Option<Era>,
     /// Its times.
@@ -186,6 +188,7 @@ impl ServerSpec {
             target,
             isolation: Isolation::default(),
             roots: Vec::new(),
+            always_load: false,
             era: None,
             timeouts: Timeouts::default(),
             rooms: Rooms::default(),

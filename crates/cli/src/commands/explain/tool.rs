@@ -95,7 +95,11 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, items: &[Item], tool: &str
         canonical: found.map_or(plain, |(_, name)| name.clone()),
         server: server.to_string(),
         ruling: caller.explain(met, What::Tool(own.as_deref().unwrap_or(tool))),
-        model: found.and_then(|(item, _)| ModelTool::read(server, &item.raw).ok()),
+        model: found.and_then(|(item, _)| {
+            let mut model = ModelTool::read(server, &item.raw).ok()?;
+            model.always_load |= met.server.spec.always_load;
+            Some(model)
+        }),
         change: changes
             .into_iter()
             .find(|change| Some(&change.tool) == own.as_ref()),
@@ -223,7 +227,9 @@ impl About {
 fn deferral(model: &ModelTool) -> String {
     let cost = format!("about {} tokens", model.tokens);
     if model.always_load {
-        return format!("never deferred: it says anthropic/alwaysLoad ({cost})");
+        return format!(
+            "never deferred: it says anthropic/alwaysLoad, or its entry alwaysLoad ({cost})"
+        );
     }
     if let Some(hint) = &model.search_hint {
         return format!(
