@@ -48,7 +48,11 @@ fn say(moods: &Moods, heard: &Heard) -> Said {
             let schema = json!({"type": "object", "properties": properties});
             Said::Result(json!({
                 "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
-                "tools": [{"name": "work", "inputSchema": schema}],
+                "tools": [
+                    {"name": "work", "inputSchema": schema},
+                    {"name": "wrong", "inputSchema": {"type": "object",
+                        "properties": {"a": {"type": "string", "x-mcp-header": "has space"}}}},
+                ],
             }))
         }
         "tools/call" => {
@@ -295,4 +299,19 @@ async fn a_round_is_repeated_and_not_the_whole_call() {
     let questions = stage.client.heard.iter();
     let questions = questions.filter(|one| one["method"] == "elicitation/create");
     assert_eq!(questions.count(), 0, "{:?}", stage.client.heard);
+}
+
+/// A tool that cannot be called over modern HTTP is not there, whatever the client speaks.
+#[tokio::test]
+async fn a_tool_with_a_wrong_header_is_not_listed() {
+    let moods = Arc::<Moods>::default();
+    let server = HttpServer::start(move |heard| say(&moods, heard)).await;
+    let gateway = gateway(&server);
+    let (legacy, _) = Client::legacy(&gateway, None).await;
+    for mut client in [legacy, Client::modern(&gateway, None)] {
+        let list = client.ask("tools/list", json!({})).await;
+        let tools = list["result"]["tools"].as_array().expect("tools");
+        let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["moody__work"], "{list}");
+    }
 }

@@ -210,8 +210,9 @@ impl Guard {
     /// Tools whose header annotations break the rules do not exist over modern HTTP.
     pub fn visible(&self, client: &Client, server: &Server, list: List) -> Vec<Item> {
         let listing = server.catalog(server.era_for(client.era())).known(list);
+        let eras = [client.era(), server.era_for(client.era())];
         let mirrors =
-            client.era() == Era::Modern && matches!(server.spec.target, Target::Http { .. });
+            eras.contains(&Era::Modern) && matches!(server.spec.target, Target::Http { .. });
         let items = listing.iter().flat_map(|listing| &listing.items);
         let seen = items.filter(|item| {
             !(mirrors && item.mirrored.is_err())
