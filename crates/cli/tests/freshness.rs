@@ -129,3 +129,28 @@ async fn the_merged_list_is_as_good_as_its_worst_part() {
         assert_eq!(said["cacheScope"], scope, "{names:?}");
     }
 }
+
+/// Fault 38: however often a server says that its list has changed, it is asked
+/// when somebody wants to know, and once.
+#[tokio::test]
+async fn row_38_two_hundred_changes_are_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (entry, record) = saying(folder.path(), "tells", None);
+    let script = folder.path().join("tells.script");
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let call =
+        json!({"method": "tools/call", "before": vec![changed; 200], "reply": r#"{"content":[]}"#});
+    let lines = fs::read_to_string(&script).unwrap();
+    fs::write(&script, format!("{lines}\n{call}")).unwrap();
+    let gateway = Gateway::start(&servers([("tells", entry)])).await;
+    let mut client = Client::new(&gateway, "/mcp", false).await;
+    client.list("tools/list", "tools", "name").await;
+    let before = asked(&record);
+    assert_eq!(before, 1);
+    client.try_call("tells__t", json!({})).await;
+    for _ in 0..3 {
+        client.list("tools/list", "tools", "name").await;
+    }
+    let after = asked(&record) - before;
+    assert!((1..=2).contains(&after), "asked {after} times");
+}
