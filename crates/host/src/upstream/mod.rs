@@ -4,6 +4,7 @@
 //! Era differences end here: [`legacy`] and [`modern`] shake hands and keep
 //! watch in their own ways, everything else is one [`Connection`].
 
+mod arriving;
 mod connection;
 mod ide;
 mod keyed;
@@ -16,6 +17,7 @@ mod modern;
 mod notices;
 mod owners;
 mod peer;
+mod sending;
 mod server;
 mod slot;
 mod spec;

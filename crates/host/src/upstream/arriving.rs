@@ -1,0 +1,177 @@
+//! What arrives on a connection, and where it goes.
+
+use super::{connection::Connection, notices::Attribution, tasks::AboutTasks};
+use crate::{
+    error::CallError,
+    exchange::{Outcome, Reply},
+    limits,
+};
+use std::sync::atomic::Ordering;
+use switchboard_transport::{Closed, Inbound, Receive, Undelivered};
+use switchboard_wire::{Edits, Era, Kind, Message, ParseError, code};
+
+impl Connection {
+    pub(super) fn finish(&self, id: u64, mut outcome: Outcome) -> bool {
+        let call = self.calls.lock().remove(&id);
+        let found = call.is_some();
+        if let Some(call) = call {
+            if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
+                self.of_use.store(true, Ordering::Relaxed);
+                self.lost.store(0, Ordering::Relaxed);
+            }
+            if let (Outcome::Reply(reply), Some(client)) = (&outcome, &call.client)
+                && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
+            {
+                self.note_pages(reply.message.body(), client.identity);
+            }
+            if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, &call.client)
+                && call.tasks != AboutTasks::Nothing
+            {
+                self.tasks.saw(call.tasks, reply, client.identity);
+            }
+            call.over.cancel();
+            call.inbox.finish(outcome);
+        }
+        found
+    }
+}
+
+impl Connection {
+    /// Headers and versions of the modern era are between us and the server: a
+    /// complaint about them is not for the client, who has nothing to do with them.
+    fn misput(&self, message: &Message) -> Option<CallError> {
+        if message.kind() != Kind::Error || self.hello.get()?.revision.era() != Era::Modern {
+            return None;
+        }
+        let code = message.error_code()?;
+        if ![code::HEADER_MISMATCH, code::UNSUPPORTED_VERSION].contains(&code) {
+            return None;
+        }
+        let said = message.error_text().unwrap_or_default();
+        let reason = format!("{code} {said}");
+        tracing::warn!(server = %self.spec.name, reason, "the server does not accept how a request was put");
+        Some(CallError::Misput {
+            server: self.name(),
+            code,
+            reason,
+        })
+    }
+
+    /// Takes note of a request that did not get through. One is an accident.
+    /// Several in a row are a server that is not what it was: it is met again.
+    fn note_lost(&self, why: &str) {
+        if self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= limits::LOST_IN_A_ROW {
+            let why = format!(
+                "{} requests in a row got lost: {why}",
+                limits::LOST_IN_A_ROW
+            );
+            self.end(&why, &why);
+        }
+    }
+}
+
+/// What arrives, and where it goes.
+impl Receive for Connection {
+    fn message(&self, inbound: Inbound) {
+        let Inbound { message, during } = inbound;
+        match message.kind() {
+            Kind::Response | Kind::Error => {
+                // An HTTP server that could not read our request answers without an id, on its stream.
+                let id = message
+                    .own_id()
+                    .or(during.filter(|_| message.id_span().is_none()));
+                let reply = match self.misput(&message) {
+                    Some(fault) => Outcome::Failed(fault),
+                    None => Outcome::Reply(Reply {
+                        message,
+                        edits: Edits::new(),
+                    }),
+                };
+                let outdated = match &reply {
+                    Outcome::Failed(CallError::Misput { code, reason, .. }) => {
+                        (*code == code::UNSUPPORTED_VERSION).then(|| reason.clone())
+                    }
+                    _ => None,
+                };
+                if !id.is_some_and(|id| self.finish(id, reply)) {
+                    tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
+                }
+                if let Some(reason) = outdated {
+                    self.note_lost(&reason);
+                }
+            }
+            Kind::Notification => self.on_notification(message, during),
+            Kind::Request => self.on_request(message, during),
+        }
+    }
+
+    fn unreadable(&self, fault: ParseError, during: Option<u64>) {
+        let (server, reason) = (self.name(), fault.to_string());
+        tracing::warn!(server = %self.spec.name, %fault, "the server sent something that cannot be read");
+        // Where nothing says whose reply it was it may as well be noise.
+        if let Some(id) = during {
+            self.finish(
+                id,
+                Outcome::Failed(CallError::Unreadable { server, reason }),
+            );
+        }
+    }
+
+    fn undelivered(&self, request: u64, why: Undelivered) {
+        let expired = matches!(why, Undelivered::SessionExpired);
+        // Whoever was let in before has to sign in again: clients are told so by
+        // the stand-in that takes the server's place.
+        let shut_out = matches!(why, Undelivered::NeedsAuth { status: 401, .. })
+            && self.spec.stand_in.is_some()
+            && self.hello().is_some();
+        let lost = matches!(why, Undelivered::NotSent(_) | Undelivered::Unknown(_));
+        let last = why.to_string();
+        let outcome = CallError::Undelivered {
+            server: self.name(),
+            why,
+        };
+        self.finish(request, Outcome::Failed(outcome));
+        // Last, since what else was in flight may have been carried out; this was not.
+        if expired {
+            self.end("the session has expired", "the session has expired");
+        }
+        if lost {
+            self.note_lost(&last);
+        }
+        if shut_out {
+            self.end("the server wants a sign-in", "the server wants a sign-in");
+        }
+    }
+
+    fn closed(&self, why: Closed) {
+        let why = why.to_string();
+        self.end(&why, &why);
+    }
+}
+
+impl Connection {
+    /// The call that something without an id of its own belongs to: the one on
+    /// whose stream it came, or the latest if all calls in flight are one client's.
+    pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
+        let calls = self.calls.lock();
+        // On the stream of a call that is over it is nobody else's.
+        if let Some(id) = during {
+            return calls.get(&id).map_or(Attribution::Nobody, Attribution::of);
+        }
+        let mut theirs = calls.iter().filter(|(_, call)| call.client.is_some());
+        let Some(mut latest) = theirs.next() else {
+            return Attribution::Nobody;
+        };
+        for other in theirs {
+            if other.1.client.as_ref().map(|c| c.identity)
+                != latest.1.client.as_ref().map(|c| c.identity)
+            {
+                return Attribution::Several;
+            }
+            if other.0 > latest.0 {
+                latest = other;
+            }
+        }
+        Attribution::of(latest.1)
+    }
+}

@@ -1,0 +1,348 @@
+//! What goes out on a connection: requests under our own ids, in turn where that
+//! is needed, notifications, answers, and what is given up.
+
+use super::{
+    connection::{Call, Connection},
+    tasks::{self, AboutTasks},
+    turns::{Place, Turn},
+};
+use crate::{
+    call::Permitted,
+    client::{Client, ClientId},
+    error::CallError,
+    exchange::{Crossing, Exchange, Inbox, Outcome},
+    limits,
+};
+use bytes::Bytes;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use switchboard_transport::{About, Outgoing, SendError};
+use switchboard_wire::{Edits, Era, Id, Message, Method, Params, Payload, code, json};
+use tokio_util::sync::CancellationToken;
+
+impl Connection {
+    /// Sends a permitted request of a client's on its way, into the other era if
+    /// need be, and where clients take turns when it is its client's.
+    pub fn start(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
+        if !self.takes_turns() {
+            return self.start_now(permitted);
+        }
+        let urgent = !self.questions.lock().is_empty();
+        match self.turns.take(permitted.client.identity, urgent) {
+            Place::Now(turn) => self.start_in_turn(permitted, turn),
+            Place::Later(turn) => Ok(Exchange::in_line(self.clone(), permitted, turn)),
+        }
+    }
+
+    /// Sends a request whose turn it is.
+    pub(crate) fn start_in_turn(
+        self: &Arc<Self>,
+        permitted: Permitted,
+        turn: Turn,
+    ) -> Result<Exchange, CallError> {
+        let exchange = self.start_now(permitted)?;
+        let mut calls = self.calls.lock();
+        match calls.get_mut(&exchange.request()) {
+            Some(call) => call.turn = Some(turn),
+            // It is over already, and so is its share of the turn.
+            None => drop(calls),
+        }
+        Ok(exchange)
+    }
+
+    fn takes_turns(&self) -> bool {
+        !self.exclusive
+            && self.reports.takes_turns.load(Ordering::Acquire)
+            && self.revision().era() == Era::Legacy
+    }
+
+    /// A question could not be told apart: from now on clients take turns.
+    pub(super) fn take_turns(&self) {
+        if self.reports.takes_turns.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let text = "a question could not be told apart: calls of several clients were in flight; \
+                    from now on their calls take turns (\"isolation\": \"session\" gives each client \
+                    a copy of its own)";
+        tracing::warn!(server = %self.spec.name, "{text}");
+        for call in self.calls.lock().values_mut() {
+            if call.client.is_some() {
+                call.turn = Some(self.turns.include());
+            }
+        }
+        (self.reports.unclear)();
+    }
+
+    fn start_now(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
+        let Permitted {
+            client,
+            message,
+            edits,
+            name,
+            mirrored,
+            timeout,
+            params,
+            task,
+            ..
+        } = permitted;
+        if task.is_some_and(|task| !self.lets_see_task(&client, &task)) {
+            return Err(tasks::unknown());
+        }
+        if client.era() == self.revision().era() {
+            let (inbox, id) =
+                self.dispatch_with(client, &message, &params, edits, name, mirrored, timeout)?;
+            return Ok(Exchange::new(inbox, self.clone(), id, timeout));
+        }
+        if self.revision().era() == Era::Legacy && params.request_state.is_some() {
+            let text = "this requestState is not valid here; ask again without it";
+            return Err(CallError::refused(code::INVALID_PARAMS, text));
+        }
+        if self.revision().era() == Era::Legacy && client.asked_for_logs() {
+            self.raise_level(&client);
+        }
+        let original = if edits.is_empty() {
+            message
+        } else {
+            let bytes = message.edited(&edits).into_bytes();
+            Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
+        };
+        let (crossing, inbox, id) =
+            Crossing::start(self, client, original, name, mirrored, timeout)?;
+        Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
+    }
+
+    /// Sends a request under an id of ours, with the client's progress token kept for later.
+    pub(crate) fn dispatch(
+        &self,
+        client: Arc<Client>,
+        message: &Message,
+        edits: Edits,
+        name: Option<String>,
+        mirrored: Vec<(String, String)>,
+        timeout: Duration,
+    ) -> Result<(Arc<Inbox>, u64), CallError> {
+        let params = Params::of(message)?;
+        self.dispatch_with(client, message, &params, edits, name, mirrored, timeout)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn dispatch_with(
+        &self,
+        client: Arc<Client>,
+        message: &Message,
+        params: &Params,
+        mut edits: Edits,
+        name: Option<String>,
+        mirrored: Vec<(String, String)>,
+        timeout: Duration,
+    ) -> Result<(Arc<Inbox>, u64), CallError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        if let Some(span) = message.id_span() {
+            edits.replace(span, id.to_string());
+        }
+        let token = Params::bytes(message, params.progress_token);
+        if let Some(span) = params.progress_token {
+            edits.replace(span, id.to_string());
+        }
+        let method = message.method();
+        let about = About::Request {
+            id,
+            method,
+            method_name: (method == Method::Other).then(|| message.method_name()),
+            name,
+            params: mirrored,
+            timeout,
+        };
+        let tasks = match self.exclusive {
+            true => AboutTasks::Nothing,
+            false => AboutTasks::of(message, params, &client),
+        };
+        let out = Outgoing {
+            payload: message.edited(&edits),
+            about,
+        };
+        let inbox = self.begin(id, token, Some(client), tasks, out)?;
+        Ok((inbox, id))
+    }
+
+    /// From now on progress of this request is told under another token.
+    pub(crate) fn set_token(&self, request: u64, token: Option<Bytes>) {
+        if let Some(call) = self.calls.lock().get_mut(&request) {
+            call.token = token;
+        }
+    }
+
+    /// Whether this task, by the server's own id, is not another client's than this one.
+    pub fn lets_see_task(&self, client: &Client, task: &str) -> bool {
+        let owner = self.tasks.owner(task);
+        self.exclusive || owner.is_none_or(|owner| owner == client.identity)
+    }
+
+    /// What the server asked of a client that had not declared it; asked once.
+    pub(crate) fn take_undeclared(&self, client: ClientId) -> Vec<&'static str> {
+        self.undeclared.lock().remove(&client).unwrap_or_default()
+    }
+
+    /// Forgets what was noted for a client that lives as long as its request.
+    pub(crate) fn forget(self: &Arc<Self>, client: ClientId) {
+        self.undeclared.lock().remove(&client);
+        if !self.clients.lock().contains_key(&client) {
+            self.forget_level(client);
+        }
+    }
+
+    /// Sends a request of our own; `params` is JSON text.
+    pub fn ask(
+        self: &Arc<Self>,
+        method: Method,
+        params: &str,
+        timeout: Duration,
+    ) -> Result<Exchange, CallError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let message = Message::request(&Id::number(id), method, params);
+        let about = About::Request {
+            id,
+            method,
+            method_name: None,
+            name: None,
+            params: Vec::new(),
+            timeout,
+        };
+        let inbox = self.begin(
+            id,
+            None,
+            None,
+            AboutTasks::Nothing,
+            Outgoing {
+                payload: message.payload(),
+                about,
+            },
+        )?;
+        Ok(Exchange::new(inbox, self.clone(), id, timeout))
+    }
+
+    fn begin(
+        &self,
+        id: u64,
+        token: Option<Bytes>,
+        client: Option<Arc<Client>>,
+        tasks: AboutTasks,
+        out: Outgoing,
+    ) -> Result<Arc<Inbox>, CallError> {
+        let inbox = Arc::new(Inbox::new());
+        {
+            let mut calls = self.calls.lock();
+            if calls.len() >= limits::CALLS_IN_FLIGHT {
+                let reason = format!("{} calls are in flight", calls.len());
+                return Err(CallError::Busy {
+                    server: self.name(),
+                    reason,
+                });
+            }
+            calls.insert(
+                id,
+                Call {
+                    inbox: inbox.clone(),
+                    token,
+                    client,
+                    over: CancellationToken::new(),
+                    tasks,
+                    turn: None,
+                },
+            );
+        }
+        self.send(out).inspect_err(|_| {
+            self.calls.lock().remove(&id);
+        })?;
+        Ok(inbox)
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, payload: Payload) -> Result<(), CallError> {
+        self.send(Outgoing {
+            payload,
+            about: About::Notification,
+        })
+    }
+
+    /// Answers a request of the server's.
+    pub(crate) fn answer_peer(&self, request: &Message, payload: Payload) {
+        if let Some(id) = request.id() {
+            self.questions.lock().remove(&id);
+        }
+        if let Err(fault) = self.send(Outgoing {
+            payload,
+            about: About::Response,
+        }) {
+            tracing::debug!(server = %self.spec.name, %fault, "an answer to the server could not be sent");
+        }
+    }
+
+    fn send(&self, out: Outgoing) -> Result<(), CallError> {
+        let link = self
+            .link
+            .get()
+            .ok_or_else(|| self.not_connected("not started"))?;
+        link.send(out).map_err(|fault| match fault {
+            SendError::Closed => self.not_connected(
+                self.closed()
+                    .as_deref()
+                    .unwrap_or("the connection is closed"),
+            ),
+            SendError::Full(_) => CallError::Busy {
+                server: self.name(),
+                reason: fault.to_string(),
+            },
+        })
+    }
+
+    /// Gives a request up, once: the server is told in its own way and nobody waits any more.
+    pub(crate) fn cancel(&self, request: u64, reason: Option<&str>) {
+        self.drop_call(request, || {
+            let reason = reason
+                .map(|text| format!(",\"reason\":{}", json::quote(text)))
+                .unwrap_or_default();
+            Message::notification(
+                Method::Cancelled,
+                &format!("{{\"requestId\":{request}{reason}}}"),
+            )
+            .payload()
+        });
+    }
+
+    /// The same, with the client's own notification.
+    pub(crate) fn cancel_as(&self, request: u64, notice: &Message) {
+        let body = notice
+            .body_span()
+            .filter(|_| notice.method() == Method::Cancelled);
+        let span = body.and_then(|body| {
+            json::field(body.of(notice.raw()), "requestId")
+                .ok()
+                .flatten()
+                .map(|span| span.shifted(body.start))
+        });
+        match span {
+            Some(span) => self.drop_call(request, || {
+                let mut edits = Edits::new();
+                edits.replace(span, request.to_string());
+                notice.edited(&edits)
+            }),
+            None => self.cancel(request, None),
+        }
+    }
+
+    fn drop_call(&self, request: u64, notice: impl FnOnce() -> Payload) {
+        let Some(call) = self.calls.lock().remove(&request) else {
+            return;
+        };
+        call.over.cancel();
+        call.inbox.finish(Outcome::Failed(CallError::Cancelled));
+        let Some(link) = self.link.get() else { return };
+        if !link.closing_cancels(self.revision()) {
+            let _ = self.notify(notice());
+        }
+        link.abandon(request);
+    }
+}
