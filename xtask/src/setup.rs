@@ -30,6 +30,11 @@ const OLD_SDKS: [Package; 2] = [
     Package("@modelcontextprotocol/sdk", "1.0.4"),
 ];
 
+/// supergateway's name and version.
+pub fn supergateway() -> String {
+    format!("{} {}", SUPERGATEWAY.0, SUPERGATEWAY.1)
+}
+
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 
 struct Package(&'static str, &'static str);
@@ -165,6 +170,33 @@ fn part(cache: &Path, package: &Package, finish: fn(&Path) -> Result<()>) -> Res
         package.spec(),
         started.elapsed().as_secs()
     );
+    Ok(dir)
+}
+
+/// A package of Python's registry.
+pub struct PythonPackage(pub &'static str, pub &'static str);
+
+/// The virtual environment that holds `package` and what it needs.
+pub fn python(package: &PythonPackage) -> Result<PathBuf> {
+    let PythonPackage(name, version) = package;
+    let cache = paths::cache()?;
+    let dir = cache.join(format!("{name}-{version}"));
+    let marker = dir.join(".done");
+    if marker.exists() {
+        return Ok(dir);
+    }
+    println!("setup: installing {name} {version}");
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir)?; // what an interrupted run left
+    }
+    std::fs::create_dir_all(&dir)?;
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv"]).arg(&dir);
+    logged(&mut venv, &dir, "python3 -m venv")?;
+    let mut pip = Command::new(dir.join("bin/pip"));
+    pip.args(["install", "--quiet", &format!("{name}=={version}")]);
+    logged(&mut pip, &dir, &format!("pip install {name}=={version}"))?;
+    std::fs::write(&marker, version)?;
     Ok(dir)
 }
 

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what the gateway costs, beside no proxy at all and
-//! beside nginx as a plain reverse proxy, measured in one run.
+//! beside nginx as a plain reverse proxy, measured in one run; with `--others`
+//! beside other gateways.
 //!
 //! Every measurement starts its subject anew. For each cell (size of the
 //! result, number of clients) all subjects are measured in turn, then all
@@ -8,6 +9,7 @@
 
 pub mod list;
 mod measure;
+mod others;
 mod proc;
 mod report;
 pub mod start;
@@ -17,7 +19,8 @@ use crate::cargo::cargo;
 use crate::{paths, setup};
 use anyhow::{Context, Result, bail, ensure};
 use measure::{Cell, Sample};
-use report::Results;
+use others::Others;
+use report::{Results, Section};
 use std::path::Path;
 use subjects::{Programs, Subject};
 
@@ -51,6 +54,9 @@ pub struct Options {
     /// Install nginx if it is absent (Debian, as root)
     #[arg(long)]
     install: bool,
+    /// Beside other gateways, which are installed by package name
+    #[arg(long)]
+    others: bool,
     /// Put the table into docs/performance.md
     #[arg(long)]
     write: bool,
@@ -62,7 +68,7 @@ impl Options {
             true => default.to_vec(),
             false => chosen.clone(),
         };
-        let (bytes, clients): (&[u64], &[u64]) = match self.quick {
+        let (bytes, clients): (&[u64], &[u64]) = match self.quick || self.others {
             true => (&[200, 10 << 10], &[1, 16]),
             false => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
         };
@@ -74,6 +80,21 @@ impl Options {
                 .collect::<Vec<_>>()
         };
         or(&self.bytes, bytes).into_iter().flat_map(cell).collect()
+    }
+
+    fn subjects(&self) -> Vec<Subject> {
+        match (self.subjects.is_empty(), self.others) {
+            (false, _) => self.subjects.clone(),
+            (true, false) => Subject::ALONE.to_vec(),
+            (true, true) => Subject::AMONG_OTHERS.to_vec(),
+        }
+    }
+
+    fn section(&self) -> Section {
+        match self.others {
+            true => Section::Others,
+            false => Section::Alone,
+        }
     }
 
     fn rounds(&self) -> usize {
@@ -92,17 +113,17 @@ pub fn run(options: &Options) -> Result<()> {
         "the bench reads /proc, so it runs on Linux only"
     );
     let scratch = paths::scratch("bench")?;
-    let programs = build()?;
-    let nginx = nginx(options.install, &scratch)?;
-    let mut subjects = Subject::ALL.to_vec();
-    if !options.subjects.is_empty() {
-        subjects.retain(|subject| options.subjects.contains(subject));
-    }
+    let programs = build(options.others)?;
+    let mut subjects = options.subjects();
+    let nginx = match subjects.contains(&Subject::Nginx) {
+        true => nginx(options.install, &scratch)?,
+        false => None,
+    };
     if nginx.is_none() {
         subjects.retain(|subject| *subject != Subject::Nginx);
     }
 
-    let mut results = Results::new(nginx, options);
+    let mut results = Results::new(&beside(options, nginx), options);
     let mut broken: Vec<String> = Vec::new();
     for cell in options.cells() {
         for round in 1..=options.rounds() {
@@ -130,7 +151,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     if options.write {
         let page = paths::root().join("docs/performance.md");
-        report::write(&page, &results.render())?;
+        report::write(&page, options.section(), &results.render())?;
         println!("written to {}", page.display());
     }
     std::fs::remove_dir_all(&scratch)?;
@@ -148,7 +169,7 @@ fn one(
     measure::measure(programs, &running, cell, options)
 }
 
-fn build() -> Result<Programs> {
+fn build(others: bool) -> Result<Programs> {
     eprintln!("bench: building with profile {PROFILE}");
     let mut command = cargo(["build", "--profile", PROFILE]);
     command
@@ -161,7 +182,17 @@ fn build() -> Result<Programs> {
         gateway: paths::program(PROFILE, "switchboard")?,
         upstream: paths::program(PROFILE, "echo-server")?,
         load: paths::program(PROFILE, "bench-load")?,
+        others: others.then(Others::install).transpose()?,
     })
+}
+
+/// What the gateway stands beside in this run.
+fn beside(options: &Options, nginx: Option<String>) -> String {
+    match (options.others, nginx) {
+        (true, _) => others::versions(),
+        (false, Some(nginx)) => nginx,
+        (false, None) => "nginx was not measured".into(),
+    }
 }
 
 /// nginx's version, or none where it is not to be had.

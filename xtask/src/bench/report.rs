@@ -8,21 +8,50 @@ use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const BEGIN: &str = "<!-- bench: begin (written by `cargo xtask bench --write`) -->";
-const END: &str = "<!-- bench: end -->";
+/// A part of the page that one command writes.
+#[derive(Clone, Copy)]
+pub enum Section {
+    /// The gateway beside no proxy and nginx.
+    Alone,
+    /// The gateway beside others of its kind.
+    Others,
+}
+
+impl Section {
+    fn markers(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Alone => (
+                "<!-- bench: begin (written by `cargo xtask bench --write`) -->",
+                "<!-- bench: end -->",
+            ),
+            Self::Others => (
+                "<!-- others: begin (written by `cargo xtask bench --others --write`) -->",
+                "<!-- others: end -->",
+            ),
+        }
+    }
+
+    /// What the others' processor time is divided by, and its name.
+    fn reference(self) -> (Subject, &'static str) {
+        match self {
+            Self::Alone => (Subject::Nginx, "÷ nginx"),
+            Self::Others => (Subject::Stdio, "÷ Switchboard"),
+        }
+    }
+}
 
 /// All samples, by cell and subject.
 pub struct Results {
     samples: BTreeMap<(Cell, Subject), Vec<Sample>>,
-    nginx: Option<String>,
+    section: Section,
     conditions: String,
 }
 
 impl Results {
-    /// Nothing measured yet.
-    pub fn new(nginx: Option<String>, options: &Options) -> Self {
+    /// Nothing measured yet. `versions` says what the gateway stands beside.
+    pub fn new(versions: &str, options: &Options) -> Self {
         let conditions = format!(
-            "{} round(s) of {} s a cell, {} clients; {} processors ({}); client, subject and upstream on one machine.",
+            "{} round(s) of {} s a cell, {} clients; {} processors ({}); client, subject and upstream on one machine. {versions}.",
             options.rounds(),
             options.seconds(),
             options.era,
@@ -31,7 +60,7 @@ impl Results {
         );
         Self {
             samples: BTreeMap::new(),
-            nginx,
+            section: options.section(),
             conditions,
         }
     }
@@ -46,12 +75,13 @@ impl Results {
 
     /// The table, with what one has to know to read it.
     pub fn render(&self) -> String {
+        let (reference, ratio) = self.section.reference();
         let mut table = Table::new([
             "result × clients",
             "subject",
             "CPU µs/call",
             "(min–max)",
-            "÷ nginx",
+            ratio,
             "p50 µs",
             "p99 µs",
             "calls/s",
@@ -59,12 +89,12 @@ impl Results {
             "peak PSS MiB",
         ]);
         for (&(cell, subject), samples) in &self.samples {
-            let nginx = self
+            let reference = self
                 .samples
-                .get(&(cell, Subject::Nginx))
+                .get(&(cell, reference))
                 .and_then(|samples| median(samples, |sample| sample.cpu_us));
             let cpu = median(samples, |sample| sample.cpu_us);
-            let ratio = cpu.zip(nginx).map(|(cpu, nginx)| cpu / nginx);
+            let ratio = cpu.zip(reference).map(|(cpu, other)| cpu / other);
             let show = |value: Option<f64>, digits: usize| {
                 value.map_or_else(|| "–".into(), |value| format!("{value:.digits$}"))
             };
@@ -81,8 +111,7 @@ impl Results {
                 show(median(samples, |sample| sample.pss_mib), 1),
             ]);
         }
-        let nginx = self.nginx.as_deref().unwrap_or("nginx was not installed");
-        format!("{}\n{} {nginx}.\n", table.render(), self.conditions)
+        format!("{}\n{}\n", table.render(), self.conditions)
     }
 }
 
@@ -120,24 +149,22 @@ fn processor() -> String {
     )
 }
 
-/// Replaces what stands between the two markers, which the page has to have.
-pub fn write(page: &Path, table: &str) -> Result<()> {
-    let text = match std::fs::read_to_string(page) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            format!("# Performance\n\n{BEGIN}\n{END}\n")
-        }
-        Err(error) => return Err(error).with_context(|| format!("reading {}", page.display())),
-    };
-    let text = replaced(&text, table)
-        .with_context(|| format!("{} has no lines '{BEGIN}' and '{END}'", page.display()))?;
+/// Replaces what stands between the section's two markers, which the page has to have.
+pub fn write(page: &Path, section: Section, table: &str) -> Result<()> {
+    let text =
+        std::fs::read_to_string(page).with_context(|| format!("reading {}", page.display()))?;
+    let text = replaced(&text, section, table).with_context(|| {
+        let (begin, end) = section.markers();
+        format!("{} has no lines '{begin}' and '{end}'", page.display())
+    })?;
     std::fs::write(page, text).with_context(|| format!("writing {}", page.display()))
 }
 
-fn replaced(text: &str, table: &str) -> Option<String> {
-    let from = text.find(BEGIN)? + BEGIN.len();
-    let to = from + text[from..].find(END)?;
-    Some(format!("{}\n{table}{}", &text[..from], &text[to..]))
+fn replaced(text: &str, section: Section, table: &str) -> Option<String> {
+    let (begin, end) = section.markers();
+    let from = text.find(begin)? + begin.len();
+    let to = from + text[from..].find(end)?;
+    Some(format!("{}\n\n{table}\n{}", &text[..from], &text[to..]))
 }
 
 #[cfg(test)]
@@ -146,10 +173,13 @@ mod tests {
 
     #[test]
     fn the_page_around_the_table_stays() {
-        let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let expected = format!("before\n{BEGIN}\nnew\n{END}\nafter\n");
-        assert_eq!(replaced(&page, "new\n").as_deref(), Some(&*expected));
-        assert_eq!(replaced("no markers", "new\n"), None);
+        let (begin, end) = Section::Others.markers();
+        let page = format!("before\n{begin}\nold\n{end}\nafter\n");
+        let expected = format!("before\n{begin}\n\nnew\n\n{end}\nafter\n");
+        let written = |page| replaced(page, Section::Others, "new\n");
+        assert_eq!(written(&page).as_deref(), Some(&*expected));
+        assert_eq!(written("no markers"), None);
+        assert_eq!(replaced(&page, Section::Alone, "new\n"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is measured, and how it is started. The upstream is always
 //! `echo-server`.
 
+use super::others::Others;
 use crate::conformance::own_home;
 use crate::process::{Group, Server};
 use anyhow::{Context, Result, bail};
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const START_LIMIT: Duration = Duration::from_secs(20);
+/// Some take seconds to read their own code.
+pub const START_LIMIT: Duration = Duration::from_secs(30);
 /// The upstream's name in the gateway's configuration.
 const ENTRY: &str = "echo";
 
@@ -26,6 +28,8 @@ pub struct Programs {
     pub upstream: PathBuf,
     /// `bench-load`
     pub load: PathBuf,
+    /// The other gateways, where they are wanted.
+    pub others: Option<Others>,
 }
 
 /// What stands between the clients and the upstream.
@@ -39,6 +43,13 @@ pub enum Subject {
     Stdio,
     /// Switchboard, the upstream over HTTP
     Http,
+    /// supergateway, the upstream over stdio
+    Supergateway,
+    /// mcp-proxy, the upstream over stdio
+    McpProxy,
+    /// FastMCP's proxy, the upstream over stdio
+    #[value(name = "fastmcp")]
+    FastMcp,
 }
 
 /// A subject that is ready for load.
@@ -56,8 +67,15 @@ pub struct Running {
 }
 
 impl Subject {
-    /// All, in the table's order.
-    pub const ALL: [Self; 4] = [Self::Direct, Self::Nginx, Self::Stdio, Self::Http];
+    /// What the gateway is measured beside, in the table's order.
+    pub const ALONE: [Self; 4] = [Self::Direct, Self::Nginx, Self::Stdio, Self::Http];
+    /// The gateway and others of its kind.
+    pub const AMONG_OTHERS: [Self; 4] = [
+        Self::Stdio,
+        Self::Supergateway,
+        Self::McpProxy,
+        Self::FastMcp,
+    ];
 
     /// Its name in the table.
     pub fn name(self) -> &'static str {
@@ -66,14 +84,17 @@ impl Subject {
             Self::Nginx => "nginx",
             Self::Stdio => "Switchboard → stdio",
             Self::Http => "Switchboard → HTTP",
+            Self::Supergateway => "supergateway → stdio",
+            Self::McpProxy => "mcp-proxy → stdio",
+            Self::FastMcp => "FastMCP → stdio",
         }
     }
 
     /// Starts it with an upstream of its own.
     pub fn start(self, programs: &Programs, scratch: &Path) -> Result<Running> {
         let upstream = match self {
-            Self::Stdio => None,
-            _ => Some(upstream(programs, scratch)?),
+            Self::Direct | Self::Nginx | Self::Http => Some(upstream(programs, scratch)?),
+            _ => None,
         };
         let upstream_url = upstream.as_ref().map(|server| server.url.clone());
         let mut running = Running {
@@ -105,6 +126,14 @@ impl Subject {
                 running.url = format!("{}/mcp/{ENTRY}", gateway.url);
                 running.token = Some(token);
                 running._gateway = Some(gateway);
+            }
+            Self::Supergateway | Self::McpProxy | Self::FastMcp => {
+                let others = programs.others.as_ref();
+                let others = others.context("the other gateways are not installed: --others")?;
+                let (proxy, url) = others.start(self, &programs.upstream, scratch)?;
+                running.root = Some(proxy.id());
+                running.url = url;
+                running._proxy = Some(proxy);
             }
         }
         Ok(running)
@@ -166,7 +195,7 @@ fn nginx(upstream: &str, scratch: &Path) -> Result<(Group, String)> {
     std::fs::create_dir_all(&dir)?;
     let address = upstream.trim_start_matches("http://");
     let (address, path) = address.split_once('/').unwrap_or((address, ""));
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let port = free_port()?;
     let user = match rustix::process::geteuid().is_root() {
         true => "user root;",
         false => "",
@@ -220,13 +249,24 @@ http {{
         .stdout(Stdio::null())
         .stderr(File::create(&log)?);
     let group = Group::spawn(&mut command)?;
-    let deadline = Instant::now() + START_LIMIT;
+    listens("nginx", port, &log, START_LIMIT)?;
+    Ok((group, format!("http://127.0.0.1:{port}/{path}")))
+}
+
+/// A port that nothing has at this moment.
+pub fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Waits until something listens on `port`.
+pub fn listens(name: &str, port: u16, log: &Path, limit: Duration) -> Result<()> {
+    let deadline = Instant::now() + limit;
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         if Instant::now() > deadline {
-            let text = std::fs::read_to_string(&log).unwrap_or_default();
-            bail!("nginx does not listen: {text}");
+            let text = std::fs::read_to_string(log).unwrap_or_default();
+            bail!("{name} does not listen: {text}");
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok((group, format!("http://127.0.0.1:{port}/{path}")))
+    Ok(())
 }
