@@ -2,9 +2,9 @@
 //! bytes they are, without lines and without a pipe. Any rmcp service can be
 //! plugged in this way, ours or somebody else's.
 
-use crate::serve::Session;
+use crate::serve::{Plugged, Session};
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, sink};
+use futures_util::{Stream, StreamExt, sink, stream::BoxStream};
 use rmcp::{
     RoleServer, ServiceExt,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
@@ -19,9 +19,18 @@ pub fn linked<S: Session>(
     incoming: impl Stream<Item = Bytes> + Send + Unpin + 'static,
     send: impl Fn(Bytes) + Send + Sync + 'static,
 ) {
-    let over = server.over();
-    let farewell = server.farewell();
-    let send = Arc::new(send);
+    serve(Plugged::new(server), incoming.boxed(), Arc::new(send));
+}
+
+/// Where answers go.
+type Answer = Arc<dyn Fn(Bytes) + Send + Sync>;
+
+fn serve(server: Plugged, incoming: BoxStream<'static, Bytes>, send: Answer) {
+    let Plugged {
+        service,
+        over,
+        farewell,
+    } = server;
     let answer = send.clone();
     let messages = incoming.filter_map(move |bytes| {
         let message = read(&bytes, &*answer);
@@ -45,7 +54,7 @@ pub fn linked<S: Session>(
     );
     tokio::spawn(async move {
         let ends = over.drop_guard();
-        match server.serve((Box::pin(out), messages)).await {
+        match service.serve((Box::pin(out), messages)).await {
             Ok(running) => drop(running.waiting().await),
             Err(fault) => tracing::debug!(%fault, "a built-in server ended"),
         }

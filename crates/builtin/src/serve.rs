@@ -1,6 +1,9 @@
 //! Serving a built-in server: on one end of a pipe, or on stdin and stdout.
 
-use rmcp::{RoleServer, Service, ServiceExt, service::ServerInitializeError};
+use rmcp::{
+    RoleServer, Service, ServiceExt,
+    service::{DynService, ServerInitializeError},
+};
 use std::{
     fmt,
     pin::Pin,
@@ -41,7 +44,8 @@ pub trait Session: Service<RoleServer> + Send + 'static {
 pub fn in_process<S: Session>(server: S, pipe: DuplexStream) {
     tokio::spawn(async move {
         let (read, write) = tokio::io::split(pipe);
-        if let Err(fault) = serve(server, read, write, CancellationToken::new()).await {
+        let stop = CancellationToken::new();
+        if let Err(fault) = serve(Plugged::new(server), read, write, stop).await {
             tracing::debug!(%fault, "a built-in server ended");
         }
     });
@@ -59,29 +63,50 @@ pub async fn on_stdio_until<S: Session>(
     server: S,
     stop: CancellationToken,
 ) -> Result<(), BuiltinError> {
+    let server = Plugged::new(server);
     serve(server, tokio::io::stdin(), tokio::io::stdout(), stop).await
 }
 
-async fn serve<S, R, W>(
-    server: S,
+/// A session of whatever kind. What serves it is compiled once, not for every
+/// kind: that is hundreds of kilobytes.
+pub(crate) struct Plugged {
+    pub(crate) service: Box<dyn DynService<RoleServer>>,
+    pub(crate) over: CancellationToken,
+    pub(crate) farewell: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Plugged {
+    pub(crate) fn new<S: Session>(server: S) -> Self {
+        Self {
+            over: server.over(),
+            farewell: server.farewell(),
+            service: server.into_dyn(),
+        }
+    }
+}
+
+async fn serve<R, W>(
+    server: Plugged,
     read: R,
     write: W,
     stop: CancellationToken,
 ) -> Result<(), BuiltinError>
 where
-    S: Session,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let over = server.over();
+    let Plugged {
+        service,
+        over,
+        farewell,
+    } = server;
     let _ends = over.clone().drop_guard();
-    let farewell = server.farewell();
     let read = Watched {
         read,
         over: over.clone(),
     };
     let work = async {
-        let running = match server.serve_with_ct((read, write), stop.clone()).await {
+        let running = match service.serve_with_ct((read, write), stop.clone()).await {
             Ok(running) => running,
             // It went without a word, which is its right.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
