@@ -26,7 +26,8 @@ pub(super) async fn route(host: &Host, admitted: Admitted) -> Result<Routed, Cal
     let name = Params::text(message, span, field.unwrap_or_default())?;
     let server = match &admitted.scope {
         Scope::One(server) => host.current(server),
-        Scope::All => return route_all(host, admitted, name, span).await,
+        // Boxed: a call to one server does without its state.
+        Scope::All => return Box::pin(route_all(host, admitted, name, span)).await,
     };
     let prompt = match message.method() {
         Method::Complete => completed_prompt(message)?,

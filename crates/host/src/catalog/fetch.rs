@@ -152,7 +152,8 @@ impl Catalog {
     ) -> Result<Arc<Listing>, CallError> {
         let current = self.cells[list as usize].lock().current.clone();
         let fetched = current
-            .get_or_try_init(async || fetch(list, connection).await.map(Arc::new))
+            // Boxed: mostly it is known, and every call's state would be larger.
+            .get_or_try_init(async || Box::pin(fetch(list, connection)).await.map(Arc::new))
             .await?
             .clone();
         let mut cell = self.cells[list as usize].lock();

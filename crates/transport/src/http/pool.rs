@@ -144,7 +144,8 @@ impl Pool {
         loop {
             let mut connection = match self.take() {
                 Some(connection) => connection,
-                None => self.connect().await?,
+                // Boxed: it is rare, and would make every request's state larger.
+                None => Box::pin(self.connect()).await?,
             };
             connection.wrote.store(false, Ordering::Relaxed);
             let sent = connection.sender.try_send_request(request);

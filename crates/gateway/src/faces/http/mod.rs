@@ -165,10 +165,17 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
     if let Some(document) = metadata(&face, &request) {
         return document;
     }
-    let resource = resource(&request, path);
-    let principal = match face.door.admit(request.headers(), resource).await {
-        Ok(principal) => principal,
-        Err(refused) => return reply::unauthorized(&refused),
+    let principal = match face.door.principal(request.headers()) {
+        Some(principal) => principal,
+        None => {
+            let resource = resource(&request, path);
+            // Boxed: with an identity provider it can take a request to it, which
+            // would make every call's state larger.
+            match Box::pin(face.door.admit(request.headers(), resource)).await {
+                Ok(principal) => principal,
+                Err(refused) => return reply::unauthorized(&refused),
+            }
+        }
     };
     match routes::route(&face, path) {
         Some(Route::Mcp(scope)) => match *request.method() {

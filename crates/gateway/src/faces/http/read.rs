@@ -73,7 +73,9 @@ async fn one(post: Post, message: Message) -> Response<Body> {
     if message.is_reply() || !speaks_modern(&post.headers, &message, &params) {
         legacy::post(post, message).await
     } else {
-        modern::post(post, message, params).await
+        // Boxed, as `legacy` boxes its own: what waits for a request has no
+        // room for either, and moving it about costs less.
+        Box::pin(modern::post(post, message, params)).await
     }
 }
 
