@@ -79,6 +79,67 @@ async fn row_25_a_session_that_is_forgotten() {
     );
 }
 
+/// Fault 26: the server has shown a few times that it is there, and then nothing
+/// comes any more on the stream of a call. The call ends, within two keep-alives
+/// of the usual fifteen seconds, and was sent once.
+#[tokio::test]
+async fn row_26_the_stream_of_a_call_falls_silent() {
+    let one = async |modern: bool| {
+        let era = if modern { "modern" } else { "legacy" };
+        let args = ["--limit", "4", "--delay", "200", "--era", era];
+        let mut evil = Evil::http("half-open-sse", &args, modern).await;
+        evil.client.http.deadline = Duration::from_secs(100);
+        let (answer, took) = evil.timed_strike().await;
+        assert_blames(&answer, "evil");
+        let text = answer.to_string();
+        assert!(text.contains("fell silent for 30s"), "{text}");
+        assert!(took < Duration::from_secs(60), "{era}: {took:?}");
+        evil.client.http.deadline = Duration::from_secs(10);
+        evil.works_again(era).await;
+        evil.other_works(era).await;
+        assert_eq!(evil.stats().await["fitting"], 1, "sent once");
+    };
+    tokio::join!(one(false), one(true));
+}
+
+/// The same on the server's own stream: it is opened again.
+#[tokio::test]
+async fn row_26_the_servers_own_stream_falls_silent() {
+    let args = "--limit 4 --delay 200 --era legacy --on GET --times 1";
+    let args: Vec<&str> = args.split(' ').collect();
+    let mut evil = Evil::http("half-open-sse", &args, false).await;
+    let opened_again = async {
+        while evil.stats().await["gets"] == 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), opened_again)
+        .await
+        .expect("a second stream");
+    assert_eq!(evil.stats().await["initializes"], 1, "the session goes on");
+}
+
+/// A server that never sends a keep-alive may be silent for as long as the call
+/// may take, and no longer.
+#[tokio::test]
+async fn row_26_a_stream_without_a_byte_ends_with_the_calls_limit() {
+    for modern in BOTH {
+        let remote = Program::new(bin("evil-http"))
+            .args(["--http", "0", "--mode", "half-open-sse"])
+            .spawn();
+        let mut entry = serving::address(&remote).await;
+        entry["timeout"] = 1500.into();
+        let mut evil = Evil::with(entry, modern, Some(remote)).await;
+        let (answer, took) = evil.timed_strike().await;
+        assert!(answer.get("error").is_some(), "{answer}");
+        assert!(answer.to_string().contains("evil"), "{answer}");
+        let limits = Duration::from_millis(1500)..Duration::from_secs(10);
+        assert!(limits.contains(&took), "{took:?}");
+        evil.works_again("half-open-sse").await;
+        evil.other_works("half-open-sse").await;
+    }
+}
+
 #[tokio::test]
 async fn row_28_streams_that_are_too_much_memory() {
     for mode in ["sse-huge-event", "sse-huge-line"] {

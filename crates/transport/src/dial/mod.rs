@@ -26,9 +26,11 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-/// A dead peer is noticed after this much silence and a few unanswered probes.
+/// A peer that says nothing for this long is probed, and is dead if it answers
+/// none of the probes: noticed after 30 s, whatever the streams on it carry.
 const KEEPALIVE: Duration = Duration::from_secs(15);
-const KEEPALIVE_PROBES: u32 = 2;
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_PROBES: u32 = 3;
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
@@ -81,7 +83,7 @@ impl Dialer {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEPALIVE));
-        tcp.set_keepalive_interval(Some(KEEPALIVE));
+        tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
         tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
         let proxy = match &via.socket {
             None => proxy::of(url),

@@ -163,6 +163,9 @@ pub struct HttpOptions {
     pub in_flight: usize,
     /// The shortest silence that can count as a dead event stream.
     pub silence_floor: Duration,
+    /// The same for a stream that answers a request and cannot be resumed: the
+    /// request is given up with it.
+    pub lasting_silence: Duration,
 }
 
 impl Default for HttpOptions {
@@ -176,6 +179,7 @@ impl Default for HttpOptions {
             idle_connections: 256,
             in_flight: 1024,
             silence_floor: Duration::from_secs(5),
+            lasting_silence: Duration::from_secs(30),
         }
     }
 }

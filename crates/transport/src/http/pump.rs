@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{limits::COUNTED_BYTES, link::Inbound};
 use std::time::{Duration, Instant};
-use switchboard_wire::{Message, Received};
+use switchboard_wire::{Era, Message, Received};
 use tokio::time::timeout;
 
 /// Hands over what came. Says whether the reply to `during` was in it.
@@ -69,14 +69,7 @@ impl<'a> Pump<'a> {
         self.progress = false;
         let mut counted = None;
         loop {
-            // Silence means something only where it costs nothing to be wrong:
-            // a stream that cannot be resumed is left to its time-out.
-            let resumable = self.during.is_none() || self.decoder.last_id().is_some();
-            let chunk = match self
-                .pulse
-                .limit(self.shared.options.silence_floor)
-                .filter(|_| resumable)
-            {
+            let chunk = match self.pulse.limit(self.silence_floor()) {
                 None => answer.chunk().await,
                 Some(limit) => match timeout(limit, answer.chunk()).await {
                     Ok(chunk) => chunk,
@@ -106,6 +99,18 @@ impl<'a> Pump<'a> {
             } else if counted.is_none() {
                 counted = reserve(&self.shared.budget, self.decoder.held()).await;
             }
+        }
+    }
+
+    /// The shortest silence that counts. To be wrong about a stream that can be
+    /// resumed costs nothing; about another it costs the call.
+    fn silence_floor(&self) -> Duration {
+        let options = &self.shared.options;
+        let resumable = self.decoder.last_id().is_some() && self.shared.era() != Some(Era::Modern);
+        if self.during.is_none() || resumable {
+            options.silence_floor
+        } else {
+            options.lasting_silence
         }
     }
 

@@ -89,9 +89,7 @@ async fn resume(shared: &Shared, mut pump: Pump<'_>) -> Result<Option<Answer>, U
 }
 
 fn lost(why: &str) -> Undelivered {
-    Undelivered::Unknown(format!(
-        "the server closed the stream before answering: {why}"
-    ))
+    Undelivered::Unknown(format!("the stream ended before the answer came: {why}"))
 }
 
 /// Keeps the stream open for what the server says outside of any request. Only

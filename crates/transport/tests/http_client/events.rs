@@ -137,8 +137,38 @@ async fn a_stream_without_ids_that_ends_is_an_unknown_outcome() {
     peer.link.speak(Revision::V2025_11_25);
     peer.ask(1, Method::ToolsCall);
     peer.message().await;
-    assert!(unknown(&peer.undelivered().await.1).contains("closed the stream before answering"));
+    assert!(
+        unknown(&peer.undelivered().await.1).contains("the stream ended before the answer came")
+    );
     assert_eq!(server.seen().len(), 1);
+}
+
+/// Comments at some interval, and then nothing: the peer has gone without a word.
+#[tokio::test]
+async fn a_stream_without_ids_that_falls_silent_is_an_unknown_outcome() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let server = Server::start(|_| {
+            let mut script = vec![events()];
+            for _ in 0..4 {
+                script.push(chunk(": alive\n\n"));
+                script.push(Step::Wait(Duration::from_millis(100)));
+            }
+            script.push(Step::Hang);
+            script
+        })
+        .await;
+        let options = HttpOptions {
+            lasting_silence: Duration::from_millis(300),
+            ..HttpOptions::default()
+        };
+        let mut peer = Peer::with(target(&server.url()), options);
+        peer.link.speak(revision);
+        peer.ask(1, Method::ToolsCall);
+        assert!(unknown(&peer.undelivered().await.1).contains("fell silent"));
+        server
+            .until("the hang-up", |server| server.hung_up() == 1)
+            .await;
+    }
 }
 
 /// Ends the stream of a POST after an id, and answers the GET.

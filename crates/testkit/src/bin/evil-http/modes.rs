@@ -11,7 +11,7 @@ pub const MODES: &[(&str, &str, &str)] = &[
     (
         "half-open-sse",
         "26",
-        "an event stream without a byte, for ever",
+        "an event stream with --limit comments (0), one every --delay ms, then not a byte",
     ),
     (
         "retry-zero",

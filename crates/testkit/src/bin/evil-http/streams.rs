@@ -1,6 +1,7 @@
 //! Event streams, well-behaved and not.
 
 use std::io;
+use std::time::Duration;
 
 use switchboard_testkit::json;
 use tokio::io::AsyncWriteExt;
@@ -21,7 +22,7 @@ pub async fn open(socket: &mut TcpStream) -> io::Result<()> {
 pub async fn idle(socket: &mut TcpStream) -> io::Result<()> {
     loop {
         socket.write_all(b": alive\n\n").await?;
-        let pause = std::time::Duration::from_secs(5);
+        let pause = Duration::from_secs(5);
         if tokio::time::timeout(pause, wait_for_end(socket))
             .await
             .is_ok()
@@ -41,7 +42,13 @@ pub async fn strike(
     open(socket).await?;
     let event = format!("event: message\ndata: {reply}\n\n");
     match server.args.mode.as_str() {
-        "half-open-sse" => wait_for_end(socket).await,
+        "half-open-sse" => {
+            for _ in 0..server.limit(0) {
+                socket.write_all(b": alive\n\n").await?;
+                tokio::time::sleep(Duration::from_millis(server.args.delay)).await;
+            }
+            wait_for_end(socket).await;
+        }
         "retry-zero" => socket.write_all(b"id: 1\nretry: 0\ndata: \n\n").await?,
         "retry-huge" => {
             socket
