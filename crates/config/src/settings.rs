@@ -3,6 +3,7 @@
 
 mod permissions;
 
+pub(crate) use permissions::Writer;
 pub use permissions::{PermissionRule, Permissions, Written};
 
 use crate::{

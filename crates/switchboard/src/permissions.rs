@@ -53,16 +53,12 @@ impl Roster {
                 Status::Faulty(_) | Status::Unused(_) => None,
             });
         let mut builder = Rules::builder(names, mode);
-        for rule in &permissions.rules {
+        for rule in permissions.rules.iter().filter(|rule| rule.is_for_us()) {
             let effect = match rule.list {
                 "allow" => Effect::Allow,
                 "ask" => Effect::Ask,
                 _ => Effect::Deny,
             };
-            // Other clients' files also have rules for tools of their own.
-            if !rule.ours && !rule.rule.text.trim_start().starts_with("mcp__") {
-                continue;
-            }
             let place = rule.rule.place.as_str();
             let origin = if rule.inside {
                 Origin::project(place)
@@ -86,7 +82,8 @@ impl Roster {
         for server in &permissions.trusted {
             builder = builder.trust(server.text.as_str());
         }
-        if let Some(data) = data {
+        // An answer that lasts is a rule of whoever gave it.
+        if let Some(data) = data.filter(|_| !permissions.managed_only) {
             let answers = Answers::open(data).map_err(|fault| Unfollowable(fault.to_string()))?;
             builder = builder.answers(Arc::new(answers));
         }

@@ -11,7 +11,7 @@ use crate::{
     places::Places,
     policy::Policy,
     read::{self, Doc},
-    settings::{Lists, Rules},
+    settings::{self, Lists, Rules},
     sign_in::SignIn,
 };
 use std::path::{Path, PathBuf};
@@ -247,11 +247,21 @@ pub(super) fn permissions(places: &Places, gathered: &mut Gathered, loaded: &mut
         let name = file.display().to_string();
         let loaded = &mut *reading.loaded;
         let read = read::with(&text, &source, |doc| {
-            loaded.permissions.add(doc, &name, inside, ours)
+            let writer = settings::Writer {
+                inside,
+                ours,
+                managed: owner.is_some(),
+            };
+            loaded.permissions.add(doc, &name, writer)
         });
-        let faults = read.unwrap_or_default().into_iter();
+        let faults = read.unwrap_or_default();
+        if owner.is_some() && !faults.is_empty() {
+            loaded.exclusive.get_or_insert(file);
+        }
+        let faults = faults.into_iter();
         loaded.faults.extend(faults.map(|fault| (scope, fault)));
     }
+    loaded.permissions.settle();
 }
 
 struct Reading<'a> {

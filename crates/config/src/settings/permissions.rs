@@ -25,6 +25,27 @@ pub struct PermissionRule {
     pub inside: bool,
     /// The file is Switchboard's own: every rule in it is meant for us.
     pub ours: bool,
+    /// The file is the administrator's.
+    pub managed: bool,
+}
+
+impl PermissionRule {
+    /// Whether it is about anything of ours: other clients' files also have
+    /// rules for tools of their own.
+    pub fn is_for_us(&self) -> bool {
+        self.ours || self.rule.text.trim_start().starts_with("mcp__")
+    }
+}
+
+/// Whose file it is, as far as permissions depend on that.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Writer {
+    /// A repository could have written it.
+    pub(crate) inside: bool,
+    /// It is Switchboard's own, and not another client's.
+    pub(crate) ours: bool,
+    /// It is the administrator's.
+    pub(crate) managed: bool,
 }
 
 /// What all files together say.
@@ -40,7 +61,13 @@ pub struct Permissions {
     pub trusted: Vec<Written>,
     /// `pinDefinitions`: `off`, `approved` or `all`.
     pub pinning: Option<Written>,
+    /// `allowManagedPermissionRulesOnly`: no rule counts but the
+    /// administrator's, and no answer that somebody once gave.
+    pub managed_only: bool,
 }
+
+/// In the administrator's file: nobody else makes rules.
+const MANAGED_ONLY: &str = "allowManagedPermissionRulesOnly";
 
 /// The lists of rules.
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
@@ -48,14 +75,22 @@ const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 impl Permissions {
     /// Adds what one file says. Of files that a repository could have written,
     /// and of another client's, only the rules are taken: their modes are not meant for us.
-    pub(crate) fn add(
-        &mut self,
-        doc: &Doc<'_>,
-        file: &str,
-        inside: bool,
-        ours: bool,
-    ) -> Vec<Fault> {
+    pub(crate) fn add(&mut self, doc: &Doc<'_>, file: &str, writer: Writer) -> Vec<Fault> {
+        let Writer {
+            inside,
+            ours,
+            managed,
+        } = writer;
         let mut faults = Vec::new();
+        if managed && let Some((value, line)) = doc.value(&[MANAGED_ONLY]) {
+            // Whatever else it says, it was not meant to permit more.
+            self.managed_only |= value != Value::Bool(false);
+            if !value.is_boolean() {
+                let problem = format!("`{MANAGED_ONLY}` must be true or false, found {value}");
+                let hint = "write it without quotes".to_owned();
+                faults.push(doc.fault_at(line, problem, Some(hint)));
+            }
+        }
         for list in LISTS {
             let at = ["permissions", list];
             let Some((whole, line)) = doc.value(&at) else {
@@ -74,6 +109,7 @@ impl Permissions {
                         rule: written(text, file, line),
                         inside,
                         ours,
+                        managed,
                     }),
                     other => {
                         let problem =
@@ -116,6 +152,13 @@ impl Permissions {
             }
         }
         faults
+    }
+
+    /// Leaves out what does not count, once all files are read.
+    pub(crate) fn settle(&mut self) {
+        if self.managed_only {
+            self.rules.retain(|rule| rule.managed);
+        }
     }
 }
 
