@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 use switchboard_config::{Entry, Scope, Source, Transport};
-use switchboard_host::{Remote, ServerSpec, Target};
+use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
 
 /// How long a gateway on this machine may take to let us in.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -72,6 +72,13 @@ impl Attached {
         self.ask("POST", "reload", ANSWER)?;
         self.servers = self.known()?;
         Ok(())
+    }
+
+    /// Whether it permits just what these rules do.
+    pub fn permits_the_same(&self, rules: &Rules) -> bool {
+        let theirs = self.ask("GET", "rules", ANSWER).ok();
+        let theirs = theirs.and_then(|text| serde_json::from_str::<String>(&text).ok());
+        theirs.is_some_and(|theirs| *theirs == **rules.made_of())
     }
 
     /// Asks for something under `/api/`. An answer that is no success is an error.

@@ -1,6 +1,7 @@
 //! What a running gateway can be asked and told under its control token:
-//! `GET servers`, `GET servers/{segment}` (meets it), `POST reconnect/{segment}`
-//! or `reconnect/all`, `POST reload`.
+//! `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
+//! are, not what they say), `POST reconnect/{segment}` or `reconnect/all`,
+//! `POST reload`.
 
 use crate::{
     attached::Known,
@@ -81,6 +82,7 @@ impl Desk {
         let there = |segment: &str| self.host.server(segment);
         let value = match (read, path.split_once('/').unwrap_or((path, ""))) {
             (true, ("servers", "")) => json!(self.servers()),
+            (true, ("rules", "")) => json!(**self.host.guard().rules().made_of()),
             (true, ("servers", segment)) => match there(segment) {
                 Some(server) => return found(&self.meet(&server).await),
                 None => return missing(segment),

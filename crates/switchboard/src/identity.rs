@@ -1,20 +1,19 @@
 //! What makes two entries the same server: all that is written, all that was
 //! filled in, and the directory a process would start in. A gateway and a
 //! command may each have read the configuration; only where they agree on this
-//! does the one use the other's server.
+//! does the one use the other's server. The same for rules: a client is led
+//! through a gateway only where that permits just what it would itself.
 
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use switchboard_config::{Entry, Transport};
+use switchboard_config::{Entry, Transport, settings::Permissions};
+use switchboard_host::permission::Mode;
 
 /// The identity of an entry whose variables are filled in. A hash: it holds
 /// secrets, and says none.
 pub fn identity(entry: &Entry, program: Option<&str>, directory: &Path) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |text: &str| {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text.as_bytes());
-    };
+    let mut hash = Hash::default();
+    let mut add = |text: &str| hash.add(text);
     add(&entry.name);
     add(entry.transport.as_str());
     add(&entry.written.to_string());
@@ -44,12 +43,57 @@ pub fn identity(entry: &Entry, program: Option<&str>, directory: &Path) -> Strin
     if matches!(entry.transport, Transport::Stdio | Transport::Builtin) {
         add(&directory.display().to_string());
     }
-    let digest = hash.finalize();
-    digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.text()
+}
+
+/// The identity of everything that settings say about who may do what, and of
+/// the mode that holds: where it is the same, the same is permitted. Where the
+/// words are written does not matter.
+pub fn of_rules(permissions: &Permissions, mode: Mode) -> String {
+    let Permissions {
+        rules,
+        mode: _, // It may have been overruled: `mode` is what holds.
+        modes,
+        trusted,
+        pinning,
+        managed_only,
+    } = permissions;
+    let mut hash = Hash::default();
+    hash.add(&format!("{mode:?} {managed_only}"));
+    hash.add(pinning.as_ref().map_or("\0", |pinning| &pinning.text));
+    hash.add(&modes.len().to_string());
+    for (principal, mode) in modes {
+        hash.add(principal);
+        hash.add(&mode.text);
+    }
+    hash.add(&trusted.len().to_string());
+    for server in trusted {
+        hash.add(&server.text);
+    }
+    for rule in rules.iter().filter(|rule| rule.is_for_us()) {
+        hash.add(rule.list);
+        hash.add(&rule.rule.text);
+        // What a repository allows does not count.
+        hash.add(if rule.inside { "inside" } else { "" });
+    }
+    hash.text()
+}
+
+/// Over texts, each with its length, so that none runs into the next.
+#[derive(Default)]
+struct Hash(Sha256);
+
+impl Hash {
+    fn add(&mut self, text: &str) {
+        self.0.update((text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn text(self) -> String {
+        let digest = self.0.finalize();
+        let first = digest.iter().take(16);
+        first.map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 #[cfg(test)]

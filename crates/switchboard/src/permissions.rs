@@ -1,6 +1,9 @@
 //! From what settings say to the rules that a host holds.
 
-use crate::roster::{Roster, Status};
+use crate::{
+    identity,
+    roster::{Roster, Status},
+};
 use std::{collections::HashMap, path::Path, sync::Arc};
 use switchboard_config::{Entry, Transport, settings::Permissions};
 use switchboard_host::{
@@ -53,6 +56,7 @@ impl Roster {
                 Status::Faulty(_) | Status::Unused(_) => None,
             });
         let mut builder = Rules::builder(names, mode);
+        builder = builder.made_of(identity::of_rules(permissions, mode));
         for rule in permissions.rules.iter().filter(|rule| rule.is_for_us()) {
             let effect = match rule.list {
                 "allow" => Effect::Allow,

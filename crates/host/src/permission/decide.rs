@@ -28,6 +28,7 @@ pub struct Rules {
     trusted: HashSet<String>,
     classifier: Arc<dyn Classifier>,
     answers: Arc<Answers>,
+    made_of: Arc<str>,
 }
 
 impl fmt::Debug for Rules {
@@ -88,6 +89,7 @@ impl Rules {
                 trusted: HashSet::new(),
                 classifier: Arc::new(ByAnnotations),
                 answers: Arc::default(),
+                made_of: Arc::from(""),
             },
             servers,
             faults: Vec::new(),
@@ -157,6 +159,12 @@ impl Rules {
     /// The answers that were given.
     pub fn answers(&self) -> &Arc<Answers> {
         &self.answers
+    }
+
+    /// What these rules were made of, in whatever words their maker has for it:
+    /// the same words from the same maker mean the same decisions.
+    pub fn made_of(&self) -> &Arc<str> {
+        &self.made_of
     }
 
     /// The mode that holds for somebody: their own, else the face's, else the general one.
@@ -397,6 +405,12 @@ impl RulesBuilder {
     /// Where answers are remembered.
     pub fn answers(mut self, answers: Arc<Answers>) -> Self {
         self.rules.answers = answers;
+        self
+    }
+
+    /// Says what the rules are made of ([`Rules::made_of`]).
+    pub fn made_of(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.rules.made_of = text.into();
         self
     }
 

@@ -41,7 +41,7 @@ pub fn try_run(
 }
 
 /// Whether its clients see what ours would: the same servers under the same
-/// names. Built-in servers of its own may come on top.
+/// names, and the same of them. Built-in servers of its own may come on top.
 fn serves_the_same(
     gateway: &Attached,
     options: &Options,
@@ -54,6 +54,12 @@ fn serves_the_same(
             .iter()
             .any(|server| gateway.find(&server.spec).is_none())
     {
+        return false;
+    }
+    // Only its own rules hold for those behind it.
+    if !gateway.permits_the_same(&roster.host.guard().rules()) {
+        let address = &gateway.running.address;
+        tracing::debug!("the gateway at http://{address} has other permission rules");
         return false;
     }
     if single.is_some() {
