@@ -114,7 +114,8 @@ pub fn run() -> Result<Tools> {
         );
     }
     nextest()?;
-    ensure_chromium(&cache)?;
+    ensure_program(&cache, "chromium", "chromium", "a real browser signs in")?;
+    ensure_program(&cache, "script", "bsdutils", "commands run on a terminal")?;
     Ok(Tools {
         node: node.join("node_modules/node/bin/node"),
         suite: script(&suite, &SUITE, "dist/index.js")?,
@@ -245,18 +246,20 @@ fn ensure_npm(logs: &Path) -> Result<()> {
     apt_install(logs, "npm")
 }
 
-/// A real browser signs in once in the tests. Without the right to install one
-/// this is said, and the test of it fails and says so, too.
-fn ensure_chromium(logs: &Path) -> Result<()> {
-    if runs("chromium") {
+/// A program for tests in which `what` happens. Without the right to install it
+/// this is said, and those tests fail and say so, too.
+fn ensure_program(logs: &Path, program: &str, package: &str, what: &str) -> Result<()> {
+    if runs(program) {
         return Ok(());
     }
     if !(rustix::process::geteuid().is_root() && runs("apt-get")) {
-        println!("setup: chromium is missing; install the package `chromium` for the browser test");
+        println!(
+            "setup: {program} is missing; install the package `{package}` for the tests in which {what}"
+        );
         return Ok(());
     }
-    println!("setup: chromium is missing; installing Debian's package");
-    apt_install(logs, "chromium")
+    println!("setup: {program} is missing; installing Debian's package {package}");
+    apt_install(logs, package)
 }
 
 /// Installs a Debian package; the caller has made sure that this may be done.

@@ -26,19 +26,16 @@ struct Screen {
 }
 
 impl Screen {
-    /// `None` where there is no `script` to make a terminal with.
-    fn start(home: &Home, words: &str) -> Option<Self> {
-        let program = env!("CARGO_BIN_EXE_switchboard");
-        let line = format!("stty rows 40 cols 200; exec {program} {words}");
-        let mut command = home.any("script", &["-qefc", &line, "/dev/null"]);
+    #[track_caller]
+    fn start(home: &Home, words: &str) -> Self {
+        let mut command = home.on_terminal(40, 200, words);
         command
-            .env("TERM", "xterm")
             .env("NO_COLOR", "1")
             .env("BROWSER", home.path("browser"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        let mut child = command.spawn().ok()?;
-        let (keys, mut screen) = (child.stdin.take()?, child.stdout.take()?);
+        let mut child = command.spawn().unwrap();
+        let (keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let seen = Arc::new(Mutex::new(String::new()));
         let shown = seen.clone();
         std::thread::spawn(move || {
@@ -48,7 +45,7 @@ impl Screen {
                 shown.lock().unwrap().push_str(&text);
             }
         });
-        Some(Self { child, keys, seen })
+        Self { child, keys, seen }
     }
 
     /// Waits until this is on the screen, after what was waited for before.
@@ -140,9 +137,7 @@ fn form() -> Value {
 #[test]
 fn a_form_is_filled_in_with_values_of_its_types() {
     let home = asking(&form(), json!({}));
-    let Some(mut screen) = Screen::start(&home, "call r__t") else {
-        return;
-    };
+    let mut screen = Screen::start(&home, "call r__t");
     screen.sees("server r asks: Who are you?");
     for (field, typed) in [
         ("name", "Jo"),
@@ -173,9 +168,7 @@ fn a_form_is_filled_in_with_values_of_its_types() {
 fn who_declines_or_goes_away_says_no_more_than_that() {
     for (key, action) in [("!\r", "decline"), ("\u{4}", "cancel")] {
         let home = asking(&form(), json!({}));
-        let Some(mut screen) = Screen::start(&home, "call r__t") else {
-            return;
-        };
+        let mut screen = Screen::start(&home, "call r__t");
         screen.sees("  name: ");
         screen.types(key);
         screen.sees("all done");
@@ -184,9 +177,7 @@ fn who_declines_or_goes_away_says_no_more_than_that() {
     }
     // Ctrl-C is about the call.
     let home = asking(&form(), json!({}));
-    let Some(mut screen) = Screen::start(&home, "call r__t") else {
-        return;
-    };
+    let mut screen = Screen::start(&home, "call r__t");
     screen.sees("  name: ");
     screen.types("\u{3}");
     assert_eq!(screen.end(), Some(130));
@@ -206,9 +197,7 @@ fn a_page_is_shown_in_full_and_never_opened() {
     let browser = home.write("browser", "#!/bin/sh\ntouch ROOT/opened\n");
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(browser, executable).unwrap();
-    let Some(mut screen) = Screen::start(&home, "call r__t") else {
-        return;
-    };
+    let mut screen = Screen::start(&home, "call r__t");
     screen.sees("server r wants you to visit:");
     screen.sees(url);
     screen.sees("Done?");
@@ -230,9 +219,7 @@ fn a_call_waits_for_a_yes() {
         ("\u{4}", Some(5), 0),
     ] {
         let home = asking(&Value::Null, json!({"ask": ["mcp__r__t"]}));
-        let Some(mut screen) = Screen::start(&home, r#"call r__t '{"path": "/etc"}'"#) else {
-            return;
-        };
+        let mut screen = Screen::start(&home, r#"call r__t '{"path": "/etc"}'"#);
         screen.sees("Allow this call? mcp__r__t");
         screen.sees("/etc");
         assert!(sent(&home, |message| message["method"] == "tools/call").is_empty());

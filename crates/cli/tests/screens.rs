@@ -10,13 +10,12 @@ mod homes;
 use homes::{Home, Ran};
 use serde_json::json;
 
-/// Runs the program on a terminal; `None` where there is none to be had.
-fn on_terminal(home: &Home, words: &str, variables: &[(&str, &str)]) -> Option<Ran> {
-    let program = env!("CARGO_BIN_EXE_switchboard");
-    let line = format!("stty rows 40 cols 80; exec {program} {words}");
-    let mut command = home.any("script", &["-qec", &line, "/dev/null"]);
-    command.env("TERM", "xterm").envs(variables.iter().copied());
-    Some(Ran::of(command.output().ok()?, &home.root))
+/// Runs the program on a terminal.
+#[track_caller]
+fn on_terminal(home: &Home, words: &str, variables: &[(&str, &str)]) -> Ran {
+    let mut command = home.on_terminal(40, 80, words);
+    command.envs(variables.iter().copied());
+    Ran::of(command.output().unwrap(), &home.root)
 }
 
 fn with_servers() -> Home {
@@ -36,9 +35,7 @@ fn with_servers() -> Home {
 #[test]
 fn a_row_of_list_is_one_row() {
     let home = with_servers();
-    let Some(ran) = on_terminal(&home, "list", &[("NO_COLOR", "1")]) else {
-        return;
-    };
+    let ran = on_terminal(&home, "list", &[("NO_COLOR", "1")]);
     assert!(!ran.out.contains('\u{1b}'), "{ran:?}");
     let rows: Vec<&str> = ran.out.lines().map(str::trim_end).collect();
     assert_eq!(rows.len(), 3, "{ran:?}");
@@ -59,9 +56,7 @@ fn a_row_of_list_is_one_row() {
 fn a_wrong_name_is_told_before_the_right_one_is_asked_for() {
     let home = with_servers();
     let words = "call a-server-with-a-longer-name__read -a pth=x";
-    let Some(ran) = on_terminal(&home, words, &[]) else {
-        return;
-    };
+    let ran = on_terminal(&home, words, &[]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.out.contains("there is no \"pth\""), "{ran:?}");
     assert!(
@@ -118,9 +113,7 @@ fn help_fits_the_terminal() {
     let names = commands.lines().take_while(|line| !line.is_empty());
     let names = names.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
     for name in names.chain([""]) {
-        let Some(ran) = on_terminal(&home, &format!("{name} --help"), &[("NO_COLOR", "1")]) else {
-            return;
-        };
+        let ran = on_terminal(&home, &format!("{name} --help"), &[("NO_COLOR", "1")]);
         let wide = ran
             .out
             .lines()

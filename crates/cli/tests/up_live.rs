@@ -106,13 +106,7 @@ fn story(home: &Home, shown: &mut Shown) {
 fn on_a_terminal_each_server_has_one_line_that_changes() {
     let home = Home::new();
     user_settings(&home, &json!({"echo": fragile(&home)}));
-    let program = env!("CARGO_BIN_EXE_switchboard");
-    let line = format!("stty rows 60 cols 100; exec {program} up --port 0 --no-builtins");
-    let mut command = home.any("script", &["-qefc", &line, "/dev/null"]);
-    command.env("TERM", "xterm");
-    let Some(mut shown) = Shown::screen(command) else {
-        return; // No `script` on this machine: nothing to see a terminal with.
-    };
+    let mut shown = Shown::screen(home.on_terminal(60, 100, "up --port 0 --no-builtins"));
     story(&home, &mut shown);
     let rows = shown.rows();
     // What was logged meanwhile stands above, and has spoilt nothing.
@@ -149,13 +143,7 @@ fn a_small_screen_shows_what_is_not_well() {
     }
     servers.insert("gone".to_owned(), json!({"command": "no-such-program"}));
     user_settings(&home, &Value::Object(servers));
-    let program = env!("CARGO_BIN_EXE_switchboard");
-    let line = format!("stty rows 10 cols 40; exec {program} up --port 0 --no-builtins");
-    let mut command = home.any("script", &["-qefc", &line, "/dev/null"]);
-    command.env("TERM", "xterm");
-    let Some(mut shown) = Shown::screen(command) else {
-        return;
-    };
+    let mut shown = Shown::screen(home.on_terminal(10, 40, "up --port 0 --no-builtins"));
     shown.until("all were met", |rows| rows.has("Ready."));
     let rows = shown.rows();
     assert_eq!(rows.lines_of("gone"), 1, "{rows}");

@@ -66,6 +66,22 @@ impl Home {
         command
     }
 
+    /// The program on a terminal of this size, which `script` makes.
+    #[track_caller]
+    pub fn on_terminal(&self, rows: u16, columns: u16, words: &str) -> Command {
+        let there = self.any("script", &["--version"]).output();
+        assert!(
+            there.is_ok_and(|said| said.status.success()),
+            "there is no `script` to make a terminal with: `cargo xtask setup` installs it, \
+             or the package that has it (bsdutils, util-linux)"
+        );
+        let program = env!("CARGO_BIN_EXE_switchboard");
+        let line = format!("stty rows {rows} cols {columns}; exec {program} {words}");
+        let mut command = self.any("script", &["-qefc", &line, "/dev/null"]);
+        command.env("TERM", "xterm");
+        command
+    }
+
     pub fn run(&self, args: &[&str]) -> Ran {
         Ran::of(self.command(args).output().unwrap(), &self.root)
     }

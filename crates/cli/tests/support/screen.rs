@@ -24,22 +24,22 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// A program on a terminal, if there is one to be had.
-    pub fn screen(command: Command) -> Option<Self> {
+    /// A program on a terminal.
+    pub fn screen(command: Command) -> Self {
         Self::start(command, true)
     }
 
     /// A program whose output goes to a file or a pipe.
     pub fn log(command: Command) -> Self {
-        Self::start(command, false).expect("the program starts")
+        Self::start(command, false)
     }
 
-    fn start(mut command: Command, terminal: bool) -> Option<Self> {
+    fn start(mut command: Command, terminal: bool) -> Self {
         if terminal {
             command.stdin(Stdio::piped());
         }
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut child = child.ok()?;
+        let mut child = child.expect("the program starts");
         let mut out = child.stdout.take().unwrap();
         let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
         let read = bytes.clone();
@@ -49,11 +49,11 @@ impl Shown {
                 read.lock().unwrap().extend_from_slice(&buffer[..count]);
             }
         });
-        Some(Self {
+        Self {
             child,
             bytes,
             terminal,
-        })
+        }
     }
 
     /// What is to be seen now.
