@@ -11,7 +11,7 @@ mod serving;
 #[path = "support/stage.rs"]
 mod stage;
 
-use client::Client;
+use client::{Client, able_to, news, to_the_end};
 use http::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use switchboard_testkit::{EventStream, HttpClient, LEGACY, record, text_of};
+use switchboard_testkit::{LEGACY, record, text_of};
 use tokio::task::JoinSet;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -32,43 +32,6 @@ const SHORT: Duration = Duration::from_millis(300);
 /// One server of the handshake era that everybody shares.
 fn shared() -> Value {
     servers([("echo", echo(&["--era", "legacy"]))])
-}
-
-/// A legacy client with these capabilities.
-async fn able_to(gateway: &Gateway, path: &str, capabilities: Value) -> HttpClient {
-    let mut client = gateway.client(path);
-    let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities,
-        "clientInfo": {"name": "one of several", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
-    let reply = client.post(hello.to_string()).await;
-    let session = reply.header("mcp-session-id").unwrap().to_owned();
-    client.headers.insert("mcp-session-id".into(), session);
-    client
-}
-
-/// The messages of a stream, up to the answer.
-async fn to_the_end(mut stream: EventStream) -> (Vec<Value>, Value) {
-    let mut told = Vec::new();
-    if !stream.is_events() {
-        return (told, serde_json::from_slice(&stream.body().await).unwrap());
-    }
-    loop {
-        let message = stream.message().await.expect("an answer before the end");
-        if message.get("method").is_none() {
-            return (told, message);
-        }
-        told.push(message);
-    }
-}
-
-/// The next notification, if one comes soon.
-async fn news(stream: &mut EventStream, soon: Duration) -> Option<Value> {
-    loop {
-        let event = stream.next_within(soon).await?;
-        if event.data.as_ref().is_some_and(|data| !data.is_empty()) {
-            return Some(event.json());
-        }
-    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 
 use super::serving::Gateway;
 use serde_json::{Value, json};
+use std::time::Duration;
 use switchboard_testkit::{EventStream, HttpClient, LEGACY, text_of};
 
 /// One client.
@@ -66,5 +67,48 @@ impl Client {
         let items = result[items].as_array().cloned().unwrap_or_default();
         let text = |item: &Value| item[member].as_str().unwrap_or_default().to_owned();
         items.iter().map(text).collect()
+    }
+}
+
+/// A legacy client with these capabilities.
+pub async fn able_to(gateway: &Gateway, path: &str, capabilities: Value) -> HttpClient {
+    let mut client = gateway.client(path);
+    let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities,
+        "clientInfo": {"name": "one of several", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let reply = client.post(hello.to_string()).await;
+    let session = reply
+        .header("mcp-session-id")
+        .expect("there is one")
+        .to_owned();
+    client.headers.insert("mcp-session-id".into(), session);
+    client
+}
+
+/// The messages of a stream, up to the answer.
+pub async fn to_the_end(mut stream: EventStream) -> (Vec<Value>, Value) {
+    let mut told = Vec::new();
+    if !stream.is_events() {
+        return (
+            told,
+            serde_json::from_slice(&stream.body().await).expect("JSON"),
+        );
+    }
+    loop {
+        let message = stream.message().await.expect("an answer before the end");
+        if message.get("method").is_none() {
+            return (told, message);
+        }
+        told.push(message);
+    }
+}
+
+/// The next notification, if one comes soon.
+pub async fn news(stream: &mut EventStream, soon: Duration) -> Option<Value> {
+    loop {
+        let event = stream.next_within(soon).await?;
+        if event.data.as_ref().is_some_and(|data| !data.is_empty()) {
+            return Some(event.json());
+        }
     }
 }
