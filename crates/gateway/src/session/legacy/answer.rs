@@ -1,0 +1,164 @@
+//! What each request of a session leads to: an answer of our own, or one of the
+//! server's, with what happens on the way.
+
+use super::Session;
+use crate::session::{Outlet, Weight, lists, rewrite, tasks};
+use std::sync::Arc;
+use switchboard_host::{
+    Admitted, CallError, Event, Outcome, Scope, call::route_uri, catalog::List, client::LOG_LEVELS,
+    permission::What,
+};
+use switchboard_wire::{Id, Message, Method, Params, Payload, code, json};
+use tokio::sync::oneshot;
+
+impl Session {
+    pub(super) async fn answer(
+        &self,
+        message: &Message,
+        outlet: Arc<dyn Outlet>,
+        cancel: oneshot::Receiver<Message>,
+    ) -> Result<Payload, CallError> {
+        let id = message.id().unwrap_or_else(|| Id::number(0));
+        let empty = || Ok(Message::response(&id, "{}").payload());
+        match message.method() {
+            Method::Ping => empty(),
+            Method::Initialize => Err(CallError::refused(
+                code::INVALID_REQUEST,
+                "this session has been initialized already",
+            )),
+            Method::Discover | Method::Listen => {
+                let text = format!(
+                    "{} is not part of {}",
+                    message.method_name(),
+                    self.client.revision
+                );
+                Err(CallError::refused(code::METHOD_NOT_FOUND, text))
+            }
+            Method::SetLevel => {
+                self.set_level(message).await?;
+                empty()
+            }
+            Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                self.subscribe(message).await?;
+                empty()
+            }
+            Method::TasksList if matches!(self.scope, Scope::All) => {
+                let result = tasks::page(&self.gateway, &self.client, message).await?;
+                Ok(Message::response(&id, &result).payload())
+            }
+            method => match (List::of(method), &self.scope) {
+                (Some(list), Scope::All) => {
+                    let result = lists::page(&self.gateway, &self.client, list, message).await?;
+                    Ok(Message::response(&id, &result).payload())
+                }
+                _ => self.relay(message, &id, outlet, cancel).await,
+            },
+        }
+    }
+
+    /// Takes a request to its server and brings back what comes.
+    async fn relay(
+        &self,
+        message: &Message,
+        id: &Id,
+        outlet: Arc<dyn Outlet>,
+        mut cancel: oneshot::Receiver<Message>,
+    ) -> Result<Payload, CallError> {
+        let params = Params::of(message)?;
+        let (client, scope, message) = (self.client.clone(), self.scope.clone(), message.clone());
+        let method = message.method();
+        let mut exchange = self
+            .gateway
+            .host()
+            .call(Admitted {
+                client,
+                scope,
+                message,
+                params,
+                headers: None,
+            })
+            .await?;
+        let mut asked = Vec::new();
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = exchange.next() => event,
+                Ok(notice) = &mut cancel => {
+                    exchange.cancel_as(&notice);
+                    return Err(CallError::Cancelled);
+                }
+            };
+            match event {
+                Event::Notice(notice) => {
+                    if self.desk.wants(&notice) {
+                        let server = exchange.connection().server_name();
+                        outlet.send(self.desk.addressed(server, notice), Weight::Notice);
+                    }
+                }
+                Event::Input(input) => asked.extend(self.desk.put(input, outlet.clone())),
+                Event::Outcome(Outcome::Reply(mut reply)) => {
+                    self.desk.withdraw(&asked, &outlet);
+                    if matches!(self.scope, Scope::All) {
+                        let server = exchange.connection().server_name();
+                        rewrite::reply(&self.gateway, &self.client, server, method, &mut reply);
+                    } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.scope)
+                    {
+                        lists::hide(&self.gateway, server, &self.client, list, &mut reply);
+                    }
+                    return Ok(reply.payload(id));
+                }
+                Event::Outcome(Outcome::Failed(fault)) => {
+                    self.desk.withdraw(&asked, &outlet);
+                    return Err(fault);
+                }
+            }
+        }
+    }
+
+    async fn set_level(&self, message: &Message) -> Result<(), CallError> {
+        let body = message.body();
+        let level = json::field(body, "level")
+            .ok()
+            .flatten()
+            .and_then(|span| json::text(span.of(body)));
+        let known = level
+            .as_deref()
+            .and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
+        let Some(known) = known else {
+            let text = format!("\"level\" must be one of {}", LOG_LEVELS.join(", "));
+            return Err(CallError::refused(code::INVALID_PARAMS, text));
+        };
+        self.client.set_log_level(known as u8);
+        self.desk.set_level(known as u8);
+        let servers = match &self.scope {
+            Scope::One(server) => vec![server.clone()],
+            Scope::All => self.gateway.host().servers().to_vec(),
+        };
+        for server in servers {
+            if let Some(connection) = server.current(&self.client) {
+                connection.set_level(self.client.id, known as u8).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn subscribe(&self, message: &Message) -> Result<(), CallError> {
+        let params = Params::of(message)?;
+        let uri = Params::text(message, params.uri, "uri")?;
+        let (server, uri) = match &self.scope {
+            Scope::All => route_uri(self.gateway.host(), &self.client, uri.as_deref()).await?,
+            Scope::One(server) => {
+                let missing = || CallError::refused(code::INVALID_PARAMS, "\"uri\" is missing");
+                (server.clone(), uri.ok_or_else(missing)?)
+            }
+        };
+        let guard = self.gateway.host().guard();
+        guard.check(&self.client, &server, What::Resource(&uri))?;
+        let connection = server.connection(&self.client).await?;
+        if message.method() == Method::ResourcesSubscribe {
+            connection.subscribe(&self.client, &uri).await
+        } else {
+            connection.unsubscribe(&self.client, &uri).await
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What reaches a session's client outside the answers to its requests, and what
+//! it is asked and has not answered yet.
+
+use crate::{
+    gateway::Gateway,
+    limits,
+    session::{Outlet, Weight, rewrite},
+};
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
+};
+use switchboard_host::{Client, ClientSink, Input, Notice, client::LOG_LEVELS};
+use switchboard_wire::{ErrorObject, Id, Message, Method, Payload, code, json};
+use tokio::sync::oneshot;
+
+/// What reaches the client outside its requests, and what it still owes.
+pub(super) struct Desk {
+    me: Weak<Desk>,
+    general: Arc<dyn Outlet>,
+    /// The least severe log message the client wants, as an index into [`LOG_LEVELS`].
+    level: AtomicU8,
+    questions: Mutex<HashMap<u64, oneshot::Sender<Message>>>,
+    next: AtomicU64,
+    /// On all servers as one: what tells whose a URI is, and a stand-in for the client there.
+    aggregate: Option<(Arc<Gateway>, Client)>,
+}
+
+impl Desk {
+    /// `general` is where things go that belong to no request; `aggregate` is
+    /// there for a client of all servers as one.
+    pub(super) fn new(
+        general: Arc<dyn Outlet>,
+        aggregate: Option<(Arc<Gateway>, Client)>,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            me: me.clone(),
+            general,
+            level: AtomicU8::new(0),
+            questions: Mutex::default(),
+            next: AtomicU64::new(1),
+            aggregate,
+        })
+    }
+
+    /// From now on less severe log messages than this are left out.
+    pub(super) fn set_level(&self, level: u8) {
+        self.level.store(level, Ordering::Relaxed);
+    }
+
+    /// Who waits for the answer to this question, if it is still open.
+    pub(super) fn asked(&self, number: u64) -> Option<oneshot::Sender<Message>> {
+        self.questions.lock().remove(&number)
+    }
+
+    /// Gives up all questions.
+    pub(super) fn clear(&self) {
+        self.questions.lock().clear();
+    }
+
+    /// Whether the client wants this notification.
+    pub(super) fn wants(&self, notice: &Notice) -> bool {
+        if notice.method != Method::LogMessage {
+            return true;
+        }
+        let body = notice.message.body();
+        let level = json::field(body, "level")
+            .ok()
+            .flatten()
+            .and_then(|span| json::text(span.of(body)));
+        let level = level.and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
+        level.is_none_or(|level| level as u8 >= self.level.load(Ordering::Relaxed))
+    }
+
+    /// The notification with a URI or task that leads back to its server.
+    pub(super) fn addressed(&self, server: &Arc<str>, notice: Notice) -> Payload {
+        match &self.aggregate {
+            Some((gateway, viewer)) => rewrite::notice(gateway, viewer, server, notice),
+            None => notice.payload,
+        }
+    }
+
+    /// The client's answer as the server knows what it is about.
+    fn inward(&self, response: Message) -> Message {
+        match &self.aggregate {
+            Some((gateway, _)) => rewrite::answer(gateway, response),
+            None => response,
+        }
+    }
+
+    /// Takes back those of these questions that are still open. Before the answer
+    /// to the call they belong to: nothing can follow that on its stream.
+    pub(super) fn withdraw(&self, questions: &[u64], outlet: &Arc<dyn Outlet>) {
+        for number in questions {
+            if self.questions.lock().remove(number).is_some() {
+                let params = format!("{{\"requestId\":{number}}}");
+                outlet.send(
+                    Message::notification(Method::Cancelled, &params).payload(),
+                    Weight::Notice,
+                );
+            }
+        }
+    }
+
+    /// Asks the client and passes its answer on, whenever it comes. The question's number.
+    pub(super) fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) -> Option<u64> {
+        let aggregate = self.aggregate.as_ref();
+        if let Some((gateway, _)) = aggregate.filter(|_| input.consent().is_none()) {
+            rewrite::question(gateway, &mut input);
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = Id::number(number);
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut questions = self.questions.lock();
+            if questions.len() >= limits::QUESTIONS {
+                drop(questions);
+                input.refuse(&ErrorObject::new(
+                    code::INTERNAL,
+                    "too many questions are open at this client",
+                ));
+                return None;
+            }
+            questions.insert(number, answer);
+        }
+        outlet.send(input.payload(&id), Weight::Question);
+        let desk = self.clone();
+        tokio::spawn(async move {
+            let withdrawn = input.withdrawn();
+            tokio::select! {
+                response = answered => match response {
+                    Ok(response) => input.answer(&desk.inward(response)),
+                    Err(_) => drop(input),
+                },
+                () = withdrawn.cancelled() => desk.withdraw(&[number], &outlet),
+            }
+        });
+        Some(number)
+    }
+}
+
+impl ClientSink for Desk {
+    fn notice(&self, server: &Arc<str>, notice: Notice) {
+        if self.wants(&notice) {
+            self.general
+                .send(self.addressed(server, notice), Weight::Notice);
+        }
+    }
+
+    fn ask(&self, input: Input) {
+        if let Some(desk) = self.me.upgrade() {
+            desk.put(input, self.general.clone());
+        }
+    }
+}

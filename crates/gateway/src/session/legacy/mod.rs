@@ -1,0 +1,248 @@
+//! A session of the handshake era: requests and questions in both directions,
+//! until the client goes. What arrives and what is in flight is here; how a
+//! request is answered is in `answer.rs`, what reaches the client besides and what
+//! it is asked in `desk.rs`.
+
+mod answer;
+mod desk;
+
+use super::{Outlet, Weight, hello};
+use crate::{gateway::Gateway, limits};
+use bytes::Bytes;
+use desk::Desk;
+use futures_util::future::{Either, join_all, ready};
+use parking_lot::Mutex;
+use std::{collections::HashMap, fmt, sync::Arc};
+use switchboard_host::{CallError, Client, ClientSink, NoSink, Scope, permission::What};
+use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, ParseError, Payload, code, json};
+use tokio::sync::oneshot;
+
+/// One legacy client.
+pub struct Session {
+    gateway: Arc<Gateway>,
+    scope: Scope,
+    client: Arc<Client>,
+    desk: Arc<Desk>,
+    /// The client's requests that are not answered yet, and how to give each up.
+    in_flight: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+}
+
+impl Session {
+    /// Answers `initialize`: a session if the servers behind it can be reached.
+    /// `general` is where things go that belong to no request; `own_servers`
+    /// gives the client servers that it shares with nobody.
+    pub async fn open(
+        gateway: Arc<Gateway>,
+        scope: Scope,
+        principal: Arc<str>,
+        initialize: &Message,
+        general: Arc<dyn Outlet>,
+        own_servers: bool,
+    ) -> Result<(Arc<Self>, Payload), CallError> {
+        let aggregate = matches!(scope, Scope::All).then(|| {
+            let none = Bytes::from_static(b"{}");
+            let revision = hello::negotiate(initialize);
+            let viewer = Client::new(principal.clone(), revision, none, Arc::new(NoSink));
+            (gateway.clone(), viewer)
+        });
+        let desk = Desk::new(general, aggregate);
+        let sink: Arc<dyn ClientSink> = desk.clone();
+        let mut client = Client::new(
+            principal,
+            hello::negotiate(initialize),
+            hello::declared(initialize),
+            sink,
+        );
+        client = client.greeting(initialize.body_bytes());
+        if own_servers {
+            client = client.exclusive(Some(initialize.body_bytes()));
+        }
+        let client = Arc::new(client);
+        if let Scope::One(server) = &scope {
+            gateway
+                .host()
+                .guard()
+                .check(&client, server, What::Method)?;
+        }
+        let result = hello::initialize_result(&gateway, &scope, &client).await?;
+        let id = initialize.id().unwrap_or_else(|| Id::number(0));
+        let answer = Message::response(&id, &result).payload();
+        Ok((
+            Arc::new(Self {
+                gateway,
+                scope,
+                client,
+                desk,
+                in_flight: Mutex::default(),
+            }),
+            answer,
+        ))
+    }
+
+    /// The client, as the servers' side knows it.
+    pub fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    /// Whether anything is in flight.
+    pub fn is_busy(&self) -> bool {
+        !self.in_flight.lock().is_empty()
+    }
+
+    /// Handles a request. What happens on the way goes to `outlet`; the answer
+    /// is returned, or nothing if the client gave the request up.
+    pub async fn request(&self, message: Message, outlet: Arc<dyn Outlet>) -> Option<Payload> {
+        let id = message.id()?;
+        let (given_up, cancel) = oneshot::channel();
+        {
+            let mut in_flight = self.in_flight.lock();
+            if in_flight.len() >= limits::IN_FLIGHT {
+                let error = ErrorObject::new(
+                    code::INTERNAL,
+                    "too many requests of this client are in flight",
+                );
+                return Some(error.response(Some(&id)));
+            }
+            if in_flight.insert(id.clone(), given_up).is_some() {
+                // Two requests in flight under one id cannot both be answered.
+                let error = ErrorObject::new(code::INVALID_REQUEST, "this id is already in use");
+                return Some(error.response(Some(&id)));
+            }
+        }
+        let guard = InFlight {
+            session: self,
+            id: &id,
+        };
+        let answer = self.answer(&message, outlet, cancel).await;
+        // Given up in the same moment as it was answered: the client was first.
+        let given_up = !self.in_flight.lock().contains_key(&id);
+        drop(guard);
+        match answer {
+            _ if given_up => None,
+            Ok(payload) => Some(payload),
+            Err(CallError::Cancelled) => None,
+            Err(fault) => Some(fault.to_error().response(Some(&id))),
+        }
+    }
+
+    /// Handles a notification from the client.
+    pub fn notification(&self, message: &Message) {
+        match message.method() {
+            Method::Initialized => {}
+            Method::Cancelled => self.give_up(message, "requestId"),
+            Method::CancelRequest => self.give_up(message, "id"),
+            method => {
+                // A server learns a client's roots only if it is that client's own.
+                if let Scope::One(server) = &self.scope
+                    && let Some(connection) = server.current(&self.client)
+                    && (method != Method::RootsListChanged || connection.is_exclusive())
+                {
+                    let _ = connection.notify(message.payload());
+                }
+            }
+        }
+    }
+
+    fn give_up(&self, message: &Message, field: &'static str) {
+        let body = message.body();
+        let Some(span) = json::field(body, field).ok().flatten() else {
+            return;
+        };
+        let mut in_flight = self.in_flight.lock();
+        let id = in_flight
+            .keys()
+            .find(|id| id.token().as_ref() == span.of(body))
+            .cloned();
+        if let Some(given_up) = id.and_then(|id| in_flight.remove(&id)) {
+            let _ = given_up.send(message.clone());
+        }
+    }
+
+    /// Handles the client's answer to a question.
+    pub fn response(&self, message: Message) {
+        let asked = message.own_id().and_then(|id| self.desk.asked(id));
+        match asked {
+            Some(asked) => {
+                let _ = asked.send(message);
+            }
+            None => tracing::debug!("a client answered something that was not asked"),
+        }
+    }
+
+    /// Handles any message; requests are answered through `outlet` in a task of their own.
+    pub fn receive(self: &Arc<Self>, message: Message, outlet: Arc<dyn Outlet>) {
+        match message.kind() {
+            Kind::Request => {
+                let session = self.clone();
+                tokio::spawn(async move {
+                    if let Some(answer) = session.request(message, outlet.clone()).await {
+                        outlet.send(answer, Weight::Reply);
+                    }
+                });
+            }
+            Kind::Notification => self.notification(&message),
+            Kind::Response | Kind::Error => self.response(message),
+        }
+    }
+
+    /// Handles several messages at once and returns all answers as one array, if any is owed.
+    pub async fn batch(
+        &self,
+        batch: Vec<Result<Message, ParseError>>,
+        outlet: Arc<dyn Outlet>,
+    ) -> Option<Payload> {
+        let mut waiting = Vec::new();
+        for item in batch {
+            match item {
+                Ok(message) if message.kind() == Kind::Request => {
+                    waiting.push(Either::Left(self.request(message, outlet.clone())));
+                }
+                Ok(message) if message.kind() == Kind::Notification => self.notification(&message),
+                Ok(message) => self.response(message),
+                Err(fault) => {
+                    waiting.push(Either::Right(ready(Some(
+                        fault.to_error().response(fault.id()),
+                    ))));
+                }
+            }
+        }
+        let answers: Vec<Payload> = join_all(waiting).await.into_iter().flatten().collect();
+        if answers.is_empty() {
+            return None;
+        }
+        let mut array = Payload::default();
+        for (i, answer) in answers.into_iter().enumerate() {
+            array.push(if i == 0 { "[" } else { "," });
+            for piece in answer.into_pieces() {
+                array.push(piece);
+            }
+        }
+        array.push("]");
+        Some(array)
+    }
+
+    /// Ends the session: nothing of the client's is kept.
+    pub fn close(&self) {
+        self.desk.clear();
+        self.gateway.host().detach(&self.client);
+    }
+}
+
+struct InFlight<'a> {
+    session: &'a Session,
+    id: &'a Id,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.session.in_flight.lock().remove(self.id);
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("client", &self.client)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,220 @@
+//! Requests of the stateless era: each stands alone and says itself who asks
+//! and what the asker can do. A request that has passed [`check`] is begun here;
+//! `relayed.rs` is one at its server, `resume.rs` one that comes back with answers,
+//! `pages.rs` what it answers to pages that must be visited first, and `state.rs`
+//! how a server's own state is bound to its principal.
+
+mod pages;
+mod relayed;
+mod resume;
+mod state;
+
+pub use relayed::{Relayed, Step};
+
+use super::{hello, lists, watch::Listen};
+use crate::gateway::Gateway;
+use bytes::Bytes;
+use serde_json::json;
+use std::sync::Arc;
+use switchboard_host::{
+    CallError, Client, NoSink, Scope, catalog::List, client::LOG_LEVELS, permission::What,
+};
+use switchboard_wire::{
+    ErrorObject, Id, Message, Method, Params, Payload, Revision, code, json as text,
+};
+
+/// A request that has been read and found to be modern.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Whom it addresses.
+    pub scope: Scope,
+    /// On whose behalf.
+    pub principal: Arc<str>,
+    /// What tells the client from others of its principal, if anything: the
+    /// requests themselves do not.
+    pub key: Option<Arc<str>>,
+    /// The request.
+    pub message: Message,
+    /// Its parameters.
+    pub params: Params,
+    /// `Mcp-Param-*` headers, where the face has headers.
+    pub headers: Option<Vec<(String, String)>>,
+    /// Whether several principals use one credential upstream, so that a server
+    /// could not tell whose state it gets back.
+    pub shared_credential: bool,
+}
+
+/// What a request leads to.
+#[derive(Debug)]
+pub enum Begun {
+    /// It is answered already.
+    Answer(Answer),
+    /// A server is working on it.
+    Exchange(Box<Relayed>),
+    /// It stays open until somebody ends it.
+    Listen(Box<Listen>),
+}
+
+/// The last message of a request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The response.
+    pub payload: Payload,
+    /// Its error code, if it is an error.
+    pub code: Option<i64>,
+}
+
+/// Whether a message claims to be modern: it says which revision it speaks.
+pub fn is_modern(params: &Params) -> bool {
+    params.protocol_version.is_some()
+}
+
+/// Checks what every modern request must carry.
+pub fn check(message: &Message, params: &Params) -> Result<(), ErrorObject> {
+    let Some(version) = Params::text(message, params.protocol_version, "protocolVersion")? else {
+        let text = format!(
+            "Invalid params: _meta needs {}",
+            switchboard_wire::meta::PROTOCOL_VERSION
+        );
+        return Err(ErrorObject::new(code::INVALID_PARAMS, text));
+    };
+    if version != Revision::NEWEST.as_str() {
+        return Err(unsupported(&version));
+    }
+    let capabilities = params
+        .client_capabilities
+        .map(|span| span.of(message.raw()));
+    if !capabilities.is_some_and(|raw| raw.starts_with(b"{")) {
+        let text = format!(
+            "Invalid params: _meta needs {}",
+            switchboard_wire::meta::CLIENT_CAPABILITIES
+        );
+        return Err(ErrorObject::new(code::INVALID_PARAMS, text));
+    }
+    Ok(())
+}
+
+/// The error for a revision that we do not speak in this way.
+pub fn unsupported(version: &str) -> ErrorObject {
+    let supported: Vec<&str> = Revision::ALL
+        .iter()
+        .rev()
+        .map(|revision| revision.as_str())
+        .collect();
+    ErrorObject::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(json!({ "supported": supported, "requested": version }))
+}
+
+/// Starts on a request that passed [`check`].
+pub async fn begin(gateway: &Arc<Gateway>, request: Request) -> Begun {
+    let id = request.message.id().unwrap_or_else(|| Id::number(0));
+    match try_begin(gateway, request, &id).await {
+        Ok(begun) => begun,
+        Err(fault) => Begun::Answer(refused(&fault.to_error(), &id)),
+    }
+}
+
+async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<Begun, CallError> {
+    let method = request.message.method();
+    if method == Method::Listen {
+        let listen = Listen::open(gateway, &request).await?;
+        return Ok(Begun::Listen(Box::new(listen)));
+    }
+    if let Some(resumed) = resume::resume(gateway, &request, id).await? {
+        return Ok(resumed);
+    }
+    let request = state::unwrap(gateway, request)?;
+    let client = asker(&request)?;
+    if let Scope::One(server) = &request.scope {
+        gateway
+            .host()
+            .guard()
+            .check(&client, server, What::Method)?;
+    }
+    let result = match (method, &request.scope) {
+        (Method::Discover, scope) => hello::discover_result(gateway, scope, &client).await?,
+        (
+            Method::Initialize
+            | Method::Ping
+            | Method::SetLevel
+            | Method::ResourcesSubscribe
+            | Method::ResourcesUnsubscribe,
+            _,
+        ) => {
+            let text = format!("{} is not part of {}", method.as_str(), Revision::NEWEST);
+            return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
+        }
+        (_, Scope::All) if List::of(method).is_some() => {
+            let list = List::of(method).unwrap_or(List::Tools);
+            lists::page(gateway, &client, list, &request.message).await?
+        }
+        _ => {
+            return Ok(Begun::Exchange(Box::new(
+                relayed::relay(gateway, client, request, id.clone(), 0).await?,
+            )));
+        }
+    };
+    Ok(Begun::Answer(Answer {
+        payload: Message::response(id, &result).payload(),
+        code: None,
+    }))
+}
+
+/// Who asks, as far as the request tells.
+fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
+    let capabilities = Params::bytes(&request.message, request.params.client_capabilities);
+    let capabilities = capabilities.unwrap_or(Bytes::from_static(b"{}"));
+    let client = Client::new(
+        request.principal.clone(),
+        Revision::NEWEST,
+        capabilities,
+        Arc::new(NoSink),
+    );
+    let client = Arc::new(client.passing().known_by(request.key.as_deref()));
+    note_log_level(&client, request)?;
+    Ok(client)
+}
+
+fn note_log_level(client: &Client, request: &Request) -> Result<(), CallError> {
+    if let Some(level) = Params::text(&request.message, request.params.log_level, "logLevel")? {
+        let rank = LOG_LEVELS
+            .iter()
+            .position(|known| *known == level)
+            .ok_or_else(|| {
+                CallError::refused(
+                    code::INVALID_PARAMS,
+                    format!("Invalid params: {level:?} is no log level"),
+                )
+            })?;
+        client.set_log_level(rank as u8);
+    }
+    Ok(())
+}
+
+/// What a ticket is bound to besides the request: all servers, or one.
+fn address(scope: &Scope) -> String {
+    match scope {
+        Scope::All => String::new(),
+        Scope::One(server) => server.name().to_string(),
+    }
+}
+
+/// An error as the answer to a request.
+pub fn refused(error: &ErrorObject, id: &Id) -> Answer {
+    Answer {
+        payload: error.response(Some(id)),
+        code: Some(error.code),
+    }
+}
+
+/// The id that a `notifications/cancelled` (or `$/cancelRequest`) names, as its bytes.
+pub fn cancelled_id(message: &Message) -> Option<Bytes> {
+    let body = message.body_bytes();
+    let field = if message.method() == Method::CancelRequest {
+        "id"
+    } else {
+        "requestId"
+    };
+    let span = text::field(&body, field).ok().flatten()?;
+    Some(body.slice(span.start..span.end))
+}

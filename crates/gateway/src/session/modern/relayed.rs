@@ -1,0 +1,225 @@
+//! A modern request at its server: what comes of it, until its answer, or until
+//! the server asks something and the request is parked for the client's retry.
+
+use super::{Answer, Request, address, refused, state};
+use crate::{
+    gateway::Gateway,
+    limits,
+    session::{
+        lists,
+        parked::{self, Waiting},
+        rewrite,
+    },
+};
+use std::{collections::VecDeque, sync::Arc};
+use switchboard_host::{
+    Admitted, CallError, Client, Event, Exchange, Input, Notice, Outcome, Scope,
+    bridge::rounds::asks_for_input, catalog::List,
+};
+use switchboard_wire::{Id, Kind, Message, Payload, code};
+use tokio::time::timeout;
+
+/// A modern request in flight at its server.
+#[derive(Debug)]
+pub struct Relayed {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) client: Arc<Client>,
+    pub(super) request: Request,
+    pub(super) id: Id,
+    /// `None` once it has been parked.
+    pub(super) exchange: Option<Exchange>,
+    /// Notifications that came while questions were gathered.
+    notices: VecDeque<Payload>,
+    /// What follows them.
+    ending: Option<Answer>,
+    pub(super) visits: u32,
+}
+
+/// What comes next of a request in flight.
+#[derive(Debug)]
+pub enum Step {
+    /// A notification for the client.
+    Notice(Payload),
+    /// The end.
+    Done(Answer),
+}
+
+/// Takes a request to its server.
+pub(super) async fn relay(
+    gateway: &Arc<Gateway>,
+    client: Arc<Client>,
+    request: Request,
+    id: Id,
+    visits: u32,
+) -> Result<Relayed, CallError> {
+    let Request {
+        scope,
+        message,
+        params,
+        headers,
+        ..
+    } = request.clone();
+    let exchange = gateway
+        .host()
+        .call(Admitted {
+            client: client.clone(),
+            scope,
+            message,
+            params,
+            headers,
+        })
+        .await?;
+    let gateway = gateway.clone();
+    Ok(Relayed {
+        gateway,
+        client,
+        request,
+        id,
+        exchange: Some(exchange),
+        notices: VecDeque::new(),
+        ending: None,
+        visits,
+    })
+}
+
+impl Relayed {
+    /// What comes next. After [`Step::Done`] there is nothing.
+    pub async fn next(&mut self) -> Step {
+        if let Some(notice) = self.notices.pop_front() {
+            return Step::Notice(notice);
+        }
+        if let Some(ending) = self.ending.take() {
+            return Step::Done(ending);
+        }
+        let Some(exchange) = &mut self.exchange else {
+            return Step::Done(self.gone());
+        };
+        match exchange.next().await {
+            Event::Notice(notice) => Step::Notice(self.outward(notice)),
+            Event::Input(input) => self.gather(input).await,
+            Event::Outcome(outcome) => Step::Done(self.finish(outcome)),
+        }
+    }
+
+    /// A notification as the client gets it.
+    fn outward(&self, notice: Notice) -> Payload {
+        match (&self.exchange, &self.request.scope) {
+            (Some(exchange), Scope::All) => {
+                let server = exchange.connection().server_name();
+                rewrite::notice(&self.gateway, &self.client, server, notice)
+            }
+            _ => notice.payload,
+        }
+    }
+
+    fn finish(&self, outcome: Outcome) -> Answer {
+        let Some(exchange) = &self.exchange else {
+            return self.gone();
+        };
+        let mut reply = match outcome {
+            Outcome::Reply(reply) => reply,
+            Outcome::Failed(fault) => return refused(&fault.to_error(), &self.id),
+        };
+        if exchange.crosses_eras()
+            && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
+            && self.visits < limits::VISITS
+            && let Some(answer) = self.visit(&reply.message)
+        {
+            return answer;
+        }
+        if self.request.shared_credential && asks_for_input(&reply.message) {
+            state::wrap(&self.gateway, &self.request, &mut reply);
+        }
+        let method = self.request.message.method();
+        if matches!(self.request.scope, Scope::All) {
+            rewrite::reply(
+                &self.gateway,
+                &self.client,
+                exchange.connection().server_name(),
+                method,
+                &mut reply,
+            );
+        } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.request.scope) {
+            lists::hide(&self.gateway, server, &self.client, list, &mut reply);
+        }
+        let code = (reply.message.kind() == Kind::Error)
+            .then(|| reply.message.error_code())
+            .flatten();
+        Answer {
+            payload: reply.payload(&self.id),
+            code,
+        }
+    }
+
+    /// The server asks something. Questions that come together are asked together.
+    async fn gather(&mut self, first: Input) -> Step {
+        let gateway = self.gateway.clone();
+        let aggregate = matches!(self.request.scope, Scope::All).then_some(&*gateway);
+        let mut questions = Vec::new();
+        parked::add_question(&mut questions, first, aggregate);
+        loop {
+            let Some(exchange) = &mut self.exchange else {
+                return Step::Done(self.gone());
+            };
+            // What is said meanwhile is said on this request's own stream.
+            match timeout(limits::SETTLE, exchange.next()).await {
+                Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
+                Ok(Event::Notice(notice)) => {
+                    let notice = self.outward(notice);
+                    self.notices.push_back(notice);
+                }
+                Ok(Event::Outcome(outcome)) => return self.end_with(Ok(self.finish(outcome))),
+                Err(_) => break,
+            }
+        }
+        let parked = self.park(questions);
+        self.end_with(parked)
+    }
+
+    /// The end, after what was gathered on the way.
+    fn end_with(&mut self, answer: Result<Answer, CallError>) -> Step {
+        let answer = answer.unwrap_or_else(|fault| refused(&fault.to_error(), &self.id));
+        match self.notices.pop_front() {
+            None => Step::Done(answer),
+            Some(notice) => {
+                self.ending = Some(answer);
+                Step::Notice(notice)
+            }
+        }
+    }
+
+    /// Leaves the call where the client's retry will find it.
+    pub(super) fn park(&mut self, questions: Vec<(String, Input)>) -> Result<Answer, CallError> {
+        let requests = parked::as_requests(&questions);
+        let id = self.id.clone();
+        let relayed = Box::new(Self {
+            gateway: self.gateway.clone(),
+            client: self.client.clone(),
+            request: self.request.clone(),
+            id: id.clone(),
+            exchange: self.exchange.take(),
+            notices: VecDeque::new(),
+            ending: None,
+            visits: self.visits,
+        });
+        let address = address(&self.request.scope);
+        let waiting = Waiting::Call { relayed, questions };
+        let lot = self.gateway.lot();
+        let ticket = lot.park(waiting, &self.request, &address)?;
+        Ok(Answer {
+            payload: parked::input_required(&requests, &ticket, &id).payload(),
+            code: None,
+        })
+    }
+
+    fn gone(&self) -> Answer {
+        refused(&CallError::Cancelled.to_error(), &self.id)
+    }
+
+    /// Gives the request up in the client's own words.
+    pub fn cancel_as(mut self, notice: &Message) {
+        if let Some(exchange) = self.exchange.take() {
+            exchange.cancel_as(notice);
+        }
+    }
+}
