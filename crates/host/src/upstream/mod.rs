@@ -5,6 +5,7 @@
 //! watch in their own ways, everything else is one [`Connection`].
 
 mod arriving;
+mod connecting;
 mod connection;
 mod ide;
 mod keyed;

@@ -2,8 +2,9 @@
 //! end while somebody listens, and handed on when a server's entry changes.
 
 use super::{
+    connecting::with_last_words,
     connection::{CLOSED_BY_US, Connection},
-    server::{Key, Server, ServerState, with_last_words},
+    server::{Key, Server, ServerState},
     slot::{ConnectError, Content, Slot},
 };
 use crate::{

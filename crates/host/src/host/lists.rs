@@ -1,0 +1,195 @@
+//! Lists over all servers: what is known of them, what each principal sees, and
+//! asking for what is not known.
+
+use super::{Host, Servers};
+use crate::{
+    catalog::{Item, List, Merged, UriRoutes},
+    client::Client,
+    error::CallError,
+    limits,
+    upstream::Server,
+};
+use futures_util::future::join_all;
+use std::sync::Arc;
+use switchboard_wire::Era;
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// Whose view of which list; nobody's is everything that there is.
+pub(super) type View = (Option<Arc<str>>, Era, List);
+
+/// Which servers there were, and how often their lists had changed.
+pub(super) type Stamp = (u64, u64);
+
+impl Host {
+    /// A list over all servers, as far as it is known without asking.
+    pub fn known(&self, client: &Client, list: List) -> Arc<Merged> {
+        self.view(Some(client.principal.clone()), client, list)
+    }
+
+    /// The same with what is hidden from the client, to tell it from what is not there.
+    pub(crate) fn everything(&self, client: &Client, list: List) -> Arc<Merged> {
+        self.view(None, client, list)
+    }
+
+    fn view(&self, whose: Option<Arc<str>>, client: &Client, list: List) -> Arc<Merged> {
+        let era = client.era();
+        let now = self.servers();
+        let stamp = self.stamp_of(&now, era);
+        let all = whose.is_none();
+        let view: View = (whose, era, list);
+        if let Some((at, merged)) = self.merged.lock().get(&view)
+            && *at == stamp
+        {
+            return merged.clone();
+        }
+        let lists: Vec<(Arc<Server>, Vec<Item>)> = now
+            .iter()
+            .map(|server| {
+                let items = if all {
+                    let known = server.catalog(server.era_for(era)).known(list);
+                    known
+                        .map(|listing| listing.items.clone())
+                        .unwrap_or_default()
+                } else {
+                    self.guard.visible(client, server, list)
+                };
+                (server.clone(), items)
+            })
+            .collect();
+        let routes =
+            matches!(list, List::Resources | List::Templates).then(|| self.known_routes(client));
+        let merged = Arc::new(Merged::new(list, &lists, &now.namer, routes.as_ref()));
+        let mut cache = self.merged.lock();
+        if cache.len() >= limits::MERGED_VIEWS {
+            cache.clear();
+        }
+        cache.insert(view, (stamp, merged.clone()));
+        merged
+    }
+
+    /// A list over all servers. Servers that have not answered yet are waited for, but not for long.
+    /// What is older than its server allows is fetched anew.
+    pub async fn merged(&self, client: &Arc<Client>, list: List) -> Arc<Merged> {
+        self.refresh_some(&self.servers(), client, &[list], true)
+            .await;
+        self.known(client, list)
+    }
+
+    /// Whose URIs are whose.
+    pub async fn uri_routes(&self, client: &Arc<Client>) -> UriRoutes {
+        self.refresh(client, &[List::Resources, List::Templates])
+            .await;
+        self.known_routes(client)
+    }
+
+    /// The same, as far as it is known without asking.
+    pub fn known_routes(&self, client: &Client) -> UriRoutes {
+        let mut routes = UriRoutes::default();
+        for server in self.servers().iter() {
+            for list in [List::Resources, List::Templates] {
+                routes.add(
+                    server.name(),
+                    &self.guard.visible(client, server, list),
+                    list == List::Templates,
+                );
+            }
+        }
+        routes
+    }
+
+    /// Connects to every server and fetches what is not known, side by side.
+    /// One slow or broken server delays the others by a few seconds at most,
+    /// and one of which something is known from before by nothing: it corrects
+    /// itself when it answers, and clients are told.
+    pub async fn refresh(&self, client: &Arc<Client>, lists: &[List]) {
+        self.refresh_some(&self.servers(), client, lists, false)
+            .await;
+    }
+
+    /// The same for some of the servers; `fresh` asks anew for what is older
+    /// than its server allows.
+    pub(crate) async fn refresh_some(
+        &self,
+        servers: &[Arc<Server>],
+        client: &Arc<Client>,
+        lists: &[List],
+        fresh: bool,
+    ) {
+        let deadline = Instant::now() + limits::FIRST_LIST;
+        let reached = servers
+            .iter()
+            .filter(|server| self.guard.reaches(client, server));
+        let each = reached.map(|server| refresh(server, client, lists, fresh, deadline));
+        join_all(each).await;
+    }
+
+    /// Counts changes of what a client may see: the same number means the same lists.
+    pub(crate) fn list_version(&self, client: &Client) -> u64 {
+        let (set, lists) = self.stamp_of(&self.servers(), client.era());
+        lists.wrapping_add(set << 32)
+    }
+
+    fn stamp_of(&self, servers: &Servers, era: Era) -> Stamp {
+        let generations = servers
+            .iter()
+            .map(|server| server.catalog(server.era_for(era)).generation());
+        let sum: u64 = generations.sum();
+        (servers.number, sum.wrapping_add(self.guard.version()))
+    }
+}
+
+/// Brings one server's lists up to date, if it can be reached by then.
+async fn refresh(
+    server: &Arc<Server>,
+    client: &Arc<Client>,
+    lists: &[List],
+    fresh: bool,
+    deadline: Instant,
+) {
+    if server.is_known(client, lists) && server.current(client).is_none() {
+        server.owe(client, lists);
+        let (server, client) = (server.clone(), client.clone());
+        // Starting many processes takes all there is of a small machine, and the
+        // answer is known: it goes out first.
+        tokio::spawn(async move {
+            sleep(limits::KNOWN_PAUSE).await;
+            if !client.has_left() {
+                let _ = server.connection(&client).await;
+            }
+        });
+        return;
+    }
+    // One that has kept others waiting keeps nobody waiting again.
+    let deadline = match server.pending_since() {
+        Some(since) => deadline.min(since + limits::FIRST_LIST),
+        None => deadline,
+    };
+    let fetch = async {
+        let connection = server.connection(client).await?;
+        for list in lists {
+            let catalog = server.catalog(connection.revision().era());
+            match fresh {
+                true => catalog.fresh(*list, &connection).await?,
+                false => catalog.get(*list, &connection).await?,
+            };
+        }
+        Ok::<(), CallError>(())
+    };
+    match timeout_at(deadline, fetch).await {
+        Ok(Err(fault @ (CallError::Unreadable { .. } | CallError::TimedOut(_)))) => {
+            tracing::warn!(server = %server.name(), %fault, "its lists could not be fetched and are left out");
+        }
+        Ok(Err(fault)) => {
+            tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched");
+            server.owe(client, lists);
+        }
+        Err(_) => {
+            server.owe(client, lists);
+            // It may have come in the very moment.
+            if let Some(connection) = server.current(client) {
+                server.settle(connection);
+            }
+        }
+        Ok(Ok(())) => {}
+    }
+}
