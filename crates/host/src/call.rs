@@ -89,7 +89,16 @@ pub struct Permitted {
 /// Takes a request all the way to its server.
 pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
-    let (mut permitted, question) = permit(host, routed).await?;
+    let is_governed = is_governed(host, &routed);
+    if is_governed
+        && host
+            .guard()
+            .reaches(&routed.admitted.client, &routed.server)
+    {
+        // What is missing never permits, so the definitions are fetched first.
+        Box::pin(define(&routed)).await?;
+    }
+    let (mut permitted, question) = permit(host, routed, is_governed)?;
     let connection = permitted.server.connection(&permitted.client).await?;
     mirror::headers(&connection, &mut permitted).await?;
     let again = Again::of(host, &permitted, &connection, question.is_some());
@@ -196,33 +205,45 @@ impl Again {
     }
 }
 
+/// What a request is about, as rules see it.
+fn what(routed: &Routed) -> What<'_> {
+    let method = routed.admitted.message.method();
+    match &routed.prompt {
+        Some(prompt) => What::of(method, Some(prompt), true),
+        None => What::of(method, routed.name.as_deref(), false),
+    }
+}
+
+/// Whether a rule could depend on the tool's definition or arguments.
+fn is_governed(host: &Host, routed: &Routed) -> bool {
+    let is_tool = matches!(what(routed), What::Tool(_));
+    let (client, server) = (&routed.admitted.client, &routed.server);
+    is_tool && host.guard().needs_definitions(client, server)
+}
+
+/// Sees to it that the definitions of the server's tools are known.
+async fn define(routed: &Routed) -> Result<(), CallError> {
+    let server = &routed.server;
+    let connection = server.connection(&routed.admitted.client).await?;
+    let catalog = server.catalog(connection.revision().era());
+    if let Err(fault) = catalog.get(List::Tools, &connection).await {
+        tracing::debug!(server = %server.name(), %fault, "decided without its list of tools");
+    }
+    Ok(())
+}
+
 /// Lets through what the principal may reach; the rest ends as if it were not
 /// there, or waits for somebody to say yes.
-async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Question>), CallError> {
+fn permit(
+    host: &Host,
+    routed: Routed,
+    is_governed: bool,
+) -> Result<(Permitted, Option<Question>), CallError> {
+    let what = what(&routed);
     let Routed {
-        admitted,
-        server,
-        name,
-        prompt,
-        task,
-        edits,
-    } = routed;
-    let method = admitted.message.method();
+        admitted, server, ..
+    } = &routed;
     let (guard, client) = (host.guard(), &admitted.client);
-    let what = match &prompt {
-        Some(prompt) => What::of(method, Some(prompt), true),
-        None => What::of(method, name.as_deref(), false),
-    };
-    let is_tool = matches!(what, What::Tool(_));
-    let is_governed = is_tool && guard.needs_definitions(client, &server);
-    if is_governed && guard.reaches(client, &server) {
-        // What is missing never permits, so the definitions are fetched first.
-        let connection = server.connection(client).await?;
-        let era = connection.revision().era();
-        if let Err(fault) = server.catalog(era).get(List::Tools, &connection).await {
-            tracing::debug!(server = %server.name(), %fault, "decided without its list of tools");
-        }
-    }
     // Nobody looks at them where no rule could depend on them.
     let arguments = if is_governed {
         json::field(admitted.message.body(), "arguments")
@@ -232,17 +253,25 @@ async fn permit(host: &Host, routed: Routed) -> Result<(Permitted, Option<Questi
     } else {
         None
     };
-    let question = match guard.decide(client, &server, what, arguments) {
+    let question = match guard.decide(client, server, what, arguments) {
         Decision::Allow => None,
         Decision::Deny(reason) => return Err(not_permitted(&server.spec, what, reason)),
-        Decision::Ask(reason) => Some(question(host, client, &server, what, arguments, reason)?),
+        Decision::Ask(reason) => Some(question(host, client, server, what, arguments, reason)?),
     };
     let timeouts = &server.spec.timeouts;
-    let timeout = if method == Method::ToolsCall {
+    let timeout = if admitted.message.method() == Method::ToolsCall {
         timeouts.tool_call
     } else {
         timeouts.request
     };
+    let Routed {
+        admitted,
+        server,
+        name,
+        task,
+        edits,
+        ..
+    } = routed;
     let Admitted {
         client,
         message,

@@ -93,7 +93,9 @@ async fn ask(
         message,
         headers: None,
     };
-    match gateway.host().call(admitted).await?.outcome().await {
+    // Boxed: few ask for tasks, and what answers every request has room for this.
+    let called = Box::pin(gateway.host().call(admitted)).await?;
+    match called.outcome().await {
         Outcome::Reply(reply) if reply.message.kind() == Kind::Error => Err(CallError::refused(
             reply.message.error_code().unwrap_or(code::INTERNAL),
             reply.message.error_text().unwrap_or_default(),

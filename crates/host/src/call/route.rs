@@ -15,6 +15,18 @@ use switchboard_wire::{Edits, ErrorObject, Message, Method, Params, Span, code, 
 
 /// Finds the server, and what it calls the thing that is asked for.
 pub(super) async fn route(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
+    match &admitted.scope {
+        Scope::One(server) => {
+            let server = host.current(server);
+            route_one(server, admitted)
+        }
+        // Boxed: a call to one server does without its state.
+        Scope::All => Box::pin(route_all(host, admitted)).await,
+    }
+}
+
+/// What a request names, and where it does.
+fn named(admitted: &Admitted) -> Result<(Option<String>, Option<Span>), CallError> {
     let (message, params) = (&admitted.message, &admitted.params);
     let field = message.method().name_header_field();
     let span = match field {
@@ -24,11 +36,13 @@ pub(super) async fn route(host: &Host, admitted: Admitted) -> Result<Routed, Cal
         _ => None,
     };
     let name = Params::text(message, span, field.unwrap_or_default())?;
-    let server = match &admitted.scope {
-        Scope::One(server) => host.current(server),
-        // Boxed: a call to one server does without its state.
-        Scope::All => return Box::pin(route_all(host, admitted, name, span)).await,
-    };
+    Ok((name, span))
+}
+
+/// One server knows everything by the name that is used.
+fn route_one(server: Arc<Server>, admitted: Admitted) -> Result<Routed, CallError> {
+    let (name, _) = named(&admitted)?;
+    let (message, params) = (&admitted.message, &admitted.params);
     let prompt = match message.method() {
         Method::Complete => completed_prompt(message)?,
         _ => None,
@@ -86,12 +100,8 @@ fn completed_prompt(message: &Message) -> Result<Option<String>, CallError> {
 }
 
 /// Routing in the aggregate: by the outward name or the URI.
-async fn route_all(
-    host: &Host,
-    admitted: Admitted,
-    name: Option<String>,
-    span: Option<Span>,
-) -> Result<Routed, CallError> {
+async fn route_all(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
+    let (name, span) = named(&admitted)?;
     let client = admitted.client.clone();
     let method = admitted.message.method();
     let (list, what) = match method {
