@@ -16,13 +16,12 @@ mod tap;
 use account::{Account, Answer, TOKEN, listed};
 use homes::{Home, Ran};
 use serde_json::{Value, json};
-use stage::Stage;
+use stage::{Stage, tool_names, until_listed};
 use std::time::{Duration, Instant};
-use switchboard_testkit::{LEGACY, StdioClient, text_of};
+use switchboard_testkit::text_of;
 
 const LIST: &str = "home/.cache/switchboard/connectors.json";
 const STATE: &str = "home/.cache/switchboard/connectors-fetched.json";
-const LONG: Duration = Duration::from_secs(30);
 
 fn wiki() -> Value {
     json!({"wiki": {"type": "http", "url": "http://127.0.0.1:9/mcp"}})
@@ -282,27 +281,6 @@ async fn a_certificate_is_checked_before_the_token_is_shown() {
     assert!(home.path(LIST).exists());
 }
 
-async fn tools(client: &mut StdioClient) -> Vec<String> {
-    let listed = client.request("tools/list", json!({})).await;
-    let tools = listed["result"]["tools"].as_array().unwrap();
-    tools
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap().to_owned())
-        .collect()
-}
-
-async fn until_listed(client: &mut StdioClient, right: impl Fn(&[String]) -> bool) {
-    let listed = async {
-        while !right(&tools(client).await) {
-            client
-                .notification("notifications/tools/list_changed")
-                .await;
-        }
-    };
-    let listed = tokio::time::timeout(LONG, listed).await;
-    listed.expect("the list becomes right");
-}
-
 /// A gateway that runs takes up what the list says now; a list that is slow or
 /// broken takes nothing away.
 #[tokio::test]
@@ -316,13 +294,8 @@ async fn a_gateway_follows_a_list_that_changes() {
         "connectors": {"url": account.url(), "token": TOKEN}});
     stage.write(&stage.settings(), &settings.to_string());
     let gateway = stage.gateway().await;
-    let mut client = stage.client(&[]);
-    client.initialize(LEGACY).await;
-    client
-        .program
-        .wait_for_line("attached to the gateway")
-        .await;
-    let first = tools(&mut client).await;
+    let mut client = stage.attached(&[]).await;
+    let first = tool_names(&mut client).await;
     assert!(first.contains(&"own__pid".to_owned()), "{first:?}");
     let pid = text_of(&client.call("own__pid", json!({})).await).to_owned();
 

@@ -23,13 +23,7 @@ const LONG: Duration = Duration::from_secs(30);
 /// A gateway, and a client that is attached to it.
 async fn attached(stage: &Stage) -> (Program, StdioClient) {
     let gateway = stage.gateway().await;
-    let mut client = stage.client(&[]);
-    client.initialize(LEGACY).await;
-    client
-        .program
-        .wait_for_line("attached to the gateway")
-        .await;
-    (gateway, client)
+    (gateway, stage.attached(&[]).await)
 }
 
 fn kill(pid: &str) {

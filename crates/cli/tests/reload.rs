@@ -9,7 +9,7 @@ mod stage;
 
 use serde_json::json;
 use serving::{alive, echo, servers, until};
-use stage::Stage;
+use stage::{Stage, tool_names, until_listed};
 use std::time::Duration;
 use switchboard_testkit::{LEGACY, StdioClient, text_of};
 
@@ -17,35 +17,9 @@ const LONG: Duration = Duration::from_secs(30);
 const CHANGED: &str = "notifications/tools/list_changed";
 
 async fn attached(stage: &Stage) -> StdioClient {
-    let mut client = stage.client(&[]);
-    client.initialize(LEGACY).await;
-    client
-        .program
-        .wait_for_line("attached to the gateway")
-        .await;
+    let mut client = stage.attached(&[]).await;
     client.request("tools/list", json!({})).await;
     client
-}
-
-async fn names(client: &mut StdioClient) -> Vec<String> {
-    let listed = client.request("tools/list", json!({})).await;
-    let tools = listed["result"]["tools"].as_array().unwrap();
-    tools
-        .iter()
-        .map(|tool| tool["name"].as_str().unwrap().to_owned())
-        .collect()
-}
-
-/// Waits until the list is as it should be; each change before that is announced.
-async fn until_listed(client: &mut StdioClient, right: impl Fn(&[String]) -> bool) {
-    let listed = async {
-        while !right(&names(client).await) {
-            client.notification(CHANGED).await;
-        }
-    };
-    tokio::time::timeout(LONG, listed)
-        .await
-        .expect("the list becomes right");
 }
 
 async fn pid(client: &mut StdioClient, server: &str) -> i32 {
@@ -166,13 +140,13 @@ async fn switching_and_reconnecting_act_at_once() {
     );
 
     stage.run(&["disable", "a"]).await.ok();
-    let listed = names(&mut client).await;
+    let listed = tool_names(&mut client).await;
     assert!(
         listed.iter().all(|name| name.starts_with("b__")),
         "{listed:?}"
     );
     stage.run(&["enable", "a"]).await.ok();
-    let listed = names(&mut client).await;
+    let listed = tool_names(&mut client).await;
     assert!(
         listed.iter().any(|name| name.starts_with("a__")),
         "{listed:?}"

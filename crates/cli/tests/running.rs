@@ -18,23 +18,12 @@ use std::{
     path::Path,
     time::Duration,
 };
-use switchboard_testkit::{LEGACY, StdioClient, text_of};
+use switchboard_testkit::{LEGACY, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
 
 fn two() -> Value {
     servers([("left", echo(&[])), ("right", echo(&[]))])
-}
-
-/// A client that has shaken hands through the gateway.
-async fn attached(stage: &Stage, args: &[&str]) -> StdioClient {
-    let mut client = stage.client(args);
-    client.initialize(LEGACY).await;
-    client
-        .program
-        .wait_for_line("attached to the gateway")
-        .await;
-    client
 }
 
 /// A call that leaves a trace and then takes long.
@@ -46,7 +35,7 @@ fn acting(file: &Path) -> Value {
 async fn ten_clients_share_one_copy_of_each_server() {
     let stage = Stage::new(&two());
     let gateway = stage.gateway().await;
-    let mut clients = join_all((0..10).map(|_| attached(&stage, &[]))).await;
+    let mut clients = join_all((0..10).map(|_| stage.attached(&[]))).await;
 
     let mut pids: HashSet<String> = HashSet::new();
     for client in &mut clients {
@@ -160,7 +149,7 @@ async fn modern_clients_and_single_servers_attach_too() {
 async fn a_gateway_that_dies_is_told_of() {
     let stage = Stage::new(&two());
     let gateway = stage.gateway().await;
-    let mut client = attached(&stage, &[]).await;
+    let mut client = stage.attached(&[]).await;
     let file = stage.home().join("count");
     let waiting = client.start("tools/call", acting(&file)).await;
     until(LONG, || file.exists().then_some(()))

@@ -94,17 +94,8 @@ impl Connectors {
     /// Both `{"mcpServers": {…}}` and a list of entries with names are understood.
     pub fn accept(&self, text: &str) -> Result<Map<String, Value>, Box<Fault>> {
         let source = Source::Address(self.url.to_string());
-        let wrong = |problem: String, hint: &str| {
-            Box::new(Fault {
-                source: source.clone(),
-                line: 0,
-                column: None,
-                server: None,
-                field: None,
-                problem,
-                hint: Some(hint.to_owned()),
-            })
-        };
+        let wrong =
+            |problem: String, hint: &str| Box::new(Fault::whole(source.clone(), problem, hint));
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let whole: Value = serde_json::from_str(text)
             .map_err(|error| wrong(format!("not JSON: {error}"), ANSWER))?;

@@ -60,6 +60,19 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Something wrong with the whole of a source.
+    pub(crate) fn whole(source: Source, problem: String, hint: impl Into<String>) -> Self {
+        Self {
+            source,
+            line: 0,
+            column: None,
+            server: None,
+            field: None,
+            problem,
+            hint: Some(hint.into()),
+        }
+    }
+
     /// What is wrong, without the place: for where the place is shown already.
     pub fn reason(&self) -> String {
         let field = self

@@ -45,20 +45,13 @@ impl Distrust {
             Self::Unreadable(_) => "it is skipped; see with ls -l who may read it",
             Self::NoFile => "it is skipped; put a file in its place, or remove it",
         };
-        Fault {
-            source: Source::File(path.to_owned()),
-            line: 0,
-            column: None,
-            server: None,
-            field: None,
-            problem: match self {
-                // The place is said already.
-                Self::Owner(at) if at == path => "belongs to another user".to_owned(),
-                Self::Writable(at) if at == path => "can be written by every user".to_owned(),
-                _ => self.to_string(),
-            },
-            hint: Some(hint.to_owned()),
-        }
+        let problem = match self {
+            // The place is said already.
+            Self::Owner(at) if at == path => "belongs to another user".to_owned(),
+            Self::Writable(at) if at == path => "can be written by every user".to_owned(),
+            _ => self.to_string(),
+        };
+        Fault::whole(Source::File(path.to_owned()), problem, hint)
     }
 }
 

@@ -202,15 +202,7 @@ fn unreadable(source: &Source, error: &std::io::Error) -> Fault {
         _ => "see with ls -l who may read it",
     };
     let problem = format!("cannot be read: {error}");
-    Fault {
-        source: source.clone(),
-        line: 0,
-        column: None,
-        server: None,
-        field: None,
-        problem,
-        hint: Some(hint.to_owned()),
-    }
+    Fault::whole(source.clone(), problem, hint)
 }
 
 #[cfg(test)]

@@ -101,6 +101,20 @@ impl Params {
         Ok(params)
     }
 
+    /// What a request of this method names, which the `Mcp-Name` header mirrors:
+    /// where it stands, and its text.
+    pub fn named(&self, message: &Message) -> Result<(Option<Span>, Option<String>), ErrorObject> {
+        let field = message.method().name_header_field();
+        let span = match field {
+            Some("name") => self.name,
+            Some("uri") => self.uri,
+            Some("taskId") => self.task_id,
+            _ => None,
+        };
+        let text = Self::text(message, span, field.unwrap_or_default())?;
+        Ok((span, text))
+    }
+
     fn read_meta(&mut self, message: &Message, meta: Span) -> Result<(), ErrorObject> {
         let found = json::fields(
             meta.of(message.raw()),

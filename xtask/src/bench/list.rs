@@ -1,8 +1,7 @@
 //! `cargo xtask bench-list`: what `switchboard list` costs where nothing is
 //! configured, so that there is nothing but itself to measure.
 
-use super::{PROFILE, proc};
-use crate::cargo::cargo;
+use super::proc;
 use crate::paths;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -28,14 +27,7 @@ pub struct Options {
 /// Measures, and prints two figures.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(options.runs > 0, "--runs must be above 0");
-    let profile = match &options.built {
-        Some(profile) => profile,
-        None => {
-            let mut build = cargo(["build", "--release", "-p", "switchboard-cli"]);
-            ensure!(build.status()?.success(), "the program cannot be built");
-            PROFILE
-        }
-    };
+    let profile = super::built(options.built.as_deref(), &["switchboard-cli"])?;
     let program = paths::program(profile, "switchboard")?;
     let home = paths::scratch("bench-list")?;
     let mut times = Vec::new();

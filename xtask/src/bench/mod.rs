@@ -169,6 +169,21 @@ fn one(
     measure::measure(programs, &running, cell, options)
 }
 
+/// The profile to measure: one that is built already, or that of a release, in
+/// which these packages' programs are built now.
+fn built<'a>(already: Option<&'a str>, packages: &[&str]) -> Result<&'a str> {
+    if let Some(profile) = already {
+        return Ok(profile);
+    }
+    let mut build = cargo(["build", "--profile", PROFILE, "--bins"]);
+    for package in packages {
+        build.args(["--package", package]);
+    }
+    let status = build.status().context("cargo build")?;
+    ensure!(status.success(), "the programs do not build");
+    Ok(PROFILE)
+}
+
 fn build(others: bool) -> Result<Programs> {
     eprintln!("bench: building with profile {PROFILE}");
     let mut command = cargo(["build", "--profile", PROFILE]);

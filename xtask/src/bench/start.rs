@@ -1,8 +1,6 @@
 //! `cargo xtask bench-start`: how soon a start shows tools where every server
 //! takes two seconds, but was there the last time.
 
-use super::PROFILE;
-use crate::cargo::cargo;
 use crate::paths;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
@@ -30,15 +28,10 @@ pub struct Options {
 /// Measures, and prints two figures.
 pub fn run(options: &Options) -> Result<()> {
     ensure!(options.runs > 0, "--runs must be above 0");
-    let profile = match &options.built {
-        Some(profile) => profile,
-        None => {
-            let parts = ["-p", "switchboard-cli", "-p", "switchboard-testkit"];
-            let mut build = cargo(["build", "--release", "--bins"]);
-            ensure!(build.args(parts).status()?.success(), "it cannot be built");
-            PROFILE
-        }
-    };
+    let profile = super::built(
+        options.built.as_deref(),
+        &["switchboard-cli", "switchboard-testkit"],
+    )?;
     let program = paths::program(profile, "switchboard")?;
     let home = paths::scratch("bench-start")?;
     configure(&home, &paths::program(profile, "echo-server")?)?;

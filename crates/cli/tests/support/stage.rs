@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use switchboard_testkit::{Launch, Program, StdioClient};
+use switchboard_testkit::{LEGACY, Launch, Program, StdioClient};
 
 /// A home with our settings in it.
 pub struct Stage {
@@ -112,6 +112,17 @@ impl Stage {
         StdioClient::new(self.launch(&args).spawn())
     }
 
+    /// A stdio client of `serve`, attached to the gateway that runs.
+    pub async fn attached(&self, args: &[&str]) -> StdioClient {
+        let mut client = self.client(args);
+        client.initialize(LEGACY).await;
+        client
+            .program
+            .wait_for_line("attached to the gateway")
+            .await;
+        client
+    }
+
     /// The notes of running gateways.
     pub fn notes(&self) -> Vec<PathBuf> {
         let folder = self.home().join(".local/state/switchboard/gateways");
@@ -139,4 +150,28 @@ pub async fn finish(launch: Launch) -> Ran {
         out: String::from_utf8(out).unwrap(),
         err,
     }
+}
+
+/// The names of the tools that a client is shown.
+pub async fn tool_names(client: &mut StdioClient) -> Vec<String> {
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// Waits until the list of tools is as it should be; each change before that is announced.
+pub async fn until_listed(client: &mut StdioClient, right: impl Fn(&[String]) -> bool) {
+    let listed = async {
+        while !right(&tool_names(client).await) {
+            client
+                .notification("notifications/tools/list_changed")
+                .await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), listed)
+        .await
+        .expect("the list becomes right");
 }

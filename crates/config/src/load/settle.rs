@@ -26,15 +26,8 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
                     StoreError::Unreadable { problem, .. } => problem,
                     StoreError::Edit(error) => error.to_string(),
                 };
-                let fault = crate::Fault {
-                    source: crate::Source::File(places.approvals()),
-                    line: 0,
-                    column: None,
-                    server: None,
-                    field: None,
-                    problem,
-                    hint: Some(hint),
-                };
+                let source = crate::Source::File(places.approvals());
+                let fault = crate::Fault::whole(source, problem, hint);
                 loaded.faults.push((Scope::Project, fault));
                 // Nor may a list approve it again for the first time.
                 gathered.everywhere.clear();

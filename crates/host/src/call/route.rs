@@ -25,24 +25,10 @@ pub(super) async fn route(host: &Host, admitted: Admitted) -> Result<Routed, Cal
     }
 }
 
-/// What a request names, and where it does.
-fn named(admitted: &Admitted) -> Result<(Option<String>, Option<Span>), CallError> {
-    let (message, params) = (&admitted.message, &admitted.params);
-    let field = message.method().name_header_field();
-    let span = match field {
-        Some("name") => params.name,
-        Some("uri") => params.uri,
-        Some("taskId") => params.task_id,
-        _ => None,
-    };
-    let name = Params::text(message, span, field.unwrap_or_default())?;
-    Ok((name, span))
-}
-
 /// One server knows everything by the name that is used.
 fn route_one(server: Arc<Server>, admitted: Admitted) -> Result<Routed, CallError> {
-    let (name, _) = named(&admitted)?;
     let (message, params) = (&admitted.message, &admitted.params);
+    let (_, name) = params.named(message)?;
     let prompt = match message.method() {
         Method::Complete => completed_prompt(message)?,
         _ => None,
@@ -101,7 +87,7 @@ fn completed_prompt(message: &Message) -> Result<Option<String>, CallError> {
 
 /// Routing in the aggregate: by the outward name or the URI.
 async fn route_all(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
-    let (name, span) = named(&admitted)?;
+    let (span, name) = admitted.params.named(&admitted.message)?;
     let client = admitted.client.clone();
     let method = admitted.message.method();
     let (list, what) = match method {

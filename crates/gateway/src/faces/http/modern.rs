@@ -72,14 +72,7 @@ fn check(headers: &HeaderMap, message: &Message, params: &Params) -> Result<(), 
     }
     modern::check(message, params)?;
     agree(headers, "mcp-method", &message.method_name(), false)?;
-    let field = message.method().name_header_field();
-    let span = match field {
-        Some("name") => params.name,
-        Some("uri") => params.uri,
-        Some("taskId") => params.task_id,
-        _ => None,
-    };
-    if let Some(name) = Params::text(message, span, field.unwrap_or_default())? {
+    if let (_, Some(name)) = params.named(message)? {
         agree(headers, "mcp-name", &name, true)?;
     }
     Ok(())
