@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The longest path or name that an argument may hold, in bytes.
-pub const PATH_BYTES: usize = 4096;
+pub const PATH_BYTES: usize = 4 * 1024;
 
 /// Lines that `read` returns when not told otherwise.
 pub const READ_LINES: u64 = 2000;

@@ -50,13 +50,21 @@ pub fn short<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Fai
     run(builder.enable_all().build(), work)
 }
 
-/// Runs a gateway, on a few threads.
+/// Runs a gateway, on a few threads, or on this one where there are few cores.
 pub fn long<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
     let threads = std::thread::available_parallelism()
         .map_or(1, |cores| usize::from(cores) / 2)
         .clamp(1, 4);
-    let mut builder = Builder::new_multi_thread();
-    run(builder.worker_threads(threads).enable_all().build(), work)
+    // One worker among many would have a queue of 256 tasks, and what does not
+    // fit would wait until the others, which keep coming, leave room.
+    let mut builder = match threads {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    if threads > 1 {
+        builder.worker_threads(threads);
+    }
+    run(builder.enable_all().build(), work)
 }
 
 fn run<T>(

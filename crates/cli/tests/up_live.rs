@@ -155,3 +155,16 @@ fn a_small_screen_shows_what_is_not_well() {
     );
     assert_eq!(shown.end(), Some(0));
 }
+
+/// Recorders and containers often have a terminal of 0 lines.
+#[test]
+fn a_screen_that_does_not_say_its_size_shows_the_servers() {
+    let home = Home::new();
+    let echo = json!({"command": bin("echo-server"), "args": ["--stdio"]});
+    user_settings(&home, &json!({ "echo": echo }));
+    let mut shown = Shown::screen(home.on_terminal(0, 0, "up --port 0 --no-builtins"));
+    shown.until("all were met", |rows| rows.has("Ready."));
+    let rows = shown.rows();
+    assert!(rows.says("echo", "connected"), "{rows}");
+    assert_eq!(shown.end(), Some(0));
+}

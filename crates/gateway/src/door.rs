@@ -24,7 +24,7 @@ const HELD_BACK: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct ClientToken {
     /// Who it stands for.
-    pub name: String,
+    pub name: Arc<str>,
     /// The secret itself.
     pub secret: String,
 }
@@ -174,7 +174,7 @@ impl Door {
     /// Whether a principal that came in could still do so.
     pub(crate) fn knows(&self, principal: &str) -> bool {
         let live = self.live.as_ref().map(|live| live.current());
-        let named = |token: &ClientToken| token.name == principal;
+        let named = |token: &ClientToken| *token.name == *principal;
         !self.is_token(principal)
             || self.tokens.iter().any(named)
             || live.is_some_and(|live| live.iter().any(named))
@@ -196,7 +196,7 @@ impl Door {
         {
             let same = shown.is_some_and(|shown| bool::from(shown.ct_eq(token.secret.as_bytes())));
             if same {
-                found = Some(token.name.as_str().into());
+                found = Some(token.name.clone());
             }
         }
         match found {

@@ -27,6 +27,8 @@ pub const SESSIONS: usize = 10_000;
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
 /// Connections at once.
 pub const CONNECTIONS: usize = 4096;
+/// Connections that may wait to be taken.
+pub const BACKLOG: u32 = 1024;
 /// Requests of one client in flight.
 pub const IN_FLIGHT: usize = 1024;
 /// Questions open at one client.

@@ -7,6 +7,9 @@
 //!
 //! Where somebody has to say yes first, `permit` gives an `Asked` request, and
 //! the exchange begins with that question.
+//!
+//! The request itself stays where it is, in a box, from the first phase to the
+//! last: a future holds what it is given twice, and is itself held by others.
 
 mod route;
 
@@ -36,7 +39,7 @@ pub enum Scope {
 }
 
 /// A request that a face let in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Admitted {
     /// Who asks.
     pub client: Arc<Client>,
@@ -53,7 +56,7 @@ pub struct Admitted {
 /// A request whose server is known.
 #[derive(Debug)]
 struct Routed {
-    admitted: Admitted,
+    admitted: Box<Admitted>,
     server: Arc<Server>,
     /// The server's own name for what is asked for.
     name: Option<String>,
@@ -68,17 +71,13 @@ struct Routed {
 /// A request that may be sent to its server. Nothing else can be.
 #[derive(Clone, Debug)]
 pub struct Permitted {
-    pub(crate) client: Arc<Client>,
+    pub(crate) admitted: Box<Admitted>,
     pub(crate) server: Arc<Server>,
-    pub(crate) message: Message,
-    pub(crate) params: Params,
     pub(crate) edits: Edits,
     /// What `Mcp-Name` says towards the server.
     pub(crate) name: Option<String>,
     /// The server's own id of the task that it is about.
     pub(crate) task: Option<String>,
-    /// `Mcp-Param-*` as they came, where the face has headers.
-    pub(crate) from_headers: Option<Vec<(String, String)>>,
     /// `Mcp-Param-*` towards the server.
     pub(crate) mirrored: Vec<(String, String)>,
     /// The list of tools that those were made from.
@@ -87,7 +86,7 @@ pub struct Permitted {
 }
 
 /// Takes a request all the way to its server.
-pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError> {
+pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
     let is_governed = is_governed(host, &routed);
     if is_governed
@@ -99,10 +98,14 @@ pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError
         Box::pin(define(&routed)).await?;
     }
     let (mut permitted, question) = permit(host, routed, is_governed)?;
-    let connection = permitted.server.connection(&permitted.client).await?;
-    mirror::headers(&connection, &mut permitted).await?;
-    let again = Again::of(host, &permitted, &connection, question.is_some());
+    let connection = permitted.server.connection(permitted.client()).await?;
+    if mirror::concerns(&connection, &permitted) {
+        // Boxed: most requests do without it.
+        Box::pin(mirror::headers(&connection, &mut permitted)).await?;
+    }
+    let again = Again::may_be(&permitted, &connection);
     if let Some(question) = question {
+        let again = again.map(|repeatable| Again::of(host, permitted.clone(), repeatable).asked());
         let asked = Asked {
             permitted: Box::new(permitted),
             consent: question.consent,
@@ -111,14 +114,28 @@ pub async fn call(host: &Host, admitted: Admitted) -> Result<Exchange, CallError
         };
         return Ok(Exchange::asking(connection, asked, again));
     }
-    match (connection.start(permitted), again) {
+    match (connection.start(&permitted), again) {
         // It ended between our looking and our writing: nothing has left.
-        (Err(CallError::NotConnected { .. }), Some(again)) => {
-            let server = again.permitted.server.clone();
-            let connection = server.connection(&again.permitted.client).await?;
-            connection.start(again.permitted)
+        (Err(CallError::NotConnected { .. }), Some(_)) => {
+            let connection = permitted.server.connection(permitted.client()).await?;
+            connection.start(&permitted)
         }
-        (started, again) => Ok(started?.or_again(again)),
+        (started, again) => {
+            let again = again.map(|repeatable| Again::of(host, permitted, repeatable));
+            Ok(started?.or_again(again))
+        }
+    }
+}
+
+impl Permitted {
+    /// Who asks.
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.admitted.client
+    }
+
+    /// The request, as it came.
+    pub(crate) fn message(&self) -> &Message {
+        &self.admitted.message
     }
 }
 
@@ -140,20 +157,16 @@ pub(crate) struct Again {
 }
 
 impl Again {
-    /// Kept for requests that ask and do not act, for tools that say so of
-    /// themselves, and for servers that may turn a request away because of what
-    /// lies between us and not because of what it asks: a session forgotten, a
-    /// header missed. Then the first was not carried out.
-    fn of(
-        host: &Host,
-        permitted: &Permitted,
-        connection: &Connection,
-        asked: bool,
-    ) -> Option<Box<Self>> {
-        let repeatable = match permitted.message.method() {
+    /// Whether a request may have to be sent again: those that ask and do not
+    /// act, calls of tools that say so of themselves, and all to servers that may
+    /// turn a request away because of what lies between us and not because of what
+    /// it asks: a session forgotten, a header missed. Then the first was not
+    /// carried out. Says whether it is repeatable.
+    fn may_be(permitted: &Permitted, connection: &Connection) -> Option<bool> {
+        let repeatable = match permitted.message().method() {
             Method::ToolsCall => {
                 let server = &permitted.server;
-                let era = server.era_for(permitted.client.era());
+                let era = server.era_for(permitted.client().era());
                 let tools = server.catalog(era).known(List::Tools);
                 let name = permitted.name.as_deref().unwrap_or_default();
                 tools.is_some_and(|tools| tools.is_repeatable(name))
@@ -161,21 +174,29 @@ impl Again {
             Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
             method => List::of(method).is_some(),
         };
-        (repeatable || connection.is_http()).then(|| {
-            Box::new(Self {
-                permitted: permitted.clone(),
-                repeatable,
-                guard: host.guard().clone(),
-                asked,
-            })
+        (repeatable || connection.is_http()).then_some(repeatable)
+    }
+
+    fn of(host: &Host, permitted: Permitted, repeatable: bool) -> Box<Self> {
+        Box::new(Self {
+            permitted,
+            repeatable,
+            guard: host.guard().clone(),
+            asked: false,
         })
+    }
+
+    /// The same, where somebody was asked.
+    fn asked(mut self: Box<Self>) -> Box<Self> {
+        self.asked = true;
+        self
     }
 
     /// Decides once more, where what the server says of the tool has changed
     /// since the first time.
     pub(crate) fn still_allowed(&self) -> Result<(), CallError> {
-        let (client, server) = (&self.permitted.client, &self.permitted.server);
-        let (message, name) = (&self.permitted.message, self.permitted.name.as_deref());
+        let (client, server) = (self.permitted.client(), &self.permitted.server);
+        let (message, name) = (self.permitted.message(), self.permitted.name.as_deref());
         let what = What::of(message.method(), name, false);
         let arguments = json::field(message.body(), "arguments").ok().flatten();
         let arguments = arguments.map(|span| span.of(message.body()));
@@ -272,22 +293,12 @@ fn permit(
         edits,
         ..
     } = routed;
-    let Admitted {
-        client,
-        message,
-        params,
-        headers,
-        ..
-    } = admitted;
     let permitted = Permitted {
-        client,
+        admitted,
         server,
-        message,
-        params,
         edits,
         name,
         task,
-        from_headers: headers,
         mirrored: Vec::new(),
         listing: None,
         timeout,

@@ -177,8 +177,11 @@ impl Host {
     }
 
     /// Takes a request to its server.
-    pub async fn call(&self, admitted: Admitted) -> Result<Exchange, CallError> {
-        call::call(self, admitted).await
+    pub fn call(
+        &self,
+        admitted: impl Into<Box<Admitted>>,
+    ) -> impl Future<Output = Result<Exchange, CallError>> {
+        call::call(self, admitted.into())
     }
 
     /// Forgets a client that went away.

@@ -16,6 +16,13 @@ use switchboard_wire::{
     json,
 };
 
+/// Whether a call has such headers, or could have to get some.
+pub(crate) fn concerns(connection: &Connection, call: &Permitted) -> bool {
+    let is_modern = connection.revision().era() == Era::Modern;
+    let outward = is_modern && matches!(call.server.spec.target, Target::Http { .. });
+    call.message().method() == Method::ToolsCall && (outward || call.admitted.headers.is_some())
+}
+
 /// Checks a call's `Mcp-Param-*` headers against its arguments, and sets those
 /// that the server must get. Headers that no schema asks for are passed on.
 pub(crate) async fn headers(
@@ -23,10 +30,6 @@ pub(crate) async fn headers(
     call: &mut Permitted,
 ) -> Result<(), CallError> {
     let era = connection.revision().era();
-    let outward = era == Era::Modern && matches!(call.server.spec.target, Target::Http { .. });
-    if call.message.method() != Method::ToolsCall || (!outward && call.from_headers.is_none()) {
-        return Ok(());
-    }
     let Some(name) = call.name.clone() else {
         return Ok(());
     };
@@ -79,14 +82,14 @@ fn mirrored<'a>(listing: &'a Listing, name: &str) -> Result<&'a [MirroredParam],
 }
 
 fn arguments(call: &Permitted) -> &[u8] {
-    let body = call.message.body();
+    let body = call.message().body();
     let span = json::field(body, "arguments").ok().flatten();
     span.map_or(&b"{}"[..], |span| span.of(body))
 }
 
 /// Checks the headers that the client sent, where it could send any.
 fn check_given(listing: &Listing, name: &str, call: &Permitted) -> Result<(), CallError> {
-    let Some(given) = &call.from_headers else {
+    let Some(given) = &call.admitted.headers else {
         return Ok(());
     };
     for param in mirrored(listing, name)? {
@@ -115,7 +118,7 @@ fn make(listing: Arc<Listing>, name: &str, call: &mut Permitted) -> Result<(), C
             Some((param.header.clone(), value))
         })
         .collect();
-    let given = call.from_headers.iter().flatten();
+    let given = call.admitted.headers.iter().flatten();
     out.extend(given.filter(unasked).cloned().map(plain));
     call.mirrored = out;
     call.listing = Some(listing);

@@ -69,7 +69,7 @@ pub fn control_file(dirs: &Dirs) -> PathBuf {
 pub fn client(dirs: &Dirs) -> Result<ClientToken, TokenError> {
     let folder = folder(dirs);
     Ok(ClientToken {
-        name: "default".to_owned(),
+        name: "default".into(),
         secret: get_or_make(&folder, "default")?,
     })
 }
@@ -82,7 +82,7 @@ pub fn create(dirs: &Dirs, name: &str) -> Result<ClientToken, TokenError> {
         return Err(TokenError::Exists(name.to_owned()));
     }
     Ok(ClientToken {
-        name: name.to_owned(),
+        name: name.into(),
         secret: get_or_make(&folder, name)?,
     })
 }
@@ -188,7 +188,10 @@ impl LiveTokens for Folder {
         let mut tokens = Vec::new();
         for (name, _) in list(&self.dirs).unwrap_or_default() {
             match read(&folder.join(&name)) {
-                Ok(Some(secret)) => tokens.push(ClientToken { name, secret }),
+                Ok(Some(secret)) => tokens.push(ClientToken {
+                    name: name.into(),
+                    secret,
+                }),
                 Ok(None) => {}
                 Err(fault) => tracing::warn!(%fault, "a client token is not accepted"),
             }
@@ -227,7 +230,10 @@ pub fn from_file(path: &Path) -> Result<ClientToken, TokenError> {
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    Ok(ClientToken { name, secret })
+    Ok(ClientToken {
+        name: name.into(),
+        secret,
+    })
 }
 
 /// 32 random bytes as text.

@@ -10,5 +10,8 @@ pub const WRITE_STALL: Duration = Duration::from_secs(30);
 pub const READ_CHUNK: usize = 64 * 1024;
 /// Messages at least this large are counted against the [`Budget`](crate::Budget).
 pub const COUNTED_BYTES: usize = 16 * 1024;
+/// Messages smaller than this are copied out of the buffer that an HTTP
+/// connection was read into, so that the buffer is free again at once.
+pub const COPIED_BYTES: usize = 4 * 1024;
 /// Lines on a server's stdout that are no messages and are still worth a warning.
 pub const NOISE_WARNINGS: u64 = 5;

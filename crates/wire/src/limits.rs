@@ -7,7 +7,7 @@ pub const SCAN_DEPTH: usize = 1024;
 /// How deep a tree may be wherever one is built from a payload.
 pub const TREE_DEPTH: usize = 128;
 /// The longest id that is accepted; longer ones are an invalid request.
-pub const ID_BYTES: usize = 8192;
+pub const ID_BYTES: usize = 8 * 1024;
 /// The most messages one batch may hold.
 pub const BATCH_MESSAGES: usize = 256;
 /// The most parameters one tool may have mirrored into headers.

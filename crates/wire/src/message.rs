@@ -4,7 +4,7 @@
 use crate::{
     error::{ErrorObject, code},
     id::Id,
-    json::{self, Edits, Span, SyntaxError, ValueKind},
+    json::{self, Checked, Edits, Span, SyntaxError, ValueKind},
     limits,
     method::Method,
     payload::Payload,
@@ -85,11 +85,12 @@ impl ParseError {
 impl Received {
     /// Reads a message or a batch.
     pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
-        let (span, kind) = check(&raw)?;
-        let raw = raw.slice(span.start..span.end);
+        let checked = check(&raw)?;
+        let (span, kind, _) = checked;
         if kind != ValueKind::Array {
-            return Message::from_checked(raw, kind).map(Self::One);
+            return Message::from_checked(raw, checked).map(Self::One);
         }
+        let raw = raw.slice(span.start..span.end);
         let mut batch = Vec::new();
         for span in json::elements(&raw) {
             if batch.len() == limits::BATCH_MESSAGES {
@@ -98,9 +99,7 @@ impl Received {
                     None,
                 ));
             }
-            let item = raw.slice(span.start..span.end);
-            let kind = ValueKind::of(&item).unwrap_or(ValueKind::Null);
-            batch.push(Message::from_checked(item, kind));
+            batch.push(Message::parse(raw.slice(span.start..span.end)));
         }
         if batch.is_empty() {
             return Err(invalid("the batch is empty".into(), None));
@@ -112,21 +111,28 @@ impl Received {
 impl Message {
     /// Reads one message; a batch is an error.
     pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
-        let (span, kind) = check(&raw)?;
-        Self::from_checked(raw.slice(span.start..span.end), kind)
+        let checked = check(&raw)?;
+        Self::from_checked(raw, checked)
     }
 
-    fn from_checked(raw: Bytes, kind: ValueKind) -> Result<Self, ParseError> {
+    fn from_checked(raw: Bytes, checked: Checked<6>) -> Result<Self, ParseError> {
+        let (span, kind, found) = checked;
+        // Nothing stands around most messages; then the spans are right as they are.
+        let (raw, found) = match span.start {
+            0 => (raw.slice(..span.end), found),
+            _ => {
+                let raw = raw.slice(span.start..span.end);
+                let found = found.map(|spans| spans.map(|at| at.map(|at| at.within(span))));
+                (raw, found)
+            }
+        };
         match kind {
             ValueKind::Object => {}
             ValueKind::Array => return Err(invalid("a batch is not allowed here".into(), None)),
             _ => return Err(invalid("expected an object".into(), None)),
         }
-        let [version, id, method, params, result, error] = json::fields(
-            &raw,
-            ["jsonrpc", "id", "method", "params", "result", "error"],
-        )
-        .map_err(|fault| invalid(fault.to_string(), sole_id(&raw)))?;
+        let [version, id, method, params, result, error] =
+            found.map_err(|fault| invalid(fault.to_string(), sole_id(&raw)))?;
 
         let (id, id_fault) = match id {
             Some(span) => match ValueKind::of(span.of(&raw)) {
@@ -365,11 +371,14 @@ pub fn salvage_id(raw: &[u8]) -> Option<u64> {
     crate::id::own_number(id?.of(raw))
 }
 
-fn check(raw: &[u8]) -> Result<(Span, ValueKind), ParseError> {
+/// The members of an envelope.
+const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+fn check(raw: &[u8]) -> Result<Checked<6>, ParseError> {
     if let Err(fault) = std::str::from_utf8(raw) {
         return Err(ParseError::NotUtf8(fault.valid_up_to()));
     }
-    Ok(json::check(raw)?)
+    Ok(json::check_fields(raw, MEMBERS)?)
 }
 
 /// The id of a message that is refused for another reason, so that its sender

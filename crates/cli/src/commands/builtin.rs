@@ -81,7 +81,7 @@ fn listening(kind: ServerKind, server: Server, places: Vec<Place>) -> Result<Cod
                 ..GatewayOptions::default()
             },
         );
-        let open = listen::open(places).await?;
+        let open = listen::open(places)?;
         let served = listen::serve(&gateway, open, &stop).await;
         host.close().await;
         served

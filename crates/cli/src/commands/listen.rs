@@ -118,7 +118,7 @@ impl Listen {
     pub fn principal(&self, places: &[Place]) -> String {
         let named = places.first().and_then(|place| place.door.tokens.first());
         match named {
-            Some(token) => token.name.clone(),
+            Some(token) => token.name.to_string(),
             None if self.no_auth => "anonymous".to_owned(),
             None => "default".to_owned(),
         }
@@ -195,11 +195,11 @@ impl Listen {
 }
 
 /// Listens at every place, and says so.
-pub async fn open(places: Vec<Place>) -> Result<Vec<Open>, Failure> {
+pub fn open(places: Vec<Place>) -> Result<Vec<Open>, Failure> {
     let mut open = Vec::new();
     for place in places {
         open.push(Open {
-            listener: bind(place.address, place.routes).await?,
+            listener: bind(place.address, place.routes)?,
             routes: place.routes,
             door: place.door,
         });
@@ -223,12 +223,12 @@ pub async fn serve(
     }
 }
 
-async fn bind(address: SocketAddr, routes: Routes) -> Result<TcpListener, Failure> {
+fn bind(address: SocketAddr, routes: Routes) -> Result<TcpListener, Failure> {
     let failed = |error: std::io::Error| {
         let hint = "choose another port, or port 0 for a free one";
         Failure::new(Code::Usage, format!("cannot listen on {address}: {error}")).hint(hint)
     };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let listener = faces::http::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     match routes {
         Routes::All => announce(bound),

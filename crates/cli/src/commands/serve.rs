@@ -95,7 +95,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 ..GatewayOptions::default()
             },
         );
-        let open = listen::open(places).await?;
+        let open = listen::open(places)?;
         let whole = open.iter().find_map(listen::Open::whole);
         let token = options.listen.token_path()?;
         let note = whole.and_then(|address| presence.note(address, options.names.word(), token));

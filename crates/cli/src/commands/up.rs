@@ -77,7 +77,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let rule = arrangement(context, options, &places);
     let presence = Presence::new(context, &roster, &settings, &token.name, known, rule)?;
     life::long(async |stop| {
-        let listener = bind(options.port).await?;
+        let listener = bind(options.port)?;
         let address = listener
             .local_addr()
             .map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
@@ -131,14 +131,14 @@ fn arrangement(context: &Context, options: &Options, places: &Places) -> Arrange
     }
 }
 
-async fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {
+fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {
     let ports = match port {
         Some(port) => port..=port,
         None => PORT..=PORT + PORTS,
     };
     let mut last = None;
     for port in ports {
-        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await {
+        match faces::http::listen((Ipv4Addr::LOCALHOST, port).into()) {
             Ok(listener) => return Ok(listener),
             Err(error) => last = Some((port, error)),
         }

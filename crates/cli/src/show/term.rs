@@ -46,10 +46,14 @@ pub fn width() -> usize {
         .unwrap_or(100)
 }
 
-/// Lines of the terminal behind stdout.
+/// Lines of the terminal behind stdout. One that does not say (recorders and
+/// containers often say 0) is taken for a common one.
 pub fn height() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout());
-    size.ok().map_or(0, |size| usize::from(size.ws_row))
+    size.ok()
+        .map(|size| usize::from(size.ws_row))
+        .filter(|rows| *rows > 0)
+        .unwrap_or(24)
 }
 
 impl Paint {

@@ -62,12 +62,15 @@ fn value(expression: &str) -> String {
             _ => format!("{} {unit}", number.replace(" * ", " × ")),
         };
     }
+    // How it is written tells sizes from counts.
+    let is_size = text.contains('*') || text.contains("<<");
     let text = text
         .replace('_', "")
         .replace("1 << 20", "1048576")
         .replace("1 << 28", "268435456");
     let factors: Option<Vec<u64>> = text.split(" * ").map(|part| part.parse().ok()).collect();
     match factors.map(|all| all.iter().product::<u64>()) {
+        Some(n) if !is_size => n.to_string(),
         Some(n) if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
         Some(n) if n >= 1 << 12 && n % (1 << 10) == 0 => format!("{} KiB", n >> 10),
         Some(n) => n.to_string(),

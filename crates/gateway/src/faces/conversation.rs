@@ -155,14 +155,7 @@ impl Conversation {
             (Kind::Request, None) if message.method() == Method::Initialize => {
                 self.initialize(message).await
             }
-            (Kind::Request, Some(session)) => {
-                let (outlet, me) = (self.outlet.clone(), self.clone());
-                self.spawn(async move {
-                    if let Some(answer) = session.request(message, outlet).await {
-                        me.send(answer);
-                    }
-                });
-            }
+            (Kind::Request, Some(session)) => self.legacy(session, message, params),
             (Kind::Notification, _) if self.give_up(&message) => {}
             (_, Some(session)) => session.receive(message, self.outlet.clone()),
             (Kind::Request, None) if message.method() == Method::Ping => {
@@ -179,6 +172,18 @@ impl Conversation {
             }
             (_, None) => {}
         }
+    }
+
+    /// A request of a session, in a task of its own. Not `async`, so that the task
+    /// is compiled here and not with the program, which is optimised for size.
+    fn legacy(self: &Arc<Self>, session: Arc<Session>, message: Message, params: Params) {
+        let (outlet, me) = (self.outlet.clone(), self.clone());
+        let admitted = session.admit(message, params);
+        self.spawn(async move {
+            if let Some(answer) = session.request(admitted, outlet).await {
+                me.send(answer);
+            }
+        });
     }
 
     /// The handshake. Nothing else is read meanwhile: what follows belongs to the session it makes.
@@ -218,7 +223,7 @@ impl Conversation {
             }
             in_flight.insert(id.token().clone(), given_up);
         }
-        let request = Request {
+        let request = Box::new(Request {
             scope: self.manner.scope.clone(),
             principal: self.manner.principal.clone(),
             key: Some(self.key.clone()),
@@ -226,7 +231,7 @@ impl Conversation {
             params,
             headers: None,
             shared_credential: self.manner.shared_credential,
-        };
+        });
         let me = self.clone();
         self.spawn(async move {
             let last = me.run(request, cancel).await;
@@ -242,7 +247,7 @@ impl Conversation {
     /// Brings a request to its end; what is left is its last message.
     async fn run(
         &self,
-        request: Request,
+        request: Box<Request>,
         mut cancel: oneshot::Receiver<Message>,
     ) -> Option<Payload> {
         let begun = tokio::select! {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use switchboard_wire::{Edits, ErrorObject, Message, Method, Params, Span, code, json};
 
 /// Finds the server, and what it calls the thing that is asked for.
-pub(super) async fn route(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
+pub(super) async fn route(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallError> {
     match &admitted.scope {
         Scope::One(server) => {
             let server = host.current(server);
@@ -26,7 +26,7 @@ pub(super) async fn route(host: &Host, admitted: Admitted) -> Result<Routed, Cal
 }
 
 /// One server knows everything by the name that is used.
-fn route_one(server: Arc<Server>, admitted: Admitted) -> Result<Routed, CallError> {
+fn route_one(server: Arc<Server>, admitted: Box<Admitted>) -> Result<Routed, CallError> {
     let (message, params) = (&admitted.message, &admitted.params);
     let (_, name) = params.named(message)?;
     let prompt = match message.method() {
@@ -51,7 +51,7 @@ fn task_id(message: &Message, params: &Params) -> Result<Option<String>, CallErr
 }
 
 /// The server of a task, which its id in the aggregate names.
-fn route_task(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
+fn route_task(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallError> {
     let Some(outward) = task_id(&admitted.message, &admitted.params)? else {
         let text = "\"taskId\" is missing";
         return Err(CallError::refused(code::INVALID_PARAMS, text));
@@ -86,7 +86,7 @@ fn completed_prompt(message: &Message) -> Result<Option<String>, CallError> {
 }
 
 /// Routing in the aggregate: by the outward name or the URI.
-async fn route_all(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
+async fn route_all(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallError> {
     let (span, name) = admitted.params.named(&admitted.message)?;
     let client = admitted.client.clone();
     let method = admitted.message.method();
@@ -202,7 +202,7 @@ fn not_found(client: &Client, uri: &str, candidates: &[String]) -> CallError {
 }
 
 /// `completion/complete` names a prompt or a template inside `ref`.
-async fn route_completion(host: &Host, admitted: Admitted) -> Result<Routed, CallError> {
+async fn route_completion(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallError> {
     let body = admitted.message.body_span().unwrap_or(Span::new(0, 0));
     let raw = admitted.message.raw().clone();
     let missing = || {
@@ -249,7 +249,12 @@ fn duplicate(fault: json::Duplicate) -> CallError {
 }
 
 /// The request under the server's own name for what it asks for.
-fn renamed(admitted: Admitted, server: Arc<Server>, own: String, span: Option<Span>) -> Routed {
+fn renamed(
+    admitted: Box<Admitted>,
+    server: Arc<Server>,
+    own: String,
+    span: Option<Span>,
+) -> Routed {
     let mut edits = Edits::new();
     if let Some(span) = span
         && json::text(span.of(admitted.message.raw())).is_none_or(|text| text != own)

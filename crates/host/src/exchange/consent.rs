@@ -224,7 +224,7 @@ impl Gate {
         if !verdict.allows() {
             return Err(refused(&self.asked.consent, "the answer was no"));
         }
-        let mut exchange = connection.start(*self.asked.permitted)?;
+        let mut exchange = connection.start(&self.asked.permitted)?;
         if let Some(token) = self.token {
             exchange.set_progress_token(token);
         }
@@ -237,7 +237,7 @@ impl Gate {
         }
         let asked = &self.asked;
         let kept = asked.guard.remember(permission::Answer {
-            principal: &asked.permitted.client.principal,
+            principal: &asked.permitted.client().principal,
             server: &asked.consent.server,
             tool: &asked.consent.tool,
             definition: asked.definition.as_deref(),

@@ -52,7 +52,7 @@ impl Line {
         turn: Option<Turn>,
     ) -> Result<Exchange, CallError> {
         let turn = turn.ok_or_else(|| connection.not_connected("the connection has ended"))?;
-        let mut exchange = connection.start_in_turn(self.permitted, turn)?;
+        let mut exchange = connection.start_in_turn(&self.permitted, turn)?;
         if let Some(token) = self.token {
             exchange.set_progress_token(token);
         }

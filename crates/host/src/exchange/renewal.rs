@@ -26,13 +26,14 @@ impl Renewal {
     pub(super) fn of(again: Again, connection: Arc<Connection>, fault: &CallError) -> Self {
         let in_place = is_header_mismatch(fault);
         let preparation = async move {
-            let mut permitted = again.permitted.clone();
+            let mut again = again;
             if in_place {
-                mirror::made_anew(&connection, &mut permitted).await?;
+                mirror::made_anew(&connection, &mut again.permitted).await?;
                 again.still_allowed()?;
-                return Ok((connection, permitted));
+                return Ok((connection, again.permitted));
             }
-            let connection = permitted.server.connection(&permitted.client).await?;
+            let permitted = again.permitted;
+            let connection = permitted.server.connection(permitted.client()).await?;
             Ok((connection, permitted))
         };
         Self {
@@ -55,7 +56,7 @@ impl Exchange {
                     crossing.send_again(&connection, permitted.mirrored)?;
                 return Ok(());
             }
-            let mut fresh = connection.start(permitted)?;
+            let mut fresh = connection.start(&permitted)?;
             fresh.deadline = self.deadline;
             fresh.told_as = self.told_as.take();
             std::mem::swap(self, &mut fresh);

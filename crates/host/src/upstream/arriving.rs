@@ -29,8 +29,7 @@ impl Connection {
             {
                 self.tasks.saw(call.tasks, reply, client.identity);
             }
-            call.over.cancel();
-            call.inbox.finish(outcome);
+            call.finish(outcome);
         }
         found
     }

@@ -132,12 +132,44 @@ pub(super) struct Call {
     pub token: Option<Bytes>,
     /// Who asked; `None` when we did ourselves.
     pub client: Option<Arc<Client>>,
-    /// Ends when the call does: questions asked during it are then void.
-    pub over: CancellationToken,
+    /// Ends when the call does: questions asked during it are then void. There
+    /// is none until somebody asks one.
+    over: OnceLock<CancellationToken>,
     /// What its reply can say about tasks.
     pub tasks: AboutTasks,
     /// Its share of its client's turn, where clients take turns.
     pub(super) turn: Option<Turn>,
+}
+
+impl Call {
+    pub(super) fn new(
+        inbox: Arc<Inbox>,
+        token: Option<Bytes>,
+        client: Option<Arc<Client>>,
+        tasks: AboutTasks,
+    ) -> Self {
+        Self {
+            inbox,
+            token,
+            client,
+            over: OnceLock::new(),
+            tasks,
+            turn: None,
+        }
+    }
+
+    /// What ends with it.
+    pub(super) fn over(&self) -> CancellationToken {
+        self.over.get_or_init(CancellationToken::new).clone()
+    }
+
+    /// Ends it.
+    pub(super) fn finish(self, outcome: Outcome) {
+        if let Some(over) = self.over.get() {
+            over.cancel();
+        }
+        self.inbox.finish(outcome);
+    }
 }
 
 impl Connection {
@@ -343,10 +375,8 @@ impl Connection {
         }
         let calls: Vec<Call> = self.calls.lock().drain().map(|(_, call)| call).collect();
         for call in calls {
-            call.over.cancel();
             let (server, reason) = (self.name(), why.to_owned());
-            call.inbox
-                .finish(Outcome::Failed(CallError::Interrupted { server, reason }));
+            call.finish(Outcome::Failed(CallError::Interrupted { server, reason }));
         }
         for (_, question) in self.questions.lock().drain() {
             question.cancel();

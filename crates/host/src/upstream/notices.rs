@@ -35,7 +35,7 @@ impl Attribution {
         Self::Call {
             inbox: call.inbox.clone(),
             client: call.client.clone(),
-            over: call.over.clone(),
+            over: call.over(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     turns::{Place, Turn},
 };
 use crate::{
-    call::Permitted,
+    call::{Admitted, Permitted},
     client::{Client, ClientId},
     error::CallError,
     exchange::{Crossing, Exchange, Inbox, Outcome},
@@ -20,26 +20,25 @@ use std::{
 };
 use switchboard_transport::{About, Outgoing, SendError};
 use switchboard_wire::{Edits, Era, Id, Message, Method, Params, Payload, code, json};
-use tokio_util::sync::CancellationToken;
 
 impl Connection {
     /// Sends a permitted request of a client's on its way, into the other era if
     /// need be, and where clients take turns when it is its client's.
-    pub fn start(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
+    pub fn start(self: &Arc<Self>, permitted: &Permitted) -> Result<Exchange, CallError> {
         if !self.takes_turns() {
             return self.start_now(permitted);
         }
         let urgent = !self.questions.lock().is_empty();
-        match self.turns.take(permitted.client.identity, urgent) {
+        match self.turns.take(permitted.client().identity, urgent) {
             Place::Now(turn) => self.start_in_turn(permitted, turn),
-            Place::Later(turn) => Ok(Exchange::in_line(self.clone(), permitted, turn)),
+            Place::Later(turn) => Ok(Exchange::in_line(self.clone(), permitted.clone(), turn)),
         }
     }
 
     /// Sends a request whose turn it is.
     pub(crate) fn start_in_turn(
         self: &Arc<Self>,
-        permitted: Permitted,
+        permitted: &Permitted,
         turn: Turn,
     ) -> Result<Exchange, CallError> {
         let exchange = self.start_now(permitted)?;
@@ -75,41 +74,42 @@ impl Connection {
         (self.reports.unclear)();
     }
 
-    fn start_now(self: &Arc<Self>, permitted: Permitted) -> Result<Exchange, CallError> {
-        let Permitted {
+    fn start_now(self: &Arc<Self>, permitted: &Permitted) -> Result<Exchange, CallError> {
+        let Admitted {
             client,
             message,
-            edits,
-            name,
-            mirrored,
-            timeout,
             params,
-            task,
             ..
-        } = permitted;
-        if task.is_some_and(|task| !self.lets_see_task(&client, &task)) {
+        } = &*permitted.admitted;
+        let (edits, timeout) = (permitted.edits.clone(), permitted.timeout);
+        let task = permitted.task.as_deref();
+        if task.is_some_and(|task| !self.lets_see_task(client, task)) {
             return Err(tasks::unknown());
         }
-        if client.era() == self.revision().era() {
+        let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
+        let (era, name) = (self.revision().era(), permitted.name.as_ref());
+        if client.era() == era {
+            // Only headers of the modern era say the name.
+            let name = name.filter(|_| era == Era::Modern).cloned();
             let (inbox, id) =
-                self.dispatch_with(client, &message, &params, edits, name, mirrored, timeout)?;
+                self.dispatch_with(client, message, params, edits, name, mirrored, timeout)?;
             return Ok(Exchange::new(inbox, self.clone(), id, timeout));
         }
-        if self.revision().era() == Era::Legacy && params.request_state.is_some() {
+        if era == Era::Legacy && params.request_state.is_some() {
             let text = "this requestState is not valid here; ask again without it";
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         }
-        if self.revision().era() == Era::Legacy && client.asked_for_logs() {
+        if era == Era::Legacy && client.asked_for_logs() {
             self.raise_level(&client);
         }
         let original = if edits.is_empty() {
-            message
+            message.clone()
         } else {
             let bytes = message.edited(&edits).into_bytes();
             Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
         };
         let (crossing, inbox, id) =
-            Crossing::start(self, client, original, name, mirrored, timeout)?;
+            Crossing::start(self, client, original, name.cloned(), mirrored, timeout)?;
         Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
     }
 
@@ -241,17 +241,7 @@ impl Connection {
                     reason,
                 });
             }
-            calls.insert(
-                id,
-                Call {
-                    inbox: inbox.clone(),
-                    token,
-                    client,
-                    over: CancellationToken::new(),
-                    tasks,
-                    turn: None,
-                },
-            );
+            calls.insert(id, Call::new(inbox.clone(), token, client, tasks));
         }
         self.send(out).inspect_err(|_| {
             self.calls.lock().remove(&id);
@@ -337,8 +327,7 @@ impl Connection {
         let Some(call) = self.calls.lock().remove(&request) else {
             return;
         };
-        call.over.cancel();
-        call.inbox.finish(Outcome::Failed(CallError::Cancelled));
+        call.finish(Outcome::Failed(CallError::Cancelled));
         let Some(link) = self.link.get() else { return };
         if !link.closing_cancels(self.revision()) {
             let _ = self.notify(notice());

@@ -11,7 +11,7 @@ fn a_token_is_made_once_and_private() {
     let home = tempfile::tempdir().unwrap();
     let dirs = dirs(home.path());
     let first = client(&dirs).unwrap();
-    assert_eq!((first.name.as_str(), first.secret.len()), ("default", 43));
+    assert_eq!((&*first.name, first.secret.len()), ("default", 43));
     assert_eq!(client(&dirs).unwrap().secret, first.secret);
     assert_ne!(control(&dirs).unwrap(), first.secret);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -55,7 +55,7 @@ fn exposed_empty_and_short_files_are_refused() {
     write("0123456789abcdef\n", 0o600);
     let token = from_file(&path).unwrap();
     assert_eq!(
-        (token.name.as_str(), token.secret.as_str()),
+        (&*token.name, token.secret.as_str()),
         ("team", "0123456789abcdef")
     );
     for bad in ["", "short", "two words but long enough"] {
@@ -76,7 +76,7 @@ fn tokens_come_and_go_while_somebody_looks() {
     let names = || -> Vec<String> {
         live.current()
             .iter()
-            .map(|token| token.name.clone())
+            .map(|token| token.name.to_string())
             .collect()
     };
     assert!(names().is_empty());

@@ -3,7 +3,7 @@
 use super::pool::{Connection, Pool};
 use crate::{
     budget::{Budget, Reserved},
-    limits::COUNTED_BYTES,
+    limits::{COPIED_BYTES, COUNTED_BYTES},
 };
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode, header};
@@ -140,10 +140,10 @@ impl Answer {
             return Ok(Bytes::new());
         };
         let Some(second) = self.soon(stall).await? else {
-            return Ok(if first.len() < COUNTED_BYTES {
-                first
-            } else {
-                budget.hold(first.to_vec())
+            return Ok(match first.len() {
+                COUNTED_BYTES.. => budget.hold(first.to_vec()),
+                COPIED_BYTES.. => first,
+                _ => Bytes::copy_from_slice(&first),
             });
         };
         let mut buffer = Vec::with_capacity(
@@ -221,7 +221,8 @@ impl Answer {
                 seconds.parse::<u64>().ok()?.saturating_sub(1),
             ))
         });
-        drop(self.body);
+        // Nothing is left of what was read, so that its buffer ends here.
+        drop((self.headers, self.body));
         pool.keep(self.connection, announced);
     }
 }

@@ -72,12 +72,13 @@ impl Flights {
             },
             Key::Request,
         );
-        // Under the lock, so that the task cannot end before it is entered.
-        let handle = tokio::spawn(task(Flight {
+        // Boxed, because a runtime moves what it is given several times. Under the
+        // lock, so that the task cannot end before it is entered.
+        let handle = tokio::spawn(Box::pin(task(Flight {
             flights: self.clone(),
             key,
             bytes,
-        }))
+        })))
         .abort_handle();
         state.tasks.insert(key, handle);
         Ok(())

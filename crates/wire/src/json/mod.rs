@@ -7,7 +7,9 @@ mod scan;
 mod string;
 
 pub use edits::Edits;
-pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
+pub use object::{
+    Checked, Duplicate, FieldError, Member, Members, check_fields, elements, field, fields, members,
+};
 pub use scan::{Scanner, SyntaxError, ValueKind, check};
 pub use string::{escape_into, quote, text};
 
@@ -36,6 +38,14 @@ impl Span {
         Self {
             start: self.start + offset,
             end: self.end + offset,
+        }
+    }
+
+    /// The same place, seen from a source that is only the part `outer` of it.
+    pub const fn within(self, outer: Self) -> Self {
+        Self {
+            start: self.start - outer.start,
+            end: self.end - outer.start,
         }
     }
 

@@ -3,7 +3,7 @@
 //! The source must have passed [`check`](super::check) as part of its message;
 //! then these functions cannot fail for want of syntax.
 
-use super::{Scanner, Span, string::text};
+use super::{Scanner, Span, SyntaxError, ValueKind, scan::check_with, string::text};
 
 /// One `"key": value` of an object.
 #[derive(Clone, Copy, Debug)]
@@ -105,19 +105,66 @@ pub fn fields<const N: usize>(
     if members.done {
         return Err(FieldError::NotAnObject);
     }
-    let mut found = [None; N];
+    let mut found = Found::new(keys);
     for member in members {
-        let token = member.key.of(source);
-        for (slot, key) in found.iter_mut().zip(keys) {
-            if key_is(token, key) {
-                if slot.replace(member.value).is_some() {
-                    return Err(Duplicate(key).into());
-                }
-                break;
-            }
+        found.look_at(member.key.of(source), member.value);
+    }
+    Ok(found.fields()?)
+}
+
+/// A value's span and kind, and where some fields of it are.
+pub type Checked<const N: usize> = (Span, ValueKind, Result<[Option<Span>; N], Duplicate>);
+
+/// Checks that `source` is exactly one JSON value, as [`check`](super::check)
+/// does, and finds the values of `keys` in it, as [`fields`] does, in one pass.
+pub fn check_fields<const N: usize>(
+    source: &[u8],
+    keys: [&'static str; N],
+) -> Result<Checked<N>, SyntaxError> {
+    let mut found = Found::new(keys);
+    let (span, kind) = check_with(source, |key, value| found.look_at(key.of(source), value))?;
+    Ok((span, kind, found.fields()))
+}
+
+/// The fields that were looked for, as far as they have been met.
+struct Found<const N: usize> {
+    keys: [&'static str; N],
+    spans: [Option<Span>; N],
+    duplicate: Option<Duplicate>,
+}
+
+impl<const N: usize> Found<N> {
+    fn new(keys: [&'static str; N]) -> Self {
+        Self {
+            keys,
+            spans: [None; N],
+            duplicate: None,
         }
     }
-    Ok(found)
+
+    fn look_at(&mut self, token: &[u8], value: Span) {
+        let inner = token.get(1..token.len().saturating_sub(1));
+        let inner = inner.unwrap_or_default();
+        let spelled;
+        let name = if inner.contains(&b'\\') {
+            spelled = text(token);
+            spelled.as_deref().map_or(inner, str::as_bytes)
+        } else {
+            inner
+        };
+        let at = self.keys.iter().position(|key| key.as_bytes() == name);
+        let Some(at) = at else { return };
+        if self.spans[at].replace(value).is_some() {
+            self.duplicate.get_or_insert(Duplicate(self.keys[at]));
+        }
+    }
+
+    fn fields(self) -> Result<[Option<Span>; N], Duplicate> {
+        match self.duplicate {
+            Some(duplicate) => Err(duplicate),
+            None => Ok(self.spans),
+        }
+    }
 }
 
 /// The value of one key, or `None` when it is absent or `source` is no object.
@@ -156,16 +203,6 @@ pub fn elements(source: &[u8]) -> impl Iterator<Item = Span> {
         done = element.is_none();
         element
     })
-}
-
-fn key_is(token: &[u8], key: &str) -> bool {
-    let inner = token
-        .get(1..token.len().saturating_sub(1))
-        .unwrap_or_default();
-    if inner == key.as_bytes() {
-        return true;
-    }
-    memchr::memchr(b'\\', inner).is_some() && text(token).is_some_and(|text| text == key)
 }
 
 #[cfg(test)]

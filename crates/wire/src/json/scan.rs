@@ -25,6 +25,10 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
+    fn is_container(self) -> bool {
+        matches!(self, Self::Object | Self::Array)
+    }
+
     /// The kind of the value whose text this is, without looking further than its first byte.
     pub fn of(raw: &[u8]) -> Option<Self> {
         Some(match raw.first()? {
@@ -51,10 +55,18 @@ pub struct SyntaxError {
 
 /// Checks that `source` is exactly one JSON value and returns its span without the white space around it.
 pub fn check(source: &[u8]) -> Result<(Span, ValueKind), SyntaxError> {
+    check_with(source, |_, _| {})
+}
+
+/// The same, and tells of each member where the value is an object: its key and its value.
+pub(super) fn check_with(
+    source: &[u8],
+    member: impl FnMut(Span, Span),
+) -> Result<(Span, ValueKind), SyntaxError> {
     let mut scanner = Scanner::new(source);
     scanner.white_space();
     let start = scanner.position();
-    let kind = scanner.value()?;
+    let kind = scanner.value_with(member)?;
     let end = scanner.position();
     scanner.end()?;
     Ok((Span::new(start, end), kind))
@@ -112,16 +124,75 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one whole value.
     pub fn value(&mut self) -> Result<ValueKind, SyntaxError> {
+        self.value_with(|_, _| {})
+    }
+
+    /// The same, and tells of each member where the value is an object: its key
+    /// and its value.
+    pub fn value_with(
+        &mut self,
+        mut member: impl FnMut(Span, Span),
+    ) -> Result<ValueKind, SyntaxError> {
+        self.white_space();
+        let outer = self.leaf_or_open()?;
+        if !outer.is_container() {
+            return Ok(outer);
+        }
         // One bit per open container: set for an object, clear for an array.
         let mut open = [0u64; SCAN_DEPTH / 64];
-        let mut depth = 0usize;
-        let mut outer = None;
+        open[0] = u64::from(outer == ValueKind::Object);
+        let mut depth = 1usize;
+        // The member of the outer object that is being read: its key, and where its value begins.
+        let (mut key, mut begins) = (Span::new(0, 0), 0);
+        let mut first = true;
         loop {
+            // Close what ends here; then either all is done or another value follows.
+            loop {
+                let in_object = open[(depth - 1) / 64] & (1 << ((depth - 1) % 64)) != 0;
+                self.white_space();
+                match (self.peek(), in_object) {
+                    (Some(b'}'), true) | (Some(b']'), false) => {
+                        self.at += 1;
+                        depth -= 1;
+                        first = false;
+                        if depth == 0 {
+                            return Ok(outer);
+                        }
+                        if depth == 1 && outer == ValueKind::Object {
+                            member(key, Span::new(begins, self.at));
+                        }
+                    }
+                    (Some(b','), _) if !first => {
+                        self.at += 1;
+                        if in_object {
+                            self.white_space();
+                            let token = self.key()?;
+                            if depth == 1 {
+                                key = token;
+                            }
+                        }
+                        break;
+                    }
+                    (Some(_), true) if first => {
+                        let token = self.key()?;
+                        if depth == 1 {
+                            key = token;
+                        }
+                        break;
+                    }
+                    (Some(_), false) if first => break,
+                    (None, _) => return Err(self.fault("unexpected end")),
+                    (_, true) => return Err(self.fault("expected , or }")),
+                    (_, false) => return Err(self.fault("expected , or ]")),
+                }
+            }
             self.white_space();
+            if depth == 1 {
+                begins = self.at;
+            }
             let kind = self.leaf_or_open()?;
-            outer.get_or_insert(kind);
-            let opened = matches!(kind, ValueKind::Object | ValueKind::Array);
-            if opened {
+            first = kind.is_container();
+            if first {
                 if depth == SCAN_DEPTH {
                     return Err(self.fault("nested too deeply"));
                 }
@@ -132,38 +203,8 @@ impl<'a> Scanner<'a> {
                     open[word] &= !bit
                 }
                 depth += 1;
-            }
-            // Close what ends here; then either all is done or another value follows.
-            let mut first = opened;
-            loop {
-                if depth == 0 {
-                    return Ok(outer.unwrap_or(kind));
-                }
-                let in_object = open[(depth - 1) / 64] & (1 << ((depth - 1) % 64)) != 0;
-                self.white_space();
-                match (self.peek(), in_object) {
-                    (Some(b'}'), true) | (Some(b']'), false) => {
-                        self.at += 1;
-                        depth -= 1;
-                        first = false;
-                    }
-                    (Some(b','), _) if !first => {
-                        self.at += 1;
-                        if in_object {
-                            self.white_space();
-                            self.key()?;
-                        }
-                        break;
-                    }
-                    (Some(_), true) if first => {
-                        self.key()?;
-                        break;
-                    }
-                    (Some(_), false) if first => break,
-                    (None, _) => return Err(self.fault("unexpected end")),
-                    (_, true) => return Err(self.fault("expected , or }")),
-                    (_, false) => return Err(self.fault("expected , or ]")),
-                }
+            } else if depth == 1 && outer == ValueKind::Object {
+                member(key, Span::new(begins, self.at));
             }
         }
     }
@@ -186,11 +227,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A key and its colon.
-    fn key(&mut self) -> Result<(), SyntaxError> {
-        self.string()?;
+    /// A key and its colon; gives the key.
+    fn key(&mut self) -> Result<Span, SyntaxError> {
+        let token = self.string()?;
         self.white_space();
-        self.expect(b':', "expected :")
+        self.expect(b':', "expected :")?;
+        Ok(token)
     }
 
     fn leaf_or_open(&mut self) -> Result<ValueKind, SyntaxError> {
@@ -222,8 +264,11 @@ impl<'a> Scanner<'a> {
             let hit = (quote.wrapping_sub(ONES) & !quote)
                 | (slash.wrapping_sub(ONES) & !slash)
                 | (word.wrapping_sub(ONES * 0x20) & !word);
-            if hit & HIGH != 0 {
-                break;
+            let hit = hit & HIGH;
+            if hit != 0 {
+                // The lowest is no false one: those come from borrows, and so lie above a true one.
+                self.at += hit.trailing_zeros() as usize / 8;
+                return;
             }
             self.at += 8;
         }

@@ -14,20 +14,22 @@ use crate::{
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::{pin::Pin, sync::Arc};
 use switchboard_host::Scope;
 use switchboard_wire::{
-    ErrorObject, Id, Kind, Message, Method, ParseError, Payload, Revision, code,
+    ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, code,
 };
 
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
 
 /// One message of a legacy client.
-pub(super) async fn post(post: Post, message: Message) -> Response<Body> {
+pub(super) async fn post(post: Post, message: Message, params: Params) -> Response<Body> {
     if message.method() == Method::Initialize && message.kind() == Kind::Request {
         return initialize(post, message).await;
     }
@@ -39,8 +41,9 @@ pub(super) async fn post(post: Post, message: Message) -> Response<Body> {
         Kind::Request => {
             let log = held.log();
             let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
-            let running: Running = Box::pin(async move { session.request(message, outlet).await });
-            answer(&post, &held, log, running).await
+            let admitted = session.admit(message, params);
+            let running: Running = Box::pin(async move { session.request(admitted, outlet).await });
+            answer(post, &held, log, running).await
         }
         Kind::Notification => {
             held.session.notification(&message);
@@ -80,22 +83,25 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
     let log = held.log();
     let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
     let running: Running = Box::pin(async move { session.batch(batch, outlet).await });
-    answer(&post, &held, log, running).await
+    answer(post, &held, log, running).await
 }
 
 /// Plain JSON if the answer comes at once and alone, events otherwise.
 async fn answer(
-    post: &Post,
+    post: Post,
     held: &Arc<Held>,
     log: Arc<EventLog>,
     running: Running,
 ) -> Response<Body> {
-    let budget = post.face.gateway.host().budget();
+    let may_stream = accepts(&post.headers, "text/event-stream");
+    // The head of the request ends here, and with it the buffer it was read into.
+    let Post { face, .. } = post;
+    let budget = face.gateway.host().budget();
     let mut running = KeepsRunning {
-        face: post.face.clone(),
+        face: face.clone(),
         future: Some(running),
     };
-    if !accepts(&post.headers, "text/event-stream") {
+    if !may_stream {
         let payload = running.get().await.unwrap_or_default();
         running.done();
         return reply::json(StatusCode::OK, spool::body(payload, budget).await);
@@ -120,7 +126,7 @@ async fn answer(
     held.keep(&log);
     if let Some(future) = running.take() {
         let log = log.clone();
-        post.face.tasks.spawn(async move {
+        face.tasks.spawn(async move {
             if let Some(payload) = future.await {
                 log.send(payload, Weight::Reply);
             }
@@ -181,7 +187,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
                 session.clone(),
                 general,
                 post.principal.clone(),
-                path_of(&post.scope),
+                path_of(&post.scope).to_owned(),
             );
             let id = post.face.sessions.add(held);
             // Known from now on, so that it ends with its token.
@@ -206,7 +212,7 @@ pub(super) async fn get(
     request: Request<Incoming>,
 ) -> Response<Body> {
     let headers = request.headers();
-    if !headers.contains_key(SESSION) {
+    if !headers.contains_key(&SESSION) {
         return reply::method_not_allowed();
     }
     if !accepts(headers, "text/event-stream") {
@@ -218,7 +224,7 @@ pub(super) async fn get(
         Err(refusal) => return refusal.response(None),
     };
     let last = headers
-        .get("last-event-id")
+        .get(&LAST_EVENT)
         .and_then(|value| parse_event_id(value.to_str().ok()?));
     match last.and_then(|(stream, number)| Some((held.stream(stream)?, number))) {
         Some((log, number)) => events(&log, Some(number), false),
@@ -238,7 +244,7 @@ pub(super) async fn delete(
 ) -> Response<Body> {
     let Some(id) = request
         .headers()
-        .get(SESSION)
+        .get(&SESSION)
         .and_then(|value| value.to_str().ok())
     else {
         return reply::method_not_allowed();
@@ -246,7 +252,7 @@ pub(super) async fn delete(
     let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else {
         return reply::status(StatusCode::NOT_FOUND);
     };
-    let ended = face.sessions.remove(id, &principal, &path_of(&scope));
+    let ended = face.sessions.remove(id, &principal, path_of(&scope));
     reply::status(if ended {
         StatusCode::OK
     } else {
@@ -286,13 +292,13 @@ fn find(
     principal: &str,
     headers: &HeaderMap,
 ) -> Result<Arc<Held>, Refusal> {
-    let id = headers.get(SESSION).ok_or(Refusal::NoSession)?;
+    let id = headers.get(&SESSION).ok_or(Refusal::NoSession)?;
     let held = id
         .to_str()
         .ok()
-        .and_then(|id| face.sessions.get(id, principal, &path_of(scope)));
+        .and_then(|id| face.sessions.get(id, principal, path_of(scope)));
     let held = held.ok_or(Refusal::Unknown)?;
-    if let Some(version) = headers.get("mcp-protocol-version")
+    if let Some(version) = headers.get(&VERSION)
         && version.to_str().ok().and_then(Revision::parse).is_none()
     {
         return Err(Refusal::Version);
@@ -301,10 +307,10 @@ fn find(
 }
 
 /// What distinguishes the addresses that a session can belong to.
-fn path_of(scope: &Scope) -> String {
+fn path_of(scope: &Scope) -> &str {
     match scope {
-        Scope::All => String::new(),
-        Scope::One(server) => server.name().to_string(),
+        Scope::All => "",
+        Scope::One(server) => server.name(),
     }
 }
 
@@ -317,13 +323,16 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let mut values = headers.get_all(header::ACCEPT).iter().peekable();
     values.peek().is_none()
         || values.any(|value| {
-            value.to_str().is_ok_and(|text| {
-                text.split(',').any(|part| {
-                    let range = part.split(';').next().unwrap_or_default().trim();
-                    range.eq_ignore_ascii_case(kind)
-                        || range == "*/*"
-                        || range.eq_ignore_ascii_case("text/*")
+            // What nearly all clients say, to save a closer look.
+            let is_usual = value == "application/json, text/event-stream";
+            is_usual && kind == "text/event-stream"
+                || value.to_str().is_ok_and(|text| {
+                    text.split(',').any(|part| {
+                        let range = part.split(';').next().unwrap_or_default().trim();
+                        range.eq_ignore_ascii_case(kind)
+                            || range == "*/*"
+                            || range.eq_ignore_ascii_case("text/*")
+                    })
                 })
-            })
         })
 }

@@ -29,11 +29,28 @@ use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use routes::Route;
 use sessions::Sessions;
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 use switchboard_wire::{ErrorObject, Payload, code};
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
+
+/// Listens on an address, with room for many that come at once.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // As everybody does: a restart need not wait for what is left of the last
+    // run. On Windows it would let others take the port away.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(limits::BACKLOG)
+}
 
 /// Serves HTTP on `listener` until `shutdown` fires; then no connection is
 /// taken any more, and those in use may finish what they are doing.
@@ -74,6 +91,7 @@ pub async fn serve_routes(
             permit = room.clone().acquire_owned() => permit,
             () = shutdown.cancelled() => break,
         };
+        let Ok(permit) = permit else { break };
         let stream = tokio::select! {
             accepted = listener.accept() => accepted,
             () = shutdown.cancelled() => break,
@@ -87,12 +105,7 @@ pub async fn serve_routes(
                 continue;
             }
         };
-        let _ = stream.set_nodelay(true);
-        let face = face.clone();
-        face.tasks.clone().spawn(async move {
-            connection(face, stream).await;
-            drop(permit);
-        });
+        attend(&face, stream, permit);
     }
     drop(listener);
     face.tasks.close();
@@ -119,7 +132,20 @@ struct Face {
     tasks: TaskTracker,
 }
 
-async fn connection(face: Arc<Face>, stream: tokio::net::TcpStream) {
+/// Serves one connection in a task of its own.
+///
+/// Not `async`, so that the task is compiled here: what is awaited only by the
+/// program is compiled with the program, which is optimised for size.
+fn attend(face: &Arc<Face>, stream: TcpStream, permit: OwnedSemaphorePermit) {
+    let _ = stream.set_nodelay(true);
+    let connected = face.clone();
+    face.tasks.spawn(async move {
+        connection(connected, stream).await;
+        drop(permit);
+    });
+}
+
+async fn connection(face: Arc<Face>, stream: TcpStream) {
     let shutdown = face.shutdown.clone();
     let service = service_fn(move |request| {
         let face = face.clone();

@@ -28,20 +28,8 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     if let Err(error) = check(&post.headers, &message, &params) {
         return reply::error(StatusCode::BAD_REQUEST, &error, Some(&id));
     }
-    let headers = Some(param_headers(&post.headers));
-    let face = post.face;
-    let shared_credential = face.door.has_several_principals();
-    let principal = post.principal.clone();
-    let request = Request {
-        scope: post.scope,
-        principal: post.principal,
-        key: post.key,
-        message,
-        params,
-        headers,
-        shared_credential,
-    };
-    match modern::begin(&face.gateway, request).await {
+    let (face, principal) = (post.face.clone(), post.principal.clone());
+    match modern::begin(&face.gateway, request(post, message, params)).await {
         Begun::Answer(answer) => whole(answer, face.gateway.host().budget()).await,
         Begun::Exchange(mut relayed) => {
             match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
@@ -63,6 +51,20 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
             event_stream(Body::Stream(Box::pin(events)))
         }
     }
+}
+
+/// The request. With it ends the head that it came with, and the buffer that
+/// was read into.
+fn request(post: Post, message: Message, params: Params) -> Box<Request> {
+    Box::new(Request {
+        scope: post.scope,
+        principal: post.principal,
+        key: post.key,
+        headers: Some(param_headers(&post.headers)),
+        shared_credential: post.face.door.has_several_principals(),
+        message,
+        params,
+    })
 }
 
 /// Everything that must be right before a server hears of the request, in the order in which it is told.

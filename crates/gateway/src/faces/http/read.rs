@@ -3,11 +3,12 @@
 use super::{Face, body::Body, legacy, modern, reply, routes};
 use crate::{limits, session};
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, Request, Response, StatusCode, header};
+use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::sync::Arc;
 use switchboard_host::Scope;
+use switchboard_transport::limits::COPIED_BYTES;
 use switchboard_wire::{
     Era, ErrorObject, Id, Message, Method, Params, Received, Revision, code, limits::MESSAGE_BYTES,
 };
@@ -29,8 +30,8 @@ pub(super) async fn post(
     principal: Arc<str>,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    if !is_json(&parts.headers) {
+    let (Parts { uri, headers, .. }, body) = request.into_parts();
+    if !is_json(&headers) {
         let error = ErrorObject::new(
             code::INVALID_REQUEST,
             "Content-Type must be application/json",
@@ -55,9 +56,10 @@ pub(super) async fn post(
         face,
         scope,
         principal,
-        key: routes::client_key(parts.uri.path(), &parts.headers),
-        headers: parts.headers,
+        key: routes::client_key(uri.path(), &headers),
+        headers,
     };
+    drop(uri);
     match Received::parse(body) {
         Ok(Received::One(message)) => one(post, message).await,
         Ok(Received::Batch(batch)) => legacy::batch(post, batch).await,
@@ -71,7 +73,7 @@ async fn one(post: Post, message: Message) -> Response<Body> {
         Err(error) => return reply::error(StatusCode::BAD_REQUEST, &error, message.id().as_ref()),
     };
     if message.is_reply() || !speaks_modern(&post.headers, &message, &params) {
-        legacy::post(post, message).await
+        legacy::post(post, message, params).await
     } else {
         // Boxed, as `legacy` boxes its own: what waits for a request has no
         // room for either, and moving it about costs less.
@@ -86,14 +88,14 @@ fn speaks_modern(headers: &HeaderMap, message: &Message, params: &Params) -> boo
         return true;
     }
     let version = headers
-        .get("mcp-protocol-version")
+        .get(&legacy::VERSION)
         .and_then(|value| value.to_str().ok());
     let revision = version.and_then(Revision::parse);
     match (version, revision) {
         (None, _) => message.method() == Method::Discover || message.method() == Method::Listen,
         (Some(_), Some(revision)) => revision.era() == Era::Modern,
         (Some(_), None) => {
-            !headers.contains_key("mcp-session-id") && message.method() != Method::Initialize
+            !headers.contains_key(&legacy::SESSION) && message.method() != Method::Initialize
         }
     }
 }
@@ -133,7 +135,7 @@ pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, (StatusCode, &'st
         if length > MESSAGE_BYTES {
             return Err(TOO_LARGE);
         }
-        // Most messages come in one frame and are not copied.
+        // Most messages come in one frame.
         match &mut rest {
             Some(rest) => rest.extend_from_slice(&data),
             None if first.is_empty() => first = data,
@@ -145,7 +147,11 @@ pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, (StatusCode, &'st
             }
         }
     }
-    Ok(rest.map_or(first, BytesMut::freeze))
+    Ok(match rest {
+        Some(rest) => rest.freeze(),
+        None if first.len() < COPIED_BYTES => Bytes::copy_from_slice(&first),
+        None => first,
+    })
 }
 
 /// Reads the rest of a body that was refused, within limits, so that its

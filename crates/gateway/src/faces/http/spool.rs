@@ -3,7 +3,7 @@
 
 use super::body::Body;
 use crate::limits;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::Stream;
 use std::{
     io::{self, Seek, Write},
@@ -14,14 +14,16 @@ use switchboard_transport::Budget;
 use switchboard_wire::Payload;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// How much is read back at once.
-const CHUNK: usize = 64 * 1024;
+/// How much is read back at once. Many answers may be read back side by side,
+/// and each takes twice as much.
+const CHUNK: usize = 32 * 1024;
 
 /// A payload in an unnamed file that only we can open.
 pub(super) struct Spooled {
     file: tokio::fs::File,
     left: u64,
-    buffer: Box<[u8]>,
+    /// Where the next piece is being read to. What has been read is handed on as it is.
+    piece: Vec<u8>,
 }
 
 /// The body for a payload: from memory if there is room, else from a file.
@@ -37,7 +39,7 @@ pub(super) async fn body(payload: Payload, budget: &Budget) -> Body {
             Body::File(Spooled {
                 file: tokio::fs::File::from_std(file),
                 left,
-                buffer: vec![0; CHUNK].into(),
+                piece: Vec::new(),
             })
         }
         Ok(Err(fault)) => {
@@ -75,15 +77,20 @@ impl Stream for Spooled {
             return Poll::Ready(None);
         }
         let this = &mut *self;
-        let mut buffer = ReadBuf::new(&mut this.buffer);
+        if this.piece.is_empty() {
+            this.piece = vec![0; CHUNK.min(usize::try_from(this.left).unwrap_or(CHUNK))];
+        }
+        let mut buffer = ReadBuf::new(&mut this.piece);
         if let Err(fault) = ready!(Pin::new(&mut this.file).poll_read(context, &mut buffer)) {
             return Poll::Ready(Some(Err(fault)));
         }
-        let bytes = BytesMut::from(buffer.filled()).freeze();
-        if bytes.is_empty() {
+        let read = buffer.filled().len();
+        if read == 0 {
             return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
         }
-        this.left = this.left.saturating_sub(bytes.len() as u64);
-        Poll::Ready(Some(Ok(bytes)))
+        let mut piece = std::mem::take(&mut this.piece);
+        piece.truncate(read);
+        this.left = this.left.saturating_sub(read as u64);
+        Poll::Ready(Some(Ok(Bytes::from(piece))))
     }
 }

@@ -12,12 +12,14 @@ use switchboard_wire::{Id, Message, Method, Params, Payload, code, json};
 use tokio::sync::oneshot;
 
 impl Session {
+    // What is rare in it is boxed, since every request has room for all of it.
     pub(super) async fn answer(
         &self,
-        message: &Message,
+        admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
         cancel: oneshot::Receiver<Message>,
     ) -> Result<Payload, CallError> {
+        let message = &admitted.message;
         let id = message.id().unwrap_or_else(|| Id::number(0));
         let empty = || Ok(Message::response(&id, "{}").payload());
         match message.method() {
@@ -35,23 +37,24 @@ impl Session {
                 Err(CallError::refused(code::METHOD_NOT_FOUND, text))
             }
             Method::SetLevel => {
-                self.set_level(message).await?;
+                Box::pin(self.set_level(message)).await?;
                 empty()
             }
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                self.subscribe(message).await?;
+                Box::pin(self.subscribe(message, &admitted.params)).await?;
                 empty()
             }
             Method::TasksList if matches!(self.scope, Scope::All) => {
-                let result = tasks::page(&self.gateway, &self.client, message).await?;
+                let result = Box::pin(tasks::page(&self.gateway, &self.client, message)).await?;
                 Ok(Message::response(&id, &result).payload())
             }
             method => match (List::of(method), &self.scope) {
                 (Some(list), Scope::All) => {
-                    let result = lists::page(&self.gateway, &self.client, list, message).await?;
+                    let listed = lists::page(&self.gateway, &self.client, list, message);
+                    let result = Box::pin(listed).await?;
                     Ok(Message::response(&id, &result).payload())
                 }
-                _ => self.relay(message, &id, outlet, cancel).await,
+                _ => self.relay(admitted, &id, outlet, cancel).await,
             },
         }
     }
@@ -59,25 +62,13 @@ impl Session {
     /// Takes a request to its server and brings back what comes.
     async fn relay(
         &self,
-        message: &Message,
+        admitted: Box<Admitted>,
         id: &Id,
         outlet: Arc<dyn Outlet>,
         mut cancel: oneshot::Receiver<Message>,
     ) -> Result<Payload, CallError> {
-        let params = Params::of(message)?;
-        let (client, scope, message) = (self.client.clone(), self.scope.clone(), message.clone());
-        let method = message.method();
-        let mut exchange = self
-            .gateway
-            .host()
-            .call(Admitted {
-                client,
-                scope,
-                message,
-                params,
-                headers: None,
-            })
-            .await?;
+        let method = admitted.message.method();
+        let mut exchange = self.gateway.host().call(admitted).await?;
         let mut asked = Vec::new();
         loop {
             let event = tokio::select! {
@@ -142,8 +133,7 @@ impl Session {
         Ok(())
     }
 
-    async fn subscribe(&self, message: &Message) -> Result<(), CallError> {
-        let params = Params::of(message)?;
+    async fn subscribe(&self, message: &Message, params: &Params) -> Result<(), CallError> {
         let uri = Params::text(message, params.uri, "uri")?;
         let (server, uri) = match &self.scope {
             Scope::All => route_uri(self.gateway.host(), &self.client, uri.as_deref()).await?,

@@ -13,8 +13,10 @@ use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use std::{collections::HashMap, fmt, sync::Arc};
-use switchboard_host::{CallError, Client, ClientSink, NoSink, Scope, permission::What};
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, ParseError, Payload, code, json};
+use switchboard_host::{Admitted, CallError, Client, ClientSink, NoSink, Scope, permission::What};
+use switchboard_wire::{
+    ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json,
+};
 use tokio::sync::oneshot;
 
 /// One legacy client.
@@ -89,10 +91,25 @@ impl Session {
         !self.in_flight.lock().is_empty()
     }
 
+    /// A request of this client's, in a box for its whole way.
+    pub fn admit(&self, message: Message, params: Params) -> Box<Admitted> {
+        Box::new(Admitted {
+            client: self.client.clone(),
+            scope: self.scope.clone(),
+            message,
+            params,
+            headers: None,
+        })
+    }
+
     /// Handles a request. What happens on the way goes to `outlet`; the answer
     /// is returned, or nothing if the client gave the request up.
-    pub async fn request(&self, message: Message, outlet: Arc<dyn Outlet>) -> Option<Payload> {
-        let id = message.id()?;
+    pub async fn request(
+        &self,
+        admitted: Box<Admitted>,
+        outlet: Arc<dyn Outlet>,
+    ) -> Option<Payload> {
+        let id = admitted.message.id()?;
         let (given_up, cancel) = oneshot::channel();
         {
             let mut in_flight = self.in_flight.lock();
@@ -113,7 +130,7 @@ impl Session {
             session: self,
             id: &id,
         };
-        let answer = self.answer(&message, outlet, cancel).await;
+        let answer = self.answer(admitted, outlet, cancel).await;
         // Given up in the same moment as it was answered: the client was first.
         let given_up = !self.in_flight.lock().contains_key(&id);
         drop(guard);
@@ -122,6 +139,14 @@ impl Session {
             Ok(payload) => Some(payload),
             Err(CallError::Cancelled) => None,
             Err(fault) => Some(fault.to_error().response(Some(&id))),
+        }
+    }
+
+    /// Handles a request whose parameters nobody has read yet.
+    async fn read(&self, message: Message, outlet: Arc<dyn Outlet>) -> Option<Payload> {
+        match Params::of(&message) {
+            Ok(params) => self.request(self.admit(message, params), outlet).await,
+            Err(error) => Some(error.response(message.id().as_ref())),
         }
     }
 
@@ -175,7 +200,7 @@ impl Session {
             Kind::Request => {
                 let session = self.clone();
                 tokio::spawn(async move {
-                    if let Some(answer) = session.request(message, outlet.clone()).await {
+                    if let Some(answer) = session.read(message, outlet.clone()).await {
                         outlet.send(answer, Weight::Reply);
                     }
                 });
@@ -195,7 +220,7 @@ impl Session {
         for item in batch {
             match item {
                 Ok(message) if message.kind() == Kind::Request => {
-                    waiting.push(Either::Left(self.request(message, outlet.clone())));
+                    waiting.push(Either::Left(self.read(message, outlet.clone())));
                 }
                 Ok(message) if message.kind() == Kind::Notification => self.notification(&message),
                 Ok(message) => self.response(message),

@@ -106,7 +106,7 @@ pub fn unsupported(version: &str) -> ErrorObject {
 }
 
 /// Starts on a request that passed [`check`].
-pub async fn begin(gateway: &Arc<Gateway>, request: Request) -> Begun {
+pub async fn begin(gateway: &Arc<Gateway>, request: Box<Request>) -> Begun {
     let id = request.message.id().unwrap_or_else(|| Id::number(0));
     match try_begin(gateway, request, &id).await {
         Ok(begun) => begun,
@@ -114,13 +114,20 @@ pub async fn begin(gateway: &Arc<Gateway>, request: Request) -> Begun {
     }
 }
 
-async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<Begun, CallError> {
+// What is rare in it is boxed, since every request has room for all of it.
+async fn try_begin(
+    gateway: &Arc<Gateway>,
+    request: Box<Request>,
+    id: &Id,
+) -> Result<Begun, CallError> {
     let method = request.message.method();
     if method == Method::Listen {
-        let listen = Listen::open(gateway, &request).await?;
+        let listen = Box::pin(Listen::open(gateway, &request)).await?;
         return Ok(Begun::Listen(Box::new(listen)));
     }
-    if let Some(resumed) = resume::resume(gateway, &request, id).await? {
+    if request.params.request_state.is_some()
+        && let Some(resumed) = Box::pin(resume::resume(gateway, &request, id)).await?
+    {
         return Ok(resumed);
     }
     let request = state::unwrap(gateway, request)?;
@@ -132,7 +139,9 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
             .check(&client, server, What::Method)?;
     }
     let result = match (method, &request.scope) {
-        (Method::Discover, scope) => hello::discover_result(gateway, scope, &client).await?,
+        (Method::Discover, scope) => {
+            Box::pin(hello::discover_result(gateway, scope, &client)).await?
+        }
         (
             Method::Initialize
             | Method::Ping
@@ -146,7 +155,7 @@ async fn try_begin(gateway: &Arc<Gateway>, request: Request, id: &Id) -> Result<
         }
         (_, Scope::All) if List::of(method).is_some() => {
             let list = List::of(method).unwrap_or(List::Tools);
-            lists::page(gateway, &client, list, &request.message).await?
+            Box::pin(lists::page(gateway, &client, list, &request.message)).await?
         }
         _ => {
             return Ok(Begun::Exchange(Box::new(

@@ -24,7 +24,7 @@ use tokio::time::timeout;
 pub struct Relayed {
     pub(super) gateway: Arc<Gateway>,
     pub(super) client: Arc<Client>,
-    pub(super) request: Request,
+    pub(super) request: Box<Request>,
     pub(super) id: Id,
     /// `None` once it has been parked.
     pub(super) exchange: Option<Exchange>,
@@ -48,27 +48,18 @@ pub enum Step {
 pub(super) async fn relay(
     gateway: &Arc<Gateway>,
     client: Arc<Client>,
-    request: Request,
+    request: Box<Request>,
     id: Id,
     visits: u32,
 ) -> Result<Relayed, CallError> {
-    let Request {
-        scope,
-        message,
-        params,
-        headers,
-        ..
-    } = request.clone();
-    let exchange = gateway
-        .host()
-        .call(Admitted {
-            client: client.clone(),
-            scope,
-            message,
-            params,
-            headers,
-        })
-        .await?;
+    let admitted = Box::new(Admitted {
+        client: client.clone(),
+        scope: request.scope.clone(),
+        message: request.message.clone(),
+        params: request.params.clone(),
+        headers: request.headers.clone(),
+    });
+    let exchange = gateway.host().call(admitted).await?;
     let gateway = gateway.clone();
     Ok(Relayed {
         gateway,

@@ -34,7 +34,7 @@ pub(super) async fn resume(
         }) => {
             let open = parked::answer(questions, message, params);
             relayed.id = id.clone();
-            relayed.request = request.clone();
+            *relayed.request = request.clone();
             if let Some(exchange) = &mut relayed.exchange {
                 exchange.set_progress_token(Params::bytes(message, params.progress_token));
             }
@@ -72,9 +72,9 @@ pub(super) async fn resume(
                 message: again,
                 ..request.clone()
             };
-            let mut relayed = relay(gateway, client, again, id.clone(), visits).await?;
+            let mut relayed = relay(gateway, client, Box::new(again), id.clone(), visits).await?;
             // A further ticket is bound to what the client sends.
-            relayed.request = request.clone();
+            *relayed.request = request.clone();
             Ok(Some(Begun::Exchange(Box::new(relayed))))
         }
     }

@@ -20,7 +20,10 @@ pub(super) fn wrap(gateway: &Gateway, request: &Request, reply: &mut Reply) {
 }
 
 /// Gives a server back the state that we had wrapped for this principal.
-pub(super) fn unwrap(gateway: &Gateway, mut request: Request) -> Result<Request, CallError> {
+pub(super) fn unwrap(
+    gateway: &Gateway,
+    mut request: Box<Request>,
+) -> Result<Box<Request>, CallError> {
     let Some(span) = request
         .params
         .request_state

@@ -1,6 +1,9 @@
 use super::*;
-use crate::json::tests::{array, gap, object, string, value};
-use proptest::{collection::vec, prelude::*};
+use crate::json::{
+    check,
+    tests::{array, gap, object, string, value},
+};
+use proptest::{collection::vec, prelude::*, sample::select};
 
 fn read(source: &str) -> Vec<(&str, &str)> {
     members(source.as_bytes())
@@ -11,6 +14,17 @@ fn read(source: &str) -> Vec<(&str, &str)> {
             )
         })
         .collect()
+}
+
+const KEYS: [&str; 3] = ["id", "method", "params"];
+
+/// A key that is looked for, plainly or escaped, or any other.
+fn key() -> impl Strategy<Value = String> {
+    let known = ["\"id\"", "\"i\\u0064\"", "\"method\"", "\"params\""];
+    prop_oneof![
+        3 => select(known.to_vec()).prop_map(str::to_owned),
+        1 => string(),
+    ]
 }
 
 proptest! {
@@ -32,6 +46,24 @@ proptest! {
         let source = array(&list, &gaps);
         let read: Vec<&str> = elements(source.as_bytes()).map(|span| &source[span.start..span.end]).collect();
         prop_assert_eq!(read, list);
+    }
+
+    #[test]
+    fn one_pass_finds_what_a_check_and_a_search_find(
+        list in vec((key(), value()), 0..6), gaps in vec(gap(), 25),
+        around in (gap(), gap()), cut in any::<prop::sample::Index>(), whole in any::<bool>(),
+    ) {
+        let (before, after) = around;
+        let mut source = format!("{before}{}{after}", object(&list, &gaps));
+        if !whole {
+            let at = cut.index(source.len());
+            source.truncate((0..=at).rev().find(|at| source.is_char_boundary(*at)).unwrap());
+        }
+        let source = source.as_bytes();
+        let apart = check(source).map(|(span, kind)| (span, kind, fields(source, KEYS)));
+        let at_once = check_fields(source, KEYS)
+            .map(|(span, kind, found)| (span, kind, found.map_err(FieldError::from)));
+        prop_assert_eq!(at_once, apart);
     }
 
     #[test]
