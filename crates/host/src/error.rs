@@ -68,8 +68,13 @@ pub enum CallError {
         reason: String,
     },
     /// No answer in time.
-    #[error("no answer within {0:?}")]
-    TimedOut(Duration),
+    #[error("server {server:?}: no answer within {allowed:?}")]
+    TimedOut {
+        /// Which server.
+        server: String,
+        /// How long it had.
+        allowed: Duration,
+    },
     /// It may not be seen or reached.
     #[error("{what} is not permitted: {reason}")]
     NotPermitted {
@@ -126,9 +131,10 @@ impl CallError {
             Self::NotAllowed { .. } => {
                 return ErrorObject::new(code::INVALID_PARAMS, self.to_string());
             }
-            Self::TimedOut(_) | Self::Cancelled => {
-                return ErrorObject::new(code::INTERNAL, self.to_string());
+            Self::TimedOut { server, allowed } => {
+                (server.clone(), format!("no answer within {allowed:?}"))
             }
+            Self::Cancelled => return ErrorObject::new(code::INTERNAL, self.to_string()),
         };
         ErrorObject::new(code::INTERNAL, self.to_string())
             .with_data(json!({ "server": server, "reason": reason }))

@@ -14,6 +14,7 @@ mod inbox;
 pub mod keeper;
 pub mod limits;
 pub mod link;
+pub mod numbers;
 pub mod process;
 pub mod stdio;
 pub mod ws;

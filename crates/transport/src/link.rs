@@ -60,8 +60,9 @@ pub enum About {
         name: Option<String>,
         /// `Mcp-Param-*` headers, names without the prefix (modern HTTP).
         params: Vec<(String, String)>,
-        /// How long the answer may take in all.
-        timeout: Duration,
+        /// How long the answer may take in all, where nobody else sees to that
+        /// and abandons it.
+        timeout: Option<Duration>,
     },
     /// A notification.
     Notification,

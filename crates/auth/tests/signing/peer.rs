@@ -53,7 +53,7 @@ pub async fn ask_with(authorize: Arc<dyn Authorize>, url: &Url) -> Result<Value,
             method_name: None,
             name: None,
             params: Vec::new(),
-            timeout: Duration::from_secs(20),
+            timeout: Some(Duration::from_secs(20)),
         },
     })
     .unwrap();

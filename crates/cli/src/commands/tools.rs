@@ -193,7 +193,7 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
         return Failure::new(Code::NeedsAuth, text).hint(caller::sign_in_hint(server));
     }
     let code = match fault {
-        CallError::TimedOut(_) => Code::TimedOut,
+        CallError::TimedOut { .. } => Code::TimedOut,
         CallError::Refused(_) => Code::Answered,
         CallError::Cancelled => Code::Interrupted,
         CallError::NotPermitted { .. } | CallError::NotAllowed { .. } => Code::NotPermitted,

@@ -291,7 +291,10 @@ async fn fetch(list: List, connection: &Arc<Connection>) -> Result<Listing, Call
     };
     match timeout(limits::LIST_FETCH, pages).await {
         Ok(result) => result,
-        Err(_) => Err(CallError::TimedOut(limits::LIST_FETCH)),
+        Err(_) => Err(CallError::TimedOut {
+            server: connection.server_name().to_string(),
+            allowed: limits::LIST_FETCH,
+        }),
     }
 }
 

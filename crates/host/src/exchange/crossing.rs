@@ -144,7 +144,7 @@ impl Crossing {
             Edits::new(),
             name,
             mirrored,
-            self.timeout,
+            None,
         )
     }
 
@@ -320,9 +320,14 @@ impl Crossing {
             Era::Modern => (about, None),
         };
         let (client, none) = (self.client.clone(), Vec::new());
-        let _ = self
-            .connection
-            .dispatch(client, &message, Edits::new(), name, none, self.timeout);
+        let _ = self.connection.dispatch(
+            client,
+            &message,
+            Edits::new(),
+            name,
+            none,
+            Some(self.timeout),
+        );
     }
 }
 

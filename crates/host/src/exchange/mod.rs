@@ -160,9 +160,10 @@ impl Exchange {
                 }
                 Err(_) => {
                     self.connection.cancel(self.request, Some("timed out"));
-                    Some(Event::Outcome(Outcome::Failed(CallError::TimedOut(
-                        self.allowed,
-                    ))))
+                    Some(Event::Outcome(Outcome::Failed(CallError::TimedOut {
+                        server: self.connection.server_name().to_string(),
+                        allowed: self.allowed,
+                    })))
                 }
             };
             if let Some(Event::Outcome(Outcome::Failed(fault))) = &step

@@ -176,7 +176,7 @@ async fn refresh(
         Ok::<(), CallError>(())
     };
     match timeout_at(deadline, fetch).await {
-        Ok(Err(fault @ (CallError::Unreadable { .. } | CallError::TimedOut(_)))) => {
+        Ok(Err(fault @ (CallError::Unreadable { .. } | CallError::TimedOut { .. }))) => {
             tracing::warn!(server = %server.name(), %fault, "its lists could not be fetched and are left out");
         }
         Ok(Err(fault)) => {

@@ -25,7 +25,7 @@ use std::{
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
-use switchboard_transport::Link;
+use switchboard_transport::{Link, numbers::ByNumber};
 use switchboard_wire::{Era, Id, Method, Revision, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -87,7 +87,7 @@ pub struct Connection {
     /// Itself, for the questions it hands out.
     pub(super) me: Weak<Connection>,
     pub(super) spec: Arc<ServerSpec>,
-    pub(super) calls: Mutex<HashMap<u64, Call>>,
+    pub(super) calls: Mutex<HashMap<u64, Call, ByNumber>>,
     pub(super) clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     /// Questions of the server's that are open at a client, by the server's id for them.
     pub(super) questions: Mutex<HashMap<Id, CancellationToken>>,

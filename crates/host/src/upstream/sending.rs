@@ -92,7 +92,7 @@ impl Connection {
             // Only headers of the modern era say the name.
             let name = name.filter(|_| era == Era::Modern).cloned();
             let (inbox, id) =
-                self.dispatch_with(client, message, params, edits, name, mirrored, timeout)?;
+                self.dispatch_with(client, message, params, edits, name, mirrored, None)?;
             return Ok(Exchange::new(inbox, self.clone(), id, timeout));
         }
         if era == Era::Legacy && params.request_state.is_some() {
@@ -113,7 +113,8 @@ impl Connection {
         Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
     }
 
-    /// Sends a request under an id of ours, with the client's progress token kept for later.
+    /// Sends a request under an id of ours, with the client's progress token kept
+    /// for later. `limit` is for one that no exchange waits for.
     pub(crate) fn dispatch(
         &self,
         client: Arc<Client>,
@@ -121,10 +122,10 @@ impl Connection {
         edits: Edits,
         name: Option<String>,
         mirrored: Vec<(String, String)>,
-        timeout: Duration,
+        limit: Option<Duration>,
     ) -> Result<(Arc<Inbox>, u64), CallError> {
         let params = Params::of(message)?;
-        self.dispatch_with(client, message, &params, edits, name, mirrored, timeout)
+        self.dispatch_with(client, message, &params, edits, name, mirrored, limit)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -136,7 +137,7 @@ impl Connection {
         mut edits: Edits,
         name: Option<String>,
         mirrored: Vec<(String, String)>,
-        timeout: Duration,
+        limit: Option<Duration>,
     ) -> Result<(Arc<Inbox>, u64), CallError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         if let Some(span) = message.id_span() {
@@ -153,7 +154,7 @@ impl Connection {
             method_name: (method == Method::Other).then(|| message.method_name()),
             name,
             params: mirrored,
-            timeout,
+            timeout: limit,
         };
         let tasks = match self.exclusive {
             true => AboutTasks::Nothing,
@@ -208,7 +209,8 @@ impl Connection {
             method_name: None,
             name: None,
             params: Vec::new(),
-            timeout,
+            // The exchange sees to it.
+            timeout: None,
         };
         let inbox = self.begin(
             id,

@@ -43,7 +43,7 @@ impl ConnectError {
             CallError::Interrupted { reason, .. } | CallError::NotConnected { reason, .. } => {
                 Self::Failed(reason.clone())
             }
-            CallError::TimedOut(allowed) => {
+            CallError::TimedOut { allowed, .. } => {
                 Self::Failed(format!("no answer to the handshake within {allowed:?}"))
             }
             other => Self::Failed(other.to_string()),

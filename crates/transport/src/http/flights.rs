@@ -1,6 +1,6 @@
 //! The POSTs that are under way: how many, how many bytes, and how to stop them.
 
-use crate::{limits::SEND_QUEUE_BYTES, link::SendError};
+use crate::{limits::SEND_QUEUE_BYTES, link::SendError, numbers::ByNumber};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ pub(super) struct Flights {
 
 #[derive(Default)]
 struct State {
-    tasks: HashMap<Key, AbortHandle>,
+    tasks: HashMap<Key, AbortHandle, ByNumber>,
     others: u64,
     closed: bool,
 }

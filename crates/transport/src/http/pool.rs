@@ -137,30 +137,36 @@ impl Pool {
     /// Sends a request and waits for the head of its answer. A kept connection
     /// that turns out to be dead before anything left is replaced; once a byte
     /// has left, nothing is sent twice.
-    pub(super) async fn send(
+    #[allow(
+        clippy::manual_async_fn,
+        reason = "an async fn has room for each of its arguments twice"
+    )]
+    pub(super) fn send(
         &self,
         mut request: Request<PayloadBody>,
-    ) -> Result<Answer, SendFault> {
-        loop {
-            let mut connection = match self.take() {
-                Some(connection) => connection,
-                // Boxed: it is rare, and would make every request's state larger.
-                None => Box::pin(self.connect()).await?,
-            };
-            connection.wrote.store(false, Ordering::Relaxed);
-            let sent = connection.sender.try_send_request(request);
-            let mut fault = match connection.drive(sent).await {
-                Ok(response) => return Ok(Answer::new(response, connection)),
-                Err(fault) => fault,
-            };
-            let unsent = fault.take_message();
-            if unsent.is_none() && connection.wrote.load(Ordering::Relaxed) {
-                return Err(Undelivered::Unknown(describe(fault.error())).into());
+    ) -> impl Future<Output = Result<Answer, SendFault>> + Send {
+        async move {
+            loop {
+                let mut connection = match self.take() {
+                    Some(connection) => connection,
+                    // Boxed: it is rare, and would make every request's state larger.
+                    None => Box::pin(self.connect()).await?,
+                };
+                connection.wrote.store(false, Ordering::Relaxed);
+                let sent = connection.sender.try_send_request(request);
+                let mut fault = match connection.drive(sent).await {
+                    Ok(response) => return Ok(Answer::new(response, connection)),
+                    Err(fault) => fault,
+                };
+                let unsent = fault.take_message();
+                if unsent.is_none() && connection.wrote.load(Ordering::Relaxed) {
+                    return Err(Undelivered::Unknown(describe(fault.error())).into());
+                }
+                if !connection.used_before {
+                    return Err(Undelivered::NotSent(describe(fault.error())).into());
+                }
+                request = unsent.ok_or(SendFault::Stale)?;
             }
-            if !connection.used_before {
-                return Err(Undelivered::NotSent(describe(fault.error())).into());
-            }
-            request = unsent.ok_or(SendFault::Stale)?;
         }
     }
 

@@ -22,38 +22,52 @@ const PREVIEW_LIMIT: Duration = Duration::from_secs(2);
 
 /// Sends one message and reports what became of it. While `gate` is held, later
 /// requests wait.
-pub(super) async fn run(
+#[allow(
+    clippy::manual_async_fn,
+    reason = "an async fn has room for each of its arguments twice"
+)]
+pub(super) fn run(
     shared: Arc<Shared>,
     mut flight: Flight,
     out: Outgoing,
     gate: Option<Shut>,
-) {
-    let Outgoing { payload, about } = out;
-    let About::Request {
-        id,
-        method,
-        timeout: limit,
-        ..
-    } = about
-    else {
-        let limit = shared.options.notification_timeout;
-        if timeout(limit, tell(&shared, &payload, gate)).await.is_err() {
-            tracing::debug!("a notification was not accepted within {limit:?}");
+) -> impl Future<Output = ()> + Send {
+    async move {
+        let (id, method, limit) = match out.about {
+            About::Request {
+                id,
+                method,
+                timeout,
+                ..
+            } => (id, method, timeout),
+            _ => return tell_in_time(&shared, &out.payload, gate).await,
+        };
+        let asked = ask(&shared, &mut flight, &out.payload, &out.about, id, method);
+        let outcome = match limit {
+            Some(limit) => Box::pin(timeout(limit, asked))
+                .await
+                .unwrap_or(Err(Undelivered::TimedOut(limit))),
+            None => asked.await,
+        };
+        drop(out);
+        let wanted = flight.land();
+        match outcome {
+            // The rest of an event stream after its reply; its end lets the connection be kept.
+            Ok(Some(rest)) => rest.discard(&shared.pool, LEFTOVERS).await,
+            Ok(None) => {}
+            Err(why) if wanted => shared.receive.undelivered(id, why),
+            Err(_) => {}
         }
-        return;
-    };
-    let asked = ask(&shared, &mut flight, &payload, &about, id, method);
-    let outcome = timeout(limit, asked)
-        .await
-        .unwrap_or(Err(Undelivered::TimedOut(limit)));
-    drop(payload);
-    let wanted = flight.land();
-    match outcome {
-        // The rest of an event stream after its reply; its end lets the connection be kept.
-        Ok(Some(rest)) => rest.discard(&shared.pool, LEFTOVERS).await,
-        Ok(None) => {}
-        Err(why) if wanted => shared.receive.undelivered(id, why),
-        Err(_) => {}
+    }
+}
+
+/// Sends a message that has no answer of its own, if that is soon done.
+async fn tell_in_time(shared: &Shared, payload: &Payload, gate: Option<Shut>) {
+    let limit = shared.options.notification_timeout;
+    // Boxed: requests do without its state.
+    let told = Box::pin(timeout(limit, tell(shared, payload, gate)));
+    if told.await.is_err() {
+        tracing::debug!("a notification was not accepted within {limit:?}");
     }
 }
 

@@ -58,7 +58,7 @@ async fn modern_headers_mirror_the_body() {
             ("Region".into(), "us-west1".into()),
             ("Text".into(), "a\r\nEvil: 1".into()),
         ],
-        timeout: Duration::from_secs(5),
+        timeout: Some(Duration::from_secs(5)),
     };
     let payload =
         Payload::from("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}".to_owned());

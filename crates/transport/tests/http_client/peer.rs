@@ -138,7 +138,7 @@ pub fn request(id: u64, method: Method, limit: Duration) -> Outgoing {
             method_name: None,
             name: None,
             params: Vec::new(),
-            timeout: limit,
+            timeout: Some(limit),
         },
     }
 }

@@ -95,7 +95,7 @@ pub fn request(id: u64, method: Method) -> Outgoing {
             method_name: None,
             name: None,
             params: Vec::new(),
-            timeout: Duration::from_secs(5),
+            timeout: Some(Duration::from_secs(5)),
         },
     }
 }

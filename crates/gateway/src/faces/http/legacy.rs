@@ -29,29 +29,40 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
 
 /// One message of a legacy client.
-pub(super) async fn post(post: Post, message: Message, params: Params) -> Response<Body> {
-    if message.method() == Method::Initialize && message.kind() == Kind::Request {
-        return initialize(post, message).await;
-    }
-    let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
-        Ok(held) => held,
-        Err(refusal) => return refusal.response(message.id().as_ref()),
-    };
-    match message.kind() {
-        Kind::Request => {
-            let log = held.log();
-            let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
-            let admitted = session.admit(message, params);
-            let running: Running = Box::pin(async move { session.request(admitted, outlet).await });
-            answer(post, &held, log, running).await
+#[allow(
+    clippy::manual_async_fn,
+    reason = "an async fn has room for each of its arguments twice"
+)]
+pub(super) fn post(
+    post: Post,
+    message: Message,
+    params: Params,
+) -> impl Future<Output = Response<Body>> + Send {
+    async move {
+        if message.method() == Method::Initialize && message.kind() == Kind::Request {
+            return Box::pin(initialize(post, message)).await;
         }
-        Kind::Notification => {
-            held.session.notification(&message);
-            reply::accepted()
-        }
-        Kind::Response | Kind::Error => {
-            held.session.response(message);
-            reply::accepted()
+        let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
+            Ok(held) => held,
+            Err(refusal) => return refusal.response(message.id().as_ref()),
+        };
+        match message.kind() {
+            Kind::Request => {
+                let log = held.log();
+                let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+                let admitted = session.admit(message, params);
+                let running: Running =
+                    Box::pin(async move { session.request(admitted, outlet).await });
+                answer(post, &held, log, running).await
+            }
+            Kind::Notification => {
+                held.session.notification(&message);
+                reply::accepted()
+            }
+            Kind::Response | Kind::Error => {
+                held.session.response(message);
+                reply::accepted()
+            }
         }
     }
 }

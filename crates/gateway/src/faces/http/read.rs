@@ -67,17 +67,25 @@ pub(super) async fn post(
     }
 }
 
-async fn one(post: Post, message: Message) -> Response<Body> {
-    let params = match Params::of(&message) {
-        Ok(params) => params,
-        Err(error) => return reply::error(StatusCode::BAD_REQUEST, &error, message.id().as_ref()),
-    };
-    if message.is_reply() || !speaks_modern(&post.headers, &message, &params) {
-        legacy::post(post, message, params).await
-    } else {
-        // Boxed, as `legacy` boxes its own: what waits for a request has no
-        // room for either, and moving it about costs less.
-        Box::pin(modern::post(post, message, params)).await
+#[allow(
+    clippy::manual_async_fn,
+    reason = "an async fn has room for each of its arguments twice"
+)]
+fn one(post: Post, message: Message) -> impl Future<Output = Response<Body>> + Send {
+    async move {
+        let params = match Params::of(&message) {
+            Ok(params) => params,
+            Err(error) => {
+                return reply::error(StatusCode::BAD_REQUEST, &error, message.id().as_ref());
+            }
+        };
+        if message.is_reply() || !speaks_modern(&post.headers, &message, &params) {
+            legacy::post(post, message, params).await
+        } else {
+            // Boxed, as `legacy` boxes its own: what waits for a request has no
+            // room for either, and moving it about costs less.
+            Box::pin(modern::post(post, message, params)).await
+        }
     }
 }
 

@@ -126,14 +126,13 @@ impl Session {
                 return Some(error.response(Some(&id)));
             }
         }
-        let guard = InFlight {
+        let in_flight = InFlight {
             session: self,
-            id: &id,
+            id: Some(&id),
         };
         let answer = self.answer(admitted, outlet, cancel).await;
         // Given up in the same moment as it was answered: the client was first.
-        let given_up = !self.in_flight.lock().contains_key(&id);
-        drop(guard);
+        let given_up = !in_flight.end();
         match answer {
             _ if given_up => None,
             Ok(payload) => Some(payload),
@@ -253,14 +252,27 @@ impl Session {
     }
 }
 
+/// A request's place among those in flight, which ends with it.
 struct InFlight<'a> {
     session: &'a Session,
-    id: &'a Id,
+    id: Option<&'a Id>,
+}
+
+impl InFlight<'_> {
+    /// Ends it; whether it was still there.
+    fn end(mut self) -> bool {
+        self.leave()
+    }
+
+    fn leave(&mut self) -> bool {
+        let id = self.id.take();
+        id.is_some_and(|id| self.session.in_flight.lock().remove(id).is_some())
+    }
 }
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        self.session.in_flight.lock().remove(self.id);
+        self.leave();
     }
 }
 
