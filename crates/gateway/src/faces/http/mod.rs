@@ -5,6 +5,7 @@
 mod api;
 mod attach;
 mod body;
+mod clock;
 mod events;
 mod legacy;
 mod mailbox;
@@ -24,9 +25,10 @@ pub use routes::Routes;
 
 use crate::{door::Door, gateway::Gateway, limits};
 use body::Body;
+use clock::Clock;
 use http::{Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use routes::Route;
 use sessions::Sessions;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
@@ -153,7 +155,7 @@ async fn connection(face: Arc<Face>, stream: TcpStream) {
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
-        .timer(TokioTimer::new())
+        .timer(Clock::default())
         .header_read_timeout(limits::HEADER_READ)
         .max_buf_size(64 * 1024);
     let connection = builder
