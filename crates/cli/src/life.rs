@@ -57,13 +57,13 @@ pub fn long<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Fail
         .clamp(1, 4);
     // One worker among many would have a queue of 256 tasks, and what does not
     // fit would wait until the others, which keep coming, leave room.
-    let mut builder = match threads {
-        1 => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
+    let mut builder = if threads == 1 {
+        Builder::new_current_thread()
+    } else {
+        let mut many = Builder::new_multi_thread();
+        many.worker_threads(threads);
+        many
     };
-    if threads > 1 {
-        builder.worker_threads(threads);
-    }
     run(builder.enable_all().build(), work)
 }
 

@@ -157,7 +157,8 @@ impl Conversation {
             }
             (Kind::Request, Some(session)) => self.legacy(session, message, params),
             (Kind::Notification, _) if self.give_up(&message) => {}
-            (_, Some(session)) => session.receive(message, self.outlet.clone()),
+            (Kind::Notification, Some(session)) => session.notification(&message),
+            (_, Some(session)) => session.response(message),
             (Kind::Request, None) if message.method() == Method::Ping => {
                 if let Some(id) = message.id() {
                     self.send(Message::response(&id, "{}").payload());

@@ -2,7 +2,10 @@
 
 use super::{
     peer::{Heard, Peer, target, unknown},
-    server::{Script, Server, Step, accepted, answer, chunk, events, json, last_chunk, reply},
+    server::{
+        Script, Server, Step, accepted, answer, chunk, events, falling_silent, json, last_chunk,
+        reply,
+    },
 };
 use std::time::{Duration, Instant};
 use switchboard_transport::http::HttpOptions;
@@ -143,20 +146,11 @@ async fn a_stream_without_ids_that_ends_is_an_unknown_outcome() {
     assert_eq!(server.seen().len(), 1);
 }
 
-/// Comments at some interval, and then nothing: the peer has gone without a word.
+/// The peer has gone without a word.
 #[tokio::test]
 async fn a_stream_without_ids_that_falls_silent_is_an_unknown_outcome() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
-        let server = Server::start(|_| {
-            let mut script = vec![events()];
-            for _ in 0..4 {
-                script.push(chunk(": alive\n\n"));
-                script.push(Step::Wait(Duration::from_millis(100)));
-            }
-            script.push(Step::Hang);
-            script
-        })
-        .await;
+        let server = Server::start(|_| falling_silent(vec![events()])).await;
         let options = HttpOptions {
             lasting_silence: Duration::from_millis(300),
             ..HttpOptions::default()

@@ -2,7 +2,7 @@
 
 use super::{
     peer::{Heard, Peer, target},
-    server::{Server, Step, answer, chunk, events, json, last_chunk, reply},
+    server::{Server, Step, answer, chunk, events, falling_silent, json, last_chunk, reply},
 };
 use std::time::Duration;
 use switchboard_transport::http::HttpOptions;
@@ -132,13 +132,7 @@ async fn a_stream_that_falls_silent_is_opened_again() {
         if seen.header("last-event-id").is_some() {
             return vec![events(), chunk(&format!("data: {CHANGED}\n\n")), Step::Hang];
         }
-        let mut script = vec![events(), chunk("id: 5\nretry: 200\ndata: \n\n")];
-        for _ in 0..4 {
-            script.push(chunk(": alive\n\n"));
-            script.push(Step::Wait(Duration::from_millis(100)));
-        }
-        script.push(Step::Hang);
-        script
+        falling_silent(vec![events(), chunk("id: 5\nretry: 200\ndata: \n\n")])
     })
     .await;
     let options = HttpOptions {

@@ -230,6 +230,16 @@ pub fn chunk(text: &str) -> Step {
     write(format!("{:x}\r\n{text}\r\n", text.len()))
 }
 
+/// Comments at some interval after a beginning, and then nothing.
+pub fn falling_silent(mut script: Vec<Step>) -> Vec<Step> {
+    for _ in 0..4 {
+        script.push(chunk(": alive\n\n"));
+        script.push(Step::Wait(Duration::from_millis(100)));
+    }
+    script.push(Step::Hang);
+    script
+}
+
 pub fn last_chunk() -> Step {
     write("0\r\n\r\n")
 }

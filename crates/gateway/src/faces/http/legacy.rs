@@ -104,7 +104,7 @@ async fn answer(
     log: Arc<EventLog>,
     running: Running,
 ) -> Response<Body> {
-    let may_stream = accepts(&post.headers, "text/event-stream");
+    let may_stream = accepts_events(&post.headers);
     // The head of the request ends here, and with it the buffer it was read into.
     let Post { face, .. } = post;
     let budget = face.gateway.host().budget();
@@ -226,7 +226,7 @@ pub(super) async fn get(
     if !headers.contains_key(&SESSION) {
         return reply::method_not_allowed();
     }
-    if !accepts(headers, "text/event-stream") {
+    if !accepts_events(headers) {
         let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
         return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
     }
@@ -329,21 +329,21 @@ fn events(log: &Arc<EventLog>, last: Option<u64>, prime: bool) -> Response<Body>
     super::modern::event_stream(Body::Stream(Box::pin(log.read(last, prime))))
 }
 
-/// Whether `Accept` allows this type; silence allows all.
-pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+/// Whether `Accept` allows event streams; silence allows all.
+pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::ACCEPT).iter().peekable();
+    let is_allowed = |range: &str| {
+        let kind = range.split(';').next().unwrap_or_default().trim();
+        ["text/event-stream", "*/*", "text/*"]
+            .iter()
+            .any(|allowed| kind.eq_ignore_ascii_case(allowed))
+    };
     values.peek().is_none()
         || values.any(|value| {
             // What nearly all clients say, to save a closer look.
-            let is_usual = value == "application/json, text/event-stream";
-            is_usual && kind == "text/event-stream"
-                || value.to_str().is_ok_and(|text| {
-                    text.split(',').any(|part| {
-                        let range = part.split(';').next().unwrap_or_default().trim();
-                        range.eq_ignore_ascii_case(kind)
-                            || range == "*/*"
-                            || range.eq_ignore_ascii_case("text/*")
-                    })
-                })
+            value == "application/json, text/event-stream"
+                || value
+                    .to_str()
+                    .is_ok_and(|text| text.split(',').any(is_allowed))
         })
 }

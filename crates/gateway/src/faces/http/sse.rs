@@ -4,7 +4,7 @@
 use super::{
     Face,
     body::Body,
-    legacy::accepts,
+    legacy::accepts_events,
     mailbox::Mailbox,
     modern::event_stream,
     read::{is_json, read},
@@ -44,7 +44,7 @@ pub(super) fn open(
     principal: Arc<str>,
     request: &Request<Incoming>,
 ) -> Response<Body> {
-    if !accepts(request.headers(), "text/event-stream") {
+    if !accepts_events(request.headers()) {
         let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
         return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
     }

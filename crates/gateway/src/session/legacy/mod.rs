@@ -6,7 +6,7 @@
 mod answer;
 mod desk;
 
-use super::{Outlet, Weight, hello};
+use super::{Outlet, hello};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use desk::Desk;
@@ -190,22 +190,6 @@ impl Session {
                 let _ = asked.send(message);
             }
             None => tracing::debug!("a client answered something that was not asked"),
-        }
-    }
-
-    /// Handles any message; requests are answered through `outlet` in a task of their own.
-    pub fn receive(self: &Arc<Self>, message: Message, outlet: Arc<dyn Outlet>) {
-        match message.kind() {
-            Kind::Request => {
-                let session = self.clone();
-                tokio::spawn(async move {
-                    if let Some(answer) = session.read(message, outlet.clone()).await {
-                        outlet.send(answer, Weight::Reply);
-                    }
-                });
-            }
-            Kind::Notification => self.notification(&message),
-            Kind::Response | Kind::Error => self.response(message),
         }
     }
 
