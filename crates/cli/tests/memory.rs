@@ -3,7 +3,8 @@
 //! a debug build is held to looser ones.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
-#[path = "support/serving.rs"]
+#[path = "it/support/serving.rs"]
+#[allow(dead_code, reason = "this program uses a part of it")]
 mod serving;
 
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! However we end, nothing that we started outlives us (`rules.md` §9, fault 40).
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
-#[path = "support/serving.rs"]
+#[path = "it/support/serving.rs"]
+#[allow(dead_code, reason = "this program uses a part of it")]
 mod serving;
 
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,0 +1,6 @@
+//! The built-in servers through the program.
+
+mod faces;
+mod inspector;
+mod listening;
+mod stdio;

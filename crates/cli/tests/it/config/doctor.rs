@@ -1,0 +1,94 @@
+//! `doctor` finds what is wrong, and says what to do.
+
+use crate::support::serving;
+use crate::support::stage;
+
+use serde_json::{Value, json};
+use serving::{echo, servers};
+use stage::Stage;
+use std::os::unix::fs::PermissionsExt;
+
+fn find<'a>(findings: &'a Value, area: &str, what: &str) -> &'a Value {
+    let all = findings.as_array().unwrap();
+    let found = all.iter().find(|finding| {
+        finding["area"] == area && finding["what"].as_str().unwrap().contains(what)
+    });
+    found.unwrap_or_else(|| panic!("nothing about {what}: {findings:#}"))
+}
+
+#[tokio::test]
+async fn a_healthy_home_is_well() {
+    let stage = Stage::new(&servers([("good", echo(&[]))]));
+    let _gateway = stage.gateway().await;
+    let findings = stage.run(&["doctor", "--json"]).await.json();
+    // Others use this machine, too, and what they left behind is not our affair.
+    let ills: Vec<&Value> = findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["level"] != "ok" && finding["area"] != "processes")
+        .collect();
+    assert!(ills.is_empty(), "{ills:?}");
+    assert_eq!(find(&findings, "servers", "good")["level"], "ok");
+    assert_eq!(
+        find(&findings, "versions", "gateway http://")["found"],
+        "runs and answers"
+    );
+    assert_eq!(
+        find(&findings, "configuration", "settings.json")["level"],
+        "ok"
+    );
+    assert_eq!(find(&findings, "sign-ins", "control-token")["level"], "ok");
+}
+
+#[tokio::test]
+async fn every_ill_has_its_advice() {
+    let stage = Stage::new(&servers([
+        ("absent", json!({"command": "/nonexistent/program"})),
+        ("typo", json!({"command": "x", "args": "y"})),
+        ("unset", json!({"command": "${NOT_SET_ANYWHERE}"})),
+    ]));
+    let project = stage.home().join("project");
+    stage.write(&project.join(".git/HEAD"), "");
+    stage.write(
+        &project.join(".mcp.json"),
+        &json!({"mcpServers": {"theirs": {"command": "x"}}}).to_string(),
+    );
+    stage.write(&stage.home().join(".claude.json"), "{ broken");
+    let token = stage.home().join(".local/share/switchboard/tokens/default");
+    stage.write(&token, "0123456789abcdef0123456789abcdef");
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let ran = stage::finish(stage.launch(&["doctor", "--json"]).cwd(&project)).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let findings = ran.json();
+    for (area, what, level, words) in [
+        ("servers", "absent", "problem", "/nonexistent/program"),
+        ("configuration", "server typo", "problem", "args"),
+        ("servers", "unset", "problem", "NOT_SET_ANYWHERE"),
+        (
+            "configuration",
+            "server theirs",
+            "warning",
+            "waits for your approval",
+        ),
+        ("configuration", ".claude.json", "problem", "does not count"),
+        ("sign-ins", "tokens/default", "problem", "open to others"),
+    ] {
+        let finding = find(&findings, area, what);
+        assert_eq!(finding["level"], level, "{finding}");
+        assert!(
+            finding["found"].as_str().unwrap().contains(words),
+            "{finding}"
+        );
+    }
+    assert_eq!(
+        find(&findings, "configuration", "server theirs")["advice"],
+        "switchboard approve theirs"
+    );
+    let ran = stage::finish(stage.launch(&["doctor", "--no-connect"]).cwd(&project)).await;
+    assert!(
+        ran.out.contains("problems: ") && ran.out.contains("do: switchboard approve theirs"),
+        "{}",
+        ran.out
+    );
+}

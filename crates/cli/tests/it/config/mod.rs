@@ -1,0 +1,13 @@
+//! What is configured, approved, written and explained.
+
+mod behaviour;
+mod connectors;
+mod doctor;
+mod errors;
+mod explain;
+mod files;
+mod hostile;
+mod list;
+mod managed_rules;
+mod reload;
+mod writes;

@@ -1,0 +1,10 @@
+//! Peers that misbehave, and what becomes of it.
+
+mod bad_headers;
+mod bad_input;
+mod catalog;
+mod dialogue;
+mod healing;
+mod http;
+mod policy;
+mod servers;

@@ -1,0 +1,19 @@
+//! Clients in front of servers: what crosses, what is shared, what is kept apart.
+
+mod aggregate;
+mod attached_rules;
+mod bridge;
+mod everything;
+mod freshness;
+mod interview;
+mod lossless;
+mod no_crossing;
+mod permissions;
+mod plain;
+mod relay;
+mod relay_bridge;
+mod relay_cancel;
+mod running;
+mod serve;
+mod sharing;
+mod sharing_questions;

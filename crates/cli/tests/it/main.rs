@@ -1,0 +1,20 @@
+//! The running program, tried from outside: one test program, a module for each area.
+//!
+//! What needs a process of its own (it counts processes or measures memory)
+//! stands beside this folder: `orphans.rs`, `memory.rs`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests: a failure is a panic, and what they saw is printed"
+)]
+
+mod support;
+
+mod builtin;
+mod config;
+mod faults;
+mod gateway;
+mod screens;
+mod signing_in;
+mod transports;

@@ -1,0 +1,7 @@
+//! Being let in: OAuth, tokens, the door, secrets.
+
+mod canaries;
+mod door;
+mod gateway;
+mod more;
+mod signin;
