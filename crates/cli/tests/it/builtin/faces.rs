@@ -4,12 +4,11 @@
 mod hostile;
 mod world;
 
-use crate::support::serving;
 use crate::support;
 
-use world::{ALL, Face, World};
 use serde_json::json;
 use std::collections::BTreeSet;
+use world::{ALL, Face, World};
 
 #[tokio::test]
 async fn every_tool_through_every_face() {

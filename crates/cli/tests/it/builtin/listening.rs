@@ -1,8 +1,8 @@
 //! Built-in servers on their own on network addresses: under their own names on
 //! every route, behind the same door as a gateway, ending when they are told to.
 
-use crate::support::serving;
 use crate::support;
+use crate::support::serving;
 
 use http::Method;
 use rustix::process::Signal;

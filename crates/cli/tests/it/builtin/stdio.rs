@@ -1,8 +1,8 @@
 //! Built-in servers on their own: they end when they are told to, and so does
 //! everything that they have started.
 
-use crate::support::serving;
 use crate::support;
+use crate::support::serving;
 
 use rustix::process::Signal;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `allowManagedPermissionRulesOnly`: the administrator's rules, and nobody else's.
 
-use crate::support::homes;
 use crate::support;
+use crate::support::homes;
 
 use homes::Home;
 use serde_json::{Value, json};

@@ -1,6 +1,5 @@
 //! Files survive: many writers, a killed writer, a full disk, a read-only file.
 
-
 use crate::support::homes;
 
 use homes::{Home, Ran};

@@ -2,8 +2,6 @@
 //! clients and servers of both eras, over every pair of transports that both
 //! eras have, with clients that answer, decline, cancel, refuse or leave.
 
-use crate::support;
-
 use crate::support::pairs;
 
 use pairs::{Carrier, Gateway, Upstream};

@@ -1,8 +1,8 @@
 //! Rules, modes, questions and pins, on the real program: what is denied is
 //! neither listed nor reached, and what is asked about waits for a yes.
 
-use crate::support::homes;
 use crate::support;
+use crate::support::homes;
 
 use homes::Home;
 use serde_json::{Value, json};

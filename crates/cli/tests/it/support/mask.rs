@@ -2,7 +2,7 @@
 
 use switchboard_testkit::json::{self, Message};
 
-const PAGE: &str = include_str!("../../../../docs/rewrites.md");
+const PAGE: &str = include_str!("../../../../../docs/rewrites.md");
 const LISTS: [&str; 4] = [
     "tools/list",
     "prompts/list",

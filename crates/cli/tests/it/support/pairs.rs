@@ -20,7 +20,8 @@ pub const ALL: [Carrier; 4] = [Carrier::Stdio, Carrier::Http, Carrier::Sse, Carr
 /// A server that runs, and the entry that leads to it.
 pub struct Upstream {
     pub entry: Value,
-    pub program: Option<Program>,
+    /// Held so that it runs as long as the entry is used.
+    _program: Option<Program>,
 }
 
 impl Upstream {
@@ -40,7 +41,7 @@ impl Upstream {
                 let entry = json!({"command": bin(server), "args": args});
                 return Self {
                     entry,
-                    program: None,
+                    _program: None,
                 };
             }
             Carrier::Http => "--http",
@@ -59,7 +60,7 @@ impl Upstream {
         };
         Self {
             entry,
-            program: Some(program),
+            _program: Some(program),
         }
     }
 }
@@ -87,7 +88,7 @@ impl Gateway {
         let base = program.url().await;
         Self {
             carrier,
-            program: Some(program),
+            _program: Some(program),
             base,
         }
     }

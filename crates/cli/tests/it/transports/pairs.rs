@@ -1,9 +1,7 @@
 //! Every transport downstream with every transport upstream: the legacy era
 //! over all of them, the modern one over those that exist in it.
 
-
 use crate::support::pairs;
-use crate::support;
 
 use pairs::{ALL, Carrier, Gateway, Upstream, kill};
 use serde_json::Value;
