@@ -88,7 +88,7 @@ impl Gateway {
         let base = program.url().await;
         Self {
             carrier,
-            _program: Some(program),
+            program: Some(program),
             base,
         }
     }
