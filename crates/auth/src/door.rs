@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::{
     fmt,
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use url::Url;
 
@@ -23,6 +23,8 @@ const KEYS_LIVE: Duration = Duration::from_secs(600);
 /// A token with an unknown key makes us look again, but not more often than this:
 /// otherwise anybody could make us flood the issuer.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
+/// Longer than anything here lasts.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// The longest token that is looked at.
 const TOKEN_BYTES: usize = 16 * 1024;
 
@@ -54,6 +56,22 @@ pub struct Admitted {
     pub scopes: Vec<String>,
     /// When it ends, in seconds since 1970.
     pub expires_at: u64,
+}
+
+impl Admitted {
+    /// Until when it is let in: to the end of its token, or as far beyond as clocks
+    /// may differ where it came after that.
+    pub fn good_until(&self) -> SystemTime {
+        let end = |seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        let at = end(self.expires_at);
+        let late = at.is_some_and(|at| at <= SystemTime::now());
+        let at = match late {
+            true => end(self.expires_at.saturating_add(jwt::LEEWAY)),
+            false => at,
+        };
+        // Beyond what the clock can say: as good as for ever.
+        at.unwrap_or_else(|| SystemTime::now() + FOR_EVER)
+    }
 }
 
 /// Why somebody was not let in.
@@ -185,7 +203,7 @@ impl Door {
             issuer: issuer.to_owned(),
             client_id: text("client_id").or_else(|| text("azp")).map(str::to_owned),
             scopes,
-            expires_at: claims.get("exp").and_then(Value::as_u64).unwrap_or(0),
+            expires_at: claims.get("exp").map_or(0, seconds),
         })
     }
 
@@ -320,6 +338,12 @@ fn read_keys(document: &Value) -> JwkSet {
     JwkSet {
         keys: keys.collect(),
     }
+}
+
+/// A time in seconds, which may have a fraction.
+fn seconds(value: &Value) -> u64 {
+    let whole = value.as_u64();
+    whole.unwrap_or_else(|| value.as_f64().unwrap_or(0.0) as u64)
 }
 
 impl fmt::Debug for Door {

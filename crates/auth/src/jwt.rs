@@ -22,7 +22,7 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::PS512,
 ];
 /// How far clocks may differ, in seconds.
-const LEEWAY: u64 = 30;
+pub(crate) const LEEWAY: u64 = 30;
 
 /// The claims of a token.
 pub(crate) type Claims = Map<String, Value>;

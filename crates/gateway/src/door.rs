@@ -8,7 +8,7 @@ use std::{
     fmt,
     net::IpAddr,
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use subtle::ConstantTimeEq;
 use switchboard_auth as auth;
@@ -121,19 +121,23 @@ impl Door {
         self.oidc.is_some() || self.tokens.len() + live + usize::from(self.open) > 1
     }
 
-    /// Lets somebody in who shows no token of ours, or says why not. `resource`
-    /// is the endpoint that is asked for, as the client wrote it.
-    pub async fn admit(
+    /// Who shows a token of the identity provider's and until when it is good, or
+    /// why it is not. `resource` is the endpoint that is asked for, as the client
+    /// wrote it.
+    pub(crate) async fn signed(
         &self,
         headers: &HeaderMap,
         resource: Option<Url>,
-    ) -> Result<Arc<str>, Refused> {
+    ) -> Result<(Arc<str>, SystemTime), Refused> {
         let shown = headers.get(header::AUTHORIZATION);
         let refused = match (&self.oidc, resource) {
             (Some(oidc), Some(resource)) => {
                 let shown = shown.and_then(|value| value.to_str().ok());
                 match oidc.admit(shown).await {
-                    Ok(admitted) => return Ok(format!("oidc:{}", admitted.subject).into()),
+                    Ok(admitted) => {
+                        let principal = format!("oidc:{}", admitted.subject).into();
+                        return Ok((principal, admitted.good_until()));
+                    }
                     Err(why) => {
                         tracing::debug!(%why, "a client was not let in");
                         Refused {
@@ -165,46 +169,53 @@ impl Door {
         count >= GUESSES
     }
 
-    /// Whether this principal is one of our client tokens, as far as its name says.
-    pub(crate) fn is_token(&self, principal: &str) -> bool {
-        let anybody = self.open && principal == "anonymous";
-        !anybody && !principal.starts_with("oidc:")
-    }
-
-    /// Whether a principal that came in could still do so.
-    pub(crate) fn knows(&self, principal: &str) -> bool {
+    /// Whether this token, which may be revoked, is still accepted.
+    pub(crate) fn accepts(&self, name: &str, secret: &str) -> bool {
         let live = self.live.as_ref().map(|live| live.current());
-        let named = |token: &ClientToken| *token.name == *principal;
-        !self.is_token(principal)
-            || self.tokens.iter().any(named)
-            || live.is_some_and(|live| live.iter().any(named))
+        let same = |token: &ClientToken| *token.name == *name && token.secret == secret;
+        live.is_some_and(|live| live.iter().any(same))
     }
 
-    /// The principal behind a request, or `None` if it may not come in.
-    pub fn principal(&self, headers: &HeaderMap) -> Option<Arc<str>> {
+    /// What a request shows, or `None` if it may not come in by that.
+    pub(crate) fn shown(&self, headers: &HeaderMap) -> Option<Shown> {
         let shown = headers
             .get(header::AUTHORIZATION)
             .and_then(|value| bearer(value.as_bytes()));
         // Every token is compared, each in constant time, so that how long it
         // takes says nothing about how close a guess was.
-        let mut found: Option<Arc<str>> = None;
-        let live = self.live.as_ref().map(|live| live.current());
-        for token in self
-            .tokens
-            .iter()
-            .chain(live.iter().flat_map(|live| live.iter()))
-        {
-            let same = shown.is_some_and(|shown| bool::from(shown.ct_eq(token.secret.as_bytes())));
-            if same {
-                found = Some(token.name.clone());
+        let same = |token: &ClientToken| {
+            shown.is_some_and(|shown| bool::from(shown.ct_eq(token.secret.as_bytes())))
+        };
+        let mut found: Option<Shown> = None;
+        for token in &self.tokens {
+            if same(token) {
+                found = Some(Shown::Fixed(token.name.clone()));
             }
         }
-        match found {
-            Some(name) => Some(name),
-            None if self.open => Some("anonymous".into()),
-            None => None,
+        if let Some(tokens) = self.live.as_ref().map(|live| live.current()) {
+            let mut which = None;
+            for (index, token) in tokens.iter().enumerate() {
+                if same(token) {
+                    which = Some(index);
+                }
+            }
+            if let Some(index) = which {
+                found = Some(Shown::Live { tokens, index });
+            }
         }
+        found.or_else(|| self.open.then(|| Shown::Fixed("anonymous".into())))
     }
+}
+
+/// What somebody comes in by.
+pub(crate) enum Shown {
+    /// A token that is good for as long as we run, or none where everybody may.
+    Fixed(Arc<str>),
+    /// One of these, which may be revoked.
+    Live {
+        tokens: Arc<[ClientToken]>,
+        index: usize,
+    },
 }
 
 /// Whether a request shows this very secret.

@@ -4,6 +4,7 @@
 //! credentials. [`session`] knows what a client of each era expects. Behind
 //! both there is one [`Host`](switchboard_host::Host).
 
+pub mod admission;
 pub mod control;
 pub mod door;
 pub mod faces;
@@ -11,6 +12,7 @@ pub mod gateway;
 pub mod limits;
 pub mod session;
 
+pub use admission::Admission;
 pub use control::{Control, ControlDesk, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};

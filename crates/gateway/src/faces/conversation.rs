@@ -3,6 +3,7 @@
 //! client opens in whichever era it speaks.
 
 use crate::{
+    admission::Admission,
     gateway::Gateway,
     limits,
     session::{
@@ -31,8 +32,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub(crate) struct Manner {
     /// Whom it addresses.
     pub scope: Scope,
-    /// On whose behalf it acts.
-    pub principal: Arc<str>,
+    /// On whose behalf it acts, and until when.
+    pub admission: Admission,
     /// Whether its servers are shared with nobody.
     pub own_servers: bool,
     /// Whether several principals use one credential upstream.
@@ -52,7 +53,6 @@ pub(crate) struct Conversation {
     /// Modern requests that are not answered yet, by the client's id.
     in_flight: Mutex<HashMap<Bytes, oneshot::Sender<Message>>>,
     tasks: TaskTracker,
-    shutdown: CancellationToken,
     /// The client is not there any more: what it had under way is given up.
     gone: CancellationToken,
 }
@@ -62,7 +62,6 @@ impl Conversation {
         gateway: Arc<Gateway>,
         manner: Manner,
         outlet: Arc<dyn Outlet>,
-        shutdown: CancellationToken,
     ) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -74,7 +73,6 @@ impl Conversation {
             session: Mutex::default(),
             in_flight: Mutex::default(),
             tasks: TaskTracker::new(),
-            shutdown,
             gone: CancellationToken::new(),
         })
     }
@@ -93,7 +91,7 @@ impl Conversation {
             session.close();
         }
         if self.manner.modern {
-            let principal = self.manner.principal.clone();
+            let principal = self.manner.admission.principal().clone();
             let none = Bytes::from_static(b"{}");
             let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
             let client = client.known_by(Some(&self.key));
@@ -192,7 +190,7 @@ impl Conversation {
         let opened = Session::open(
             self.gateway.clone(),
             self.manner.scope.clone(),
-            self.manner.principal.clone(),
+            &self.manner.admission,
             &message,
             self.outlet.clone(),
             self.manner.own_servers,
@@ -226,7 +224,7 @@ impl Conversation {
         }
         let request = Box::new(Request {
             scope: self.manner.scope.clone(),
-            principal: self.manner.principal.clone(),
+            admission: self.manner.admission.clone(),
             key: Some(self.key.clone()),
             message,
             params,
@@ -273,7 +271,7 @@ impl Conversation {
             Begun::Listen(mut listen) => loop {
                 tokio::select! {
                     payload = listen.next() => self.outlet.send(payload, Weight::Notice),
-                    () = self.shutdown.cancelled() => return Some(listen.farewell()),
+                    _ = self.manner.admission.ended() => return Some(listen.farewell()),
                     Ok(_) = &mut cancel => return None,
                 }
             },

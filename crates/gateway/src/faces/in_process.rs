@@ -2,6 +2,7 @@
 
 use super::conversation::{Conversation, Manner};
 use crate::{
+    admission::Admission,
     gateway::Gateway,
     limits,
     session::{Outlet, Weight},
@@ -28,12 +29,12 @@ pub async fn serve(
     let one = server.and_then(|name| gateway.host().server(name));
     let manner = Manner {
         scope: one.map_or(Scope::All, Scope::One),
-        principal,
+        admission: Admission::served(principal, shutdown.clone()),
         own_servers: false,
         shared_credential: false,
         modern: true,
     };
-    let client = Conversation::new(gateway, manner, Arc::new(Out(sender)), shutdown.clone());
+    let client = Conversation::new(gateway, manner, Arc::new(Out(sender)));
     loop {
         let bytes = tokio::select! {
             bytes = receiver.next() => bytes,

@@ -2,6 +2,7 @@
 
 use super::conversation::{Conversation, Manner};
 use crate::{
+    admission::{Admission, Ended},
     gateway::Gateway,
     limits,
     session::{Outlet, Weight},
@@ -29,12 +30,12 @@ pub async fn serve_streams(
 ) -> io::Result<()> {
     let manner = Manner {
         scope: gateway.whole(),
-        principal: PRINCIPAL.into(),
+        admission: Admission::served(PRINCIPAL, shutdown),
         own_servers: true,
         shared_credential: false,
         modern: true,
     };
-    serve_client(gateway, manner, read, write, shutdown).await
+    serve_client(gateway, manner, read, write).await
 }
 
 /// One client on lines, whoever it is.
@@ -43,16 +44,20 @@ pub(crate) async fn serve_client(
     manner: Manner,
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
-    shutdown: CancellationToken,
 ) -> io::Result<()> {
+    let admission = manner.admission.clone();
     let writer = LineWriter::new(write);
     let outlet = Arc::new(Out(writer.clone()));
-    let client = Conversation::new(gateway.clone(), manner, outlet, shutdown.clone());
+    let client = Conversation::new(gateway.clone(), manner, outlet);
     let mut lines = Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone());
+    let mut stopping = false;
     let ended = loop {
         let line = tokio::select! {
             line = lines.next() => line,
-            () = shutdown.cancelled() => break Ok(()),
+            ended = admission.ended() => {
+                stopping = ended == Ended::Shutdown;
+                break Ok(());
+            }
         };
         match line {
             Ok(Some(line)) => client.bytes(line).await,
@@ -65,7 +70,7 @@ pub(crate) async fn serve_client(
     };
     // Calls in flight may still finish if we were asked to stop; a client that
     // closed its end is not there to read them.
-    if shutdown.is_cancelled() {
+    if stopping {
         client.drain().await;
         let _ = tokio::time::timeout(limits::DRAIN, writer.drained()).await;
     }

@@ -6,7 +6,7 @@ use super::{
     rewrite,
     seal::{Binding, Seal},
 };
-use crate::{gateway::Gateway, limits};
+use crate::{admission::Admission, gateway::Gateway, limits};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -38,7 +38,8 @@ type Ticket = [u8; 16];
 #[derive(Debug)]
 pub(super) struct Parked {
     pub what: Waiting,
-    principal: Arc<str>,
+    /// Whose it is. It waits no longer than this lasts.
+    admission: Admission,
     /// What tells its client from others of the principal, where anything does.
     client: Option<Arc<str>>,
 }
@@ -76,14 +77,14 @@ impl Lot {
         request: &Request,
         server: &str,
     ) -> Result<String, CallError> {
-        let (principal, message) = (&request.principal, &request.message);
+        let (principal, message) = (request.admission.principal(), &request.message);
         let mut ticket = Ticket::default();
         getrandom::fill(&mut ticket).expect("the operating system gives random bytes");
         {
             let mut parked = self.parked.lock();
             let own = parked
                 .values()
-                .filter(|other| other.principal == *principal)
+                .filter(|other| other.admission.principal() == principal)
                 .count();
             if parked.len() >= limits::PARKED || own >= limits::PARKED_PER_PRINCIPAL {
                 let text = "too many calls wait for an answer of their client";
@@ -93,14 +94,15 @@ impl Lot {
                 ticket,
                 Parked {
                     what,
-                    principal: principal.clone(),
+                    admission: request.admission.clone(),
                     client: request.key.clone(),
                 },
             );
         }
         let (lot, patience) = (self.me.clone(), self.patience);
+        let admission = request.admission.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(patience).await;
+            let _ = tokio::time::timeout(patience, admission.withdrawn()).await;
             if let Some(lot) = lot.upgrade() {
                 let expired = lot.parked.lock().remove(&ticket);
                 drop(expired);

@@ -44,7 +44,7 @@ impl Listen {
     /// Makes sure that the servers will tell us, then acknowledges.
     pub async fn open(gateway: &Arc<Gateway>, request: &Request) -> Result<Self, CallError> {
         let (scope, message) = (&request.scope, &request.message);
-        let principal = request.principal.clone();
+        let principal = request.admission.principal().clone();
         let id = message.id().unwrap_or_else(|| Id::number(0));
         let filter = Filter::of(message)?;
         let (out, notices) = mpsc::channel(limits::STREAM_EVENTS);

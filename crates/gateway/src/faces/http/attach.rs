@@ -4,6 +4,7 @@
 
 use super::{Face, body::Body, reply};
 use crate::{
+    admission::Admission,
     faces::{conversation::Manner, stdio},
     limits,
 };
@@ -21,7 +22,7 @@ pub const PROTOCOL: &str = "mcp-lines";
 pub(super) fn upgrade(
     face: &Arc<Face>,
     scope: Scope,
-    principal: Arc<str>,
+    admission: Admission,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let asked = request.headers().get(header::UPGRADE);
@@ -37,18 +38,18 @@ pub(super) fn upgrade(
     };
     let manner = Manner {
         scope,
-        principal,
+        admission,
         own_servers: false,
-        shared_credential: face.door.has_several_principals(),
+        shared_credential: face.entrance.door().has_several_principals(),
         modern: true,
     };
     let upgrading = hyper::upgrade::on(&mut request);
-    let (gateway, shutdown) = (face.gateway.clone(), face.shutdown.clone());
+    let gateway = face.gateway.clone();
     face.tasks.spawn(async move {
-        match timeout(limits::HEADER_READ, upgrading).await {
+        match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => {
                 let (read, write) = tokio::io::split(TokioIo::new(upgraded));
-                let served = stdio::serve_client(gateway, manner, read, write, shutdown).await;
+                let served = stdio::serve_client(gateway, manner, read, write).await;
                 if let Err(fault) = served {
                     tracing::debug!(%fault, "an attached client ended badly");
                 }

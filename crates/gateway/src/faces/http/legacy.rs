@@ -11,9 +11,11 @@ use super::{
     spool,
 };
 use crate::{
+    admission::Admission,
     limits,
     session::{Outlet, Weight, legacy::Session},
 };
+use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use std::{pin::Pin, sync::Arc};
@@ -42,7 +44,7 @@ pub(super) fn post(
         if message.method() == Method::Initialize && message.kind() == Kind::Request {
             return Box::pin(initialize(post, message)).await;
         }
-        let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
+        let held = match find(&post.face, &post.scope, post.admission.principal(), &post.headers) {
             Ok(held) => held,
             Err(refusal) => return refusal.response(message.id().as_ref()),
         };
@@ -76,7 +78,7 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
             None,
         )
     };
-    let held = match find(&post.face, &post.scope, &post.principal, &post.headers) {
+    let held = match find(&post.face, &post.scope, post.admission.principal(), &post.headers) {
         Ok(held) => held,
         Err(Refusal::NoSession) => return refuse("batches are not part of this protocol revision"),
         Err(refusal) => return refusal.response(None),
@@ -106,14 +108,19 @@ async fn answer(
 ) -> Response<Body> {
     let may_stream = accepts_events(&post.headers);
     // The head of the request ends here, and with it the buffer it was read into.
-    let Post { face, .. } = post;
+    let Post {
+        face, admission, ..
+    } = post;
     let budget = face.gateway.host().budget();
     let mut running = KeepsRunning {
         face: face.clone(),
         future: Some(running),
     };
     if !may_stream {
-        let payload = running.get().await.unwrap_or_default();
+        let payload = tokio::select! {
+            payload = running.get() => payload.unwrap_or_default(),
+            _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
+        };
         running.done();
         return reply::json(StatusCode::OK, spool::body(payload, budget).await);
     }
@@ -128,7 +135,7 @@ async fn answer(
                 // What came before the answer, in the same moment, must not be lost.
                 Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
                 // Given up by the client: nothing is owed, so the stream ends without a word.
-                None => { log.finish(); return events(&log, None, false); }
+                None => { log.finish(); return events(&log, None, false, admission); }
             }
         }
         () = log.begun() => {}
@@ -148,6 +155,7 @@ async fn answer(
         &log,
         None,
         held.session.client().revision.has_priming_events(),
+        admission,
     )
 }
 
@@ -187,7 +195,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
     let opened = Session::open(
         post.face.gateway.clone(),
         post.scope.clone(),
-        post.principal.clone(),
+        &post.admission,
         &message,
         general.clone(),
         false,
@@ -197,12 +205,10 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
             let held = Held::new(
                 session.clone(),
                 general,
-                post.principal.clone(),
+                post.admission.clone(),
                 path_of(&post.scope).to_owned(),
             );
             let id = post.face.sessions.add(held);
-            // Known from now on, so that it ends with its token.
-            let _ = post.face.presence(&post.principal);
             let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
                 session.close();
                 return reply::busy();
@@ -219,7 +225,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
 pub(super) async fn get(
     face: Arc<Face>,
     scope: Scope,
-    principal: Arc<str>,
+    admission: Admission,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let headers = request.headers();
@@ -230,7 +236,7 @@ pub(super) async fn get(
         let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
         return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
     }
-    let held = match find(&face, &scope, &principal, headers) {
+    let held = match find(&face, &scope, admission.principal(), headers) {
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };
@@ -238,11 +244,12 @@ pub(super) async fn get(
         .get(&LAST_EVENT)
         .and_then(|value| parse_event_id(value.to_str().ok()?));
     match last.and_then(|(stream, number)| Some((held.stream(stream)?, number))) {
-        Some((log, number)) => events(&log, Some(number), false),
+        Some((log, number)) => events(&log, Some(number), false, admission),
         None => events(
             &held.general,
             None,
             held.session.client().revision.has_priming_events(),
+            admission,
         ),
     }
 }
@@ -250,7 +257,7 @@ pub(super) async fn get(
 /// Ends a session.
 pub(super) async fn delete(
     face: Arc<Face>,
-    principal: Arc<str>,
+    principal: &str,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let Some(id) = request
@@ -263,7 +270,7 @@ pub(super) async fn delete(
     let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else {
         return reply::status(StatusCode::NOT_FOUND);
     };
-    let ended = face.sessions.remove(id, &principal, path_of(&scope));
+    let ended = face.sessions.remove(id, principal, path_of(&scope));
     reply::status(if ended {
         StatusCode::OK
     } else {
@@ -325,8 +332,16 @@ fn path_of(scope: &Scope) -> &str {
     }
 }
 
-fn events(log: &Arc<EventLog>, last: Option<u64>, prime: bool) -> Response<Body> {
-    super::modern::event_stream(Body::Stream(Box::pin(log.read(last, prime))))
+/// A log as a stream, for as long as its reader may read it.
+fn events(
+    log: &Arc<EventLog>,
+    last: Option<u64>,
+    prime: bool,
+    admission: Admission,
+) -> Response<Body> {
+    let over = async move { admission.withdrawn().await };
+    let events = log.read(last, prime).take_until(Box::pin(over));
+    super::modern::event_stream(Body::Stream(Box::pin(events)))
 }
 
 /// Whether `Accept` allows event streams; silence allows all.

@@ -11,7 +11,6 @@ mod legacy;
 mod mailbox;
 mod modern;
 mod plain;
-mod presence;
 mod read;
 mod reply;
 mod routes;
@@ -23,7 +22,7 @@ mod ws;
 pub use attach::PROTOCOL as ATTACH_PROTOCOL;
 pub use routes::Routes;
 
-use crate::{door::Door, gateway::Gateway, limits};
+use crate::{admission::Entrance, door::Door, gateway::Gateway, limits};
 use body::Body;
 use clock::Clock;
 use http::{Method as Verb, Request, Response, StatusCode};
@@ -75,18 +74,21 @@ pub async fn serve_routes(
 ) -> io::Result<()> {
     let face = Arc::new(Face {
         gateway,
-        door,
+        entrance: Entrance::new(door, shutdown.clone()),
         routes,
         sessions: Sessions::default(),
         streams: sse::Streams::default(),
         plain: plain::Plain::default(),
         sockets: Arc::new(Semaphore::new(limits::SOCKETS)),
         shutdown: shutdown.clone(),
-        presence: presence::Presence::default(),
         tasks: TaskTracker::new(),
     });
     let sweeper = tokio::spawn(sessions::sweep(face.clone()));
-    let watcher = tokio::spawn(presence::watch(face.clone()));
+    let watching = face.clone();
+    let watcher = tokio::spawn(async move {
+        let sessions = &watching.sessions;
+        watching.entrance.watch(|| sessions.close_revoked()).await;
+    });
     let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
     loop {
         let permit = tokio::select! {
@@ -122,14 +124,13 @@ pub async fn serve_routes(
 /// What every request can reach.
 struct Face {
     gateway: Arc<Gateway>,
-    door: Door,
+    entrance: Arc<Entrance>,
     routes: Routes,
     sessions: Sessions,
     streams: sse::Streams,
     plain: plain::Plain,
     sockets: Arc<Semaphore>,
     shutdown: CancellationToken,
-    presence: presence::Presence,
     /// Connections, and calls that outlive theirs.
     tasks: TaskTracker,
 }
@@ -176,7 +177,8 @@ async fn connection(face: Arc<Face>, stream: TcpStream) {
 
 /// The checks in their order, then the route.
 async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
-    if !face.door.is_our_address(request.headers(), request.uri()) {
+    let door = face.entrance.door();
+    if !door.is_our_address(request.headers(), request.uri()) {
         let error = ErrorObject::new(code::INVALID_REQUEST, "this Host or Origin is not allowed");
         return reply::error(StatusCode::FORBIDDEN, &error, None);
     }
@@ -193,38 +195,38 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
     if let Some(document) = metadata(&face, &request) {
         return document;
     }
-    let principal = match face.door.principal(request.headers()) {
-        Some(principal) => principal,
+    let admission = match face.entrance.let_in(request.headers()) {
+        Some(admission) => admission,
         None => {
             let resource = resource(&request, path);
             // Boxed: with an identity provider it can take a request to it, which
             // would make every call's state larger.
-            match Box::pin(face.door.admit(request.headers(), resource)).await {
-                Ok(principal) => principal,
+            match Box::pin(face.entrance.let_in_signed(request.headers(), resource)).await {
+                Ok(admission) => admission,
                 Err(refused) => return reply::unauthorized(&refused),
             }
         }
     };
     match routes::route(&face, path) {
         Some(Route::Mcp(scope)) => match *request.method() {
-            Verb::POST => read::post(face, scope, principal, request).await,
-            Verb::GET => legacy::get(face, scope, principal, request).await,
-            Verb::DELETE => legacy::delete(face, principal, request).await,
+            Verb::POST => read::post(face, scope, admission, request).await,
+            Verb::GET => legacy::get(face, scope, admission, request).await,
+            Verb::DELETE => legacy::delete(face, admission.principal(), request).await,
             _ => reply::method_not_allowed(),
         },
         Some(Route::Sse(scope)) if request.method() == Verb::GET => {
-            sse::open(&face, scope, principal, &request)
+            sse::open(&face, scope, admission, &request)
         }
         Some(Route::Messages) if request.method() == Verb::POST => {
-            sse::post(&face, &principal, request).await
+            sse::post(&face, admission.principal(), request).await
         }
         Some(Route::Ws(scope)) if request.method() == Verb::GET => {
-            ws::upgrade(&face, scope, principal, request)
+            ws::upgrade(&face, scope, admission, request)
         }
         Some(Route::Attach(scope)) if request.method() == Verb::GET => {
-            attach::upgrade(&face, scope, principal, request)
+            attach::upgrade(&face, scope, admission, request)
         }
-        Some(Route::Plain(page)) => plain::handle(&face, page, principal, request).await,
+        Some(Route::Plain(page)) => plain::handle(&face, page, admission, request).await,
         Some(Route::Sse(_) | Route::Ws(_) | Route::Attach(_)) => reply::not_allowed("GET"),
         Some(Route::Messages) => reply::not_allowed("POST"),
         None => {
@@ -241,7 +243,7 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
 /// The protected-resource document (RFC 9728), which anybody may read: it says
 /// where a client gets its token.
 fn metadata(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> {
-    let oidc = face.door.oidc.as_ref()?;
+    let oidc = face.entrance.door().oidc.as_ref()?;
     let path = request
         .uri()
         .path()

@@ -7,15 +7,16 @@ use super::{
     reply, spool,
 };
 use crate::{
+    admission::{Admission, Ended},
     limits,
     session::modern::{self, Answer, Begun, Relayed, Request, Step},
 };
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use std::io;
+use std::{io, sync::Arc};
 use switchboard_transport::http::sse::encode_event;
-use switchboard_wire::{ErrorObject, Kind, Message, Params, Payload, code, header as mirror};
+use switchboard_wire::{ErrorObject, Id, Kind, Message, Params, Payload, code, header as mirror};
 use tokio::time::{Instant, sleep_until, timeout};
 
 /// One message of a modern client.
@@ -28,24 +29,23 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     if let Err(error) = check(&post.headers, &message, &params) {
         return reply::error(StatusCode::BAD_REQUEST, &error, Some(&id));
     }
-    let (face, principal) = (post.face.clone(), post.principal.clone());
+    let (face, admission) = (post.face.clone(), post.admission.clone());
     match modern::begin(&face.gateway, request(post, message, params)).await {
         Begun::Answer(answer) => whole(answer, face.gateway.host().budget()).await,
         Begun::Exchange(mut relayed) => {
             match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
                 Ok(Step::Done(answer)) => whole(answer, face.gateway.host().budget()).await,
-                Ok(Step::Notice(notice)) => relay(relayed, Some(notice)),
-                Err(_) => relay(relayed, None),
+                Ok(Step::Notice(notice)) => relay(relayed, Some(notice), admission, id),
+                Err(_) => relay(relayed, None, admission, id),
             }
         }
         Begun::Listen(listen) => {
-            let shutdown = face.presence(&principal);
-            let events = stream::unfold(Some((listen, shutdown)), |state| async move {
-                let (mut listen, shutdown) = state?;
+            let events = stream::unfold(Some((listen, admission)), |state| async move {
+                let (mut listen, admission) = state?;
                 tokio::select! {
-                    payload = listen.next() => Some((event(payload), Some((listen, shutdown)))),
-                    () = shutdown.cancelled() => Some((event(listen.farewell()), None)),
-                    () = tokio::time::sleep(limits::KEEP_ALIVE) => Some((alive(), Some((listen, shutdown)))),
+                    payload = listen.next() => Some((event(payload), Some((listen, admission)))),
+                    _ = admission.ended() => Some((event(listen.farewell()), None)),
+                    () = tokio::time::sleep(limits::KEEP_ALIVE) => Some((alive(), Some((listen, admission)))),
                 }
             });
             event_stream(Body::Stream(Box::pin(events)))
@@ -58,10 +58,10 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
 fn request(post: Post, message: Message, params: Params) -> Box<Request> {
     Box::new(Request {
         scope: post.scope,
-        principal: post.principal,
+        admission: post.admission,
         key: post.key,
         headers: Some(param_headers(&post.headers)),
-        shared_credential: post.face.door.has_several_principals(),
+        shared_credential: post.face.entrance.door().has_several_principals(),
         message,
         params,
     })
@@ -130,23 +130,40 @@ async fn whole(answer: Answer, budget: &switchboard_transport::Budget) -> Respon
     reply::json(status, spool::body(answer.payload, budget).await)
 }
 
-/// The rest of an answer as events. Dropping the body drops the request, which cancels it.
-fn relay(relayed: Box<Relayed>, first: Option<Payload>) -> Response<Body> {
-    let events = stream::unfold((Some(relayed), first), |(relayed, first)| async move {
-        let mut relayed = relayed?;
-        if let Some(notice) = first {
-            return Some((event(notice), (Some(relayed), None)));
-        }
-        let quiet = sleep_until(Instant::now() + limits::KEEP_ALIVE);
-        tokio::select! {
-            step = relayed.next() => Some(match step {
-                Step::Notice(notice) => (event(notice), (Some(relayed), None)),
-                Step::Done(answer) => (event(answer.payload), (None, None)),
-            }),
-            () = quiet => Some((alive(), (Some(relayed), None))),
+/// The rest of an answer as events. Dropping the body drops the request, which
+/// cancels it; so does the end of the client's admission.
+fn relay(
+    relayed: Box<Relayed>,
+    first: Option<Payload>,
+    admission: Admission,
+    id: Id,
+) -> Response<Body> {
+    let ending = Arc::new((admission, id));
+    let events = stream::unfold((Some(relayed), first), move |(relayed, first)| {
+        let ending = ending.clone();
+        async move {
+            let (admission, id) = &*ending;
+            let mut relayed = relayed?;
+            if let Some(notice) = first {
+                return Some((event(notice), (Some(relayed), None)));
+            }
+            let quiet = sleep_until(Instant::now() + limits::KEEP_ALIVE);
+            tokio::select! {
+                step = relayed.next() => Some(match step {
+                    Step::Notice(notice) => (event(notice), (Some(relayed), None)),
+                    Step::Done(answer) => (event(answer.payload), (None, None)),
+                }),
+                ended = admission.withdrawn() => Some((event(over(ended, id)), (None, None))),
+                () = quiet => Some((alive(), (Some(relayed), None))),
+            }
         }
     });
     event_stream(Body::Stream(Box::pin(events)))
+}
+
+/// The last answer to somebody who may not have any other.
+fn over(ended: Ended, id: &Id) -> Payload {
+    ErrorObject::new(code::INVALID_REQUEST, ended.as_str()).response(Some(id))
 }
 
 /// A response that is a stream of events.

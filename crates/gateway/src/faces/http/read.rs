@@ -1,7 +1,7 @@
 //! POST: reading the body, and telling a legacy request from a modern one.
 
 use super::{Face, body::Body, legacy, modern, reply, routes};
-use crate::{limits, session};
+use crate::{admission::Admission, limits, session};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 pub(super) struct Post {
     pub face: Arc<Face>,
     pub scope: Scope,
-    pub principal: Arc<str>,
+    pub admission: Admission,
     /// What tells the client from others of its principal.
     pub key: Option<Arc<str>>,
     pub headers: HeaderMap,
@@ -27,7 +27,7 @@ pub(super) struct Post {
 pub(super) async fn post(
     face: Arc<Face>,
     scope: Scope,
-    principal: Arc<str>,
+    admission: Admission,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (Parts { uri, headers, .. }, body) = request.into_parts();
@@ -55,7 +55,7 @@ pub(super) async fn post(
     let post = Post {
         face,
         scope,
-        principal,
+        admission,
         key: routes::client_key(uri.path(), &headers),
         headers,
     };

@@ -1,7 +1,7 @@
 //! The legacy sessions of the HTTP face.
 
 use super::{Face, events::EventLog};
-use crate::{limits, session::legacy::Session};
+use crate::{admission::Admission, limits, session::legacy::Session};
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -24,7 +24,7 @@ pub(super) struct Held {
     pub session: Arc<Session>,
     /// The stream for what belongs to no request.
     pub general: Arc<EventLog>,
-    principal: Arc<str>,
+    admission: Admission,
     path: String,
     streams: Mutex<BTreeMap<u64, Arc<EventLog>>>,
     next: AtomicU64,
@@ -35,14 +35,16 @@ impl Held {
     pub(super) fn new(
         session: Arc<Session>,
         general: Arc<EventLog>,
-        principal: Arc<str>,
+        admission: Admission,
         path: String,
     ) -> Self {
+        // Looked after from now on, so that it ends with its token.
+        let _ = admission.is_revoked();
         let streams = Mutex::new(BTreeMap::from([(0, general.clone())]));
         Self {
             session,
             general,
-            principal,
+            admission,
             path,
             streams,
             next: AtomicU64::new(1),
@@ -90,7 +92,7 @@ impl Sessions {
     /// The session of this id, if it is this principal's and was opened at this path.
     pub(super) fn get(&self, id: &str, principal: &str, path: &str) -> Option<Arc<Held>> {
         let held = self.by_id.read().get(id).cloned()?;
-        if *held.principal != *principal || held.path != path {
+        if **held.admission.principal() != *principal || held.path != path {
             return None;
         }
         *held.used.lock() = Instant::now();
@@ -107,18 +109,21 @@ impl Sessions {
         true
     }
 
-    /// Ends all of this principal's.
-    pub(super) fn close_of(&self, principal: &str) {
+    /// Ends those whose token was revoked, and what they have in flight.
+    pub(super) fn close_revoked(&self) {
         let theirs: Vec<Arc<Held>> = {
             let mut sessions = self.by_id.write();
             let ids: Vec<String> = sessions
                 .iter()
-                .filter(|(_, held)| *held.principal == *principal)
+                .filter(|(_, held)| held.admission.is_revoked())
                 .map(|(id, _)| id.clone())
                 .collect();
             ids.iter().filter_map(|id| sessions.remove(id)).collect()
         };
-        theirs.iter().for_each(|held| held.end());
+        for held in theirs {
+            held.session.give_up_all();
+            held.end();
+        }
     }
 
     /// Ends the streams that belong to no request: they would never end by themselves.

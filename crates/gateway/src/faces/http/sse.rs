@@ -12,6 +12,7 @@ use super::{
     sessions::random_id,
 };
 use crate::{
+    admission::{Admission, Ended},
     faces::conversation::{Conversation, Manner},
     limits,
 };
@@ -41,7 +42,7 @@ struct Open {
 pub(super) fn open(
     face: &Arc<Face>,
     scope: Scope,
-    principal: Arc<str>,
+    admission: Admission,
     request: &Request<Incoming>,
 ) -> Response<Body> {
     if !accepts_events(request.headers()) {
@@ -58,7 +59,7 @@ pub(super) fn open(
         streams.insert(
             id.clone(),
             Open {
-                principal: principal.clone(),
+                principal: admission.principal().clone(),
                 posted,
             },
         );
@@ -68,19 +69,18 @@ pub(super) fn open(
         "event: endpoint\ndata: /messages?sessionId={id}\n\n"
     )));
     let gone = CancellationToken::new();
-    let stay = face.presence(&principal);
     let body = mailbox.read(": alive\n\n", gone.clone().drop_guard());
     let manner = Manner {
         scope,
-        principal,
+        admission: admission.clone(),
         own_servers: false,
         shared_credential: false,
         modern: false,
     };
-    let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone(), stay.clone());
+    let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone());
     let owner = face.clone();
     face.tasks.spawn(async move {
-        converse(&client, incoming, &gone, &stay).await;
+        converse(&client, incoming, &gone, &admission).await;
         owner.streams.0.write().remove(&id);
         mailbox.finish();
     });
@@ -92,7 +92,7 @@ async fn converse(
     client: &Arc<Conversation>,
     mut incoming: mpsc::Receiver<Received>,
     gone: &CancellationToken,
-    shutdown: &CancellationToken,
+    admission: &Admission,
 ) {
     let taking = async {
         while let Some(received) = incoming.recv().await {
@@ -102,7 +102,9 @@ async fn converse(
     tokio::select! {
         () = taking => {}
         () = gone.cancelled() => {}
-        () = shutdown.cancelled() => client.drain().await,
+        ended = admission.ended() => if ended == Ended::Shutdown {
+            client.drain().await;
+        },
     }
     client.end();
 }

@@ -3,6 +3,7 @@
 
 use super::{Face, body::Body, reply};
 use crate::{
+    admission::{Admission, Ended},
     faces::conversation::{Conversation, Manner},
     limits,
     session::{Outlet, Weight},
@@ -25,7 +26,7 @@ const POLICY: u16 = 1008;
 pub(super) fn upgrade(
     face: &Arc<Face>,
     scope: Scope,
-    principal: Arc<str>,
+    admission: Admission,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let answer = match handshake(request.headers()) {
@@ -39,7 +40,7 @@ pub(super) fn upgrade(
     let owner = face.clone();
     face.tasks.spawn(async move {
         match timeout(limits::UPGRADE, upgrading).await {
-            Ok(Ok(upgraded)) => converse(&owner, scope, principal, upgraded).await,
+            Ok(Ok(upgraded)) => converse(&owner, scope, admission, upgraded).await,
             Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
             Err(_) => tracing::debug!("a connection was not upgraded in time"),
         }
@@ -118,20 +119,19 @@ fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     })
 }
 
-async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded: Upgraded) {
+async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded: Upgraded) {
     let budget = face.gateway.host().budget().clone();
     let (writer, mut reader) =
         ws::serve(TokioIo::new(upgraded), &WsOptions::default(), budget).await;
-    let stay = face.presence(&principal);
     let manner = Manner {
         scope,
-        principal,
+        admission: admission.clone(),
         own_servers: false,
-        shared_credential: face.door.has_several_principals(),
+        shared_credential: face.entrance.door().has_several_principals(),
         modern: true,
     };
     let outlet = Arc::new(Out(writer.clone()));
-    let client = Conversation::new(face.gateway.clone(), manner, outlet, stay.clone());
+    let client = Conversation::new(face.gateway.clone(), manner, outlet);
     // A handshake with servers takes its time, and what keeps the connection
     // alive must be read meanwhile.
     let (posted, mut incoming) = mpsc::channel::<Bytes>(limits::POSTED);
@@ -152,12 +152,12 @@ async fn converse(face: &Arc<Face>, scope: Scope, principal: Arc<str>, upgraded:
                     break (NORMAL, "");
                 }
             },
-            () = stay.cancelled() => {
-                if !face.shutdown.is_cancelled() {
-                    break (POLICY, "the token was revoked");
+            ended = admission.ended() => {
+                if ended != Ended::Shutdown {
+                    break (POLICY, ended.as_str());
                 }
                 client.drain().await;
-                break (GOING_AWAY, "shutting down");
+                break (GOING_AWAY, ended.as_str());
             }
         }
     };

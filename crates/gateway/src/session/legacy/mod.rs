@@ -7,7 +7,7 @@ mod answer;
 mod desk;
 
 use super::{Outlet, hello};
-use crate::{gateway::Gateway, limits};
+use crate::{admission::Admission, gateway::Gateway, limits};
 use bytes::Bytes;
 use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
@@ -36,11 +36,12 @@ impl Session {
     pub async fn open(
         gateway: Arc<Gateway>,
         scope: Scope,
-        principal: Arc<str>,
+        admission: &Admission,
         initialize: &Message,
         general: Arc<dyn Outlet>,
         own_servers: bool,
     ) -> Result<(Arc<Self>, Payload), CallError> {
+        let principal = admission.principal().clone();
         let aggregate = matches!(scope, Scope::All).then(|| {
             let none = Bytes::from_static(b"{}");
             let revision = hello::negotiate(initialize);
@@ -179,6 +180,16 @@ impl Session {
             .cloned();
         if let Some(given_up) = id.and_then(|id| in_flight.remove(&id)) {
             let _ = given_up.send(message.clone());
+        }
+    }
+
+    /// Gives up everything in flight: its client may not have the answers.
+    pub(crate) fn give_up_all(&self) {
+        let all: Vec<_> = self.in_flight.lock().drain().collect();
+        for (id, given_up) in all {
+            let id = String::from_utf8_lossy(id.token()).into_owned();
+            let params = format!("{{\"requestId\":{id}}}");
+            let _ = given_up.send(Message::notification(Method::Cancelled, &params));
         }
     }
 

@@ -12,7 +12,7 @@ mod state;
 pub use relayed::{Relayed, Step};
 
 use super::{hello, lists, watch::Listen};
-use crate::gateway::Gateway;
+use crate::{admission::Admission, gateway::Gateway};
 use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use switchboard_wire::{
 pub struct Request {
     /// Whom it addresses.
     pub scope: Scope,
-    /// On whose behalf.
-    pub principal: Arc<str>,
+    /// On whose behalf, and until when.
+    pub admission: Admission,
     /// What tells the client from others of its principal, if anything: the
     /// requests themselves do not.
     pub key: Option<Arc<str>>,
@@ -174,7 +174,7 @@ fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
     let capabilities = Params::bytes(&request.message, request.params.client_capabilities);
     let capabilities = capabilities.unwrap_or(Bytes::from_static(b"{}"));
     let client = Client::new(
-        request.principal.clone(),
+        request.admission.principal().clone(),
         Revision::NEWEST,
         capabilities,
         Arc::new(NoSink),

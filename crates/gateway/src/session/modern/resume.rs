@@ -25,7 +25,7 @@ pub(super) async fn resume(
     let address = address(&request.scope);
     match gateway
         .lot()
-        .take(&state, &request.principal, &address, message)?
+        .take(&state, request.admission.principal(), &address, message)?
     {
         None => Ok(None),
         Some(Waiting::Call {

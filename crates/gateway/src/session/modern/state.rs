@@ -45,7 +45,7 @@ pub(super) fn unwrap(
 /// Whose it is, and for what.
 fn binding(request: &Request) -> Binding {
     Binding::of(
-        &request.principal,
+        request.admission.principal(),
         &address(&request.scope),
         &request.message,
     )

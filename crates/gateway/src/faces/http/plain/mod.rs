@@ -17,7 +17,7 @@ use super::{
     reply,
     sessions::random_id,
 };
-use crate::limits;
+use crate::{admission::Admission, limits};
 use bytes::Bytes;
 use http::{Method as Verb, Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -55,7 +55,7 @@ pub(super) struct Plain(RwLock<HashMap<String, Arc<Session>>>);
 
 /// A client with its stream.
 pub(super) struct Session {
-    principal: Arc<str>,
+    admission: Admission,
     client: Arc<Client>,
     stream: Arc<Mailbox>,
     /// Ends with the stream: calls that nobody waits for are given up.
@@ -67,14 +67,14 @@ pub(super) struct Session {
 pub(super) async fn handle(
     face: &Arc<Face>,
     page: Page,
-    principal: Arc<str>,
+    admission: Admission,
     request: Request<Incoming>,
 ) -> Response<Body> {
     match (page, request.method()) {
-        (Page::Sse, &Verb::GET) => open(face, principal),
-        (Page::Messages, &Verb::POST) => messages(face, &principal, request).await,
+        (Page::Sse, &Verb::GET) => open(face, admission),
+        (Page::Messages, &Verb::POST) => messages(face, admission.principal(), request).await,
         (Page::Tools, &Verb::GET) => {
-            let text = tools::list(&face.gateway, &client(principal)).await;
+            let text = tools::list(&face.gateway, &client(&admission)).await;
             reply::json(StatusCode::OK, Payload::from(text))
         }
         (Page::Messages, _) => reply::not_allowed("POST"),
@@ -83,10 +83,10 @@ pub(super) async fn handle(
 }
 
 /// A client of the dialect, as the servers' side knows it: it can be asked nothing.
-fn client(principal: Arc<str>) -> Arc<Client> {
+fn client(admission: &Admission) -> Arc<Client> {
     let capabilities = Bytes::from_static(b"{}");
     let client = Client::new(
-        principal,
+        admission.principal().clone(),
         Revision::NEWEST_LEGACY,
         capabilities,
         Arc::new(NoSink),
@@ -94,12 +94,11 @@ fn client(principal: Arc<str>) -> Arc<Client> {
     Arc::new(client.passing().known_by(None))
 }
 
-fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
+fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
     let gone = CancellationToken::new();
-    let stay = face.presence(&principal);
     let session = Arc::new(Session {
-        client: client(principal.clone()),
-        principal,
+        client: client(&admission),
+        admission,
         stream: Arc::default(),
         gone: gone.clone(),
         calls: Arc::new(Semaphore::new(limits::PLAIN_CALLS)),
@@ -124,7 +123,7 @@ fn open(face: &Arc<Face>, principal: Arc<str>) -> Response<Body> {
         tokio::select! {
             () = gone.cancelled() => {}
             () = session.unused() => {}
-            () = stay.cancelled() => {}
+            _ = session.admission.ended() => {}
         }
         owner.plain.0.write().remove(&id);
         session.gone.cancel();
@@ -168,7 +167,7 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
     let session = envelope
         .client_id()
         .and_then(|id| face.plain.0.read().get(&id).cloned());
-    let Some(session) = session.filter(|session| *session.principal == *principal) else {
+    let Some(session) = session.filter(|session| **session.admission.principal() == *principal) else {
         return Failure::unknown_client().response();
     };
     *session.used.lock() = Instant::now();

@@ -1,0 +1,251 @@
+//! Who was let in, and what ends that. The two are one value: whatever stays
+//! open for a client (a session, a socket, a stream, a call that waits for its
+//! client) is made from an [`Admission`] and ends with it.
+
+use crate::door::{ClientToken, Door, Refused, Shown};
+use http::HeaderMap;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::{Duration, SystemTime},
+};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+/// How often the tokens are looked through for those that were revoked.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The clock of the wall is looked at this often: it may be set, and it goes on
+/// while the machine sleeps.
+const GLANCE: Duration = Duration::from_secs(30);
+
+/// A principal that was let in, together with what ends that.
+#[derive(Clone)]
+pub struct Admission(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    /// For as long as it is served: nothing else ends it.
+    Served {
+        principal: Arc<str>,
+        shutdown: CancellationToken,
+    },
+    /// By a client token of ours that may be revoked.
+    Token {
+        entrance: Arc<Entrance>,
+        /// Which of these.
+        tokens: Arc<[ClientToken]>,
+        index: usize,
+        /// Ends when it is revoked. There is none until somebody waits for it.
+        leash: OnceLock<CancellationToken>,
+    },
+    /// By a token of the identity provider, which has an end of its own.
+    Signed {
+        principal: Arc<str>,
+        expires: SystemTime,
+        shutdown: CancellationToken,
+    },
+}
+
+/// Why an admission is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// We stop: what is under way may finish.
+    Shutdown,
+    /// The token was revoked.
+    Revoked,
+    /// The token has expired.
+    Expired,
+}
+
+impl Ended {
+    /// The same in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shutdown => "shutting down",
+            Self::Revoked => "the token was revoked",
+            Self::Expired => "the token has expired",
+        }
+    }
+}
+
+impl Admission {
+    /// For somebody who needs no token: whoever started us, or holds the other
+    /// end of a pair in this process.
+    pub fn served(principal: impl Into<Arc<str>>, shutdown: CancellationToken) -> Self {
+        Self(Kind::Served {
+            principal: principal.into(),
+            shutdown,
+        })
+    }
+
+    /// On whose behalf.
+    pub fn principal(&self) -> &Arc<str> {
+        match &self.0 {
+            Kind::Served { principal, .. } | Kind::Signed { principal, .. } => principal,
+            Kind::Token { tokens, index, .. } => &tokens[*index].name,
+        }
+    }
+
+    /// Waits until it is over.
+    pub async fn ended(&self) -> Ended {
+        match &self.0 {
+            Kind::Served { shutdown, .. } => {
+                shutdown.cancelled().await;
+                Ended::Shutdown
+            }
+            Kind::Token { entrance, .. } => {
+                if let Some(leash) = self.leash() {
+                    leash.cancelled().await;
+                }
+                match entrance.shutdown.is_cancelled() {
+                    true => Ended::Shutdown,
+                    false => Ended::Revoked,
+                }
+            }
+            Kind::Signed {
+                expires, shutdown, ..
+            } => tokio::select! {
+                () = shutdown.cancelled() => Ended::Shutdown,
+                () = expiry(*expires) => Ended::Expired,
+            },
+        }
+    }
+
+    /// Waits until it is taken back: revoked or expired. Does not end when we
+    /// stop, for what may then still finish.
+    pub async fn withdrawn(&self) -> Ended {
+        match self.ended().await {
+            Ended::Shutdown => std::future::pending().await,
+            ended => ended,
+        }
+    }
+
+    /// Whether its token was revoked. From the first time on that this is asked,
+    /// somebody looks.
+    pub(crate) fn is_revoked(&self) -> bool {
+        let Kind::Token { entrance, .. } = &self.0 else {
+            return false;
+        };
+        let leash = self.leash();
+        !entrance.shutdown.is_cancelled() && leash.is_some_and(CancellationToken::is_cancelled)
+    }
+
+    fn leash(&self) -> Option<&CancellationToken> {
+        match &self.0 {
+            Kind::Token {
+                entrance,
+                tokens,
+                index,
+                leash,
+            } => Some(leash.get_or_init(|| entrance.leash(&tokens[*index]))),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Admission").field(self.principal()).finish()
+    }
+}
+
+/// Waits until this moment by the clock of the wall.
+async fn expiry(at: SystemTime) {
+    while let Ok(left) = at.duration_since(SystemTime::now()) {
+        // Some more than is left, so that it is over when we look.
+        tokio::time::sleep(left.min(GLANCE) + Duration::from_millis(1)).await;
+    }
+}
+
+/// A door that is in use: it lets people in, and knows what ends that.
+pub(crate) struct Entrance {
+    door: Door,
+    shutdown: CancellationToken,
+    /// For each client token that has something open: what ends it. There are no
+    /// more of them than there were tokens.
+    leashes: Mutex<HashMap<(Arc<str>, String), CancellationToken>>,
+}
+
+impl Entrance {
+    pub(crate) fn new(door: Door, shutdown: CancellationToken) -> Arc<Self> {
+        Arc::new(Self {
+            door,
+            shutdown,
+            leashes: Mutex::default(),
+        })
+    }
+
+    /// The door itself.
+    pub(crate) fn door(&self) -> &Door {
+        &self.door
+    }
+
+    /// Lets somebody in who shows a token of ours, or anybody where the door is open.
+    pub(crate) fn let_in(self: &Arc<Self>, headers: &HeaderMap) -> Option<Admission> {
+        match self.door.shown(headers)? {
+            Shown::Live { tokens, index } => Some(Admission(Kind::Token {
+                entrance: self.clone(),
+                tokens,
+                index,
+                leash: OnceLock::new(),
+            })),
+            Shown::Fixed(principal) => Some(Admission::served(principal, self.shutdown.clone())),
+        }
+    }
+
+    /// Lets somebody in who shows a token of the identity provider's, or says why
+    /// not. `resource` is the endpoint that is asked for, as the client wrote it.
+    pub(crate) async fn let_in_signed(
+        &self,
+        headers: &HeaderMap,
+        resource: Option<Url>,
+    ) -> Result<Admission, Refused> {
+        let (principal, expires) = self.door.signed(headers, resource).await?;
+        Ok(Admission(Kind::Signed {
+            principal,
+            expires,
+            shutdown: self.shutdown.clone(),
+        }))
+    }
+
+    fn leash(&self, token: &ClientToken) -> CancellationToken {
+        let key = (token.name.clone(), token.secret.clone());
+        let mut leashes = self.leashes.lock();
+        leashes
+            .entry(key)
+            .or_insert_with(|| self.shutdown.child_token())
+            .clone()
+    }
+
+    /// Ends what those have open whose token is not accepted any more; who they are.
+    fn look(&self) -> Vec<Arc<str>> {
+        let mut gone = Vec::new();
+        self.leashes.lock().retain(|(name, secret), leash| {
+            let stays = self.door.accepts(name, secret);
+            if !stays {
+                leash.cancel();
+                gone.push(name.clone());
+            }
+            stays
+        });
+        gone
+    }
+
+    /// Watches over revoked tokens until it is stopped itself; `tell` is called
+    /// after what ended.
+    pub(crate) async fn watch(&self, tell: impl Fn()) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let gone = self.look();
+            for principal in &gone {
+                tracing::info!(%principal, "its token was revoked; what it had open has ended");
+            }
+            if !gone.is_empty() {
+                tell();
+            }
+        }
+    }
+}
