@@ -58,11 +58,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn new(
-        gateway: Arc<Gateway>,
-        manner: Manner,
-        outlet: Arc<dyn Outlet>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(gateway: Arc<Gateway>, manner: Manner, outlet: Arc<dyn Outlet>) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Arc::new(Self {

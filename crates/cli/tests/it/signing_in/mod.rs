@@ -1,5 +1,6 @@
 //! Being let in: OAuth, tokens, the door, secrets.
 
+mod admission;
 mod canaries;
 mod door;
 mod gateway;

@@ -44,7 +44,12 @@ pub(super) fn post(
         if message.method() == Method::Initialize && message.kind() == Kind::Request {
             return Box::pin(initialize(post, message)).await;
         }
-        let held = match find(&post.face, &post.scope, post.admission.principal(), &post.headers) {
+        let held = match find(
+            &post.face,
+            &post.scope,
+            post.admission.principal(),
+            &post.headers,
+        ) {
             Ok(held) => held,
             Err(refusal) => return refusal.response(message.id().as_ref()),
         };
@@ -78,7 +83,12 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
             None,
         )
     };
-    let held = match find(&post.face, &post.scope, post.admission.principal(), &post.headers) {
+    let held = match find(
+        &post.face,
+        &post.scope,
+        post.admission.principal(),
+        &post.headers,
+    ) {
         Ok(held) => held,
         Err(Refusal::NoSession) => return refuse("batches are not part of this protocol revision"),
         Err(refusal) => return refusal.response(None),

@@ -167,7 +167,8 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
     let session = envelope
         .client_id()
         .and_then(|id| face.plain.0.read().get(&id).cloned());
-    let Some(session) = session.filter(|session| **session.admission.principal() == *principal) else {
+    let Some(session) = session.filter(|session| **session.admission.principal() == *principal)
+    else {
         return Failure::unknown_client().response();
     };
     *session.used.lock() = Instant::now();
