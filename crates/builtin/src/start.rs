@@ -149,6 +149,15 @@ impl Server {
         })
     }
 
+    /// The same server, whose flows reach others through `caller`.
+    #[must_use]
+    pub fn calling(self, caller: Arc<dyn Caller>) -> Self {
+        match self {
+            Self::Tools(toolbox) => Self::Tools(toolbox.calling(caller)),
+            other => other,
+        }
+    }
+
     /// Serves one end of a pipe, in a task of its own.
     pub fn in_process(&self, pipe: DuplexStream) {
         match self {

@@ -86,7 +86,7 @@ impl Dialogue {
     /// Makes a request; `params` is the text of an object. Gives the text of
     /// the result; the server's own error is [`CallError::Refused`].
     pub async fn request(&self, method: Method, params: &str) -> Result<Bytes, CallError> {
-        let message = self.message(method, params)?;
+        let message = message(&self.client, method, params)?;
         let params = Params::of(&message)?;
         let scope = Scope::One(self.server.clone());
         let admitted = Admitted {
@@ -102,36 +102,36 @@ impl Dialogue {
             _ => Ok(reply.message.body_bytes()),
         }
     }
+}
 
-    /// The request, with what a modern one must say about its sender.
-    fn message(&self, method: Method, params: &str) -> Result<Message, CallError> {
-        let bad = |fault: String| CallError::refused(code::INVALID_PARAMS, fault);
-        json::check(params.as_bytes()).map_err(|fault| bad(fault.to_string()))?;
-        let message = Message::request(&Id::number(1), method, params);
-        if self.client.era() == Era::Legacy {
-            return Ok(message);
-        }
-        let at = Params::of(&message)?;
-        let mut edits = Edits::new();
-        let capabilities = String::from_utf8_lossy(&self.client.capabilities);
-        let revision = json::quote(self.client.revision.as_str());
-        for (place, key, value) in [
-            (
-                at.protocol_version,
-                meta::PROTOCOL_VERSION,
-                revision.as_str(),
-            ),
-            (at.client_info, meta::CLIENT_INFO, &self.client.info()),
-            (
-                at.client_capabilities,
-                meta::CLIENT_CAPABILITIES,
-                &capabilities,
-            ),
-        ] {
-            at.set_meta(&message, &mut edits, place, key, value);
-        }
-        Message::parse(message.edited(&edits).into_bytes()).map_err(|fault| bad(fault.to_string()))
+/// A request of a client's, with what a modern one must say about its sender.
+pub(crate) fn message(client: &Client, method: Method, params: &str) -> Result<Message, CallError> {
+    let bad = |fault: String| CallError::refused(code::INVALID_PARAMS, fault);
+    json::check(params.as_bytes()).map_err(|fault| bad(fault.to_string()))?;
+    let message = Message::request(&Id::number(1), method, params);
+    if client.era() == Era::Legacy {
+        return Ok(message);
     }
+    let at = Params::of(&message)?;
+    let mut edits = Edits::new();
+    let capabilities = String::from_utf8_lossy(&client.capabilities);
+    let revision = json::quote(client.revision.as_str());
+    for (place, key, value) in [
+        (
+            at.protocol_version,
+            meta::PROTOCOL_VERSION,
+            revision.as_str(),
+        ),
+        (at.client_info, meta::CLIENT_INFO, &client.info()),
+        (
+            at.client_capabilities,
+            meta::CLIENT_CAPABILITIES,
+            &capabilities,
+        ),
+    ] {
+        at.set_meta(&message, &mut edits, place, key, value);
+    }
+    Message::parse(message.edited(&edits).into_bytes()).map_err(|fault| bad(fault.to_string()))
 }
 
 /// The error that a server answered with.

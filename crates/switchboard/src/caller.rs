@@ -5,7 +5,6 @@
 
 use crate::call_log::CallLog;
 use bytes::Bytes;
-use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, Connection, Host, NoSink, Operator, Reply, Scope,
@@ -40,11 +39,6 @@ pub(crate) struct Voices {
 }
 
 impl Voices {
-    /// Those that use the copies of servers that clients of a gateway use.
-    pub(crate) fn shared() -> Self {
-        Self::of(|revision| plain(PRINCIPAL, revision))
-    }
-
     fn of(client: impl Fn(Revision) -> Client) -> Self {
         Self {
             legacy: Arc::new(client(Revision::NEWEST_LEGACY)),
@@ -110,14 +104,6 @@ impl Caller {
             let nothing = Bytes::from_static(b"{}");
             Client::new(PRINCIPAL.into(), revision, nothing, sink.clone())
         })
-    }
-
-    /// A caller who speaks as clients that are there already.
-    pub(crate) fn speaking(host: Arc<Host>, voices: &Voices) -> Self {
-        Self {
-            host,
-            voices: voices.clone(),
-        }
     }
 
     fn with(host: Arc<Host>, client: impl Fn(Revision) -> Client) -> Self {
@@ -200,23 +186,10 @@ impl Caller {
         arguments: &str,
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
-        self.call_with(met, tool, arguments, &Map::new(), operator)
-            .await
-    }
-
-    /// The same, with more in `_meta`. What is ours to say there, we say.
-    pub async fn call_with(
-        &self,
-        met: &Met,
-        tool: &str,
-        arguments: &str,
-        more: &Map<String, Value>,
-        operator: &dyn Operator,
-    ) -> Result<Reply, CallError> {
         let members = format!("\"name\":{},\"arguments\":{arguments}", json::quote(tool));
         let server = met.server.name();
         let log = CallLog::begin(server, tool);
-        let sent = self.request_with(met, Method::ToolsCall, &members, more, operator);
+        let sent = self.request(met, Method::ToolsCall, &members, operator);
         log.follow(sent).await
     }
 
@@ -226,18 +199,6 @@ impl Caller {
         met: &Met,
         method: Method,
         members: &str,
-        operator: &dyn Operator,
-    ) -> Result<Reply, CallError> {
-        self.request_with(met, method, members, &Map::new(), operator)
-            .await
-    }
-
-    async fn request_with(
-        &self,
-        met: &Met,
-        method: Method,
-        members: &str,
-        more: &Map<String, Value>,
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
         let mut meta = vec![format!("\"{}\":1", meta::PROGRESS_TOKEN)];
@@ -250,10 +211,6 @@ impl Caller {
             ));
             meta.push(format!("\"{}\":{}", meta::CLIENT_INFO, client_info()));
             meta.push(format!("\"{}\":{capabilities}", meta::CLIENT_CAPABILITIES));
-        }
-        let ours = |key: &str| key == meta::PROGRESS_TOKEN || key.starts_with(meta::RESERVED);
-        for (key, value) in more.iter().filter(|(key, _)| !ours(key)) {
-            meta.push(format!("{}:{value}", json::quote(key)));
         }
         let params = format!("{{{members},\"_meta\":{{{}}}}}", meta.join(","));
         let message = Message::request(&Id::number(1), method, &params);

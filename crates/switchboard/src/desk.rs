@@ -58,7 +58,10 @@ impl Desk {
             identity: server.spec.identity.to_string(),
             segment: namer.prefix(server.name()).unwrap_or_default().to_owned(),
             needs_auth: needs_auth(server),
-            builtin: matches!(server.spec.target, Target::Linked(_) | Target::InProcess(_)),
+            builtin: matches!(
+                server.spec.target,
+                Target::Linked(_) | Target::Calling(_) | Target::InProcess(_)
+            ),
         };
         self.host.servers().iter().map(each).collect()
     }

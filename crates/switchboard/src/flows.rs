@@ -1,42 +1,39 @@
-//! How the flows of built-in servers reach other servers: through the host, so
-//! that they find what everybody finds and are refused what everybody is refused.
+//! How the flows of built-in servers reach other servers: through the host, as
+//! whoever called the flow, so that they find what their caller finds and are
+//! refused what their caller is refused.
 
-use crate::{
-    caller::{Caller, Voices},
-    spec::LateHost,
-};
-use serde_json::Value;
+use crate::{call_log::CallLog, spec::LateHost};
+use serde_json::{Value, json};
 use std::{pin::Pin, sync::Weak};
 use switchboard_builtin::tools::{self, CallFault, ToolCall};
-use switchboard_host::{CallError, operator::Nobody};
+use switchboard_host::{CallError, Callers};
 use switchboard_wire::{Kind, Message};
 
-/// Calls other servers for flows.
+/// Calls other servers for the flows of one copy of a server.
 pub(crate) struct Flows {
     host: LateHost,
-    voices: Voices,
+    callers: Callers,
 }
 
 impl Flows {
-    pub(crate) fn new(host: LateHost) -> Self {
-        Self {
-            host,
-            voices: Voices::shared(),
-        }
+    pub(crate) fn new(host: LateHost, callers: Callers) -> Self {
+        Self { host, callers }
     }
 
     async fn run(&self, call: &ToolCall) -> Result<Value, CallFault> {
         let host = self.host.get().and_then(Weak::upgrade);
         let host = host.ok_or_else(|| fault("the gateway is closing"))?;
+        let behalf = call.request.and_then(|request| self.callers.of(request));
+        let behalf = behalf.ok_or_else(|| fault("whoever called the flow has gone"))?;
         let unknown = || fault(format!("there is no server {:?}", call.server));
         let server = host.server(&call.server).ok_or_else(unknown)?;
-        let caller = Caller::speaking(host, &self.voices);
-        let met = caller.meet(&server).await.map_err(|why| refused(&why))?;
-        let arguments = Value::Object(call.arguments.clone()).to_string();
-        let reply = caller
-            .call_with(&met, &call.tool, &arguments, &call.meta, &Nobody)
-            .await
-            .map_err(|why| refused(&why))?;
+        let params = json!({
+            "name": call.tool, "arguments": call.arguments, "_meta": call.meta,
+        });
+        let params = params.to_string();
+        let log = CallLog::begin(&call.server, &call.tool);
+        let reply = log.follow(behalf.call_tool(&host, server, &params)).await;
+        let reply = reply.map_err(|why| refused(&why))?;
         result(&reply.message)
     }
 }

@@ -69,7 +69,7 @@
 //!
 //! [`Agent`]: switchboard_host::Agent
 
-use crate::VERSION;
+use crate::{VERSION, flows::Flows, spec::LateHost};
 use http::Uri;
 use parking_lot::Mutex;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
@@ -79,7 +79,7 @@ use switchboard_transport::{in_process::End, process::ServerCommand};
 
 /// A server that comes with Switchboard, under its own name.
 pub fn builtin(kind: ServerKind, setup: Setup) -> ServerSpec {
-    ServerSpec::new(kind.name(), made_when_needed(kind, setup))
+    ServerSpec::new(kind.name(), made_when_needed(kind, setup, None))
 }
 
 /// A built-in server that is there already, under this name.
@@ -92,10 +92,11 @@ pub fn linked(name: &str, server: Server) -> ServerSpec {
 }
 
 /// A built-in server that is made when it is first needed, so that looking at
-/// the configuration touches nothing.
-pub(crate) fn made_when_needed(kind: ServerKind, setup: Setup) -> Target {
+/// the configuration touches nothing. Its flows call servers of `host` as whoever
+/// calls them.
+pub(crate) fn made_when_needed(kind: ServerKind, setup: Setup, host: Option<LateHost>) -> Target {
     let made: Mutex<Option<Server>> = Mutex::new(None);
-    Target::Linked(Arc::new(move |end| {
+    Target::Calling(Arc::new(move |end, callers| {
         let mut made = made.lock();
         let server = match &*made {
             Some(server) => server.clone(),
@@ -103,6 +104,10 @@ pub(crate) fn made_when_needed(kind: ServerKind, setup: Setup) -> Target {
                 let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
                 made.insert(server).clone()
             }
+        };
+        let server = match &host {
+            Some(host) => server.calling(Arc::new(Flows::new(host.clone(), callers))),
+            None => server,
         };
         link(&server, end);
         Ok(())

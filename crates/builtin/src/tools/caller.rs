@@ -22,6 +22,9 @@ pub struct ToolCall {
     /// What to send as `_meta`: what the flow's own request carried, without
     /// what belongs to its connection, and [`FLOW_DEPTH`].
     pub meta: JsonObject,
+    /// The id of the request that the flow itself answers, as it came: whose
+    /// call it is is known by it.
+    pub request: Option<u64>,
     /// Cancelled when nobody waits for the result any more.
     pub cancel: CancellationToken,
 }

@@ -28,6 +28,8 @@ pub(super) struct Call<'c> {
     pub(super) caller: Option<&'c dyn Caller>,
     pub(super) flows: &'c Semaphore,
     pub(super) meta: JsonObject,
+    /// The id of the request that is answered.
+    pub(super) request: Option<u64>,
     pub(super) cancel: CancellationToken,
     pub(super) over: &'c CancellationToken,
 }
@@ -120,6 +122,7 @@ impl Flow {
                     tool: step.tool.clone(),
                     arguments,
                     meta: meta.clone(),
+                    request: call.request,
                     cancel: cancel.clone(),
                 })
                 .await;

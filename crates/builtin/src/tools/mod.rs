@@ -49,7 +49,8 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter, Tool,
+        PaginatedRequestParams, RequestId, ServerCapabilities, ServerConfig, SubscriptionFilter,
+        Tool,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -212,6 +213,7 @@ impl ToolboxSession {
                     caller: toolbox.caller.as_deref(),
                     flows: &toolbox.flows,
                     meta: caller::passed_on(&context.meta),
+                    request: number(&context.id),
                     cancel: context.ct,
                     over: &self.over,
                 };
@@ -219,6 +221,14 @@ impl ToolboxSession {
             }
         };
         result.unwrap_or_else(|failure| failure.answer())
+    }
+}
+
+/// The id of a request, if it is a number.
+fn number(id: &RequestId) -> Option<u64> {
+    match id {
+        RequestId::Number(number) => u64::try_from(*number).ok(),
+        RequestId::String(_) => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opening the link that a server's target asks for.
 
 use super::{
+    callers::Callers,
     connection::Connection,
     ide::IdeCarrier,
     spec::{Remote, ServerSpec, StandIn, Target},
@@ -62,6 +63,11 @@ pub(super) fn open(
         Target::Linked(serve) => {
             let (ours, theirs) = in_process::pair();
             serve(theirs)?;
+            Link::InProcess(InProcessLink::new(ours, receive))
+        }
+        Target::Calling(serve) => {
+            let (ours, theirs) = in_process::pair();
+            serve(theirs, Callers::new(connection))?;
             Link::InProcess(InProcessLink::new(ours, receive))
         }
         Target::InProcess(serve) => {

@@ -5,6 +5,7 @@
 //! watch in their own ways, everything else is one [`Connection`].
 
 mod arriving;
+mod callers;
 mod connecting;
 mod connection;
 mod ide;
@@ -27,6 +28,7 @@ mod supervise;
 pub(crate) mod tasks;
 mod turns;
 
+pub use callers::{Behalf, Callers};
 pub use connection::{Connection, Hello};
 pub use ide::{Ide, IdeCarrier};
 pub use server::{Server, ServerState};

@@ -1,7 +1,10 @@
 //! What the host must know to reach a server. Plain values; where they come
 //! from (files, flags, a library user) is not its business.
 
-use super::ide::{Ide, IdeCarrier};
+use super::{
+    callers::Callers,
+    ide::{Ide, IdeCarrier},
+};
 use crate::limits;
 use crate::wildcard::matches;
 use http::{HeaderMap, Uri};
@@ -68,7 +71,9 @@ pub enum Target {
     /// A server inside this process: gets one end of a pair and serves it in a task of its own,
     /// or says why it cannot.
     Linked(Arc<dyn Fn(End) -> Result<(), String> + Send + Sync>),
-    /// The same for a server that speaks in lines: gets one end of a pipe.
+    /// The same for a server that calls others on behalf of whoever calls it.
+    Calling(Arc<dyn Fn(End, Callers) -> Result<(), String> + Send + Sync>),
+    /// The same as the first for a server that speaks in lines: gets one end of a pipe.
     InProcess(Arc<dyn Fn(DuplexStream) + Send + Sync>),
 }
 
@@ -122,7 +127,7 @@ impl fmt::Debug for Target {
             Self::Sse(remote) => f.debug_tuple("Sse").field(&remote.url.host()).finish(),
             Self::Ws(remote) => f.debug_tuple("Ws").field(&remote.url.host()).finish(),
             Self::Ide(ide) => f.debug_tuple("Ide").field(ide).finish(),
-            Self::Linked(_) | Self::InProcess(_) => f.write_str("InProcess"),
+            Self::Linked(_) | Self::Calling(_) | Self::InProcess(_) => f.write_str("InProcess"),
         }
     }
 }

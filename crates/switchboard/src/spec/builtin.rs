@@ -1,7 +1,7 @@
 //! Servers inside this program: what an entry says to them, and how they reach
 //! the others.
 
-use crate::{Dirs, VERSION, flows::Flows, library::made_when_needed};
+use crate::{Dirs, VERSION, library::made_when_needed};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
@@ -21,7 +21,7 @@ pub(super) fn target(
 ) -> Result<Target, Vec<Fault>> {
     let kind = kind(entry)?;
     let setup = setup(entry, kind, lookup, host)?;
-    Ok(made_when_needed(kind, setup))
+    Ok(made_when_needed(kind, setup, Some(host.clone())))
 }
 
 fn kind(entry: &Entry) -> Result<ServerKind, Vec<Fault>> {
@@ -79,7 +79,7 @@ fn setup(
         shell_enabled: options.enabled,
         data,
         manifests: options.folder.as_ref().map(path),
-        caller: Some(Arc::new(Flows::new(host.clone()))),
+        caller: None,
         reports: Some(Arc::new(move || report(&reported))),
     })
 }

@@ -1,6 +1,7 @@
 //! The built-in servers through the program.
 
 mod faces;
+mod flows;
 mod inspector;
 mod listening;
 mod stdio;

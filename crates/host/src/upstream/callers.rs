@@ -1,0 +1,72 @@
+//! For servers inside this program that call others while they work on a call:
+//! what they do is done as whoever called them.
+
+use super::{connection::Connection, server::Server};
+use crate::{
+    call::{Admitted, Scope},
+    client::Client,
+    dialogue,
+    error::CallError,
+    exchange::{Event, Inbox, Outcome, Reply},
+    host::Host,
+};
+use std::sync::{Arc, Weak};
+use switchboard_wire::{Method, Params};
+
+/// Whoever has calls in flight at one copy of a server.
+#[derive(Clone, Debug)]
+pub struct Callers(Weak<Connection>);
+
+/// Somebody whose call is in flight.
+#[derive(Debug)]
+pub struct Behalf {
+    client: Arc<Client>,
+    inbox: Arc<Inbox>,
+}
+
+impl Callers {
+    pub(super) fn new(connection: &Arc<Connection>) -> Self {
+        Self(Arc::downgrade(connection))
+    }
+
+    /// Who made the request that the server got under this id, while it is in flight.
+    pub fn of(&self, request: u64) -> Option<Behalf> {
+        let connection = self.0.upgrade()?;
+        let calls = connection.calls.lock();
+        let call = calls.get(&request)?;
+        Some(Behalf {
+            client: call.client.clone()?,
+            inbox: call.inbox.clone(),
+        })
+    }
+}
+
+impl Behalf {
+    /// Calls a tool as they would: with their permissions, in their era, on the
+    /// copy of the server that is theirs. What is asked meanwhile, they are
+    /// asked, within the call that is theirs. `params` is JSON text.
+    pub async fn call_tool(
+        &self,
+        host: &Host,
+        server: Arc<Server>,
+        params: &str,
+    ) -> Result<Reply, CallError> {
+        let message = dialogue::message(&self.client, Method::ToolsCall, params)?;
+        let admitted = Admitted {
+            client: self.client.clone(),
+            scope: Scope::One(server),
+            params: Params::of(&message)?,
+            message,
+            headers: None,
+        };
+        let mut exchange = host.call(admitted).await?;
+        loop {
+            match exchange.next().await {
+                Event::Notice(_) => {}
+                Event::Input(input) => self.inbox.input(input),
+                Event::Outcome(Outcome::Reply(reply)) => return Ok(reply),
+                Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
+            }
+        }
+    }
+}
