@@ -85,7 +85,7 @@ impl Rule {
     fn denies(&self, entry: &Entry) -> bool {
         match &self.what {
             What::Name(name) => name.replace('-', "_") == entry.name.replace('-', "_"),
-            What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.matches(url)),
+            What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.denies(url)),
             What::Command(words) => {
                 let command = entry.command.as_deref().unwrap_or_default();
                 let file = Path::new(command)
@@ -102,7 +102,7 @@ impl Rule {
     fn allows(&self, entry: &Entry) -> bool {
         match &self.what {
             What::Name(name) => *name == entry.name,
-            What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.matches(url)),
+            What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.allows(url)),
             What::Command(words) => {
                 let command = entry.command.as_deref().unwrap_or_default();
                 let relative = command.contains('/') && !command.starts_with('/');

@@ -26,7 +26,10 @@ pub(super) fn glob(pattern: &str, text: &str) -> bool {
 pub(super) struct UrlPattern {
     scheme: String,
     host: String,
-    path: String,
+    /// As it is written; `*` is any.
+    port: Option<String>,
+    /// Without it, an allow rule is about `/` and a deny rule about every path.
+    path: Option<String>,
 }
 
 impl UrlPattern {
@@ -42,55 +45,149 @@ impl UrlPattern {
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("*", text));
         let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (host, path) = rest.split_at(at);
-        if host.is_empty() || host.contains('@') {
+        let (authority, path) = rest.split_at(at);
+        let (host, port) = split_port(authority);
+        if host.is_empty() || authority.contains('@') {
             return Err(format!(
                 "`serverUrl`: {text:?} names no host; write https://*.example.com/*"
             ));
         }
-        let path = match path {
-            "" if text == "*" => "*",
-            "" => "/",
-            path => path,
-        };
-        let scheme = scheme.to_ascii_lowercase();
-        let host = host.to_ascii_lowercase();
-        let default = match scheme.as_str() {
-            "https" | "wss" => ":443",
-            "http" | "ws" => ":80",
-            _ => "",
-        };
-        let host = match host.strip_suffix(default) {
-            Some(plain) if !default.is_empty() => plain.to_owned(),
-            _ => host,
-        };
+        let is_everything = text == "*";
+        let port = if is_everything { Some("*") } else { port };
         Ok(Self {
-            scheme,
-            host,
-            path: path.to_owned(),
+            scheme: scheme.to_ascii_lowercase(),
+            host: normal_host(host),
+            port: port.map(str::to_owned),
+            path: match path {
+                "" if is_everything => Some("*".to_owned()),
+                "" => None,
+                path => Some(path.to_owned()),
+            },
         })
     }
 
-    pub(super) fn matches(&self, url: &str) -> bool {
-        let Ok(url) = Url::parse(url) else {
+    /// Whether an allow rule means this address: read narrowly. Without a port
+    /// it means the scheme's own, also where the host is a wildcard.
+    pub(super) fn allows(&self, url: &str) -> bool {
+        let Some(parts) = Parts::of(url) else {
             return false;
         };
-        let Some(host) = url.host_str() else {
-            return false;
+        let port_fits = match &self.port {
+            Some(port) => glob(port, &parts.port),
+            None => self.host == "*" || parts.is_default_port,
         };
-        // `example.com.` is the same machine.
-        let host = host.strip_suffix('.').unwrap_or(host);
-        let host = match url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        };
-        let path = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()),
-            None => url.path().to_owned(),
-        };
-        // A wildcard for a host does not let in every port.
-        let ports = self.host == "*" || self.host.contains(':') || url.port().is_none();
-        let host_fits = glob(&self.host, &host) && ports;
-        glob(&self.scheme, url.scheme()) && host_fits && glob(&self.path, &path)
+        let path = self.path.as_deref().unwrap_or("/");
+        port_fits
+            && glob(&self.scheme, &parts.scheme)
+            && glob(&self.host, &parts.host)
+            && glob(path, &parts.whole)
     }
+
+    /// Whether a deny rule means this address: read generously. Without a port
+    /// it means all of them, whichever way of talking to a web server it names
+    /// it means all of them, without a path every path; and how a path is
+    /// escaped, or what is asked for behind it, makes no difference.
+    pub(super) fn denies(&self, url: &str) -> bool {
+        let Some(parts) = Parts::of(url) else {
+            return false;
+        };
+        let is_web = |scheme: &str| matches!(scheme, "http" | "https" | "ws" | "wss");
+        let scheme_fits =
+            is_web(&self.scheme) && is_web(&parts.scheme) || glob(&self.scheme, &parts.scheme);
+        let port = self.port.as_deref();
+        let path_fits = self.path.as_deref().is_none_or(|path| {
+            let spellings = [&parts.whole, &parts.path, &decoded(&parts.path)];
+            let fits = |path: &str| spellings.iter().any(|text| glob(path, text));
+            fits(path) || fits(&decoded(path))
+        });
+        scheme_fits
+            && path_fits
+            && glob(&self.host, &parts.host)
+            && port.is_none_or(|port| glob(port, &parts.port))
+    }
+}
+
+/// An address, taken apart.
+struct Parts {
+    scheme: String,
+    host: String,
+    /// The scheme's own where the address names none.
+    port: String,
+    is_default_port: bool,
+    path: String,
+    /// With what is asked for behind it.
+    whole: String,
+}
+
+impl Parts {
+    fn of(url: &str) -> Option<Self> {
+        let url = Url::parse(url).ok()?;
+        let host = url.host_str()?;
+        let path = url.path().to_owned();
+        Some(Self {
+            scheme: url.scheme().to_owned(),
+            // `example.com.` is the same machine.
+            host: host.strip_suffix('.').unwrap_or(host).to_owned(),
+            port: url
+                .port_or_known_default()
+                .map(|port| port.to_string())
+                .unwrap_or_default(),
+            is_default_port: url.port().is_none(),
+            whole: match url.query() {
+                Some(query) => format!("{path}?{query}"),
+                None => path.clone(),
+            },
+            path,
+        })
+    }
+}
+
+/// Host and port of `host[:port]`; the colons of `[::1]` are none of that.
+fn split_port(authority: &str) -> (&str, Option<&str>) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (authority, None),
+    }
+}
+
+/// A host in the spelling that a parsed address has: `127.1` and `bücher.example`
+/// must mean what they mean elsewhere. Of one with wildcards, its labels.
+fn normal_host(host: &str) -> String {
+    let plain = |text: &str| {
+        let url = Url::parse(&format!("http://{text}/")).ok();
+        url.and_then(|url| url.host_str().map(str::to_owned))
+    };
+    let host = host.strip_suffix('.').unwrap_or(host).to_lowercase();
+    if !host.contains('*') {
+        return plain(&host).unwrap_or(host);
+    }
+    let labels = host.split('.').map(|label| match label.is_ascii() {
+        true => label.to_owned(),
+        false => plain(label).unwrap_or_else(|| label.to_owned()),
+    });
+    labels.collect::<Vec<_>>().join(".")
+}
+
+/// A path without its escapes.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let escaped = match (first, after) {
+            (b'%', [high, low, ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                digit(*high).zip(digit(*low))
+            }
+            _ => None,
+        };
+        match escaped.and_then(|(high, low)| u8::try_from(high * 16 + low).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => bytes.push(*first),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -265,7 +265,75 @@ fn address_patterns_are_anchored_on_scheme_and_host() {
         ),
     ] {
         let pattern_value = UrlPattern::parse(pattern).unwrap();
-        assert_eq!(pattern_value.matches(url), expected, "{pattern} {url}");
+        assert_eq!(pattern_value.allows(url), expected, "{pattern} {url}");
+    }
+}
+
+#[test]
+fn an_address_is_denied_on_every_port_by_every_scheme_and_spelling() {
+    for (pattern, url, expected) in [
+        ("https://evil.example/*", "https://evil.example/mcp", true),
+        ("https://evil.example/*", "https://evil.example:8443/", true),
+        ("https://evil.example/*", "http://evil.example/mcp", true),
+        ("https://evil.example/*", "wss://evil.example/mcp", true),
+        ("http://evil.example/*", "ws://evil.example:1/mcp", true),
+        ("evil.example", "wss://evil.example:99/any?thing", true),
+        ("https://evil.example", "https://evil.example/mcp", true),
+        ("https://*.evil.example/*", "ws://a.evil.example:8/", true),
+        (
+            "https://evil.example/mcp",
+            "https://evil.example/mcp?x",
+            true,
+        ),
+        (
+            "https://evil.example/mcp",
+            "https://evil.example/%6dcp",
+            true,
+        ),
+        (
+            "https://evil.example/mcp",
+            "https://evil.example/other",
+            false,
+        ),
+        (
+            "https://b\u{fc}cher.example/*",
+            "https://b\u{fc}cher.example/",
+            true,
+        ),
+        (
+            "https://*.b\u{fc}cher.example/*",
+            "https://a.b\u{fc}cher.example/",
+            true,
+        ),
+        ("https://127.1/*", "http://127.0.0.1:9/", true),
+        ("https://[::1]/*", "http://[::1]:9/", true),
+        ("https://evil.example./*", "https://evil.example/", true),
+        // A port that is named is the one that is meant.
+        (
+            "https://evil.example:8443/*",
+            "http://evil.example:8443/",
+            true,
+        ),
+        (
+            "https://evil.example:8443/*",
+            "https://evil.example/",
+            false,
+        ),
+        ("https://evil.example:443/*", "https://evil.example/", true),
+        (
+            "https://evil.example:443/*",
+            "https://evil.example:8443/",
+            false,
+        ),
+        ("https://evil.example/*", "https://good.example/", false),
+        (
+            "https://evil.example/*",
+            "https://evil.example.good/",
+            false,
+        ),
+    ] {
+        let pattern_value = UrlPattern::parse(pattern).unwrap();
+        assert_eq!(pattern_value.denies(url), expected, "{pattern} {url}");
     }
 }
 
