@@ -113,6 +113,13 @@ impl Connectors {
         }
     }
 
+    /// Whether its servers must not be in the user's own network: what a list
+    /// on this machine may name, one from elsewhere may not. Judged by the text
+    /// of each address here, and by what its name leads to when it is reached.
+    pub(crate) fn names_public_servers_only(&self) -> bool {
+        !is_near(&self.url)
+    }
+
     /// Why a list is not believed, if it is not.
     pub(crate) fn refusal(&self, entries: &[Entry]) -> Option<Fault> {
         entries.iter().find_map(|entry| {
@@ -160,8 +167,7 @@ impl Connectors {
         let Some(url) = url else {
             return no("url", "is no address");
         };
-        // What a list on this machine may name, one from elsewhere may not.
-        if is_near(&self.url) {
+        if !self.names_public_servers_only() {
             return None;
         }
         if !matches!(url.scheme(), "https" | "wss") {

@@ -46,6 +46,8 @@ pub struct Entry {
     pub builtin: Option<String>,
     /// What that built-in server is told.
     pub builtin_options: BuiltinOptions,
+    /// It may be reached at public addresses only, whatever its name leads to.
+    pub public_only: bool,
     /// The directories that it hears of when it asks for roots (all but builtin).
     pub roots: Vec<String>,
     /// How long a tool call may take, in milliseconds.
@@ -310,6 +312,7 @@ impl Entry {
             lock_folder: None,
             builtin: None,
             builtin_options: BuiltinOptions::default(),
+            public_only: false,
             timeout: None,
             roots: Vec::new(),
             isolation: Isolation::default(),

@@ -30,6 +30,7 @@ pub(super) fn remote(
             let via = Via {
                 tls: tls(entry),
                 socket: address.socket,
+                public_only: entry.public_only,
             };
             Ok(Remote {
                 url: address.url,

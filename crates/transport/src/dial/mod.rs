@@ -3,11 +3,13 @@
 //! environment names one, and TLS where the address asks for it.
 
 mod address;
+mod class;
 mod proxy;
 mod stream;
 mod tls;
 
 pub use address::{Address, AddressFault};
+pub use class::Class;
 pub(crate) use stream::Stream;
 pub use tls::{TlsFiles, tls_config};
 
@@ -16,7 +18,13 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use proxy::Proxy;
 use rustls::{ClientConfig, pki_types::ServerName};
 use std::{
-    error::Error, future::poll_fn, io, net::IpAddr, path::PathBuf, sync::Arc, time::Duration,
+    error::Error,
+    future::poll_fn,
+    io,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -41,6 +49,9 @@ pub struct Via {
     pub tls: TlsFiles,
     /// A Unix socket instead of the address's host and port.
     pub socket: Option<PathBuf>,
+    /// Only at a public address, whatever its name leads to: somebody else
+    /// wrote the address, who must not lead us into our own network.
+    pub public_only: bool,
 }
 
 /// A connection, whatever it is made of.
@@ -140,10 +151,15 @@ impl Dialer {
         let stream = match (&self.via.socket, &self.proxy) {
             (Some(path), _) => unix(path).await?,
             (None, Some(proxy)) => {
+                if self.via.public_only {
+                    // The proxy finds the host; what we see of it must be public.
+                    self.public_addresses(host).await.or_else(unless_refused)?;
+                }
                 proxy
                     .connect(&self.tcp, tunnel.then_some((host, port(&self.origin))))
                     .await?
             }
+            (None, None) if self.via.public_only => self.tcp_to_public(host).await?,
             (None, None) => tcp(&self.tcp, &self.origin).await?,
         };
         if !self.is_secure() {
@@ -151,6 +167,39 @@ impl Dialer {
         }
         let config = self.tls.get_or_try_init(|| tls::config(&self.via.tls));
         secured(config.await?.clone(), host, stream).await
+    }
+
+    /// A connection to one of the host's addresses, each of which was judged.
+    async fn tcp_to_public(&self, host: &str) -> Result<Stream, AnyError> {
+        let mut last: AnyError = format!("{host} has no address").into();
+        for address in self.public_addresses(host).await? {
+            // As a number, so that nobody looks the name up again.
+            let there = Uri::builder()
+                .scheme(self.origin.scheme_str().unwrap_or("http"))
+                .authority(address.to_string())
+                .path_and_query("/")
+                .build()?;
+            match tcp(&self.tcp, &there).await {
+                Ok(stream) => return Ok(stream),
+                Err(fault) => last = fault,
+            }
+        }
+        Err(last)
+    }
+
+    /// The addresses of a host; an error if one of them is not public.
+    async fn public_addresses(&self, host: &str) -> Result<Vec<SocketAddr>, AnyError> {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let found: Vec<SocketAddr> = tokio::net::lookup_host((bare, port(&self.origin)))
+            .await?
+            .collect();
+        match found
+            .iter()
+            .find(|found| Class::of(found.ip()) != Class::Public)
+        {
+            Some(near) => Err(Box::new(NotPublic(near.ip()))),
+            None => Ok(found),
+        }
     }
 
     fn is_secure(&self) -> bool {
@@ -171,6 +220,19 @@ impl Dialer {
             Some(io::ErrorKind::TimedOut) => format!("{place}: the connection timed out"),
             _ => format!("{place}: {}", chain(fault)),
         }
+    }
+}
+
+/// A name of somebody else's that leads into our own network.
+#[derive(Debug, thiserror::Error)]
+#[error("it leads to {0}, into your own network, where a connector may not lead")]
+struct NotPublic(IpAddr);
+
+/// What cannot be looked up here may be known to the proxy.
+fn unless_refused(fault: AnyError) -> Result<Vec<SocketAddr>, AnyError> {
+    match fault.is::<NotPublic>() {
+        true => Err(fault),
+        false => Ok(Vec::new()),
     }
 }
 

@@ -111,7 +111,10 @@ fn http(target: HttpTarget) -> Peer {
 }
 
 fn via(tls: TlsFiles) -> Via {
-    Via { tls, socket: None }
+    Via {
+        tls,
+        ..Via::default()
+    }
 }
 
 async fn refused(mut peer: Peer) -> String {

@@ -325,3 +325,60 @@ async fn a_gateway_follows_a_list_that_changes() {
         "not touched"
     );
 }
+
+/// A name that this machine's table of hosts leads into its own network, though
+/// its text does not say so.
+fn near_name() -> (String, std::net::IpAddr) {
+    let hosts = std::fs::read_to_string("/etc/hosts").unwrap();
+    let lines = hosts.lines().map(|line| line.split('#').next().unwrap());
+    let found = lines.flat_map(|line| {
+        let mut words = line.split_whitespace();
+        let address = words.next().and_then(|word| word.parse().ok());
+        let address: Option<std::net::IpAddr> = address;
+        words.filter_map(move |name| Some((name.to_owned(), address?)))
+    });
+    let mut near = found.filter(|(name, address)| {
+        let v4 = |address: &std::net::Ipv4Addr| address.is_loopback() || address.is_private();
+        let is_near = match address {
+            std::net::IpAddr::V4(address) => v4(address),
+            std::net::IpAddr::V6(address) => address.is_loopback(),
+        };
+        is_near && !name.starts_with("localhost") && name.parse::<std::net::IpAddr>().is_err()
+    });
+    near.next().expect("/etc/hosts names this machine")
+}
+
+/// What a name is, it is when it is resolved: a list from elsewhere leads us to
+/// nobody in our own network, by whatever name.
+#[test]
+fn a_name_that_leads_into_our_own_network_is_not_followed() {
+    let (name, address) = near_name();
+    let listener = std::net::TcpListener::bind((address, 0)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let from = "https://account.example/connectors";
+    let home = home(from);
+    let servers = json!({
+        "http": {"type": "http", "url": format!("https://{name}:{port}/mcp")},
+        "ws": {"type": "ws", "url": format!("wss://{name}:{port}/ws")},
+    });
+    let list = json!({"from": from, "mcpServers": servers});
+    home.write(LIST, list.to_string());
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let state = json!({"at": now, "from": from, "problem": null});
+    home.write(STATE, state.to_string());
+    for file in [LIST, STATE] {
+        crate::support::wire::private(&home.path(file));
+    }
+    let ran = run(&home, &["list", "--json"]);
+    let rows = ran.json();
+    for name in ["http", "ws"] {
+        let mut all = rows.as_array().unwrap().iter();
+        let row = all.find(|row| row["name"] == name);
+        let row = row.unwrap_or_else(|| panic!("{name}: {ran:?}")).to_string();
+        assert!(row.contains("into your own network"), "{row}");
+    }
+    let came = listener.accept();
+    assert!(came.is_err(), "somebody came: {came:?}");
+}

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod connectors;
+mod denied_addresses;
 mod doctor;
 mod errors;
 mod explain;

@@ -1,0 +1,85 @@
+//! Which network an address belongs to.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// What kind of network an address belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The whole world's.
+    Public,
+    /// This machine.
+    Loopback,
+    /// A network of somebody's own.
+    Private,
+    /// Link-local (cloud metadata), unspecified, multicast, reserved.
+    Never,
+}
+
+impl Class {
+    /// The kind of this address.
+    pub fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(v4) => Self::of_v4(v4),
+            IpAddr::V6(v6) => match embedded(v6) {
+                Some(v4) => Self::of_v4(v4),
+                None => Self::of_v6(v6),
+            },
+        }
+    }
+
+    fn of_v4(address: Ipv4Addr) -> Self {
+        let [a, b, c, _] = address.octets();
+        if address.is_loopback() {
+            Self::Loopback
+        } else if address.is_private() || (a == 100 && (64..=127).contains(&b)) {
+            Self::Private
+        } else if a == 0
+            || a >= 224
+            || address.is_link_local()
+            || (a == 198 && matches!(b, 18 | 19))
+            || (a == 192 && b == 0 && matches!(c, 0 | 2))
+            || (a == 198 && b == 51 && c == 100)
+            || (a == 203 && b == 0 && c == 113)
+        {
+            Self::Never
+        } else {
+            Self::Public
+        }
+    }
+
+    fn of_v6(address: Ipv6Addr) -> Self {
+        let segments = address.segments();
+        if address.is_loopback() {
+            Self::Loopback
+        } else if segments[0] & 0xfe00 == 0xfc00 {
+            Self::Private
+        } else if address.is_unspecified()
+            || address.is_multicast()
+            || segments[0] & 0xffc0 == 0xfe80
+            // Site-local, as it once was.
+            || segments[0] & 0xffc0 == 0xfec0
+            // Teredo and local NAT64 hide an address that cannot be judged.
+            || segments[..2] == [0x2001, 0]
+            || segments[..2] == [0x2001, 0xdb8]
+            || segments[..3] == [0x64, 0xff9b, 1]
+        {
+            Self::Never
+        } else {
+            Self::Public
+        }
+    }
+}
+
+/// The IPv4 address that an IPv6 one stands for: mapped, compatible, NAT64, 6to4.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [a, b, c, d, e, f, g, h] = address.segments();
+    let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
+            Some(of(g, h))
+        }
+        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(of(g, h)),
+        [0x2002, ..] => Some(of(b, c)),
+        _ => None,
+    }
+}
