@@ -2,7 +2,7 @@
 //! or of the identity provider that clients sign in at. What a client shows is
 //! for us alone and never passed on.
 
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority};
 use parking_lot::Mutex;
 use std::{
     fmt,
@@ -62,11 +62,13 @@ pub struct Door {
     /// The identity provider whose tokens are accepted.
     pub oidc: Option<Arc<auth::Door>>,
     /// How many wrong tokens were shown lately, and since when.
-    pub guesses: Arc<Mutex<Option<(Instant, u32)>>>,
+    pub wrong_tokens: Arc<Mutex<Option<(Instant, u32)>>>,
     /// Lets everybody in (`--no-auth`).
     pub open: bool,
     /// Host names, besides those of this machine's loopback, under which we are reached.
     pub hosts: Vec<String>,
+    /// Origins of web pages that may talk to us besides our own.
+    pub origins: Vec<String>,
 }
 
 impl Door {
@@ -83,20 +85,29 @@ impl Door {
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin_is_ours = match (origins.next(), origins.next()) {
             (None, _) => true,
-            (Some(origin), None) => self.is_our_origin(origin),
+            (Some(origin), None) => self.is_our_origin(origin, host),
             _ => false,
         };
         self.is_our_host(host) && origin_is_ours
     }
 
-    fn is_our_origin(&self, origin: &HeaderValue) -> bool {
+    fn is_our_origin(&self, origin: &HeaderValue, host: &str) -> bool {
         let Ok(origin) = origin.to_str() else {
             return false;
         };
+        let is_this = |allowed: &String| allowed.eq_ignore_ascii_case(origin);
+        if self.origins.iter().any(is_this) {
+            return true;
+        }
         let rest = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
-        rest.is_some_and(|host| !host.contains('/') && self.is_our_host(host))
+        // Where nobody shows a token, a page of another program on this machine
+        // is told from ours by its port.
+        rest.is_some_and(|page| {
+            let same_port = !self.open || is_same_port(origin, host);
+            same_port && !page.contains('/') && self.is_our_host(page)
+        })
     }
 
     fn is_our_host(&self, host: &str) -> bool {
@@ -153,20 +164,27 @@ impl Door {
                 challenge: "Bearer realm=\"switchboard\"".into(),
             },
         };
-        if shown.is_some() && self.is_guessing() {
-            tokio::time::sleep(HELD_BACK).await;
-        }
+        self.count_wrong_token(headers).await;
         Err(refused)
     }
 
-    /// Counts a wrong token.
-    fn is_guessing(&self) -> bool {
-        let mut guesses = self.guesses.lock();
-        let (since, count) = guesses
-            .filter(|(since, _)| since.elapsed() < WINDOW)
-            .unwrap_or((Instant::now(), 0));
-        *guesses = Some((since, count.saturating_add(1)));
-        count >= GUESSES
+    /// Counts the token of a request that was refused, if it shows one, and
+    /// holds the answer back where there were too many lately.
+    pub(crate) async fn count_wrong_token(&self, headers: &HeaderMap) {
+        if !headers.contains_key(header::AUTHORIZATION) {
+            return;
+        }
+        let is_guessing = {
+            let mut wrong = self.wrong_tokens.lock();
+            let (since, count) = wrong
+                .filter(|(since, _)| since.elapsed() < WINDOW)
+                .unwrap_or((Instant::now(), 0));
+            *wrong = Some((since, count.saturating_add(1)));
+            count >= GUESSES
+        };
+        if is_guessing {
+            tokio::time::sleep(HELD_BACK).await;
+        }
     }
 
     /// Whether this token, which may be revoked, is still accepted.
@@ -216,6 +234,42 @@ pub(crate) enum Shown {
         tokens: Arc<[ClientToken]>,
         index: usize,
     },
+}
+
+/// Whether the target of a request names another machine than `Host` does: then
+/// two readers would not agree on whom it is for.
+pub(crate) fn names_two_hosts(headers: &HeaderMap, target: &Uri) -> bool {
+    let Some(named) = target.authority() else {
+        return false;
+    };
+    let default = match target.scheme_str() {
+        Some("https" | "wss") => 443,
+        _ => 80,
+    };
+    headers.get_all(header::HOST).iter().any(|host| {
+        let host = host.to_str().ok().and_then(|host| host.parse().ok());
+        host.is_none_or(|host: Authority| {
+            let port = |of: &Authority| of.port_u16().unwrap_or(default);
+            !host.host().eq_ignore_ascii_case(named.host())
+                || port(&host) != port(named)
+                || named.as_str().contains('@')
+        })
+    })
+}
+
+/// Whether an origin has the port at which we are reached. `Host` does not say
+/// the scheme, so where it names no port either scheme's own will do.
+fn is_same_port(origin: &str, host: &str) -> bool {
+    let port = |authority: &str| authority.parse::<Authority>().ok()?.port_u16();
+    let (page, default) = match origin.strip_prefix("https://") {
+        Some(page) => (page, 443),
+        None => (origin.strip_prefix("http://").unwrap_or(origin), 80),
+    };
+    let page = port(page).unwrap_or(default);
+    match port(host) {
+        Some(ours) => ours == page,
+        None => matches!(page, 80 | 443),
+    }
 }
 
 /// Whether a request shows this very secret.

@@ -58,6 +58,9 @@ pub struct Listen {
     /// A host name, besides localhost, under which clients reach us; repeatable
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
+    /// A web page's origin that may talk to us, such as http://localhost:5173; repeatable
+    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
+    pub allow_origin: Vec<String>,
 }
 
 /// Reads an address; `localhost` is this machine, whatever a resolver says.
@@ -66,6 +69,16 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let text = local.map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
     let parsed = text.parse();
     parsed.map_err(|_| "write a numeric address and a port, such as 127.0.0.1:3700".to_owned())
+}
+
+/// Reads an origin as browsers write it.
+fn origin(text: &str) -> Result<String, String> {
+    let url = url::Url::parse(text).ok();
+    let origin = url.map(|url| url.origin().ascii_serialization());
+    match origin {
+        Some(origin) if text.trim_end_matches('/').eq_ignore_ascii_case(&origin) => Ok(origin),
+        _ => Err("write a scheme, a host and a port, such as http://localhost:5173".to_owned()),
+    }
 }
 
 /// How clients prove who they are, besides tokens of ours.
@@ -153,12 +166,14 @@ impl Listen {
             return Ok(Door {
                 open: true,
                 hosts,
+                origins: self.allow_origin.clone(),
                 ..Door::default()
             });
         }
         let unusable = |error: TokenError| Failure::new(Code::Configuration, error.to_string());
         let mut door = Door {
             hosts,
+            origins: self.allow_origin.clone(),
             oidc: self.oidc(address)?,
             ..Door::default()
         };
@@ -248,7 +263,28 @@ fn dirs() -> Result<Dirs, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::address;
+    use super::{address, origin};
+
+    #[test]
+    fn origins_as_browsers_write_them() {
+        for (text, expected) in [
+            ("http://localhost:5173", "http://localhost:5173"),
+            ("https://App.example/", "https://app.example"),
+        ] {
+            assert_eq!(origin(text).unwrap(), expected);
+        }
+        for wrong in [
+            "localhost:5173",
+            "*",
+            "null",
+            "https://app.example/page",
+            // Browsers leave a scheme's own port out.
+            "http://localhost:80",
+            "",
+        ] {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn addresses_as_people_write_them() {

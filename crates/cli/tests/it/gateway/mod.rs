@@ -1,6 +1,7 @@
 //! Clients in front of servers: what crosses, what is shared, what is kept apart.
 
 mod aggregate;
+mod at_the_door;
 mod attached_rules;
 mod bridge;
 mod everything;

@@ -12,6 +12,8 @@ pub(super) async fn handle(face: &Face, request: &Request<Incoming>, path: &str)
         return reply::plain(StatusCode::NOT_FOUND, "this gateway cannot be controlled\n");
     };
     if !door::shows(request.headers(), &desk.token) {
+        let door = face.entrance.door();
+        door.count_wrong_token(request.headers()).await;
         let refused = Refused {
             status: StatusCode::UNAUTHORIZED,
             challenge: "Bearer realm=\"switchboard control\"".to_owned(),

@@ -22,7 +22,12 @@ mod ws;
 pub use attach::PROTOCOL as ATTACH_PROTOCOL;
 pub use routes::Routes;
 
-use crate::{admission::Entrance, door::Door, gateway::Gateway, limits};
+use crate::{
+    admission::Entrance,
+    door::{Door, names_two_hosts},
+    gateway::Gateway,
+    limits,
+};
 use body::Body;
 use clock::Clock;
 use http::{Method as Verb, Request, Response, StatusCode};
@@ -177,6 +182,11 @@ async fn connection(face: Arc<Face>, stream: TcpStream) {
 
 /// The checks in their order, then the route.
 async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
+    if names_two_hosts(request.headers(), request.uri()) {
+        let text = "the request's target names another host than the header Host";
+        let error = ErrorObject::new(code::INVALID_REQUEST, text);
+        return reply::error(StatusCode::BAD_REQUEST, &error, None);
+    }
     let door = face.entrance.door();
     if !door.is_our_address(request.headers(), request.uri()) {
         let error = ErrorObject::new(code::INVALID_REQUEST, "this Host or Origin is not allowed");
