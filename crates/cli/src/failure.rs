@@ -90,7 +90,10 @@ impl Failure {
         let _ = if json {
             let (message, hint) = (&self.message, &self.hint);
             let error = json!({ "error": { "code": self.code.as_str(), "message": message, "hint": hint } });
-            writeln!(err, "{error}")
+            match term::stderr().terminal {
+                true => writeln!(err, "{}", safe::json(&error.to_string())),
+                false => writeln!(err, "{error}"),
+            }
         } else {
             let paint = term::stderr();
             let hint = self

@@ -246,7 +246,7 @@ fn show(
             .error_text()
             .unwrap_or_else(|| "the server gave no reason".to_owned());
         if anthropic {
-            out::line(&anthropic::error(&text).to_string())?;
+            out::json(anthropic::error(&text).to_string().as_bytes())?;
             return Ok(Code::Answered);
         }
         let code = message
@@ -267,9 +267,7 @@ fn show(
         .as_ref()
         .is_some_and(|result| result["resultType"] == "input_required");
     if options.json {
-        let mut bytes = body.to_vec();
-        bytes.push(b'\n');
-        out::bytes(&bytes)?;
+        out::json(&body)?;
     } else if asks {
         let text = format!(
             "tool {:?} of server {server:?} asks for input, and nobody can be asked: there is no terminal",
@@ -283,7 +281,8 @@ fn show(
             tool: &found.item.key,
             max_chars: model.and_then(|model| model.max_result_chars),
         };
-        out::line(&anthropic::result(&shaper(settings), &origin, &body).to_string())?;
+        let result = anthropic::result(&shaper(settings), &origin, &body);
+        out::json(result.to_string().as_bytes())?;
     } else {
         let text = match &result {
             Some(result) => content::text(result, server),

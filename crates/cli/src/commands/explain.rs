@@ -75,7 +75,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             .collect();
         let about = about.as_ref().map(tool::About::json);
         let whole = json!({"summary": explained.summary, "steps": steps, "tool": about, "advice": advice, "notes": notes});
-        out::line(&whole.to_string())?;
+        out::json(whole.to_string().as_bytes())?;
     } else {
         let paint = term::stdout();
         out::line(&paint.bold(&safe::lines(&explained.summary)))?;

@@ -57,7 +57,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             "reason": reason,
             "signIn": sign_in.as_ref().map(SignInState::json),
         });
-        out::line(&shown.to_string())?;
+        out::json(shown.to_string().as_bytes())?;
         return Ok(Code::Done);
     }
     let paint = term::stdout();

@@ -150,9 +150,7 @@ async fn fetch(
     }
     let body = reply.message.body_bytes();
     if options.json {
-        let mut bytes = body.to_vec();
-        bytes.push(b'\n');
-        out::bytes(&bytes)?;
+        out::json(&body)?;
         return Ok(Code::Done);
     }
     let result: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -204,9 +204,7 @@ fn show(options: &ReadOptions, server: &Server, message: &Message) -> Result<Cod
     }
     let body = message.body_bytes();
     if options.json {
-        let mut bytes = body.to_vec();
-        bytes.push(b'\n');
-        out::bytes(&bytes)?;
+        out::json(&body)?;
         return Ok(Code::Done);
     }
     let result: Value = serde_json::from_slice(&body).unwrap_or_default();

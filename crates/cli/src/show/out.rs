@@ -1,5 +1,6 @@
 //! Results on stdout.
 
+use super::{safe, term};
 use crate::failure::{Code, Failure};
 use std::io::{self, Write};
 
@@ -22,6 +23,17 @@ pub fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// Writes a JSON document and a line break. What a program reads is as it came;
+/// on a terminal, what that would obey is escaped.
+pub fn json(document: &[u8]) -> Result<(), Failure> {
+    if term::stdout().terminal {
+        return line(&safe::json(&String::from_utf8_lossy(document)));
+    }
+    let mut whole = document.to_vec();
+    whole.push(b'\n');
+    bytes(&whole)
+}
+
 /// A list of JSON values, one on each line.
 pub fn json_list(items: &[impl serde::Serialize]) -> Result<(), Failure> {
     let each: Result<Vec<String>, _> = items.iter().map(serde_json::to_string).collect();
@@ -32,8 +44,8 @@ pub fn json_list(items: &[impl serde::Serialize]) -> Result<(), Failure> {
         )
     })?;
     if each.is_empty() {
-        line("[]")
+        json(b"[]")
     } else {
-        line(&format!("[\n{}\n]", each.join(",\n")))
+        json(format!("[\n{}\n]", each.join(",\n")).as_bytes())
     }
 }

@@ -11,6 +11,27 @@ pub fn line(text: &str) -> String {
     escape(text, |_| false)
 }
 
+/// JSON that a terminal shows: the same document, with what is hostile written
+/// as `\uXXXX`, and no line break but `\n`.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            // Between values it means nothing, and inside texts it cannot stand.
+            '\r' => out.push(' '),
+            c if is_hostile(c) => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 fn escape(text: &str, keep: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -4,6 +4,7 @@ mod call;
 mod columns;
 mod docs;
 mod forms;
+mod json;
 mod newcomer;
 mod reading;
 mod reference;
