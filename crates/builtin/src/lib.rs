@@ -27,7 +27,10 @@ pub mod system;
 mod text;
 pub mod tools;
 
-pub use files::Files;
+pub use files::{
+    Files,
+    protected::{OwnFolders, Protection},
+};
 pub use linked::linked;
 pub use memory::Memory;
 pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until};

@@ -43,6 +43,13 @@ pub const GREP_BYTES: usize = 256 * 1024;
 /// A longer matching line is cut here, in characters.
 pub const GREP_LINE_CHARS: usize = 500;
 
+/// Links that are followed one after the other to find out what is protected.
+pub const LINKS: usize = 8;
+/// Entries of a protected directory that are looked at for links.
+pub const PROTECTED_LINKS: usize = 500;
+/// Protected files that are compared with a file of several names.
+pub const PROTECTED_FILES: usize = 20_000;
+
 /// Subscriptions of one connection.
 pub const SUBSCRIPTIONS: usize = 256;
 /// How often files, folders and memory are looked at for changes.

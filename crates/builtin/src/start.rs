@@ -1,12 +1,17 @@
 //! Starting any of the servers in one way, for whoever assembles the program.
 
 use crate::{
-    BuiltinError, Files, Memory, ServerReport, Shell, System, Toolbox, in_process, linked,
-    on_stdio_until, tools::Caller,
+    BuiltinError, Files, Memory, OwnFolders, Protection, ServerReport, Shell, System, Toolbox,
+    in_process, linked, on_stdio_until,
+    tools::{Caller, Workplace},
 };
 use bytes::Bytes;
 use futures_util::Stream;
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use tokio::io::DuplexStream;
 use tokio_util::sync::CancellationToken;
 
@@ -63,8 +68,13 @@ impl ServerKind {
 pub struct Setup {
     /// The version that they report.
     pub version: String,
-    /// The allowed directories of `files` and `shell`.
+    /// The allowed directories of `files` and `shell`; what `shell` and `tools`
+    /// run begins in the first.
     pub roots: Vec<PathBuf>,
+    /// Our own folders, which `files` leaves alone like all that is protected.
+    pub own_folders: Option<OwnFolders>,
+    /// What `files` may use although it is protected, as a person said.
+    pub allow_protected: Vec<PathBuf>,
     /// `files` changes nothing.
     pub read_only: bool,
     /// A person has switched the shell on.
@@ -77,6 +87,20 @@ pub struct Setup {
     pub caller: Option<Arc<dyn Caller>>,
     /// How `system` learns about the others.
     pub reports: Option<Arc<dyn Fn() -> Vec<ServerReport> + Send + Sync>>,
+}
+
+impl Setup {
+    fn protection(&self) -> Protection {
+        Protection::of_this_user(self.own_folders.clone()).allowing(&self.allow_protected)
+    }
+
+    /// Where the programs of `tools` begin.
+    fn workplace(&self) -> Result<Workplace, BuiltinError> {
+        match self.roots.first() {
+            Some(first) => Workplace::new(first, self.protection()),
+            None => Workplace::new(Path::new("."), self.protection()),
+        }
+    }
 }
 
 impl fmt::Debug for Setup {
@@ -111,7 +135,7 @@ impl Server {
         let lacks = |what: &str| BuiltinError(format!("the server {} {what}", kind.name()));
         Ok(match kind {
             ServerKind::Files => {
-                let files = Files::new(version, &setup.roots)?;
+                let files = Files::new(version, &setup.roots, setup.protection())?;
                 let is_read_only = setup.read_only;
                 Self::Files(if is_read_only {
                     files.read_only()
@@ -124,7 +148,9 @@ impl Server {
                     "is off; it runs any command, so it must be switched on",
                 ));
             }
-            ServerKind::Shell => Self::Shell(Shell::enabled(version, &setup.roots)?),
+            ServerKind::Shell => {
+                Self::Shell(Shell::enabled(version, &setup.roots, setup.protection())?)
+            }
             ServerKind::System => {
                 let system = System::new(version);
                 Self::System(match setup.reports.clone() {
@@ -140,7 +166,7 @@ impl Server {
             ServerKind::Tools => {
                 let folder = setup.manifests.as_ref();
                 let folder = folder.ok_or_else(|| lacks("needs a folder of manifests"))?;
-                let toolbox = Toolbox::open(version, folder)?;
+                let toolbox = Toolbox::open(version, folder, setup.workplace()?)?;
                 Self::Tools(match setup.caller.clone() {
                     Some(caller) => toolbox.calling(caller),
                     None => toolbox,

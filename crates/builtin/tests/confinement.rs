@@ -26,7 +26,7 @@ async fn connected() -> (TempDir, PathBuf, Client) {
     fs::create_dir(base.join("allowed_evil")).expect("made");
     fs::write(base.join("allowed_evil/secret"), "SECRET").expect("written");
     fs::write(base.join("allowed/file"), "fine").expect("written");
-    let files = Files::new("1", &[base.join("allowed")]).expect("files");
+    let files = Files::new("1", &[base.join("allowed")], common::protection()).expect("files");
     let client = Client::connect(files.session()).await;
     (directory, base, client)
 }

@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 async fn connected() -> (TempDir, Client) {
     let directory = tempfile::tempdir().expect("a directory");
-    let files = Files::new("1", &[directory.path().to_path_buf()]).expect("files");
+    let files =
+        Files::new("1", &[directory.path().to_path_buf()], common::protection()).expect("files");
     let client = Client::connect(files.session()).await;
     (directory, client)
 }

@@ -152,7 +152,7 @@ async fn flows_call_other_servers() {
             manifest,
         );
     }
-    let alone = Toolbox::open("1", folder.path()).unwrap();
+    let alone = Toolbox::open("1", folder.path(), common::workplace(folder.path())).unwrap();
     assert_eq!(
         alone.faults().len(),
         manifests.len(),
@@ -234,7 +234,7 @@ async fn depth_and_size_are_bounded_whatever_comes() {
         &flow("circle", circle, json!({})),
     );
     let others = Arc::new(Others::default());
-    let toolbox = Toolbox::open("1", folder.path())
+    let toolbox = Toolbox::open("1", folder.path(), common::workplace(folder.path()))
         .unwrap()
         .calling(others.clone());
     *others.itself.lock().unwrap() = Some(toolbox.clone());

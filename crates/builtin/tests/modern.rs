@@ -22,7 +22,7 @@ async fn files_are_found_called_and_watched() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().canonicalize().unwrap().join("f");
     fs::write(&file, "1").unwrap();
-    let files = Files::new("1", &[directory.path().to_path_buf()]).unwrap();
+    let files = Files::new("1", &[directory.path().to_path_buf()], common::protection()).unwrap();
     let mut client = Client::open(files.session());
     let found = client
         .request("server/discover", with_meta(json!({})))
@@ -57,7 +57,11 @@ async fn files_are_found_called_and_watched() {
 #[tokio::test]
 async fn lists_that_change_are_told() {
     let directory = tempfile::tempdir().unwrap();
-    let mut tools = Client::open(Toolbox::open("1", directory.path()).unwrap().session());
+    let mut tools = Client::open(
+        Toolbox::open("1", directory.path(), common::workplace(directory.path()))
+            .unwrap()
+            .session(),
+    );
     let memory = Memory::open("1", &directory.path().join("data")).unwrap();
     let mut memory = Client::open(memory.session());
     for client in [&mut tools, &mut memory] {

@@ -17,12 +17,18 @@ async fn all(directory: &std::path::Path) -> Vec<(&'static str, Client, usize)> 
         "inputSchema": { "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] },
     });
     std::fs::write(manifests.join("echo.tool.json"), manifest.to_string()).expect("written");
-    let files = Files::new("1", &roots).expect("files").session();
-    let shell = Shell::enabled("1", &roots).expect("shell").session();
+    let files = Files::new("1", &roots, common::protection())
+        .expect("files")
+        .session();
+    let shell = Shell::enabled("1", &roots, common::protection())
+        .expect("shell")
+        .session();
     let memory = Memory::open("1", &directory.join("data"))
         .expect("memory")
         .session();
-    let tools = Toolbox::open("1", &manifests).expect("tools").session();
+    let tools = Toolbox::open("1", &manifests, common::workplace(&manifests))
+        .expect("tools")
+        .session();
     vec![
         ("files", Client::connect(files).await, 10),
         ("shell", Client::connect(shell).await, 6),

@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 async fn connected() -> (TempDir, Client) {
     let directory = tempfile::tempdir().expect("a directory");
-    let files = Files::new("1", &[directory.path().to_path_buf()]).expect("files");
+    let files =
+        Files::new("1", &[directory.path().to_path_buf()], common::protection()).expect("files");
     let client = Client::connect(files.session()).await;
     (directory, client)
 }
@@ -136,7 +137,9 @@ async fn several_roots_and_read_only() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     fs::write(two.path().join("f"), "two").unwrap();
     let roots = [one.path().to_path_buf(), two.path().to_path_buf()];
-    let files = Files::new("1", &roots).unwrap().read_only();
+    let files = Files::new("1", &roots, common::protection())
+        .unwrap()
+        .read_only();
     let mut client = Client::connect(files.session()).await;
     assert_eq!(client.tools().await.len(), 6);
     assert!(
@@ -151,6 +154,13 @@ async fn several_roots_and_read_only() {
         client.call("read", json!({ "path": path })).await["text"],
         "two"
     );
-    assert!(Files::new("1", &[Path::new("/no/such/root").to_path_buf()]).is_err());
-    assert!(Files::new("1", &[]).is_err());
+    assert!(
+        Files::new(
+            "1",
+            &[Path::new("/no/such/root").to_path_buf()],
+            common::protection()
+        )
+        .is_err()
+    );
+    assert!(Files::new("1", &[], common::protection()).is_err());
 }

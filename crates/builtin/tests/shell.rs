@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 async fn connected() -> (TempDir, Client) {
     let directory = tempfile::tempdir().expect("a directory");
-    let shell = Shell::enabled("1", &[directory.path().to_path_buf()]).expect("a shell");
+    let shell = Shell::enabled("1", &[directory.path().to_path_buf()], common::protection())
+        .expect("a shell");
     let client = Client::connect(shell.session()).await;
     (directory, client)
 }

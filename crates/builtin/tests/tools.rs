@@ -27,7 +27,8 @@ async fn connected(manifests: &[(&str, Value)]) -> (TempDir, Client) {
     for (file, manifest) in manifests {
         put(folder.path(), file, manifest);
     }
-    let toolbox = Toolbox::open("1", folder.path()).expect("a toolbox");
+    let toolbox =
+        Toolbox::open("1", folder.path(), common::workplace(folder.path())).expect("a toolbox");
     assert_eq!(toolbox.faults(), []);
     let client = Client::connect(toolbox.session()).await;
     (folder, client)
@@ -286,7 +287,7 @@ async fn manifests_that_cannot_be_used_are_named() {
     .unwrap();
     put(folder.path(), "good.tool.json", &with(&|_| {}));
     put(folder.path(), "same.tool.json", &with(&|_| {}));
-    let toolbox = Toolbox::open("1", folder.path()).unwrap();
+    let toolbox = Toolbox::open("1", folder.path(), common::workplace(folder.path())).unwrap();
     let faults = toolbox.faults();
     let problem = |file: &str| {
         let found = faults.iter().find(|fault| fault.file.ends_with(file));
@@ -308,7 +309,7 @@ async fn manifests_that_cannot_be_used_are_named() {
     assert_eq!(client.tools().await.len(), 1, "the good one is there");
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     assert!(
-        Toolbox::open("1", folder.path()).is_err(),
+        Toolbox::open("1", folder.path(), common::workplace(folder.path())).is_err(),
         "anyone could put a program there"
     );
 }
@@ -357,7 +358,8 @@ async fn a_pipe_is_no_manifest() {
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.tool.json")).unwrap();
     fs::create_dir(folder.path().join("folder.tool.json")).unwrap();
     let path = folder.path().to_owned();
-    let opened = tokio::task::spawn_blocking(move || Toolbox::open("1", &path));
+    let opened =
+        tokio::task::spawn_blocking(move || Toolbox::open("1", &path, common::workplace(&path)));
     let opened = tokio::time::timeout(std::time::Duration::from_secs(20), opened);
     let toolbox = opened.await.expect("it does not wait").unwrap().unwrap();
     assert_eq!(toolbox.faults().len(), 3, "{:?}", toolbox.faults());

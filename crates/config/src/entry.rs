@@ -253,8 +253,10 @@ impl fmt::Debug for Oauth {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BuiltinOptions {
     /// `root` or `roots`: the directories of `files` and `shell`; the working
-    /// directory where there are none.
+    /// directory where there are none. What `tools` runs begins in the first.
     pub roots: Vec<String>,
+    /// `allowProtected`: what `files` may use although it is protected.
+    pub allow_protected: Vec<String>,
     /// `readOnly`: `files` changes nothing.
     pub read_only: bool,
     /// `enabled`: somebody wants the shell.
@@ -267,7 +269,15 @@ pub struct BuiltinOptions {
 
 impl BuiltinOptions {
     /// The keys.
-    pub const KEYS: [&str; 6] = ["root", "roots", "readOnly", "enabled", "data", "folder"];
+    pub const KEYS: [&str; 7] = [
+        "root",
+        "roots",
+        "allowProtected",
+        "readOnly",
+        "enabled",
+        "data",
+        "folder",
+    ];
 }
 
 /// Who shares one copy of a server.

@@ -76,6 +76,9 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
     for (i, text) in out.roots.iter_mut().enumerate() {
         fill(&format!("roots[{i}]"), text);
     }
+    for (i, text) in out.builtin_options.allow_protected.iter_mut().enumerate() {
+        fill(&format!("allowProtected[{i}]"), text);
+    }
     for (i, text) in out.builtin_options.roots.iter_mut().enumerate() {
         fill(&format!("roots[{i}]"), text);
     }

@@ -69,7 +69,7 @@
 //!
 //! [`Agent`]: switchboard_host::Agent
 
-use crate::{VERSION, flows::Flows, spec::LateHost};
+use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
 use http::Uri;
 use parking_lot::Mutex;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
@@ -78,7 +78,10 @@ use switchboard_host::{Remote, ServerSpec, Target};
 use switchboard_transport::{in_process::End, process::ServerCommand};
 
 /// A server that comes with Switchboard, under its own name.
-pub fn builtin(kind: ServerKind, setup: Setup) -> ServerSpec {
+/// Our own folders are protected from it, also where the setup does not say so.
+pub fn builtin(kind: ServerKind, mut setup: Setup) -> ServerSpec {
+    let from_env = || own_folders(|name| std::env::var_os(name).map(PathBuf::from));
+    setup.own_folders = setup.own_folders.or_else(from_env);
     ServerSpec::new(kind.name(), made_when_needed(kind, setup, None))
 }
 

@@ -4,7 +4,7 @@
 use super::{
     FilesSession,
     roots::{Last, Place, stat_in},
-    walk::{Kind, entries},
+    walk::{Kind, inside},
 };
 use crate::{
     answer::{Failure, blocking},
@@ -90,7 +90,12 @@ impl FilesSession {
             let from = roots.locate(&arguments.from, Last::Kept)?;
             let to = roots.locate(&arguments.to, Last::Kept)?;
             let _one_at_a_time = changing.lock();
-            from.stat()?;
+            let stat = from.stat()?;
+            // What is in it would get, or lose, a name that protects it.
+            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                from.movable()?;
+                to.movable()?;
+            }
             if from.holds(&to) && !to.holds(&from) {
                 return Err(Failure::new(format!(
                     "{} cannot be moved into itself",
@@ -182,7 +187,14 @@ fn rename_new(
 }
 
 fn count(place: &Place, left: &mut usize, depth: usize) -> Result<(), Failure> {
-    let (inside, is_all) = entries(place)?;
+    let inside = inside(place)?;
+    if inside.protected > 0 {
+        let text = format!(
+            "{} holds what is protected, and cannot be deleted as a whole",
+            place.shown()
+        );
+        return Err(Failure::new(text).hint("delete what else is in it by itself"));
+    }
     let too_much = || {
         Failure::new(format!(
             "{} holds too much to be deleted at once",
@@ -194,12 +206,18 @@ fn count(place: &Place, left: &mut usize, depth: usize) -> Result<(), Failure> {
             limits::WALK_DEPTH
         ))
     };
-    if !is_all || depth > limits::WALK_DEPTH {
+    if !inside.is_all || depth > limits::WALK_DEPTH {
         return Err(too_much());
     }
-    *left = left.checked_sub(inside.len()).ok_or_else(too_much)?;
-    for entry in inside.iter().filter(|entry| entry.kind == Kind::Directory) {
-        count(&place.join(&entry.name), left, depth + 1)?;
+    *left = left
+        .checked_sub(inside.entries.len())
+        .ok_or_else(too_much)?;
+    for entry in inside.entries {
+        let below = place.join(&entry.name);
+        below.changeable()?;
+        if entry.kind == Kind::Directory {
+            count(&below, left, depth + 1)?;
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::{
     read::{looks_binary, open_file},
     roots::{Last, Place},
     search::glob,
-    walk::{Kind, Stopped, Walk},
+    walk::{Kind, Stopped, Walk, is_none_left_out},
 };
 use crate::{
     answer::{Failure, blocking},
@@ -82,6 +82,9 @@ pub struct GrepAnswer {
     files_searched: u32,
     /// How many were passed over: binary, too large, or not to be opened.
     files_skipped: u32,
+    /// How many entries were left out because they are protected (keys, credentials and the like).
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    protected: usize,
     /// Why there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<Stopped>,
@@ -130,7 +133,7 @@ impl FilesSession {
                 depth: limits::WALK_DEPTH,
                 cancel,
             };
-            let stopped = walk.through(&place, |step| {
+            let walked = walk.through(&place, |step| {
                 let is_wanted = names
                     .as_ref()
                     .is_none_or(|names| names.is_match(step.below));
@@ -139,7 +142,8 @@ impl FilesSession {
                     _ => ControlFlow::Continue(()),
                 }
             })?;
-            search.answer.stopped = stopped;
+            search.answer.stopped = walked.stopped;
+            search.answer.protected = walked.protected;
             Ok(Json(search.answer))
         })
         .await

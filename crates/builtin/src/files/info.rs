@@ -76,6 +76,7 @@ impl FilesSession {
         blocking(move || {
             let place = roots.locate(&arguments.path, Last::Kept)?;
             let stat = place.stat()?;
+            place.untwinned(&stat, false)?;
             let kind = Kind::of(FileType::from_raw_mode(stat.st_mode));
             let link = match kind {
                 Kind::Link => link_target(&place),
@@ -102,7 +103,7 @@ impl FilesSession {
 }
 
 fn link_target(place: &Place) -> Option<String> {
-    let (parent, name) = place.open_parent().ok()?;
+    let (parent, name) = place.open_parent_raw().ok()?;
     let target = readlinkat(&parent, &name, Vec::new()).ok()?;
     let target = Path::new(std::ffi::OsStr::from_bytes(target.to_bytes()));
     Some(path::name(target.as_os_str()))

@@ -3,7 +3,7 @@
 use super::{
     FilesSession, path,
     roots::{Last, Place},
-    walk::{Kind, Stopped, Walk, entries},
+    walk::{Kind, Stopped, Walk, inside, is_none_left_out},
 };
 use crate::{
     answer::{Failure, blocking},
@@ -66,6 +66,9 @@ pub struct ListAnswer {
     /// The offset to go on with; missing at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
+    /// How many entries were left out because they are protected (keys, credentials and the like).
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    protected: usize,
     /// Why there are more entries than these.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<Stopped>,
@@ -96,6 +99,9 @@ pub struct TreeAnswer {
     directories: u32,
     /// How many other entries are shown.
     files: u32,
+    /// How many entries were left out because they are protected (keys, credentials and the like).
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    protected: usize,
     /// Why not everything is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<Stopped>,
@@ -119,7 +125,7 @@ impl FilesSession {
     ) -> Result<Json<ListAnswer>, Failure> {
         let roots = self.roots();
         blocking(move || {
-            let mut stopped = None;
+            let (mut stopped, mut protected) = (None, 0);
             let (shown, places) = match (&arguments.path, roots.places()) {
                 (None, all) if all.len() > 1 => {
                     let each = all.into_iter().map(|root| (root, Kind::Directory));
@@ -127,9 +133,10 @@ impl FilesSession {
                 }
                 (path, _) => {
                     let place = roots.locate(path.as_deref().unwrap_or("."), Last::Followed)?;
-                    let (inside, is_all) = entries(&place)?;
-                    stopped = (!is_all).then_some(Stopped::Size);
-                    let each = inside.into_iter();
+                    let inside = inside(&place)?;
+                    stopped = (!inside.is_all).then_some(Stopped::Size);
+                    protected = inside.protected;
+                    let each = inside.entries.into_iter();
                     let places: Vec<(Place, Kind)> = each
                         .map(|entry| (place.join(&entry.name), entry.kind))
                         .collect();
@@ -148,6 +155,7 @@ impl FilesSession {
                 entries: listed,
                 total: places.len(),
                 next_offset: (end < places.len()).then_some(end),
+                protected,
                 stopped,
             }))
         })
@@ -183,9 +191,10 @@ impl FilesSession {
                 tree: String::new(),
                 directories: 0,
                 files: 0,
+                protected: 0,
                 stopped: None,
             };
-            answer.stopped = walk.through(&place, |step| {
+            let walked = walk.through(&place, |step| {
                 if (answer.directories + answer.files) as usize == limits::TREE_ENTRIES {
                     return ControlFlow::Break(Stopped::Limit);
                 }
@@ -204,6 +213,7 @@ impl FilesSession {
                 }
                 ControlFlow::Continue(())
             })?;
+            (answer.stopped, answer.protected) = (walked.stopped, walked.protected);
             Ok(Json(answer))
         })
         .await

@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | `path`, `roots`, `beneath` | where a path lies, and opening it there |
+//! | `protected` | what is left alone, wherever it lies |
 //! | `walk`, `lines` | going through directories and files within limits |
 //! | `read`, `write`, `list`, `search`, `grep`, `info`, `change` | the tools |
 //! | `resources`, `watch`, `prompts` | files as resources, and prompts about them |
@@ -16,6 +17,7 @@ mod lines;
 mod list;
 pub(crate) mod path;
 mod prompts;
+pub mod protected;
 mod read;
 mod resources;
 pub(crate) mod roots;
@@ -30,6 +32,7 @@ use crate::{
     serve::{BuiltinError, Session},
 };
 use parking_lot::Mutex;
+use protected::Protection;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -72,11 +75,15 @@ pub struct Files {
 
 impl Files {
     /// A server for these directories, all of which must exist. Relative paths
-    /// begin at the first.
-    pub fn new(version: impl Into<Arc<str>>, roots: &[PathBuf]) -> Result<Self, BuiltinError> {
+    /// begin at the first. What is protected it leaves alone.
+    pub fn new(
+        version: impl Into<Arc<str>>,
+        roots: &[PathBuf],
+        protection: Protection,
+    ) -> Result<Self, BuiltinError> {
         Ok(Self {
             version: version.into(),
-            roots: Arc::new(Roots::open(roots)?),
+            roots: Arc::new(Roots::open(roots, protection)?),
             is_read_only: false,
             changing: Arc::default(),
         })
@@ -149,7 +156,8 @@ impl ServerHandler for FilesSession {
         ServerConfig::new(capabilities)
             .with_server_info(about)
             .with_instructions(format!(
-                "Reads, finds and changes files. Allowed directories: {}. A relative path begins at the first.",
+                "Reads, finds and changes files. Allowed directories: {}. A relative path begins at the first. \
+                 Keys, credentials and what programs run by themselves are protected: they are left out and refused.",
                 self.files.roots.listed()
             ))
     }

@@ -3,9 +3,10 @@
 
 use super::{
     path,
+    protected::Guard,
     read::{looks_binary, open_file},
     roots::{Last, Place, Roots},
-    walk::{Kind, entries},
+    walk::{Kind, inside},
 };
 use crate::{
     answer::{Failure, blocking},
@@ -47,7 +48,7 @@ pub(super) async fn list(
     let work = move || {
         let mut files = Vec::new();
         for root in roots.places() {
-            let inside = entries(&root)?.0.into_iter();
+            let inside = inside(&root)?.entries.into_iter();
             let at_top = inside.filter(|entry| {
                 entry.kind == Kind::File && !entry.name.as_bytes().starts_with(b".")
             });
@@ -115,11 +116,20 @@ fn blob(bytes: &[u8], uri: String, media_type: Option<&str>) -> ResourceContents
 }
 
 /// The place of a resource; only whole addresses are resources.
-pub(super) fn locate(roots: &Arc<Roots>, uri: &str) -> Result<Place, Failure> {
+fn locate(roots: &Arc<Roots>, uri: &str) -> Result<Place, Failure> {
+    locate_by(roots, &roots.guard(), uri)
+}
+
+/// The same for one of several.
+pub(super) fn locate_by(
+    roots: &Arc<Roots>,
+    guard: &Arc<Guard>,
+    uri: &str,
+) -> Result<Place, Failure> {
     if !uri.starts_with("file:///") {
         return Err(Failure::new("no such resource").hint("resources here begin with file:///"));
     }
-    roots.locate(uri, Last::Followed)
+    roots.locate_by(guard, uri, Last::Followed)
 }
 
 /// Completes a path: for the template, and for the prompts' argument.
@@ -144,7 +154,7 @@ pub(super) async fn complete(roots: Arc<Roots>, request: CompleteRequestParams) 
         };
         let start = if above.is_empty() { "." } else { &above };
         let place = roots.locate(start, Last::Followed)?;
-        let inside = entries(&place)?.0.into_iter();
+        let inside = inside(&place)?.entries.into_iter();
         let values = inside.filter_map(|entry| {
             let name = entry.name.to_str()?;
             let end = if entry.kind == Kind::Directory {

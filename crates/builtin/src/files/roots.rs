@@ -5,11 +5,14 @@
 //! relative to the root's own descriptor with no link allowed. So `/allowed_evil`
 //! is not in `/allowed`, and a link that appears after the check leads nowhere.
 
-use super::{beneath, path};
+use super::{
+    beneath, path,
+    protected::{Forbidden, Guard, Protection},
+};
 use crate::{answer::Failure, limits, serve::BuiltinError};
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{self, AtFlags, Mode, OFlags, Stat},
+    fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
 use std::{
@@ -28,9 +31,12 @@ pub(crate) enum Last {
     Kept,
 }
 
-/// The directories, in the order they were given.
+/// The directories, in the order they were given, and what in them is left alone.
 #[derive(Debug)]
-pub(crate) struct Roots(Vec<Root>);
+pub(crate) struct Roots {
+    all: Vec<Root>,
+    protection: Protection,
+}
 
 #[derive(Debug)]
 struct Root {
@@ -53,13 +59,18 @@ enum Stuck {
 pub(crate) struct Place {
     roots: Arc<Roots>,
     root: usize,
+    /// What is protected, for as long as one call takes.
+    guard: Arc<Guard>,
     /// Below the root; only normal components, none where it is the root.
     inner: PathBuf,
 }
 
 impl Roots {
-    /// Opens the directories; each must exist.
-    pub(crate) fn open(directories: &[PathBuf]) -> Result<Self, BuiltinError> {
+    /// Opens the directories; each must exist, and none be protected.
+    pub(crate) fn open(
+        directories: &[PathBuf],
+        protection: Protection,
+    ) -> Result<Self, BuiltinError> {
         if directories.is_empty() {
             return Err(BuiltinError("no root directory was given".to_owned()));
         }
@@ -71,33 +82,70 @@ impl Roots {
                 ))
             };
             let path = directory.canonicalize().map_err(wrong)?;
+            if let Some((Forbidden::Everything, what)) = protection.forbids(&path) {
+                return Err(BuiltinError(format!(
+                    "the root {} is protected: {what}; --allow-protected, or \"allowProtected\" in an entry, lifts it",
+                    directory.display()
+                )));
+            }
             let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
             let directory =
                 fs::open(&path, flags, Mode::empty()).map_err(|errno| wrong(errno.into()))?;
             Ok(Root { directory, path })
         });
-        opened.collect::<Result<Vec<_>, _>>().map(Self)
+        let all = opened.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { all, protection })
     }
 
     /// Their paths.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.0.iter().map(|root| root.path.as_path())
+        self.all.iter().map(|root| root.path.as_path())
     }
 
     /// The roots as places.
     pub(crate) fn places(self: &Arc<Self>) -> Vec<Place> {
+        let guard = self.guard();
         let place = |root| Place {
             roots: Arc::clone(self),
             root,
+            guard: Arc::clone(&guard),
             inner: PathBuf::new(),
         };
-        (0..self.0.len()).map(place).collect()
+        (0..self.all.len()).map(place).collect()
     }
 
-    /// Where an argument points. A relative path begins at the first root.
+    /// What is protected now.
+    pub(crate) fn guard(&self) -> Arc<Guard> {
+        let roots: Vec<&Path> = self.paths().collect();
+        Arc::new(self.protection.guard(&roots))
+    }
+
+    /// Where an argument points. A relative path begins at the first root. What
+    /// may not be read is nowhere.
     pub(crate) fn locate(self: &Arc<Self>, argument: &str, last: Last) -> Result<Place, Failure> {
+        self.locate_by(&self.guard(), argument, last)
+    }
+
+    /// The same for one of several, by what was protected when the first was asked for.
+    pub(crate) fn locate_by(
+        self: &Arc<Self>,
+        guard: &Arc<Guard>,
+        argument: &str,
+        last: Last,
+    ) -> Result<Place, Failure> {
+        let place = self.find(guard, argument, last)?;
+        place.readable()?;
+        Ok(place)
+    }
+
+    fn find(
+        self: &Arc<Self>,
+        guard: &Arc<Guard>,
+        argument: &str,
+        last: Last,
+    ) -> Result<Place, Failure> {
         let asked = path::parse(argument)?;
-        let whole = self.0[0].path.join(&asked);
+        let whole = self.all[0].path.join(&asked);
         let resolved = match (last, whole.parent(), whole.file_name()) {
             (Last::Kept, Some(parent), Some(name)) => resolve(parent).map(|real| real.join(name)),
             _ => resolve(&whole),
@@ -110,16 +158,26 @@ impl Roots {
             .hint(format!("allowed: {}", self.listed()))
         };
         match resolved {
-            Ok(real) => self.place(&real).ok_or_else(outside),
+            Ok(real) => self.place(guard, &real).ok_or_else(outside),
             // What lies outside is not told apart: whether it exists is not
             // for us to say.
-            Err(_) if self.place(&whole).is_none() => Err(outside()),
+            Err(_) if self.inner(&whole).is_none() => Err(outside()),
             Err(fault) => match self.stuck(&whole) {
+                // Nor is it said what something protected is.
+                _ if self.is_protected(guard, &whole) => {
+                    self.place(guard, &so_far(&whole)).ok_or_else(outside)
+                }
                 Stuck::Outside => Err(outside()),
                 Stuck::AtLink => Err(explain(&path::shown(&whole), &Errno::LOOP.into())),
                 Stuck::Inside => Err(explain(&path::shown(&whole), &fault)),
             },
         }
+    }
+
+    /// Whether a path that cannot be resolved leads to something protected.
+    fn is_protected(self: &Arc<Self>, guard: &Arc<Guard>, whole: &Path) -> bool {
+        let place = self.place(guard, &so_far(whole));
+        place.is_some_and(|place| place.readable().is_err())
     }
 
     /// Where the system stopped on its way along a path that it cannot resolve.
@@ -133,7 +191,7 @@ impl Roots {
                 None
             }
         });
-        let Some(real) = real.filter(|real| self.place(real).is_some()) else {
+        let Some(real) = real.filter(|real| self.inner(real).is_some()) else {
             return Stuck::Outside;
         };
         let next = next.file_name().map(|name| real.join(name));
@@ -146,25 +204,43 @@ impl Roots {
     }
 
     /// The place of a path without links, if it is in a root.
-    fn place(self: &Arc<Self>, real: &Path) -> Option<Place> {
-        let found = self.0.iter().enumerate().filter_map(|(index, root)| {
+    fn place(self: &Arc<Self>, guard: &Arc<Guard>, real: &Path) -> Option<Place> {
+        let (root, inner) = self.inner(real)?;
+        Some(Place {
+            roots: Arc::clone(self),
+            root,
+            guard: Arc::clone(guard),
+            inner,
+        })
+    }
+
+    /// The root that a path without links is in, and what is left of it.
+    fn inner(&self, real: &Path) -> Option<(usize, PathBuf)> {
+        let found = self.all.iter().enumerate().filter_map(|(index, root)| {
             let inner = real.strip_prefix(&root.path).ok()?;
             let is_normal = |part| matches!(part, std::path::Component::Normal(_));
             inner.components().all(is_normal).then_some((index, inner))
         });
         // The innermost root, where one lies in another.
         let (root, inner) = found.min_by_key(|(_, inner)| inner.as_os_str().len())?;
-        Some(Place {
-            roots: Arc::clone(self),
-            root,
-            inner: inner.to_path_buf(),
-        })
+        Some((root, inner.to_path_buf()))
     }
 
     pub(crate) fn listed(&self) -> String {
         let paths: Vec<String> = self.paths().map(path::shown).collect();
         paths.join(", ")
     }
+}
+
+/// A path with links followed as far as it can be.
+fn so_far(whole: &Path) -> PathBuf {
+    let plain: PathBuf = whole.components().collect();
+    let mut above = plain.ancestors();
+    let found = above.find_map(|above| {
+        let rest = plain.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    found.unwrap_or(plain)
 }
 
 /// The path with all links followed. What does not exist yet stays as written,
@@ -234,10 +310,78 @@ impl Place {
         other.path().starts_with(self.path())
     }
 
-    /// Opens it. A link at its end is an error.
+    /// Refuses what may not be read.
+    pub(crate) fn readable(&self) -> Result<(), Failure> {
+        match self.guard.verdict(&self.path()) {
+            Some((Forbidden::Everything, what)) => Err(self.refusal("used", what)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what may not be changed.
+    pub(crate) fn changeable(&self) -> Result<(), Failure> {
+        match self.guard.verdict(&self.path()) {
+            Some((_, what)) => Err(self.refusal("changed", what)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what cannot be moved, or be the name of something that is moved,
+    /// because of what would go with it.
+    pub(crate) fn movable(&self) -> Result<(), Failure> {
+        match self.guard.holds(&self.path()) {
+            Some(what) => Err(self.refusal("moved as a whole, or take its place", what)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a file that is protected under another of its names.
+    pub(crate) fn untwinned(&self, stat: &Stat, is_changed: bool) -> Result<(), Failure> {
+        match self.twin(stat) {
+            Some((forbidden, what)) if is_changed || forbidden == Forbidden::Everything => {
+                Err(self.refusal("used, by whatever name", what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn twin(&self, stat: &Stat) -> Option<(Forbidden, &'static str)> {
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if !is_file || stat.st_nlink < 2 {
+            return None;
+        }
+        self.guard.twin(&self.path(), device(stat), stat.st_ino)
+    }
+
+    /// Whether an entry of this directory, which may be read, is left out.
+    pub(crate) fn hides(&self, entry: &OsStr, stat: Option<&Stat>) -> bool {
+        let is_hidden = |verdict| matches!(verdict, Some((Forbidden::Everything, _)));
+        let place = || self.join(entry);
+        self.guard.is_suspect(entry) && is_hidden(self.guard.verdict(&place().path()))
+            || stat.is_some_and(|stat| stat.st_nlink > 1 && is_hidden(place().twin(stat)))
+    }
+
+    fn refusal(&self, how: &str, what: &str) -> Failure {
+        let shown = self.shown();
+        Failure::new(format!("{shown} is protected ({what}) and cannot be {how}")).hint(
+            "only the person who started this server can lift that, with --allow-protected PATH",
+        )
+    }
+
+    /// Opens it. A link at its end is an error, and so is what is protected.
     pub(crate) fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Failure> {
-        self.open_raw(flags, mode)
-            .map_err(|errno| self.fault(errno))
+        let is_changed = flags.intersects(
+            OFlags::WRONLY | OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::APPEND,
+        );
+        if is_changed {
+            self.changeable()?;
+        } else {
+            self.readable()?;
+        }
+        let fault = |errno| self.fault(errno);
+        let opened = self.open_raw(flags, mode).map_err(fault)?;
+        self.untwinned(&fs::fstat(&opened).map_err(fault)?, is_changed)?;
+        Ok(opened)
     }
 
     pub(crate) fn open_raw(&self, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
@@ -249,8 +393,9 @@ impl Place {
         self.open(OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty())
     }
 
-    /// Opens the directory that holds it. Not for a root.
+    /// Opens the directory that holds it, to change it there. Not for a root.
     pub(crate) fn open_parent(&self) -> Result<(OwnedFd, OsString), Failure> {
+        self.changeable()?;
         let (Some(parent), Some(name)) = (self.inner.parent(), self.inner.file_name()) else {
             return Err(
                 Failure::new(format!("{} is an allowed directory itself", self.shown()))
@@ -266,6 +411,7 @@ impl Place {
 
     /// The same, and makes the directories that are missing on the way.
     pub(crate) fn make_parent(&self) -> Result<(OwnedFd, OsString), Failure> {
+        self.changeable()?;
         let parent = self.inner.parent().unwrap_or(Path::new("")).to_path_buf();
         let is_deep = parent.components().count() > limits::WALK_DEPTH;
         if is_deep && matches!(self.open_parent_raw(), Err(Errno::NOENT)) {
@@ -322,7 +468,7 @@ impl Place {
         }
     }
 
-    fn open_parent_raw(&self) -> rustix::io::Result<(OwnedFd, OsString)> {
+    pub(crate) fn open_parent_raw(&self) -> rustix::io::Result<(OwnedFd, OsString)> {
         let parent = self.inner.parent().unwrap_or(Path::new(""));
         let name = self.inner.file_name().unwrap_or_default().to_owned();
         let flags = OFlags::DIRECTORY | OFlags::RDONLY;
@@ -338,13 +484,25 @@ impl Place {
     }
 
     fn root(&self) -> &Root {
-        &self.roots.0[self.root]
+        &self.roots.all[self.root]
     }
 }
 
 /// What the entry of a held directory is; links are not followed.
 pub(crate) fn stat_in(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<Stat> {
     fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// The file system of a file, as the standard library numbers it.
+#[cfg(target_os = "linux")]
+fn device(stat: &Stat) -> u64 {
+    stat.st_dev
+}
+
+#[cfg(not(target_os = "linux"))]
+#[allow(clippy::cast_sign_loss)]
+fn device(stat: &Stat) -> u64 {
+    stat.st_dev as u64
 }
 
 /// What the system said, in words that help.

@@ -3,7 +3,7 @@
 use super::{
     FilesSession,
     roots::Last,
-    walk::{Kind, Stopped, Walk},
+    walk::{Kind, Stopped, Walk, Walked, is_none_left_out},
 };
 use crate::{
     answer::{Failure, blocking},
@@ -52,6 +52,9 @@ pub struct Found {
 pub struct SearchAnswer {
     /// What was found.
     results: Vec<Found>,
+    /// How many entries were left out because they are protected (keys, credentials and the like).
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    protected: usize,
     /// Why there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<Stopped>,
@@ -86,7 +89,7 @@ impl FilesSession {
                 cancel,
             };
             let mut results = Vec::new();
-            let stopped = walk.through(&place, |step| {
+            let Walked { stopped, protected } = walk.through(&place, |step| {
                 let is_kind = arguments.kind.is_none_or(|kind| kind == step.kind);
                 if is_kind && pattern.is_match(step.below) {
                     if results.len() == limit {
@@ -99,7 +102,11 @@ impl FilesSession {
                 }
                 ControlFlow::Continue(())
             })?;
-            Ok(Json(SearchAnswer { results, stopped }))
+            Ok(Json(SearchAnswer {
+                results,
+                protected,
+                stopped,
+            }))
         })
         .await
     }

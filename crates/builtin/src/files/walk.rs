@@ -50,12 +50,23 @@ pub(crate) struct Entry {
     pub(crate) kind: Kind,
 }
 
-/// The entries of a directory by name, and whether that is all.
-pub(crate) fn entries(place: &Place) -> Result<(Vec<Entry>, bool), Failure> {
+/// What is in a directory.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// What may be seen of it, by name.
+    pub(crate) entries: Vec<Entry>,
+    /// Whether that is all, but for what is protected.
+    pub(crate) is_all: bool,
+    /// How many entries were left out because they are protected.
+    pub(crate) protected: usize,
+}
+
+/// Looks into a directory.
+pub(crate) fn inside(place: &Place) -> Result<Inside, Failure> {
     let directory = place.open_directory()?;
     let fault = |errno| place.fault(errno);
     let mut found = Vec::new();
-    let mut is_all = true;
+    let (mut is_all, mut protected) = (true, 0);
     for entry in Dir::read_from(&directory).map_err(fault)? {
         let entry = entry.map_err(fault)?;
         let name = entry.file_name().to_bytes();
@@ -67,21 +78,34 @@ pub(crate) fn entries(place: &Place) -> Result<(Vec<Entry>, bool), Failure> {
             break;
         }
         let name = OsString::from_vec(name.to_vec());
-        let kind = match entry.file_type() {
-            // Some file systems do not say.
-            FileType::Unknown => match stat_in(directory.as_fd(), &name) {
-                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                Err(_) => continue,
-            },
-            kind => kind,
-        };
+        let mut kind = entry.file_type();
+        let mut stat = None;
+        // Some file systems do not say; and a file may have several names.
+        if matches!(kind, FileType::Unknown | FileType::RegularFile) {
+            match stat_in(directory.as_fd(), &name) {
+                Ok(found) => {
+                    kind = FileType::from_raw_mode(found.st_mode);
+                    stat = Some(found);
+                }
+                Err(_) if kind == FileType::Unknown => continue,
+                Err(_) => {}
+            }
+        }
+        if place.hides(&name, stat.as_ref()) {
+            protected += 1;
+            continue;
+        }
         found.push(Entry {
             name,
             kind: Kind::of(kind),
         });
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok((found, is_all))
+    Ok(Inside {
+        entries: found,
+        is_all,
+        protected,
+    })
 }
 
 /// Why a walk did not see everything.
@@ -94,6 +118,12 @@ pub enum Stopped {
     Size,
     /// It took too long.
     Time,
+}
+
+/// For answers: nothing is said where nothing was left out.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(crate) fn is_none_left_out(count: &usize) -> bool {
+    *count == 0
 }
 
 /// How to go through a directory.
@@ -114,6 +144,15 @@ pub(crate) struct Step<'w> {
     pub(crate) kind: Kind,
 }
 
+/// How a walk ended.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// Why it did not see everything.
+    pub(crate) stopped: Option<Stopped>,
+    /// How many entries were left out because they are protected.
+    pub(crate) protected: usize,
+}
+
 impl Walk {
     /// Shows every entry to `visit`, a directory before what is in it, until it
     /// breaks. Directories that cannot be opened are passed over.
@@ -121,13 +160,16 @@ impl Walk {
         &self,
         start: &Place,
         mut visit: impl FnMut(Step<'_>) -> ControlFlow<Stopped>,
-    ) -> Result<Option<Stopped>, Failure> {
+    ) -> Result<Walked, Failure> {
         let deadline = Instant::now() + limits::WALK_TIME;
-        let (first, mut is_all) = entries(start)?;
+        let first = inside(start)?;
+        let mut is_all = first.is_all;
+        let mut protected = first.protected;
+        let ended = |stopped, protected| Ok(Walked { stopped, protected });
         let mut seen = 0usize;
         // What is still to be seen; the next one last.
         let mut waiting: Vec<(PathBuf, usize, Kind)> = Vec::new();
-        push(&mut waiting, Path::new(""), 1, first);
+        push(&mut waiting, Path::new(""), 1, first.entries);
         while let Some((below, depth, kind)) = waiting.pop() {
             let is_hidden = below
                 .file_name()
@@ -137,10 +179,10 @@ impl Walk {
             }
             seen += 1;
             if seen > limits::WALK_ENTRIES {
-                return Ok(Some(Stopped::Size));
+                return ended(Some(Stopped::Size), protected);
             }
             if Instant::now() >= deadline || self.cancel.is_cancelled() {
-                return Ok(Some(Stopped::Time));
+                return ended(Some(Stopped::Time), protected);
             }
             let place = start.join(&below);
             let step = Step {
@@ -150,7 +192,7 @@ impl Walk {
                 kind,
             };
             if let ControlFlow::Break(stopped) = visit(step) {
-                return Ok(Some(stopped));
+                return ended(Some(stopped), protected);
             }
             if kind != Kind::Directory || depth >= self.depth {
                 continue;
@@ -159,12 +201,13 @@ impl Walk {
                 is_all = false;
                 continue;
             }
-            if let Ok((inside, all)) = entries(&place) {
-                is_all &= all;
-                push(&mut waiting, &below, depth + 1, inside);
+            if let Ok(inside) = inside(&place) {
+                is_all &= inside.is_all;
+                protected += inside.protected;
+                push(&mut waiting, &below, depth + 1, inside.entries);
             }
         }
-        Ok((!is_all).then_some(Stopped::Size))
+        ended((!is_all).then_some(Stopped::Size), protected)
     }
 }
 

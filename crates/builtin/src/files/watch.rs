@@ -1,7 +1,7 @@
 //! Telling when a file has changed: looked at twice a second, by the same
 //! confined way as everything else, which works on every file system.
 
-use super::{resources::locate, roots::Roots};
+use super::{protected::Guard, resources::locate_by, roots::Roots};
 use crate::{early::Early, limits};
 use parking_lot::Mutex;
 use rmcp::{
@@ -36,10 +36,11 @@ impl Watches {
         peer: Peer<RoleServer>,
         over: CancellationToken,
     ) -> Result<(), ErrorData> {
-        if let Err(failure) = locate(&roots, &uri) {
+        let guard = roots.guard();
+        if let Err(failure) = locate_by(&roots, &guard, &uri) {
             return Err(ErrorData::resource_not_found(failure.to_string(), None));
         }
-        let stamp = stamp(&roots, &uri);
+        let stamp = stamp(&roots, &guard, &uri);
         let mut watched = self.watched.lock();
         if watched.len() >= limits::SUBSCRIPTIONS && !watched.contains_key(&uri) {
             return Err(ErrorData::invalid_params("too many subscriptions", None));
@@ -97,12 +98,15 @@ pub(super) fn accepted(
     early: &Early<Seen>,
 ) -> SubscriptionFilter {
     let uris = requested.resource_subscriptions.iter().flatten();
+    let guard = roots.guard();
     let known: Vec<String> = uris
-        .filter(|uri| locate(roots, uri).is_ok())
+        .filter(|uri| locate_by(roots, &guard, uri).is_ok())
         .take(limits::SUBSCRIPTIONS)
         .cloned()
         .collect();
-    let seen = known.iter().map(|uri| (uri.clone(), stamp(roots, uri)));
+    let seen = known
+        .iter()
+        .map(|uri| (uri.clone(), stamp(roots, &guard, uri)));
     early.note(seen.collect());
     SubscriptionFilter::builder()
         .resource_subscriptions(known)
@@ -142,8 +146,9 @@ pub(super) async fn listen(
 async fn stamps(roots: &Arc<Roots>, uris: Vec<String>) -> Vec<(String, Stamp)> {
     let roots = Arc::clone(roots);
     let look = move || {
+        let guard = roots.guard();
         let each = uris.into_iter().map(|uri| {
-            let stamp = stamp(&roots, &uri);
+            let stamp = stamp(&roots, &guard, &uri);
             (uri, stamp)
         });
         each.collect()
@@ -151,8 +156,8 @@ async fn stamps(roots: &Arc<Roots>, uris: Vec<String>) -> Vec<(String, Stamp)> {
     tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
-fn stamp(roots: &Arc<Roots>, uri: &str) -> Stamp {
-    let stat = locate(roots, uri).ok()?.try_stat().ok()??;
+fn stamp(roots: &Arc<Roots>, guard: &Arc<Guard>, uri: &str) -> Stamp {
+    let stat = locate_by(roots, guard, uri).ok()?.try_stat().ok()??;
     let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
     let changed = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
     Some((

@@ -12,7 +12,10 @@ mod tools;
 
 use crate::{
     answer::{Failure, Toolset, answers_with},
-    files::roots::{Last, Roots},
+    files::{
+        protected::Protection,
+        roots::{Last, Roots},
+    },
     limits,
     process::no_nul,
     serve::{BuiltinError, Session},
@@ -46,10 +49,15 @@ pub struct Shell {
 impl Shell {
     /// A server whose commands begin in one of these directories, the first
     /// unless told otherwise. To be made only where a person has switched it on.
-    pub fn enabled(version: impl Into<Arc<str>>, roots: &[PathBuf]) -> Result<Self, BuiltinError> {
+    /// They begin in no protected one; what they reach is up to them.
+    pub fn enabled(
+        version: impl Into<Arc<str>>,
+        roots: &[PathBuf],
+        protection: Protection,
+    ) -> Result<Self, BuiltinError> {
         Ok(Self {
             version: version.into(),
-            roots: Arc::new(Roots::open(roots)?),
+            roots: Arc::new(Roots::open(roots, protection)?),
             shell: Arc::new("/bin/sh".into()),
         })
     }
@@ -81,6 +89,7 @@ impl Shell {
             return Err(Failure::new("the command is empty"));
         }
         let cwd = self.roots.locate(cwd.unwrap_or("."), Last::Followed)?;
+        cwd.changeable()?;
         drop(cwd.open_directory()?);
         let mut variables = Vec::new();
         for (name, value) in env {

@@ -3,6 +3,7 @@
 use super::{
     argv::{self, Element},
     manifest::{Output, Stdin, ToolManifest, properties},
+    workplace::Workplace,
 };
 use crate::{
     answer::{Check, Failure},
@@ -34,7 +35,11 @@ pub(super) struct Command {
 }
 
 impl Command {
-    pub(super) fn new(manifest: &ToolManifest, folder: &Path) -> Result<Self, String> {
+    pub(super) fn new(
+        manifest: &ToolManifest,
+        folder: &Path,
+        workplace: &Workplace,
+    ) -> Result<Self, String> {
         let (program, arguments) = manifest
             .command
             .split_first()
@@ -78,7 +83,7 @@ impl Command {
                 None => manifest.output,
             },
             output_check,
-            cwd: folder.join(manifest.cwd.as_deref().unwrap_or("")),
+            cwd: workplace.directory(folder, manifest.cwd.as_deref())?,
             env: manifest.env.clone(),
             timeout: timeout.min(limits::COMMAND_TIME_MAX),
             keep: keep.min(limits::OUTPUT_BYTES_MAX),

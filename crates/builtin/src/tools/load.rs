@@ -4,6 +4,7 @@ use super::{
     command::Command,
     flow::Flow,
     manifest::{FlowManifest, ToolManifest},
+    workplace::Workplace,
 };
 use crate::{answer::Check, limits, text};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
@@ -58,7 +59,7 @@ pub(super) enum Action {
 
 impl Set {
     /// Reads the folder. An error only where that cannot be read at all.
-    pub(super) fn read(folder: &Path) -> io::Result<Self> {
+    pub(super) fn read(folder: &Path, workplace: &Workplace) -> io::Result<Self> {
         let mut set = Self {
             tools: BTreeMap::new(),
             faults: Vec::new(),
@@ -73,7 +74,7 @@ impl Set {
                 );
                 break;
             }
-            match read_one(&file, folder) {
+            match read_one(&file, folder, workplace) {
                 Ok(loaded) => set.add(loaded),
                 Err(problem) => set.fault(file, problem),
             }
@@ -164,7 +165,7 @@ fn trusted(found: &Metadata) -> Result<(), &'static str> {
     }
 }
 
-fn read_one(path: &Path, folder: &Path) -> Result<Loaded, String> {
+fn read_one(path: &Path, folder: &Path, workplace: &Workplace) -> Result<Loaded, String> {
     // A pipe is not waited for: it is no file.
     let waits_for_nothing = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -209,7 +210,7 @@ fn read_one(path: &Path, folder: &Path) -> Result<Loaded, String> {
     } else {
         let manifest: ToolManifest =
             serde_json::from_slice(&bytes).map_err(|fault| fault.to_string())?;
-        let command = Command::new(&manifest, folder)?;
+        let command = Command::new(&manifest, folder, workplace)?;
         let ToolManifest {
             name,
             title,

@@ -26,7 +26,8 @@ pub(super) struct ToolManifest {
     /// What the program prints.
     #[serde(default)]
     pub(super) output: Output,
-    /// Where it runs, relative to the folder of the manifest.
+    /// Where it runs, relative to the folder of the manifest; the first root
+    /// where there is none.
     pub(super) cwd: Option<String>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) max_output_bytes: Option<usize>,

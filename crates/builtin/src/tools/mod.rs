@@ -8,7 +8,7 @@
 //! { "name": "word-count", "description": "Counts the words of a file.",
 //!   "inputSchema": { "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] },
 //!   "command": ["wc", "-w", "--", "{path}"],
-//!   "stdin": "none", "output": "text", "cwd": ".", "env": ["LANG"], "timeoutMs": 5000, "maxOutputBytes": 10000 }
+//!   "stdin": "none", "output": "text", "env": ["LANG"], "timeoutMs": 5000, "maxOutputBytes": 10000 }
 //! ```
 //! ```json
 //! { "name": "note-file", "description": "Remembers what a file says.",
@@ -23,6 +23,7 @@
 //! | module | what |
 //! |---|---|
 //! | `manifest`, `load` | the files, and reading them |
+//! | `workplace` | where programs begin |
 //! | `argv`, `command` | a program as a tool, never through a shell |
 //! | `template`, `flow`, `caller` | calls to other servers as a tool |
 
@@ -33,9 +34,11 @@ mod flow;
 mod load;
 mod manifest;
 mod template;
+mod workplace;
 
 pub use caller::{CallFault, Caller, FLOW_DEPTH, ToolCall};
 pub use load::ManifestFault;
+pub use workplace::Workplace;
 
 use crate::{
     answer::{guarded, unknown_tool},
@@ -67,6 +70,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Toolbox {
     version: Arc<str>,
     folder: Arc<PathBuf>,
+    workplace: Arc<Workplace>,
     caller: Option<Arc<dyn Caller>>,
     set: Arc<Mutex<Arc<Set>>>,
     flows: Arc<Semaphore>,
@@ -85,7 +89,11 @@ impl Toolbox {
     /// A server for the manifests in this folder, which must exist and be
     /// writable by its owner alone. A manifest that cannot be used is left
     /// out; [`faults`](Self::faults) says why.
-    pub fn open(version: impl Into<Arc<str>>, folder: &Path) -> Result<Self, BuiltinError> {
+    pub fn open(
+        version: impl Into<Arc<str>>,
+        folder: &Path,
+        workplace: Workplace,
+    ) -> Result<Self, BuiltinError> {
         let wrong = |fault: &dyn fmt::Display| {
             BuiltinError(format!(
                 "the tools in {} cannot be used: {fault}",
@@ -93,11 +101,12 @@ impl Toolbox {
             ))
         };
         let folder = folder.canonicalize().map_err(|fault| wrong(&fault))?;
-        let set = Set::read(&folder).map_err(|fault| wrong(&fault))?;
+        let set = Set::read(&folder, &workplace).map_err(|fault| wrong(&fault))?;
         set.warn();
         Ok(Self {
             version: version.into(),
             folder: Arc::new(folder),
+            workplace: Arc::new(workplace),
             caller: None,
             set: Arc::new(Mutex::new(Arc::new(set))),
             flows: Arc::new(Semaphore::new(limits::FLOWS_AT_ONCE)),
@@ -147,14 +156,14 @@ impl Toolbox {
     /// Looks whether the folder has changed, and reads it again if so.
     async fn refreshed(&self) -> Arc<Set> {
         let before = self.current();
-        let folder = Arc::clone(&self.folder);
+        let (folder, workplace) = (Arc::clone(&self.folder), Arc::clone(&self.workplace));
         let known = before.stamp.clone();
         let look = tokio::task::spawn_blocking(move || {
             let stamp = load::stamp(&folder)?;
             if stamp == known {
                 Ok(None)
             } else {
-                Set::read(&folder).map(Some)
+                Set::read(&folder, &workplace).map(Some)
             }
         });
         let new = match look.await {

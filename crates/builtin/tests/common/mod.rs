@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use serde_json::{Value, json};
-use std::{collections::HashMap, time::Duration};
-use switchboard_builtin::{Session, in_process};
+use std::{collections::HashMap, path::Path, time::Duration};
+use switchboard_builtin::{Protection, Session, in_process, tools::Workplace};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf},
     sync::mpsc,
@@ -12,6 +12,16 @@ use tokio::{
 
 /// No answer takes longer than this.
 pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// What every user has.
+pub fn protection() -> Protection {
+    Protection::of_this_user(None)
+}
+
+/// Where the programs of manifests begin.
+pub fn workplace(directory: impl AsRef<Path>) -> Workplace {
+    Workplace::new(directory.as_ref(), protection()).expect("a directory")
+}
 
 /// One connection.
 pub struct Client {

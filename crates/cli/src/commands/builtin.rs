@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use switchboard::{
     Dirs, VERSION,
     builtin::{Server, ServerKind, Setup},
+    dirs::own_folders,
     gateway::{Gateway, GatewayOptions},
     host::Host,
     library, memory_folder,
@@ -25,9 +26,12 @@ use switchboard::{
 pub struct Options {
     /// Which one: files, shell, system, memory or tools
     pub name: String,
-    /// A directory that files and shell may use; repeatable (default: the working directory)
+    /// A directory that files and shell may use, and that tools begin in; repeatable (default: the working directory)
     #[arg(long, value_name = "DIR")]
     pub root: Vec<PathBuf>,
+    /// A path in it that files may use although it is protected; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub allow_protected: Vec<PathBuf>,
     /// files changes nothing
     #[arg(long)]
     pub read_only: bool,
@@ -108,8 +112,10 @@ fn kind(name: &str) -> Result<ServerKind, Failure> {
 /// An option that does nothing is a misunderstanding, and sometimes a dangerous one.
 fn fitting(kind: ServerKind, options: &Options) -> Result<(), Failure> {
     use ServerKind::{Files, Memory, Shell, Tools};
-    let given: [(&str, bool, &[ServerKind]); 5] = [
-        ("--root", !options.root.is_empty(), &[Files, Shell]),
+    let lifts = !options.allow_protected.is_empty();
+    let given: [(&str, bool, &[ServerKind]); 6] = [
+        ("--root", !options.root.is_empty(), &[Files, Shell, Tools]),
+        ("--allow-protected", lifts, &[Files]),
         ("--read-only", options.read_only, &[Files]),
         ("--enable-shell", options.enable_shell, &[Shell]),
         ("--data", options.data.is_some(), &[Memory]),
@@ -131,6 +137,32 @@ fn fitting(kind: ServerKind, options: &Options) -> Result<(), Failure> {
     }
 }
 
+/// The paths of `--allow-protected`. One that no root holds would do nothing.
+pub fn lifted(paths: &[PathBuf], roots: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let roots: Vec<PathBuf> = roots.iter().map(real).collect();
+    let each = paths.iter().map(|path| {
+        let whole = std::path::absolute(path).map_err(|fault| {
+            Failure::usage(format!("--allow-protected {}: {fault}", path.display()))
+        })?;
+        // What does not exist yet is where it would be made.
+        let mut above = whole.ancestors();
+        let found = above.find_map(|above| Some((above, above.canonicalize().ok()?)));
+        let there = found.map_or(whole.clone(), |(above, real)| {
+            whole
+                .strip_prefix(above)
+                .map_or(real.clone(), |rest| real.join(rest))
+        });
+        let is_with = |root: &PathBuf| there.starts_with(root) || root.starts_with(&there);
+        if roots.iter().any(is_with) {
+            return Ok(whole);
+        }
+        let text = format!("--allow-protected {} is in no root", path.display());
+        Err(Failure::usage(text).hint("name the directory around it with --root, too"))
+    });
+    each.collect()
+}
+
 fn setup(context: &Context, kind: ServerKind, options: &Options) -> Result<Setup, Failure> {
     let mut roots = options.root.clone();
     if roots.is_empty() {
@@ -146,6 +178,8 @@ fn setup(context: &Context, kind: ServerKind, options: &Options) -> Result<Setup
     };
     Ok(Setup {
         version: VERSION.to_owned(),
+        own_folders: own_folders(|name| std::env::var_os(name).map(PathBuf::from)),
+        allow_protected: lifted(&options.allow_protected, &roots)?,
         roots,
         read_only: options.read_only,
         shell_enabled: options.enable_shell,

@@ -19,7 +19,7 @@ use crate::{
     failure::{Code, Failure},
     life,
     presence::{Arrangement, Known, Presence},
-    show::{out, term},
+    show::{out, safe, term},
 };
 use clap::Args;
 use clients::{Entries, Writable};
@@ -37,6 +37,10 @@ use tokio::net::TcpListener;
 const PORT: u16 = 3700;
 const PORTS: u16 = 20;
 
+/// Said where the shell was switched on.
+const SHELL: &str =
+    "shell is on: its commands reach all that you can reach, also what files leaves alone.";
+
 /// Options of `up`.
 #[derive(Clone, Debug, Args)]
 pub struct Options {
@@ -46,6 +50,9 @@ pub struct Options {
     /// A directory that the server files may use; repeatable (default: the working directory)
     #[arg(long, value_name = "DIR")]
     pub root: Vec<PathBuf>,
+    /// A path in it that the server files may use although it is protected; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub allow_protected: Vec<PathBuf>,
     /// The server files changes nothing
     #[arg(long)]
     pub read_only: bool,
@@ -53,7 +60,7 @@ pub struct Options {
     #[arg(long)]
     pub enable_shell: bool,
     /// Only what is configured, without the built-in servers
-    #[arg(long, conflicts_with_all = ["root", "read_only", "enable_shell"])]
+    #[arg(long, conflicts_with_all = ["root", "allow_protected", "read_only", "enable_shell"])]
     pub no_builtins: bool,
     /// Write our entry into this client's file, after showing the difference
     #[arg(long, value_name = "CLIENT")]
@@ -65,8 +72,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
     let places = context.places()?;
+    let mut notes = Vec::new();
     if !options.no_builtins {
-        builtins::add(&mut loaded, context, options, &places)?;
+        let added = builtins::add(&mut loaded, context, options, &places)?;
+        if added.lacks_files {
+            notes.push(builtins::why_no_files(&places));
+        }
+    }
+    if options.enable_shell {
+        notes.push(SHELL.to_owned());
     }
     let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
     usable(&roster)?;
@@ -84,7 +98,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         announce(address);
         let base = format!("http://{address}");
         let entries = Entries::new(&base, &token, &dirs, &places).map_err(unusable)?;
-        welcome(&base, address.port(), options)?;
+        welcome(&base, address.port(), options, &notes)?;
         entries.show()?;
         if let Some(client) = options.write {
             entries.write(client)?;
@@ -150,11 +164,14 @@ fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {
 }
 
 /// What this is, and where.
-fn welcome(base: &str, port: u16, options: &Options) -> Result<(), Failure> {
+fn welcome(base: &str, port: u16, options: &Options, notes: &[String]) -> Result<(), Failure> {
     let paint = term::stdout();
     out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
     out::line(&format!("  one server alone     {base}/mcp/SERVER"))?;
+    for note in notes {
+        out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;
+    }
     if options.port.is_none() && port != PORT {
         let text = format!("Port {PORT} is taken by another program, so this is {port}.");
         out::line(&format!("  {}", paint.yellow(&text)))?;

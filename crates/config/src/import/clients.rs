@@ -106,7 +106,7 @@ impl Client {
 
     /// Its files, the one that counts most first. Only the user's own: what a
     /// repository brings along must not become the user's by an import.
-    pub(super) fn files(self, home: &Path) -> Vec<PathBuf> {
+    pub fn files(self, home: &Path) -> Vec<PathBuf> {
         let support = |path: &str| home.join("Library/Application Support").join(path);
         let config = |path: &str| home.join(".config").join(path);
         match self {

@@ -26,6 +26,9 @@ impl Reader<'_> {
                 "roots" => options
                     .roots
                     .extend(self.strings(key, value).unwrap_or_default()),
+                "allowProtected" => {
+                    options.allow_protected = self.strings(key, value).unwrap_or_default();
+                }
                 "readOnly" => options.read_only = self.boolean(key, value).unwrap_or_default(),
                 "enabled" => options.enabled = self.boolean(key, value).unwrap_or_default(),
                 "data" => options.data = self.text(key, value),
@@ -33,7 +36,8 @@ impl Reader<'_> {
             }
             let says = [&options.data, &options.folder];
             let empty = says.iter().any(|text| text.as_deref() == Some(""))
-                || options.roots.iter().any(String::is_empty);
+                || options.roots.iter().any(String::is_empty)
+                || options.allow_protected.iter().any(String::is_empty);
             if empty {
                 let hint = Some("name a directory; . is the working directory");
                 self.fault(value.range().start, Some(key), "is empty", hint);

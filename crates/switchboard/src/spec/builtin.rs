@@ -1,7 +1,7 @@
 //! Servers inside this program: what an entry says to them, and how they reach
 //! the others.
 
-use crate::{Dirs, VERSION, library::made_when_needed};
+use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
@@ -52,6 +52,12 @@ fn setup(
     if roots.is_empty() {
         roots.push(here.clone());
     }
+    if entry.inside && !options.allow_protected.is_empty() {
+        let mut fault = entry.fault("allowProtected", "counts only in files of your own");
+        fault.hint = Some("a repository cannot lift what protects you from it".to_owned());
+        return Err(vec![fault]);
+    }
+    let allow_protected = options.allow_protected.iter().map(path).collect();
     let mut data = options.data.as_ref().map(path);
     match kind {
         ServerKind::Shell if !options.enabled => {
@@ -75,6 +81,8 @@ fn setup(
     Ok(Setup {
         version: VERSION.to_owned(),
         roots,
+        own_folders: own_folders(|name| lookup(name).map(PathBuf::from)),
+        allow_protected,
         read_only: options.read_only,
         shell_enabled: options.enabled,
         data,

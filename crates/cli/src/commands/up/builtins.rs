@@ -2,8 +2,10 @@
 
 use super::Options;
 use crate::{
+    commands::builtin,
     context::Context,
     failure::{Code, Failure},
+    show::term,
 };
 use std::path::Path;
 use switchboard::{
@@ -15,16 +17,24 @@ use switchboard::{
 /// Where manifests are looked for, below our own configuration.
 const MANIFESTS: &str = "tools";
 
+/// How adding them went.
+pub struct Added {
+    /// `files` is not there, because nobody said which directory it may use.
+    pub lacks_files: bool,
+}
+
 /// Adds the built-in servers, unless something else has their name or nothing
-/// else may be used.
+/// else may be used. `files` and `shell` work in the directory that was named,
+/// or in the working directory; but nobody hands out their home by being there.
 pub fn add(
     loaded: &mut Loaded,
     context: &Context,
     options: &Options,
     places: &Places,
-) -> Result<(), Failure> {
+) -> Result<Added, Failure> {
+    let mut lacks_files = false;
     if loaded.exclusive.is_some() || context.global.strict_mcp_config {
-        return Ok(());
+        return Ok(Added { lacks_files });
     }
     if let Some(root) = options.root.iter().find(|root| !root.is_dir()) {
         let text = format!("--root {}: there is no such directory", root.display());
@@ -33,6 +43,13 @@ pub fn add(
     let manifests = places.config.join(MANIFESTS);
     let roots = options.root.iter().map(|root| text(root));
     let roots = roots.collect::<Result<Vec<String>, Failure>>()?;
+    let mut around = options.root.clone();
+    if around.is_empty() {
+        around.push(places.directory.clone());
+    }
+    let lifted = builtin::lifted(&options.allow_protected, &around)?;
+    let lifted = lifted.iter().map(|path| text(path));
+    let lifted = lifted.collect::<Result<Vec<String>, Failure>>()?;
     let mut added = Vec::new();
     for kind in ServerKind::ALL {
         let wanted = match kind {
@@ -43,6 +60,14 @@ pub fn add(
         if !wanted || loaded.find(kind.name()).is_some() {
             continue;
         }
+        if kind == ServerKind::Files && roots.is_empty() && is_everything(places) {
+            if term::can_ask() {
+                let hint = "say switchboard up --root DIR; --root with the whole directory, if you mean it";
+                return Err(Failure::usage(too_much(places)).hint(hint));
+            }
+            lacks_files = true;
+            continue;
+        }
         let mut entry = builtin_entry(kind.name());
         let own = &mut entry.builtin_options;
         own.enabled = true;
@@ -50,9 +75,13 @@ pub fn add(
             ServerKind::Files => {
                 own.read_only = options.read_only;
                 own.roots.clone_from(&roots);
+                own.allow_protected.clone_from(&lifted);
             }
             ServerKind::Shell => own.roots.clone_from(&roots),
-            ServerKind::Tools => own.folder = Some(text(&manifests)?),
+            ServerKind::Tools => {
+                own.roots.clone_from(&roots);
+                own.folder = Some(text(&manifests)?);
+            }
             ServerKind::System | ServerKind::Memory => {}
         }
         if let Some(place) = loaded.switched_off(kind.name()) {
@@ -70,7 +99,27 @@ pub fn add(
         added.push(Configured::new(entry, standing));
     }
     loaded.servers.splice(0..0, added);
-    Ok(())
+    Ok(Added { lacks_files })
+}
+
+/// Whether the working directory is the home directory, or holds it.
+fn is_everything(places: &Places) -> bool {
+    let home = places.home.as_deref();
+    places.directory == Path::new("/")
+        || home.is_some_and(|home| home.starts_with(&places.directory))
+}
+
+fn too_much(places: &Places) -> String {
+    let here = places.directory.display();
+    format!("this is {here}, and the server files would have all that is in it")
+}
+
+/// What is said where `files` is left out.
+pub fn why_no_files(places: &Places) -> String {
+    format!(
+        "{}, so it is left out: --root DIR names the directory that it may use.",
+        too_much(places)
+    )
 }
 
 /// An entry holds text, whose variables would be filled in.

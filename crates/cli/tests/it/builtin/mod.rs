@@ -4,4 +4,5 @@ mod faces;
 mod flows;
 mod inspector;
 mod listening;
+mod protected;
 mod stdio;

@@ -12,7 +12,7 @@ fn home() -> Home {
     let home = Home::new();
     let entry = json!({"command": bin("echo-server"), "args": ["--stdio"]});
     let servers = json!({"mcpServers": {"echo": entry, "odd": {"command": "true",
-        "env": {"NOTE": HOSTILE}, "disabled": true}}});
+        "args": [HOSTILE], "disabled": true}}});
     home.write(
         "home/.config/switchboard/settings.json",
         servers.to_string(),
@@ -20,10 +20,9 @@ fn home() -> Home {
     home
 }
 
-const COMMANDS: [&[&str]; 3] = [
+const COMMANDS: [&[&str]; 2] = [
     &["call", "echo", "@ARGS", "--json"],
     &["get", "odd", "--json"],
-    &["call", "nothing\u{202e}", "--json"],
 ];
 
 #[test]

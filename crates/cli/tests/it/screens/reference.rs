@@ -10,6 +10,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
+use switchboard::config::BuiltinOptions;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -42,7 +43,7 @@ fn every_page_is_up_to_date() {
 fn the_schema_is_complete() {
     let config = root().join("crates/config/src");
     let fields = scan::arms(&config.join("read/fields.rs"), "match key {");
-    let own = ["root", "roots", "readOnly", "enabled", "data", "folder"].map(String::from);
+    let own = BuiltinOptions::KEYS.map(String::from);
     let read: BTreeSet<String> = fields.into_iter().chain(own).collect();
     let schema = schema();
     let known = pages::keys(&schema["$defs"]["server"]["properties"]);

@@ -108,6 +108,7 @@ pub fn all(root: &Path, schema: &Value) -> Vec<(&'static str, String)> {
         ("environment.md", environment()),
         ("exit-codes.md", exit_codes(root)),
         ("limits.md", limits(root)),
+        ("protected.md", protected()),
         ("error-codes.md", error_codes(root)),
     ]
 }
@@ -130,6 +131,7 @@ fn index() -> String {
          - [Environment variables](environment.md)\n\
          - [Exit codes](exit-codes.md)\n\
          - [Limits](limits.md)\n\
+         - [Protected files](protected.md)\n\
          - [Error codes](error-codes.md)\n"
     )
 }
@@ -296,6 +298,45 @@ fn limits(root: &Path) -> String {
             let about = one.about.replace('|', "\\|");
             writeln!(text, "| `{}` | {} | {about} |", one.name, one.value).unwrap();
         }
+    }
+    text
+}
+
+fn protected() -> String {
+    use switchboard::builtin::files::protected::{Forbidden, TABLE};
+    let mut text = format!(
+        "{NOTE}# Protected files\n\nThe built-in server `files` leaves these alone, whatever its \
+         directories are, and by whatever link, mount or spelling somebody comes to them; what lies \
+         below them is meant too. Hard links are recognised to files in the home directory, at the top of \
+         the directories of `files`, and in the directories around the link. `list`, `tree`, `search` and `grep` leave out what may not \
+         be read, and say how many that were (`protected`). Nothing protected is moved, deleted or \
+         replaced, and no directory with something protected in it is moved as a whole.\n\n\
+         `--allow-protected PATH` (of `up` and `builtin files`; `allowProtected` in an entry of your own) \
+         lifts it for one path and what is below it. A `.env` inside the directories of `files` is the \
+         project's and can be used; outside of them nothing can.\n\n\
+         `…/` is any directory, `*` at the beginning of a name any text, `**` any directories or none. \
+         `~/.config` and `~/.local/share` are also where `XDG_CONFIG_HOME` and `XDG_DATA_HOME` say, and \
+         Switchboard's own folders where they were moved to.\n\n\
+         `shell` is another matter: its commands reach all that you can reach.\n"
+    );
+    for group in TABLE {
+        let may = match group.forbidden {
+            Forbidden::Everything => "neither read nor changed",
+            Forbidden::Writing => "read, but not changed",
+        };
+        let mut what = group.what.to_owned();
+        what[..1].make_ascii_uppercase();
+        let places: Vec<String> = group
+            .places
+            .iter()
+            .map(|at| format!("`{}`", at.shown()))
+            .collect();
+        write!(
+            text,
+            "\n## {what}\n\nCan be {may}: {}.\n",
+            places.join(", ")
+        )
+        .unwrap();
     }
     text
 }

@@ -1,0 +1,91 @@
+//! Names that are protected in any directory.
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
+
+/// How a path stands to a row of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It has nothing to do with it.
+    Not,
+    /// It is on the way there: what is meant may lie in it.
+    Holds,
+    /// It is what is meant, or lies below that.
+    Is,
+}
+
+/// Compares a path without links with names such as `*.git/**/config`.
+pub(super) fn fit(pattern: &str, path: &Path) -> Fit {
+    let names: Vec<&OsStr> = path.iter().collect();
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let mut best = Fit::Not;
+    for start in 0..names.len() {
+        match from(&pattern, &names[start..], false) {
+            Fit::Is => return Fit::Is,
+            Fit::Holds => best = Fit::Holds,
+            Fit::Not => {}
+        }
+    }
+    best
+}
+
+/// The same from the first name on. `begun`: a name has been found already.
+fn from(pattern: &[&str], names: &[&OsStr], begun: bool) -> Fit {
+    let Some((first, rest)) = pattern.split_first() else {
+        return Fit::Is;
+    };
+    if *first == "**" {
+        let mut best = if begun { Fit::Holds } else { Fit::Not };
+        for skipped in 0..names.len() {
+            match from(rest, &names[skipped..], begun) {
+                Fit::Is => return Fit::Is,
+                Fit::Holds => best = Fit::Holds,
+                Fit::Not => {}
+            }
+        }
+        return best;
+    }
+    let Some((name, below)) = names.split_first() else {
+        return if begun { Fit::Holds } else { Fit::Not };
+    };
+    let is_it = match first.strip_prefix('*') {
+        Some(end) => name.as_bytes().ends_with(end.as_bytes()),
+        None => name.as_bytes() == first.as_bytes(),
+    };
+    if is_it {
+        from(rest, below, true)
+    } else {
+        Fit::Not
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_any_directory() {
+        for (pattern, path, expected) in [
+            (".ssh", "/home/u/.ssh", Fit::Is),
+            (".ssh", "/home/u/.ssh/id", Fit::Is),
+            (".ssh", "/home/u/x.ssh", Fit::Not),
+            (".ssh", "/home/u", Fit::Not),
+            (".cursor/mcp.json", "/p/.cursor/mcp.json", Fit::Is),
+            (".cursor/mcp.json", "/p/.cursor", Fit::Holds),
+            (".cursor/mcp.json", "/p/.cursor/rules", Fit::Not),
+            (".cursor/mcp.json", "/p/mcp.json", Fit::Not),
+            ("*.git/**/config", "/p/.git/config", Fit::Is),
+            ("*.git/**/config", "/p/.git/modules/a/config", Fit::Is),
+            ("*.git/**/config", "/p/bare.git/config", Fit::Is),
+            ("*.git/**/config", "/p/.git", Fit::Holds),
+            ("*.git/**/config", "/p/.git/modules", Fit::Holds),
+            ("*.git/**/config", "/p/config", Fit::Not),
+            (
+                "User/profiles/*/mcp.json",
+                "/c/User/profiles/1/mcp.json",
+                Fit::Is,
+            ),
+        ] {
+            assert_eq!(fit(pattern, Path::new(path)), expected, "{pattern} {path}");
+        }
+    }
+}

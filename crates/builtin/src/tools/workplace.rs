@@ -1,0 +1,50 @@
+//! Where the programs of manifests begin.
+
+use crate::{Protection, serve::BuiltinError};
+use std::path::{Path, PathBuf};
+
+/// A directory of the user's own that is nothing special: not where manifests
+/// are, and nothing that is protected.
+#[derive(Debug)]
+pub struct Workplace {
+    directory: PathBuf,
+    protection: Protection,
+}
+
+impl Workplace {
+    /// This directory, which must exist.
+    pub fn new(directory: &Path, protection: Protection) -> Result<Self, BuiltinError> {
+        let wrong = |why: &dyn std::fmt::Display| {
+            BuiltinError(format!(
+                "the programs of tools cannot run in {}: {why}",
+                directory.display()
+            ))
+        };
+        let directory = directory.canonicalize().map_err(|fault| wrong(&fault))?;
+        match protection.forbids(&directory) {
+            Some((_, what)) => Err(wrong(&format!(
+                "it is protected: {what}; name another root"
+            ))),
+            None => Ok(Self {
+                directory,
+                protection,
+            }),
+        }
+    }
+
+    /// Where a program begins whose manifest, in this folder, says so or nothing.
+    pub(super) fn directory(&self, folder: &Path, cwd: Option<&str>) -> Result<PathBuf, String> {
+        let Some(cwd) = cwd else {
+            return Ok(self.directory.clone());
+        };
+        let directory = folder.join(cwd);
+        match self.protection.forbids(&directory) {
+            None => Ok(directory),
+            Some((_, what)) => Err(format!(
+                "`cwd` leads to {}, which is protected: {what}; leave it out, and the program runs in {}",
+                directory.display(),
+                self.directory.display()
+            )),
+        }
+    }
+}
