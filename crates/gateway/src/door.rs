@@ -85,13 +85,17 @@ impl Door {
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin_is_ours = match (origins.next(), origins.next()) {
             (None, _) => true,
-            (Some(origin), None) => self.is_our_origin(origin, host),
+            (Some(origin), None) => {
+                let is_socket = headers.contains_key(header::UPGRADE);
+                self.is_our_origin(origin, is_socket.then_some(host))
+            }
             _ => false,
         };
         self.is_our_host(host) && origin_is_ours
     }
 
-    fn is_our_origin(&self, origin: &HeaderValue, host: &str) -> bool {
+    /// `socket`: the `Host` at which a WebSocket is asked for.
+    fn is_our_origin(&self, origin: &HeaderValue, socket: Option<&str>) -> bool {
         let Ok(origin) = origin.to_str() else {
             return false;
         };
@@ -102,12 +106,10 @@ impl Door {
         let rest = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
-        // Where nobody shows a token, a page of another program on this machine
-        // is told from ours by its port.
-        rest.is_some_and(|page| {
-            let same_port = !self.open || is_same_port(origin, host);
-            same_port && !page.contains('/') && self.is_our_host(page)
-        })
+        // Browsers keep pages of other ports from reading our answers, but not
+        // from opening a socket: where nobody shows a token, it is up to us.
+        let is_near = socket.is_none_or(|host| !self.open || is_same_port(origin, host));
+        is_near && rest.is_some_and(|page| !page.contains('/') && self.is_our_host(page))
     }
 
     fn is_our_host(&self, host: &str) -> bool {

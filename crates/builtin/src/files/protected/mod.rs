@@ -70,9 +70,11 @@ impl Protection {
     /// The table for the user whose variables `lookup` tells. Who has no folders
     /// of ours to protect says so with `None`.
     pub fn new(own: Option<OwnFolders>, lookup: impl Fn(&str) -> Option<OsString>) -> Self {
-        let path = |name: &str| {
-            let value = lookup(name).map(PathBuf::from);
-            value.filter(|path| path.is_absolute())
+        // Some of them name several, as PATH does.
+        let paths = |name: &str| {
+            let value = lookup(name).unwrap_or_default();
+            let all = std::env::split_paths(&value).filter(|path| path.is_absolute());
+            all.collect::<Vec<PathBuf>>()
         };
         let named = TABLE.iter().flat_map(|group| group.places);
         let mut variables: Vec<&'static str> = named
@@ -85,10 +87,10 @@ impl Protection {
         variables.dedup();
         Self {
             own,
-            home: path("HOME"),
+            home: paths("HOME").into_iter().next(),
             variables: variables
                 .into_iter()
-                .filter_map(|name| Some((name, path(name)?)))
+                .flat_map(|name| paths(name).into_iter().map(move |path| (name, path)))
                 .collect(),
             allowed: Vec::new(),
         }
@@ -157,25 +159,21 @@ impl Protection {
             "" => folder.to_owned(),
             name => folder.join(name),
         };
-        let variable = |wanted: &str| {
-            let mut all = self.variables.iter();
-            all.find(|(name, _)| *name == wanted).map(|(_, path)| path)
+        let named = |wanted: &str, below_it: &str| -> Vec<PathBuf> {
+            let all = self.variables.iter().filter(|(name, _)| *name == wanted);
+            all.map(|(_, path)| below(path, below_it)).collect()
         };
         let home = self.home.as_deref();
         let in_home = |name: &str| home.map(|home| home.join(name));
         let both = |moved: &str, usual: &str, name: &str| {
-            let moved = variable(moved).map(|folder| below(folder, name));
             let usual = in_home(usual).map(|folder| below(&folder, name));
-            moved.into_iter().chain(usual).collect()
+            named(moved, name).into_iter().chain(usual).collect()
         };
         match at {
             At::Home(name) => in_home(name).into_iter().collect(),
             At::Config(name) => both("XDG_CONFIG_HOME", ".config", name),
             At::Data(name) => both("XDG_DATA_HOME", ".local/share", name),
-            At::Variable(wanted, name) => {
-                let found = variable(wanted).map(|path| below(path, name));
-                found.into_iter().collect()
-            }
+            At::Variable(variable, name) => named(variable, name),
             At::Top(path) => vec![PathBuf::from(path)],
             // It may be a link where it most likely stands.
             At::Anywhere(name) if !name.contains('*') => {

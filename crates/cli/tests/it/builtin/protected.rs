@@ -260,6 +260,50 @@ async fn what_a_protected_name_leads_to_is_protected() {
     rig.nothing_changed();
 }
 
+/// A directory that is mounted in two places is one directory.
+#[tokio::test]
+async fn a_second_mount_is_no_way_around() {
+    let home = furnished();
+    for folder in ["keys", "ours", "token"] {
+        fs::create_dir_all(home.path("home/project").join(folder)).unwrap();
+    }
+    home.write("home/project/one", "");
+    let root = home.path("home").display().to_string();
+    let own = env!("CARGO_BIN_EXE_switchboard");
+    let script = format!(
+        "set -e; cd {root}; mount --bind .ssh project/keys; \
+         mount --bind .local/share/switchboard/tokens project/token; \
+         mount --bind .config project/ours; mount --bind .netrc project/one; \
+         echo mounted >&2; cd project; exec {own} builtin files --root {root}/project"
+    );
+    let user = if rustix::process::geteuid().is_root() {
+        "-m"
+    } else {
+        "-rm"
+    };
+    let launch = Program::new("unshare")
+        .args([user, "sh", "-c", &script])
+        .env("HOME", home.path("home"));
+    let program = launch.spawn();
+    // Where nobody may mount, nobody can look.
+    program.wait_for_line("mounted").await;
+    let mut client = StdioClient::new(program);
+    client.initialize(LEGACY).await;
+    let before = home.everything();
+    let mut rig = Rig {
+        home,
+        client,
+        before,
+    };
+    rig.hides("keys/id_ed25519").await;
+    rig.hides("token/default.json").await;
+    rig.hides("ours/switchboard/settings.json").await;
+    rig.hides("one").await;
+    let listed = rig.does("list", json!({})).await;
+    assert_eq!(listed["protected"], 5, "{listed}");
+    rig.nothing_changed();
+}
+
 #[tokio::test]
 async fn what_runs_by_itself_is_read_but_not_changed() {
     let mut rig = Rig::new(&[]).await;
@@ -433,6 +477,7 @@ async fn our_own_folders_are_protected_where_they_were_moved() {
         ("XDG_CACHE_HOME", "x/cache/switchboard/connectors.json"),
         ("SWITCHBOARD_CONFIG_DIR", "elsewhere/settings.json"),
         ("KUBECONFIG", "kube/config.yaml"),
+        ("KUBECONFIG", "kube/other.yaml"),
     ];
     for (_, path) in moved {
         home.write(&format!("home/{path}"), CANARY);
@@ -446,7 +491,10 @@ async fn our_own_folders_are_protected_where_they_were_moved() {
         .env("XDG_STATE_HOME", at("x/state"))
         .env("XDG_CACHE_HOME", at("x/cache"))
         .env("SWITCHBOARD_CONFIG_DIR", at("elsewhere"))
-        .env("KUBECONFIG", at("kube/config.yaml"));
+        .env(
+            "KUBECONFIG",
+            std::env::join_paths([at("kube/config.yaml"), at("kube/other.yaml")]).unwrap(),
+        );
     fs::create_dir_all(at("project")).unwrap();
     let mut client = StdioClient::new(program.spawn());
     client.initialize(LEGACY).await;
