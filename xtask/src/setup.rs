@@ -116,6 +116,7 @@ pub fn run() -> Result<Tools> {
     nextest()?;
     ensure_program(&cache, "chromium", "chromium", "a real browser signs in")?;
     ensure_program(&cache, "script", "bsdutils", "commands run on a terminal")?;
+    ensure_program(&cache, "go", "golang-go", "a reader in Go reads requests")?;
     Ok(Tools {
         node: node.join("node_modules/node/bin/node"),
         suite: script(&suite, &SUITE, "dist/index.js")?,
@@ -285,10 +286,13 @@ fn nextest() -> Result<()> {
     Ok(())
 }
 
-/// Whether `PROGRAM --version` works.
+/// Whether `PROGRAM --version` works, or `PROGRAM version` where that is how it is asked.
 pub fn runs(program: &str) -> bool {
-    let output = Command::new(program).arg("--version").output();
-    output.is_ok_and(|output| output.status.success())
+    let works = |question: &str| {
+        let output = Command::new(program).arg(question).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    works("--version") || works("version")
 }
 
 fn logged(command: &mut Command, logs: &Path, what: &str) -> Result<()> {

@@ -27,7 +27,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use switchboard_transport::Undelivered;
-use switchboard_wire::{Edits, Message, Method, Params, json};
+use switchboard_wire::{Edits, Message, Method, Named, Params, code, reading::ambiguous_key};
 
 /// Whom a client addresses.
 #[derive(Clone, Debug)]
@@ -58,12 +58,8 @@ pub struct Admitted {
 struct Routed {
     admitted: Box<Admitted>,
     server: Arc<Server>,
-    /// The server's own name for what is asked for.
-    name: Option<String>,
-    /// The prompt that a completion is about, under the server's own name.
-    prompt: Option<String>,
-    /// The server's own id of the task that it is about.
-    task: Option<String>,
+    /// What is asked for, under the server's own name.
+    named: Named,
     /// What must change in the request for that server.
     edits: Edits,
 }
@@ -74,10 +70,8 @@ pub struct Permitted {
     pub(crate) admitted: Box<Admitted>,
     pub(crate) server: Arc<Server>,
     pub(crate) edits: Edits,
-    /// What `Mcp-Name` says towards the server.
-    pub(crate) name: Option<String>,
-    /// The server's own id of the task that it is about.
-    pub(crate) task: Option<String>,
+    /// What is asked for, under the server's own name.
+    pub(crate) named: Named,
     /// `Mcp-Param-*` towards the server.
     pub(crate) mirrored: Vec<(String, String)>,
     /// The list of tools that those were made from.
@@ -137,6 +131,34 @@ impl Permitted {
     pub(crate) fn message(&self) -> &Message {
         &self.admitted.message
     }
+
+    /// What `Mcp-Name` says towards the server.
+    pub(crate) fn header_name(&self) -> Option<&str> {
+        let field = self.message().method().name_header_field();
+        field.and(self.named.text())
+    }
+
+    /// The server's own id of the task that it is about.
+    pub(crate) fn task(&self) -> Option<&str> {
+        match &self.named {
+            Named::Task(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The text of the call's arguments, where it has any.
+    pub(crate) fn arguments(&self) -> Option<&[u8]> {
+        self.admitted.arguments()
+    }
+}
+
+impl Admitted {
+    /// The text of the call's arguments, where it has any. That they stand there
+    /// once was seen when the parameters were read.
+    fn arguments(&self) -> Option<&[u8]> {
+        let span = self.params.arguments?;
+        Some(span.of(self.message.raw()))
+    }
 }
 
 /// What somebody has to say yes to first.
@@ -168,7 +190,7 @@ impl Again {
                 let server = &permitted.server;
                 let era = server.era_for(permitted.client().era());
                 let tools = server.catalog(era).known(List::Tools);
-                let name = permitted.name.as_deref().unwrap_or_default();
+                let name = permitted.named.text().unwrap_or_default();
                 tools.is_some_and(|tools| tools.is_repeatable(name))
             }
             Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
@@ -196,10 +218,8 @@ impl Again {
     /// since the first time.
     pub(crate) fn still_allowed(&self) -> Result<(), CallError> {
         let (client, server) = (self.permitted.client(), &self.permitted.server);
-        let (message, name) = (self.permitted.message(), self.permitted.name.as_deref());
-        let what = What::of(message.method(), name, false);
-        let arguments = json::field(message.body(), "arguments").ok().flatten();
-        let arguments = arguments.map(|span| span.of(message.body()));
+        let what = What::from(&self.permitted.named);
+        let arguments = self.permitted.arguments();
         match self.guard.decide(client, server, what, arguments) {
             Decision::Allow => Ok(()),
             Decision::Ask(_) if self.asked => Ok(()),
@@ -226,18 +246,9 @@ impl Again {
     }
 }
 
-/// What a request is about, as rules see it.
-fn what(routed: &Routed) -> What<'_> {
-    let method = routed.admitted.message.method();
-    match &routed.prompt {
-        Some(prompt) => What::of(method, Some(prompt), true),
-        None => What::of(method, routed.name.as_deref(), false),
-    }
-}
-
 /// Whether a rule could depend on the tool's definition or arguments.
 fn is_governed(host: &Host, routed: &Routed) -> bool {
-    let is_tool = matches!(what(routed), What::Tool(_));
+    let is_tool = matches!(routed.named, Named::Tool(_));
     let (client, server) = (&routed.admitted.client, &routed.server);
     is_tool && host.guard().needs_definitions(client, server)
 }
@@ -260,24 +271,21 @@ fn permit(
     routed: Routed,
     is_governed: bool,
 ) -> Result<(Permitted, Option<Question>), CallError> {
-    let what = what(&routed);
+    let what = What::from(&routed.named);
     let Routed {
         admitted, server, ..
     } = &routed;
     let (guard, client) = (host.guard(), &admitted.client);
     // Nobody looks at them where no rule could depend on them.
-    let arguments = if is_governed {
-        json::field(admitted.message.body(), "arguments")
-            .ok()
-            .flatten()
-            .map(|span| span.of(admitted.message.body()))
-    } else {
-        None
-    };
+    let arguments = admitted.arguments().filter(|_| is_governed);
     let question = match guard.decide(client, server, what, arguments) {
         Decision::Allow => None,
         Decision::Deny(reason) => return Err(not_permitted(&server.spec, what, reason)),
-        Decision::Ask(reason) => Some(question(host, client, server, what, arguments, reason)?),
+        Decision::Ask(reason) => {
+            let arguments = admitted.arguments();
+            say_one_thing(arguments)?;
+            Some(question(host, client, server, what, arguments, reason)?)
+        }
     };
     let timeouts = &server.spec.timeouts;
     let timeout = if admitted.message.method() == Method::ToolsCall {
@@ -288,22 +296,33 @@ fn permit(
     let Routed {
         admitted,
         server,
-        name,
-        task,
+        named,
         edits,
-        ..
     } = routed;
     let permitted = Permitted {
         admitted,
         server,
         edits,
-        name,
-        task,
+        named,
         mirrored: Vec::new(),
         listing: None,
         timeout,
     };
     Ok((permitted, question))
+}
+
+/// Refuses arguments that do not say the same to everybody: the server must get
+/// what somebody said yes to.
+fn say_one_thing(arguments: Option<&[u8]>) -> Result<(), CallError> {
+    let Some(key) = arguments.and_then(ambiguous_key) else {
+        return Ok(());
+    };
+    let key: String = key.chars().take(80).collect();
+    let text = format!(
+        "Invalid params: somebody has to say yes to this call, and its arguments hold the key \
+         {key:?} twice, or in two spellings that some readers take for one; write it once"
+    );
+    Err(CallError::refused(code::INVALID_PARAMS, text))
 }
 
 /// The question, if there is anybody to put it to.

@@ -25,6 +25,10 @@ pub const LIST_FETCH: Duration = Duration::from_secs(30);
 pub const LIST_PAGES: usize = 100;
 /// Items of one list.
 pub const LIST_ITEMS: usize = 2048;
+/// Items left out of a list that are named; all of them are counted.
+pub const LEFT_OUT_NAMED: usize = 20;
+/// Characters of such a name that are kept.
+pub const LEFT_OUT_NAME_CHARS: usize = 80;
 /// Items on one page of a merged list.
 pub const MERGED_PAGE: usize = 1000;
 /// Events that may wait in one exchange.

@@ -11,9 +11,8 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_wire::{
-    Era, Method, code,
+    Era, Method, Named, code,
     header::{self, MirroredParam},
-    json,
 };
 
 /// Whether a call has such headers, or could have to get some.
@@ -30,7 +29,7 @@ pub(crate) async fn headers(
     call: &mut Permitted,
 ) -> Result<(), CallError> {
     let era = connection.revision().era();
-    let Some(name) = call.name.clone() else {
+    let Named::Tool(name) = call.named.clone() else {
         return Ok(());
     };
     let server = call.server.clone();
@@ -55,7 +54,7 @@ pub(crate) async fn made_anew(
     connection: &Arc<Connection>,
     call: &mut Permitted,
 ) -> Result<(), CallError> {
-    let (Some(stale), Some(name)) = (call.listing.take(), call.name.clone()) else {
+    let (Some(stale), Named::Tool(name)) = (call.listing.take(), call.named.clone()) else {
         return Ok(());
     };
     let server = call.server.clone();
@@ -81,10 +80,16 @@ fn mirrored<'a>(listing: &'a Listing, name: &str) -> Result<&'a [MirroredParam],
     })
 }
 
-fn arguments(call: &Permitted) -> &[u8] {
-    let body = call.message().body();
-    let span = json::field(body, "arguments").ok().flatten();
-    span.map_or(&b"{}"[..], |span| span.of(body))
+/// The text that a header repeats, if there is anything to repeat. An argument
+/// that two readers could take for different ones is a mismatch of its own.
+fn repeated(call: &Permitted, param: &MirroredParam) -> Result<Option<String>, CallError> {
+    let arguments = call.arguments().unwrap_or(b"{}");
+    header::mirrored_value(arguments, &param.path).map_err(|unclear| {
+        mismatch(&format!(
+            "Mcp-Param-{} cannot repeat an argument that {unclear}",
+            param.header
+        ))
+    })
 }
 
 /// Checks the headers that the client sent, where it could send any.
@@ -93,7 +98,7 @@ fn check_given(listing: &Listing, name: &str, call: &Permitted) -> Result<(), Ca
         return Ok(());
     };
     for param in mirrored(listing, name)? {
-        let value = header::mirrored_value(arguments(call), &param.path);
+        let value = repeated(call, param)?;
         let header = given
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(&param.header));
@@ -111,13 +116,12 @@ fn make(listing: Arc<Listing>, name: &str, call: &mut Permitted) -> Result<(), C
         let asked = |param: &MirroredParam| param.header.eq_ignore_ascii_case(given);
         !params.iter().any(asked)
     };
-    let mut out: Vec<(String, String)> = params
-        .iter()
-        .filter_map(|param| {
-            let value = header::mirrored_value(arguments(call), &param.path)?;
-            Some((param.header.clone(), value))
-        })
-        .collect();
+    let mut out: Vec<(String, String)> = Vec::new();
+    for param in params {
+        if let Some(value) = repeated(call, param)? {
+            out.push((param.header.clone(), value));
+        }
+    }
     let given = call.admitted.headers.iter().flatten();
     out.extend(given.filter(unasked).cloned().map(plain));
     call.mirrored = out;
@@ -133,13 +137,12 @@ fn plain((name, value): (String, String)) -> (String, String) {
     }
 }
 
+fn mismatch(text: &str) -> CallError {
+    CallError::refused(code::HEADER_MISMATCH, format!("Header mismatch: {text}"))
+}
+
 fn check(name: &str, header: Option<&str>, body: Option<&str>) -> Result<(), CallError> {
-    let mismatch = |text: String| {
-        Err(CallError::refused(
-            code::HEADER_MISMATCH,
-            format!("Header mismatch: {text}"),
-        ))
-    };
+    let mismatch = |text: String| Err(mismatch(&text));
     match (header, body) {
         (None, None) => Ok(()),
         (None, Some(_)) => mismatch(format!("Mcp-Param-{name} is missing")),

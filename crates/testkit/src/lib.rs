@@ -29,6 +29,7 @@ mod http_server;
 pub mod json;
 mod modern;
 pub mod oauth;
+pub mod one_reading;
 mod program;
 pub mod record;
 pub mod serve;

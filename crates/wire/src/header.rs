@@ -4,6 +4,7 @@
 use crate::{
     json::{self, Scanner, Span, ValueKind, text},
     limits::{MIRRORED_PARAMS, TREE_DEPTH},
+    reading::same_key,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::borrow::Cow;
@@ -242,24 +243,49 @@ impl Search<'_> {
     }
 }
 
-/// The text that mirrors the argument at `path`, or `None` where nothing is to be mirrored: absent or
-/// null, or there twice, since two readers could then disagree about the value.
-pub fn mirrored_value(arguments: &[u8], path: &[String]) -> Option<String> {
+/// Why the argument that a header repeats cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnclearArgument {
+    /// It is there twice.
+    #[error("is there twice: {0:?}")]
+    Twice(String),
+    /// It is there in another spelling, which some readers take for it.
+    #[error("some readers take for another: {0:?} for {1:?}")]
+    Misspelt(String, String),
+}
+
+/// The text that mirrors the argument at `path`, or `None` where nothing is to be
+/// mirrored: absent or null. What is there twice, or in a spelling that some readers
+/// take for it, is an error: two readers could then disagree about the value.
+pub fn mirrored_value(
+    arguments: &[u8],
+    path: &[String],
+) -> Result<Option<String>, UnclearArgument> {
     let mut value = arguments;
     for step in path {
-        let mut found = json::members(value)
-            .filter(|member| text(member.key.of(value)).is_some_and(|key| key == step.as_str()));
-        let member = found.next()?;
-        if found.next().is_some() {
-            return None;
+        let mut found = None;
+        for member in json::members(value) {
+            let Some(key) = text(member.key.of(value)) else {
+                continue;
+            };
+            if key == step.as_str() {
+                if found.replace(member.value).is_some() {
+                    return Err(UnclearArgument::Twice(step.clone()));
+                }
+            } else if same_key(&key) == same_key(step) {
+                return Err(UnclearArgument::Misspelt(key.into_owned(), step.clone()));
+            }
         }
-        value = member.value.of(value);
+        let Some(found) = found else { return Ok(None) };
+        value = found.of(value);
     }
-    match ValueKind::of(value)? {
-        ValueKind::String => text(value).map(Cow::into_owned),
-        ValueKind::Number | ValueKind::Bool => std::str::from_utf8(value).ok().map(str::to_owned),
+    Ok(match ValueKind::of(value) {
+        Some(ValueKind::String) => text(value).map(Cow::into_owned),
+        Some(ValueKind::Number | ValueKind::Bool) => {
+            std::str::from_utf8(value).ok().map(str::to_owned)
+        }
         _ => None,
-    }
+    })
 }
 
 /// Whether a header's value says the same as the body's: numbers by value, everything else by text.

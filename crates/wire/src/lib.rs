@@ -17,6 +17,7 @@ pub mod method;
 pub mod name;
 pub mod params;
 pub mod payload;
+pub mod reading;
 pub mod version;
 
 pub use error::{ErrorObject, code};
@@ -24,6 +25,6 @@ pub use id::Id;
 pub use json::{Edits, Span};
 pub use message::{Kind, Message, ParseError, Received};
 pub use method::Method;
-pub use params::Params;
+pub use params::{Named, Params};
 pub use payload::Payload;
 pub use version::{Era, Revision};

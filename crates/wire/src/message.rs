@@ -8,6 +8,7 @@ use crate::{
     limits,
     method::Method,
     payload::Payload,
+    reading::Object,
 };
 use bytes::Bytes;
 
@@ -115,7 +116,7 @@ impl Message {
         Self::from_checked(raw, checked)
     }
 
-    fn from_checked(raw: Bytes, checked: Checked<6>) -> Result<Self, ParseError> {
+    fn from_checked(raw: Bytes, checked: Checked) -> Result<Self, ParseError> {
         let (span, kind, found) = checked;
         // Nothing stands around most messages; then the spans are right as they are.
         let (raw, found) = match span.start {
@@ -131,7 +132,7 @@ impl Message {
             ValueKind::Array => return Err(invalid("a batch is not allowed here".into(), None)),
             _ => return Err(invalid("expected an object".into(), None)),
         }
-        let [version, id, method, params, result, error] =
+        let [version, id, method, params, result, error, ..] =
             found.map_err(|fault| invalid(fault.to_string(), sole_id(&raw)))?;
 
         let (id, id_fault) = match id {
@@ -371,20 +372,18 @@ pub fn salvage_id(raw: &[u8]) -> Option<u64> {
     crate::id::own_number(id?.of(raw))
 }
 
-/// The members of an envelope.
-const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-
-fn check(raw: &[u8]) -> Result<Checked<6>, ParseError> {
+fn check(raw: &[u8]) -> Result<Checked, ParseError> {
     if let Err(fault) = std::str::from_utf8(raw) {
         return Err(ParseError::NotUtf8(fault.valid_up_to()));
     }
-    Ok(json::check_fields(raw, MEMBERS)?)
+    Ok(json::check_places(raw, Object::Envelope.keys())?)
 }
 
 /// The id of a message that is refused for another reason, so that its sender
 /// can be told.
 fn sole_id(raw: &Bytes) -> Option<Id> {
-    let span = json::field(raw, "id").ok()??;
+    let [id, ..] = json::places(raw, &["id"]).ok()?;
+    let span = id?;
     let kind = ValueKind::of(span.of(raw))?;
     (matches!(kind, ValueKind::String | ValueKind::Number) && span.len() <= limits::ID_BYTES)
         .then(|| Id::from_token(raw.slice(span.start..span.end)))

@@ -13,6 +13,9 @@ macro_rules! methods {
         }
 
         impl Method {
+            /// All that we know by name.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// The method of this name.
             pub fn parse(text: &str) -> Self {
                 match text {
@@ -79,6 +82,29 @@ impl Method {
     /// The method whose string token this is.
     pub fn from_token(token: &[u8]) -> Option<Self> {
         text(token).map(|text| Self::parse(&text))
+    }
+
+    /// Whether messages of this method carry no id and get no answer. Nobody can
+    /// tell of one that we do not know.
+    pub const fn is_notification(self) -> bool {
+        matches!(
+            self,
+            Self::Initialized
+                | Self::Cancelled
+                | Self::Progress
+                | Self::LogMessage
+                | Self::ToolsListChanged
+                | Self::ResourcesListChanged
+                | Self::ResourceUpdated
+                | Self::PromptsListChanged
+                | Self::RootsListChanged
+                | Self::ElicitationComplete
+                | Self::TaskStatus
+                | Self::TaskNews
+                | Self::SubscriptionAcknowledged
+                | Self::CancelRequest
+                | Self::DollarProgress
+        )
     }
 
     /// Whether a server asks its client for input by this request.

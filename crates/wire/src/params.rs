@@ -2,9 +2,10 @@
 
 use crate::{
     error::{ErrorObject, code},
-    json::{self, Edits, FieldError, Span, ValueKind},
-    message::Message,
-    meta,
+    json::{self, Edits, Span, ValueKind},
+    message::{Kind, Message},
+    method::Method,
+    reading::{self, Object, Unclear},
 };
 use bytes::Bytes;
 
@@ -16,12 +17,20 @@ pub struct Params {
     pub name: Option<Span>,
     /// `params.uri`
     pub uri: Option<Span>,
+    /// `params.arguments`
+    pub arguments: Option<Span>,
     /// `params.cursor`
     pub cursor: Option<Span>,
+    /// `params.level`
+    pub level: Option<Span>,
     /// `params.taskId`
     pub task_id: Option<Span>,
     /// `params.task`
     pub task: Option<Span>,
+    /// `params.ref`
+    pub reference: Option<Span>,
+    /// `params.requestId`, or the `id` of an older cancellation.
+    pub request_id: Option<Span>,
     /// `params.requestState`
     pub request_state: Option<Span>,
     /// `params.inputResponses`
@@ -42,101 +51,170 @@ pub struct Params {
     pub subscription_id: Option<Span>,
 }
 
+/// What a request names, which is what permission is decided about. It comes from
+/// [`Params::named`] alone: a method that must name something and does not is an
+/// error there, and never "nothing".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A tool.
+    Tool(String),
+    /// A prompt, also as the subject of a completion.
+    Prompt(String),
+    /// A resource or template by its URI, also as the subject of a completion.
+    Resource(String),
+    /// A task by its id.
+    Task(String),
+    /// The method is one that names nothing.
+    Nothing,
+    /// The method is one that we do not know.
+    Unknown,
+}
+
+impl Named {
+    /// The name, URI or id.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Tool(text) | Self::Prompt(text) | Self::Resource(text) | Self::Task(text) => {
+                Some(text)
+            }
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+
+    /// The same under another name.
+    pub fn renamed(self, text: String) -> Self {
+        match self {
+            Self::Tool(_) => Self::Tool(text),
+            Self::Prompt(_) => Self::Prompt(text),
+            Self::Resource(_) => Self::Resource(text),
+            Self::Task(_) => Self::Task(text),
+            Self::Nothing | Self::Unknown => self,
+        }
+    }
+}
+
 impl Params {
-    /// Reads the parameters of a request or notification.
+    /// Reads the parameters of a request or notification, and refuses what another
+    /// reader could take for other ones ([`reading`](crate::reading)). A reply has none.
     pub fn of(message: &Message) -> Result<Self, ErrorObject> {
+        if message.is_reply() {
+            return Ok(Self::default());
+        }
+        let method = message.method();
+        let is_notification = message.kind() == Kind::Notification;
+        if method != Method::Other && method.is_notification() != is_notification {
+            return Err(wrong_kind(method));
+        }
         let Some(body) = message.body_span() else {
             return Ok(Self::default());
         };
-        let raw = body.of(message.raw());
-        let [
-            name,
-            uri,
-            cursor,
-            task_id,
-            task,
-            request_state,
-            input_responses,
-            meta,
-        ] = match json::fields(
-            raw,
-            [
-                "name",
-                "uri",
-                "cursor",
-                "taskId",
-                "task",
-                "requestState",
-                "inputResponses",
-                "_meta",
-            ],
-        ) {
-            Ok(found) => found.map(|span| span.map(|span: Span| span.shifted(body.start))),
-            // Positional parameters: nothing of ours is in them.
-            Err(FieldError::NotAnObject) => {
-                return Ok(Self {
-                    body: Some(body),
-                    ..Self::default()
-                });
-            }
-            Err(fault) => return Err(invalid(&fault.to_string())),
-        };
         let mut params = Self {
             body: Some(body),
-            name,
-            uri,
-            cursor,
-            task_id,
-            task,
-            request_state,
-            input_responses,
-            meta,
             ..Self::default()
         };
-        if let Some(meta) =
-            meta.filter(|meta| ValueKind::of(meta.of(message.raw())) == Some(ValueKind::Object))
-        {
-            params.read_meta(message, meta)?;
+        let raw = body.of(message.raw());
+        if raw.first() != Some(&b'{') {
+            // Nothing of ours is in the parameters of a method that we do not know.
+            return match method {
+                Method::Other => Ok(params),
+                _ => Err(invalid("\"params\" must be an object")),
+            };
+        }
+        let object = Object::Params(method);
+        let places = reading::read(object, raw).map_err(unclear)?;
+        for (key, place) in object.keys().iter().zip(places) {
+            let Some(span) = place.map(|span| span.shifted(body.start)) else {
+                continue;
+            };
+            if let Some(field) = params.field(key) {
+                *field = Some(span);
+            }
+            match object.holds(key) {
+                Some(Object::Meta) => params.read_meta(span, span.of(message.raw()))?,
+                Some(inner) => reading::check(inner, span.of(message.raw())).map_err(unclear)?,
+                None => {}
+            }
         }
         Ok(params)
     }
 
-    /// What a request of this method names, which the `Mcp-Name` header mirrors:
-    /// where it stands, and its text.
-    pub fn named(&self, message: &Message) -> Result<(Option<Span>, Option<String>), ErrorObject> {
-        let field = message.method().name_header_field();
-        let span = match field {
-            Some("name") => self.name,
-            Some("uri") => self.uri,
-            Some("taskId") => self.task_id,
-            _ => None,
-        };
-        let text = Self::text(message, span, field.unwrap_or_default())?;
-        Ok((span, text))
+    /// Where the value of a key of the table is kept.
+    fn field(&mut self, key: &str) -> Option<&mut Option<Span>> {
+        Some(match key {
+            "name" => &mut self.name,
+            "arguments" => &mut self.arguments,
+            "_meta" => &mut self.meta,
+            "uri" => &mut self.uri,
+            "cursor" => &mut self.cursor,
+            "level" => &mut self.level,
+            "taskId" => &mut self.task_id,
+            "task" => &mut self.task,
+            "ref" => &mut self.reference,
+            "requestId" | "id" => &mut self.request_id,
+            "requestState" => &mut self.request_state,
+            "inputResponses" => &mut self.input_responses,
+            _ => return None,
+        })
     }
 
-    fn read_meta(&mut self, message: &Message, meta: Span) -> Result<(), ErrorObject> {
-        let found = json::fields(
-            meta.of(message.raw()),
-            [
-                meta::PROGRESS_TOKEN,
-                meta::PROTOCOL_VERSION,
-                meta::CLIENT_CAPABILITIES,
-                meta::CLIENT_INFO,
-                meta::LOG_LEVEL,
-                meta::SUBSCRIPTION_ID,
-            ],
-        )
-        .map_err(|fault| invalid(&fault.to_string()))?;
-        [
-            self.progress_token,
-            self.protocol_version,
-            self.client_capabilities,
-            self.client_info,
-            self.log_level,
-            self.subscription_id,
-        ] = found.map(|span| span.map(|span| span.shifted(meta.start)));
+    fn read_meta(&mut self, meta: Span, raw: &[u8]) -> Result<(), ErrorObject> {
+        let places = reading::read(Object::Meta, raw).map_err(unclear)?;
+        reading::check_inner(Object::Meta, raw, &places).map_err(unclear)?;
+        let [token, version, capabilities, info, level, subscription, ..] =
+            places.map(|span| span.map(|span| span.shifted(meta.start)));
+        self.progress_token = token;
+        self.protocol_version = version;
+        self.client_capabilities = capabilities;
+        self.client_info = info;
+        self.log_level = level;
+        self.subscription_id = subscription;
         Ok(())
+    }
+
+    /// What the request names, and where that stands. A method that must name
+    /// something and does not is refused here, before anybody decides about it.
+    pub fn named(&self, message: &Message) -> Result<(Named, Option<Span>), ErrorObject> {
+        let must = |span: Option<Span>, field: &str| {
+            let text = Self::text(message, span, field)?;
+            text.ok_or_else(|| invalid(&format!("\"{field}\" is missing")))
+        };
+        Ok(match message.method() {
+            Method::ToolsCall => (Named::Tool(must(self.name, "name")?), self.name),
+            Method::PromptsGet => (Named::Prompt(must(self.name, "name")?), self.name),
+            Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                (Named::Resource(must(self.uri, "uri")?), self.uri)
+            }
+            Method::Complete => self.completed(message)?,
+            method if method.is_about_task() => {
+                (Named::Task(must(self.task_id, "taskId")?), self.task_id)
+            }
+            Method::Other => (Named::Unknown, None),
+            _ => (Named::Nothing, None),
+        })
+    }
+
+    /// What a completion is about: its `ref` says of itself which kind it is, and
+    /// names one thing.
+    fn completed(&self, message: &Message) -> Result<(Named, Option<Span>), ErrorObject> {
+        let neither = || invalid("\"ref\" names neither a prompt nor a resource");
+        let reference = self.reference.ok_or_else(neither)?;
+        let places = reading::read(Object::Reference, reference.of(message.raw()));
+        let [kind, name, uri, ..] = places
+            .map_err(unclear)?
+            .map(|span| span.map(|span| span.shifted(reference.start)));
+        let kind = Self::text(message, kind, "ref.type")?;
+        Ok(match (kind.as_deref(), name, uri) {
+            (Some("ref/prompt"), Some(_), None) => {
+                let text = Self::text(message, name, "ref.name")?;
+                (Named::Prompt(text.ok_or_else(neither)?), name)
+            }
+            (Some("ref/resource"), None, Some(_)) => {
+                let text = Self::text(message, uri, "ref.uri")?;
+                (Named::Resource(text.ok_or_else(neither)?), uri)
+            }
+            (_, Some(_), Some(_)) => return Err(invalid("\"ref\" names two things")),
+            _ => return Err(neither()),
+        })
     }
 
     /// The text of the string at `span`; an error that names `field` if it is no string.
@@ -227,6 +305,21 @@ fn join_meta(edits: &mut Edits, at: usize, member: &str) -> bool {
         return true;
     }
     false
+}
+
+/// A request that comes as a notification would be carried out by some servers
+/// and decided by nobody; the other way round it could give up a stranger's call.
+fn wrong_kind(method: Method) -> ErrorObject {
+    let text = if method.is_notification() {
+        format!("{} is a notification and has no id", method.as_str())
+    } else {
+        format!("{} is a request and needs an id", method.as_str())
+    };
+    ErrorObject::new(code::INVALID_REQUEST, text)
+}
+
+fn unclear(fault: Unclear) -> ErrorObject {
+    invalid(&fault.to_string())
 }
 
 fn invalid(what: &str) -> ErrorObject {

@@ -139,7 +139,11 @@ impl Conversation {
             Err(error) if message.kind() == Kind::Request => {
                 return self.send(error.response(message.id().as_ref()));
             }
-            Err(_) => return,
+            Err(error) => {
+                let reason = error.message;
+                tracing::warn!(reason, "a client's notification cannot be read");
+                return;
+            }
         };
         let session = self.session.lock().clone();
         match (message.kind(), session) {
@@ -150,8 +154,8 @@ impl Conversation {
                 self.initialize(message).await
             }
             (Kind::Request, Some(session)) => self.legacy(session, message, params),
-            (Kind::Notification, _) if self.give_up(&message) => {}
-            (Kind::Notification, Some(session)) => session.notification(&message),
+            (Kind::Notification, _) if self.give_up(&message, &params) => {}
+            (Kind::Notification, Some(session)) => session.notification(&message, &params),
             (_, Some(session)) => session.response(message),
             (Kind::Request, None) if message.method() == Method::Ping => {
                 if let Some(id) = message.id() {
@@ -275,12 +279,9 @@ impl Conversation {
     }
 
     /// Whether a notification gives up a modern request of this client's.
-    fn give_up(&self, message: &Message) -> bool {
-        if !matches!(message.method(), Method::Cancelled | Method::CancelRequest) {
-            return false;
-        }
-        let given_up =
-            modern::cancelled_id(message).and_then(|id| self.in_flight.lock().remove(&id));
+    fn give_up(&self, message: &Message, params: &Params) -> bool {
+        let id = Params::bytes(message, params.request_id);
+        let given_up = id.and_then(|id| self.in_flight.lock().remove(&id));
         given_up.is_some_and(|given_up| given_up.send(message.clone()).is_ok())
     }
 

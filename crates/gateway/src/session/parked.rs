@@ -108,7 +108,7 @@ impl Lot {
                 drop(expired);
             }
         });
-        let binding = Binding::of(principal, server, message);
+        let binding = Binding::of(principal, server, message, &request.params);
         Ok(format!("{PREFIX}{}", self.seal.close(&ticket, &binding)))
     }
 
@@ -132,13 +132,14 @@ impl Lot {
         principal: &str,
         server: &str,
         message: &Message,
+        params: &Params,
     ) -> Result<Option<Waiting>, ErrorObject> {
         let Some(sealed) = state.strip_prefix(PREFIX) else {
             return Ok(None);
         };
         let ticket = self
             .seal
-            .open(sealed, &Binding::of(principal, server, message));
+            .open(sealed, &Binding::of(principal, server, message, params));
         let ticket = ticket.and_then(|bytes| Ticket::try_from(bytes.as_slice()).ok());
         let parked = ticket.and_then(|ticket| self.parked.lock().remove(&ticket));
         match parked {

@@ -10,7 +10,7 @@ use aws_lc_rs::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 use std::fmt;
-use switchboard_wire::{Message, json};
+use switchboard_wire::{Message, Params, reading::ambiguous_key};
 
 /// A key of our own.
 pub(crate) struct Seal(LessSafeKey);
@@ -20,8 +20,7 @@ pub(crate) struct Binding(Vec<u8>);
 
 impl Binding {
     /// This principal asking for this: the method, the name or URI, and the arguments by meaning, not by spelling.
-    pub(crate) fn of(principal: &str, server: &str, message: &Message) -> Self {
-        let body = message.body();
+    pub(crate) fn of(principal: &str, server: &str, message: &Message, params: &Params) -> Self {
         let mut bound = digest::Context::new(&digest::SHA256);
         for part in [
             principal.as_bytes(),
@@ -31,11 +30,8 @@ impl Binding {
             bound.update(&(part.len() as u64).to_le_bytes());
             bound.update(part);
         }
-        for key in ["name", "uri", "arguments"] {
-            let value = json::field(body, key)
-                .ok()
-                .flatten()
-                .map(|span| canonical(span.of(body)));
+        for place in [params.name, params.uri, params.arguments] {
+            let value = place.map(|span| canonical(span.of(message.raw())));
             let value = value.unwrap_or_default();
             bound.update(&(value.len() as u64).to_le_bytes());
             bound.update(&value);
@@ -58,7 +54,11 @@ fn canonical(raw: &[u8]) -> Vec<u8> {
             other => other,
         }
     }
-    // What has no such form (numbers beyond all range) is compared as it is written.
+    // What readers could take for different values is compared as it is written,
+    if ambiguous_key(raw).is_some() {
+        return raw.to_vec();
+    }
+    // and so is what has no such form (numbers beyond all range).
     serde_json::from_slice(raw).map_or_else(
         |_| raw.to_vec(),
         |value| sorted(value).to_string().into_bytes(),

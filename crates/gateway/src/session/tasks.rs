@@ -6,7 +6,10 @@ use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_host::{Admitted, CallError, Client, Outcome, Reply, Scope, Server};
-use switchboard_wire::{Era, Id, Kind, Message, Method, Params, code, json};
+use switchboard_wire::{
+    Era, Id, Kind, Message, Method, Params, code, json,
+    reading::{self, Object},
+};
 use tokio::time::timeout;
 
 /// One page: as many servers as it takes until one has more to tell.
@@ -46,7 +49,13 @@ pub(super) async fn page(
         let asked = ask(gateway, server, client, cursor.take());
         match timeout(limits::TASKS_WAIT, asked).await {
             Ok(Ok(reply)) => {
-                let (theirs, next) = read(gateway, server, &reply);
+                let (theirs, next) = match read(gateway, server, &reply) {
+                    Ok(page) => page,
+                    Err(fault) => {
+                        tracing::warn!(server = %server.name(), %fault, "its tasks are left out");
+                        continue;
+                    }
+                };
                 tasks.extend(theirs);
                 if let Some(next) = next {
                     return Ok(result(&tasks, Some((server.name().to_string(), next))));
@@ -106,18 +115,24 @@ async fn ask(
 }
 
 /// The tasks of a server's page, under ids of ours, and its own cursor.
-fn read(gateway: &Gateway, server: &Server, reply: &Reply) -> (Vec<String>, Option<String>) {
+fn read(
+    gateway: &Gateway,
+    server: &Server,
+    reply: &Reply,
+) -> Result<(Vec<String>, Option<String>), CallError> {
     // What is another client's has been taken out by an edit.
-    let Ok(page) = Message::parse(reply.message.edited(&reply.edits).into_bytes()) else {
-        return (Vec::new(), None);
-    };
+    let page = Message::parse(reply.message.edited(&reply.edits).into_bytes());
+    let page = page.map_err(|fault| CallError::Unreadable {
+        server: server.name().to_string(),
+        reason: fault.to_string(),
+    })?;
     let body = page.body_bytes();
-    let Ok([list, next]) = json::fields(&body, ["tasks", "nextCursor"]) else {
-        return (Vec::new(), None);
-    };
+    let [list, next, ..] = lists::one_reading(server, Method::TasksList, &body)?;
     let next = next.and_then(|span| json::text(span.of(&body)).map(String::from));
     let list = list.map_or(Bytes::new(), |span| body.slice(span.start..span.end));
-    let outward = json::elements(&list).map(|span| {
+    let clear =
+        |span: &json::Span| reading::check(Object::Item(Method::TasksList), span.of(&list)).is_ok();
+    let outward = json::elements(&list).filter(clear).map(|span| {
         let item = list.slice(span.start..span.end);
         let mut edits = switchboard_wire::Edits::new();
         let whole = json::Span::new(0, item.len());
@@ -126,7 +141,7 @@ fn read(gateway: &Gateway, server: &Server, reply: &Reply) -> (Vec<String>, Opti
         }
         String::from_utf8_lossy(&edits.apply_to_slice(&item)).into_owned()
     });
-    (outward.collect(), next)
+    Ok((outward.collect(), next))
 }
 
 fn result(tasks: &[String], next: Option<(String, String)>) -> String {

@@ -14,7 +14,12 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use switchboard_wire::{Era, Kind, Message, Method, Span, header::MirroredParam, json};
+use switchboard_wire::{
+    Era, Kind, Message, Method, Span,
+    header::MirroredParam,
+    json,
+    reading::{self, Object},
+};
 use tokio::{
     sync::OnceCell,
     time::{Instant, timeout},
@@ -33,6 +38,24 @@ pub struct Item {
     pub mirrored: Result<Vec<MirroredParam>, String>,
 }
 
+/// Items of a list that are left out: all are counted, the first are named.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    /// How many there are.
+    pub count: usize,
+    /// The first of them: what each is called, as far as that can be read, and why.
+    pub named: Vec<(String, String)>,
+}
+
+impl LeftOut {
+    fn note(&mut self, name: String, why: String) {
+        self.count += 1;
+        if self.named.len() < limits::LEFT_OUT_NAMED {
+            self.named.push((name, why));
+        }
+    }
+}
+
 /// One whole list.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
@@ -40,6 +63,8 @@ pub struct Listing {
     pub items: Vec<Item>,
     /// Fields of the result other than the items and the cursor, of the first page.
     pub extra: Vec<(String, Bytes)>,
+    /// What is left out, with the reasons.
+    pub left_out: LeftOut,
     /// What the server says about how long it is good for.
     pub(super) said: Said,
     by_key: HashMap<String, usize>,
@@ -327,6 +352,10 @@ fn add_page(
 ) -> Result<Option<String>, CallError> {
     let body = message.body_bytes();
     let field = list.method().list_field().unwrap_or_default();
+    reading::read(Object::Page(list.method()), &body).map_err(|unclear| CallError::Unreadable {
+        server: connection.server_name().to_string(),
+        reason: format!("the answer to {} has {unclear}", list.method().as_str()),
+    })?;
     let mut cursor = None;
     let first = listing.items.is_empty();
     listing.said = listing
@@ -344,7 +373,9 @@ fn add_page(
                         Ok(item) => listing.push(item),
                         Err(fault) => {
                             let server = connection.server_name();
-                            tracing::warn!(%server, list = list.method().as_str(), fault, "an item is left out");
+                            let name = called(list, span.of(&body));
+                            tracing::warn!(%server, list = list.method().as_str(), item = name, fault, "an item is left out");
+                            listing.left_out.note(name, fault);
                         }
                     }
                 }
@@ -372,7 +403,21 @@ fn add_page(
     Ok(cursor)
 }
 
+/// What an item that cannot be used is called, as far as it says so.
+fn called(list: List, raw: &[u8]) -> String {
+    let is_key =
+        |member: &json::Member| json::text(member.key.of(raw)).as_deref() == Some(list.key());
+    let named = json::members(raw).find(is_key);
+    let text = named.and_then(|member| json::text(member.value.of(raw)));
+    text.unwrap_or_default()
+        .chars()
+        .take(limits::LEFT_OUT_NAME_CHARS)
+        .collect()
+}
+
 fn item(list: List, raw: Bytes) -> Result<Item, String> {
+    let object = Object::Item(list.method());
+    reading::check(object, &raw).map_err(|unclear| format!("it has {unclear}"))?;
     let key_span = json::fields(&raw, [list.key()]).map_err(|fault| fault.to_string())?[0]
         .ok_or_else(|| format!("it has no {:?}", list.key()))?;
     let key = json::text(key_span.of(&raw))

@@ -7,7 +7,7 @@ mod merge;
 pub mod task;
 mod uri;
 
-pub use fetch::{Catalog, Item, Listing};
+pub use fetch::{Catalog, Item, LeftOut, Listing};
 pub use fresh::Freshness;
 pub use merge::{Merged, MergedItem};
 pub use uri::{Destination, UriRoutes, qualify, split_qualified};

@@ -201,8 +201,12 @@ impl Rules {
             return chain.deny("deny rules", named(rule));
         }
         chain.pass("deny rules", || "none is about it".to_owned());
-        if what == What::Method || what == What::SignIn {
-            return chain.allow("kind", "it names no tool of the server".to_owned());
+        match what {
+            What::Method | What::Task(_) | What::SignIn => {
+                return chain.allow("kind", "it names no tool of the server".to_owned());
+            }
+            What::UnknownMethod => return self.unknown_method(who, chain),
+            What::Tool(_) | What::Prompt(_) | What::Resource(_) => {}
         }
         if let Some(reason) = facts.quarantined {
             return chain.deny("pinned definition", format!("quarantined: {reason}"));
@@ -244,6 +248,26 @@ impl Rules {
             What::Tool(tool) => self.by_mode(mode, who, server, tool, &hints, facts, chain),
             _ => chain.allow("kind", "prompts and resources are read, not run".to_owned()),
         }
+    }
+
+    /// A method that nobody here knows may change anything, so it passes only
+    /// where tools would pass without a question.
+    fn unknown_method(&self, who: Who<'_>, chain: &mut Chain<'_>) -> Decision {
+        let mode = self.mode_for(who);
+        if mode.lets_unknown_methods_through() {
+            return chain.allow(
+                "mode",
+                format!("mode {mode} lets methods through that Switchboard does not know"),
+            );
+        }
+        chain.deny(
+            "mode",
+            format!(
+                "Switchboard does not know this method, and mode {mode} does not let such methods through; the modes {} and {} do",
+                Mode::Client,
+                Mode::Bypass
+            ),
+        )
     }
 
     #[expect(
@@ -308,7 +332,11 @@ impl Rules {
         }
         let name = match what {
             What::Tool(name) | What::Prompt(name) => Some(name),
-            What::Resource(_) | What::Method | What::SignIn => None,
+            What::Resource(_)
+            | What::Task(_)
+            | What::Method
+            | What::UnknownMethod
+            | What::SignIn => None,
         };
         let given = || name.map(|name| self.namer.assign(&[(&server.name, name)]).remove(0));
         let computed = if facts.canonical.is_none() {

@@ -21,9 +21,10 @@ pub use rule::{Effect, Origin, RuleFault, Spellings};
 
 use crate::{catalog::List, upstream::ServerSpec};
 use std::{fmt, str::FromStr};
-use switchboard_wire::Method;
+use switchboard_wire::Named;
 
-/// What is asked for.
+/// What is asked for. There is no request that must name something and names
+/// nothing: [`Named`] is read before anything is decided, or the request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What<'a> {
     /// A tool, by the server's own name for it.
@@ -32,29 +33,30 @@ pub enum What<'a> {
     Prompt(&'a str),
     /// A resource or template, by its URI; also to subscribe to, or as the subject of a completion.
     Resource(&'a str),
-    /// Anything that names nothing.
+    /// A task, by the server's own id. Whose it is, is not a matter of rules.
+    Task(&'a str),
+    /// A method that we know and that names nothing, or the server itself.
     Method,
+    /// A method that we do not know: it may do anything.
+    UnknownMethod,
     /// The pseudo-tool that signs in to a server.
     SignIn,
 }
 
-impl<'a> What<'a> {
-    /// What a request asks for: its method, and the server's own name or URI in
-    /// it. For a completion, `name` is what its `ref` names, and `prompt` whether that is a prompt.
-    pub fn of(method: Method, name: Option<&'a str>, prompt: bool) -> Self {
-        match (method, name) {
-            (Method::ToolsCall, Some(name)) => Self::Tool(name),
-            (Method::PromptsGet, Some(name)) => Self::Prompt(name),
-            (
-                Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe,
-                Some(uri),
-            ) => Self::Resource(uri),
-            (Method::Complete, Some(name)) if prompt => Self::Prompt(name),
-            (Method::Complete, Some(uri)) => Self::Resource(uri),
-            _ => Self::Method,
+impl<'a> From<&'a Named> for What<'a> {
+    fn from(named: &'a Named) -> Self {
+        match named {
+            Named::Tool(name) => Self::Tool(name),
+            Named::Prompt(name) => Self::Prompt(name),
+            Named::Resource(uri) => Self::Resource(uri),
+            Named::Task(id) => Self::Task(id),
+            Named::Nothing => Self::Method,
+            Named::Unknown => Self::UnknownMethod,
         }
     }
+}
 
+impl<'a> What<'a> {
     /// An item of a list.
     pub fn listed(list: List, key: &'a str) -> Self {
         match list {
@@ -67,8 +69,10 @@ impl<'a> What<'a> {
     /// Its name or URI.
     pub fn name(self) -> Option<&'a str> {
         match self {
-            Self::Tool(name) | Self::Prompt(name) | Self::Resource(name) => Some(name),
-            Self::Method | Self::SignIn => None,
+            Self::Tool(name) | Self::Prompt(name) | Self::Resource(name) | Self::Task(name) => {
+                Some(name)
+            }
+            Self::Method | Self::UnknownMethod | Self::SignIn => None,
         }
     }
 
@@ -78,15 +82,23 @@ impl<'a> What<'a> {
             Self::Tool(_) => "tool",
             Self::Prompt(_) => "prompt",
             Self::Resource(_) => "resource",
+            Self::Task(_) => "task",
+            Self::UnknownMethod => "method",
             Self::Method | Self::SignIn => "server",
         }
     }
 
     /// In words.
     pub(crate) fn of_server(self, server: &str) -> String {
-        match self.name() {
-            Some(name) => format!("{} {name:?} of server {server:?}", self.kind()),
-            None => format!("server {server:?}"),
+        match (self, self.name()) {
+            (_, Some(name)) => format!("{} {name:?} of server {server:?}", self.kind()),
+            (Self::UnknownMethod, None) => format!(
+                "a method of server {server:?} that Switchboard does not know (the modes {} and {} \
+                 alone let such methods through)",
+                Mode::Client,
+                Mode::Bypass
+            ),
+            (_, None) => format!("server {server:?}"),
         }
     }
 }
@@ -115,6 +127,11 @@ impl Mode {
         Self::ReadOnly,
         Self::Client,
     ];
+
+    /// Whether it lets methods through that nobody here knows.
+    pub const fn lets_unknown_methods_through(self) -> bool {
+        matches!(self, Self::Client | Self::Bypass)
+    }
 
     /// As it is written in settings.
     pub const fn as_str(self) -> &'static str {
@@ -154,7 +171,12 @@ impl FromStr for Mode {
 fn exists(server: &ServerSpec, what: What<'_>) -> bool {
     match what {
         What::Tool(name) => server.rooms.has(name),
-        What::Prompt(_) | What::Resource(_) | What::Method | What::SignIn => true,
+        What::Prompt(_)
+        | What::Resource(_)
+        | What::Task(_)
+        | What::Method
+        | What::UnknownMethod
+        | What::SignIn => true,
     }
 }
 

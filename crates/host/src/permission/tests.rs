@@ -1,7 +1,11 @@
 use super::*;
 use crate::upstream::Target;
+use serde_json::json;
 use std::sync::Arc;
-use switchboard_wire::name::{Namer, Style};
+use switchboard_wire::{
+    Message, Method, Params,
+    name::{Namer, Style},
+};
 
 pub(super) const WHO: Who<'static> = Who {
     principal: "me",
@@ -339,8 +343,51 @@ fn what_a_request_asks_for() {
         (Method::Complete, true, What::Prompt("n")),
         (Method::Complete, false, What::Resource("n")),
         (Method::ToolsList, false, What::Method),
-        (Method::Other, false, What::Method),
+        (Method::TasksGet, false, What::Task("n")),
+        (Method::Other, false, What::UnknownMethod),
     ] {
-        assert_eq!(What::of(method, Some("n"), prompt), expected);
+        assert_eq!(What::from(&named(method, "n", prompt)), expected);
+    }
+}
+
+/// What a request of this method names: `name`, as a prompt if it is a completion
+/// of one.
+pub(super) fn named(method: Method, name: &str, prompt: bool) -> Named {
+    let params = match (method, prompt) {
+        (Method::Complete, true) => json!({"ref": {"type": "ref/prompt", "name": name}}),
+        (Method::Complete, false) => json!({"ref": {"type": "ref/resource", "uri": name}}),
+        _ => json!({"name": name, "uri": name, "taskId": name}),
+    };
+    let method = match method {
+        Method::Other => "com.example/other",
+        method => method.as_str(),
+    };
+    let text = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let message = Message::parse(text.to_string().into()).unwrap();
+    let params = Params::of(&message).unwrap();
+    params.named(&message).unwrap().0
+}
+
+#[test]
+fn an_unknown_method_passes_only_where_tools_pass_without_a_question() {
+    for mode in Mode::ALL {
+        let (rules, _) = Rules::builder(["s"], mode).build();
+        let decision = rules.decide(WHO, &spec("s"), What::UnknownMethod, &Facts::default());
+        match mode {
+            Mode::Client | Mode::Bypass => assert_eq!(decision, Decision::Allow, "{mode}"),
+            _ => {
+                let Decision::Deny(reason) = decision else {
+                    panic!("{mode}: {decision:?}");
+                };
+                assert!(reason.contains("client") && reason.contains("bypassPermissions"));
+            }
+        }
+        // A server that is denied has no methods at all.
+        let builder = Rules::builder(["s"], mode);
+        let (rules, _) = builder
+            .rule(Effect::Deny, "mcp__s", Origin::user("u"))
+            .build();
+        let decision = rules.decide(WHO, &spec("s"), What::UnknownMethod, &Facts::default());
+        assert!(matches!(decision, Decision::Deny(_)), "{mode}");
     }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::sync::atomic::Ordering;
 use switchboard_transport::{Closed, Inbound, Receive, Undelivered};
-use switchboard_wire::{Edits, Era, Kind, Message, ParseError, code};
+use switchboard_wire::{Edits, Era, ErrorObject, Kind, Message, Params, ParseError, code};
 
 impl Connection {
     pub(super) fn finish(&self, id: u64, mut outcome: Outcome) -> bool {
@@ -56,6 +56,16 @@ impl Connection {
         })
     }
 
+    /// A server's own message that its client could read otherwise than we do: it
+    /// goes no further, and a request is answered.
+    fn misread(&self, message: &Message, error: &ErrorObject) {
+        let (method, reason) = (message.method_name(), &error.message);
+        tracing::warn!(server = %self.spec.name, method, reason, "a message of the server's cannot be read in one way only");
+        if message.kind() == Kind::Request {
+            self.refuse(message, error);
+        }
+    }
+
     /// Takes note of a request that did not get through. One is an accident.
     /// Several in a row are a server that is not what it was: it is met again.
     fn note_lost(&self, why: &str) {
@@ -99,8 +109,15 @@ impl Receive for Connection {
                     self.note_lost(&reason);
                 }
             }
-            Kind::Notification => self.on_notification(message, during),
-            Kind::Request => self.on_request(message, during),
+            Kind::Notification | Kind::Request => {
+                if let Err(error) = Params::of(&message) {
+                    return self.misread(&message, &error);
+                }
+                match message.kind() {
+                    Kind::Request => self.on_request(message, during),
+                    _ => self.on_notification(message, during),
+                }
+            }
         }
     }
 

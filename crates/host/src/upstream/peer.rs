@@ -162,7 +162,7 @@ impl Connection {
         ))
     }
 
-    fn refuse(&self, message: &Message, error: &ErrorObject) {
+    pub(super) fn refuse(&self, message: &Message, error: &ErrorObject) {
         tracing::debug!(server = %self.spec.name, method = %message.method_name(), why = %error.message, "refused");
         self.answer_peer(message, error.response(message.id().as_ref()));
     }

@@ -82,15 +82,15 @@ impl Connection {
             ..
         } = &*permitted.admitted;
         let (edits, timeout) = (permitted.edits.clone(), permitted.timeout);
-        let task = permitted.task.as_deref();
+        let task = permitted.task();
         if task.is_some_and(|task| !self.lets_see_task(client, task)) {
             return Err(tasks::unknown());
         }
         let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
-        let (era, name) = (self.revision().era(), permitted.name.as_ref());
+        let (era, name) = (self.revision().era(), permitted.header_name());
         if client.era() == era {
             // Only headers of the modern era say the name.
-            let name = name.filter(|_| era == Era::Modern).cloned();
+            let name = name.filter(|_| era == Era::Modern).map(str::to_owned);
             let (inbox, id) =
                 self.dispatch_with(client, message, params, edits, name, mirrored, None)?;
             return Ok(Exchange::new(inbox, self.clone(), id, timeout));
@@ -108,8 +108,14 @@ impl Connection {
             let bytes = message.edited(&edits).into_bytes();
             Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
         };
-        let (crossing, inbox, id) =
-            Crossing::start(self, client, original, name.cloned(), mirrored, timeout)?;
+        let (crossing, inbox, id) = Crossing::start(
+            self,
+            client,
+            original,
+            name.map(str::to_owned),
+            mirrored,
+            timeout,
+        )?;
         Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
     }
 

@@ -7,9 +7,8 @@ mod scan;
 mod string;
 
 pub use edits::Edits;
-pub use object::{
-    Checked, Duplicate, FieldError, Member, Members, check_fields, elements, field, fields, members,
-};
+pub(crate) use object::{Checked, check_places, places};
+pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
 pub use scan::{Scanner, SyntaxError, ValueKind, check};
 pub use string::{escape_into, quote, text};
 

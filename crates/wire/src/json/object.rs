@@ -3,7 +3,8 @@
 //! The source must have passed [`check`](super::check) as part of its message;
 //! then these functions cannot fail for want of syntax.
 
-use super::{Scanner, Span, SyntaxError, ValueKind, scan::check_with, string::text};
+use super::{Scanner, Span, SyntaxError, ValueKind, scan::check_with};
+use crate::reading::{MOST_KEYS, Places, Recognised, Unclear, recognise};
 
 /// One `"key": value` of an object.
 #[derive(Clone, Copy, Debug)]
@@ -94,9 +95,10 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// Finds the values of `keys` in one pass. Escaped spellings of a key count; a
-/// key of ours that appears twice is refused, since two readers of such a
-/// message could disagree about it.
+/// Finds the values of `keys` in one pass, in a payload. Escaped spellings of a
+/// key count; a key of ours that appears twice is refused, since two readers of
+/// such a message could disagree about it. Where others must read what we read,
+/// [`reading`](crate::reading) looks at spellings too.
 pub fn fields<const N: usize>(
     source: &[u8],
     keys: [&'static str; N],
@@ -105,64 +107,78 @@ pub fn fields<const N: usize>(
     if members.done {
         return Err(FieldError::NotAnObject);
     }
-    let mut found = Found::new(keys);
+    let mut spans = [None; N];
+    let mut duplicate = None;
     for member in members {
+        if let Recognised::As(at) = recognise(member.key.of(source), &keys)
+            && spans[at].replace(member.value).is_some()
+        {
+            duplicate.get_or_insert(Duplicate(keys[at]));
+        }
+    }
+    match duplicate {
+        Some(duplicate) => Err(duplicate.into()),
+        None => Ok(spans),
+    }
+}
+
+/// The members `keys` of an object in which others must read what we read;
+/// nothing if `source` is no object.
+pub(crate) fn places(source: &[u8], keys: &'static [&'static str]) -> Result<Places, Unclear> {
+    let mut found = Found::new(keys);
+    for member in members(source) {
         found.look_at(member.key.of(source), member.value);
     }
-    Ok(found.fields()?)
+    found.places()
 }
 
-/// A value's span and kind, and where some fields of it are.
-pub type Checked<const N: usize> = (Span, ValueKind, Result<[Option<Span>; N], Duplicate>);
+/// A value's span and kind, and where the members of it are that we read.
+pub(crate) type Checked = (Span, ValueKind, Result<Places, Unclear>);
 
 /// Checks that `source` is exactly one JSON value, as [`check`](super::check)
-/// does, and finds the values of `keys` in it, as [`fields`] does, in one pass.
-pub fn check_fields<const N: usize>(
+/// does, and finds `keys` in it, as [`places`] does, in one pass.
+pub(crate) fn check_places(
     source: &[u8],
-    keys: [&'static str; N],
-) -> Result<Checked<N>, SyntaxError> {
+    keys: &'static [&'static str],
+) -> Result<Checked, SyntaxError> {
     let mut found = Found::new(keys);
     let (span, kind) = check_with(source, |key, value| found.look_at(key.of(source), value))?;
-    Ok((span, kind, found.fields()))
+    Ok((span, kind, found.places()))
 }
 
-/// The fields that were looked for, as far as they have been met.
-struct Found<const N: usize> {
-    keys: [&'static str; N],
-    spans: [Option<Span>; N],
-    duplicate: Option<Duplicate>,
+/// The members that were looked for, as far as they have been met.
+struct Found {
+    keys: &'static [&'static str],
+    places: Places,
+    unclear: Option<Unclear>,
 }
 
-impl<const N: usize> Found<N> {
-    fn new(keys: [&'static str; N]) -> Self {
+impl Found {
+    fn new(keys: &'static [&'static str]) -> Self {
+        debug_assert!(keys.len() <= MOST_KEYS);
         Self {
             keys,
-            spans: [None; N],
-            duplicate: None,
+            places: Places::default(),
+            unclear: None,
         }
     }
 
     fn look_at(&mut self, token: &[u8], value: Span) {
-        let inner = token.get(1..token.len().saturating_sub(1));
-        let inner = inner.unwrap_or_default();
-        let spelled;
-        let name = if inner.contains(&b'\\') {
-            spelled = text(token);
-            spelled.as_deref().map_or(inner, str::as_bytes)
-        } else {
-            inner
+        let fault = match recognise(token, self.keys) {
+            Recognised::Other => return,
+            Recognised::Like(at) => Unclear::Misspelt(self.keys[at]),
+            Recognised::As(at) if self.places[at].replace(value).is_some() => {
+                Unclear::Twice(self.keys[at])
+            }
+            Recognised::As(_) => return,
         };
-        let at = self.keys.iter().position(|key| key.as_bytes() == name);
-        let Some(at) = at else { return };
-        if self.spans[at].replace(value).is_some() {
-            self.duplicate.get_or_insert(Duplicate(self.keys[at]));
-        }
+        self.unclear.get_or_insert(fault);
     }
 
-    fn fields(self) -> Result<[Option<Span>; N], Duplicate> {
-        match self.duplicate {
-            Some(duplicate) => Err(duplicate),
-            None => Ok(self.spans),
+    fn places(self) -> Result<Places, Unclear> {
+        match self.unclear {
+            Some(unclear) => Err(unclear),
+            None => Ok(self.places),
         }
     }
 }

@@ -1,16 +1,21 @@
 use super::*;
 use crate::json::tests::{gap, object, string_inner, value};
+use crate::meta;
 use proptest::{collection::vec, prelude::*};
 
-/// A request with these params, or with none.
+/// A call with these params, or with none.
 fn request(params: &str) -> Message {
+    of_method("tools/call", params)
+}
+
+fn of_method(method: &str, params: &str) -> Message {
     let params = if params.is_empty() {
         String::new()
     } else {
         format!(",\"params\":{params}")
     };
     Message::parse(
-        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"{params}}}").into(),
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\"{params}}}").into(),
     )
     .unwrap()
 }
@@ -78,9 +83,6 @@ fn where_there_is_no_place_for_it_nothing_changes() {
         r#"{"_meta":null}"#,
         r#"{"_meta":[]}"#,
         r#"{"_meta":"x","a":1}"#,
-        "[]",
-        "[1]",
-        r#"[{"a":1}]"#,
     ] {
         assert_eq!(with_token(params), params);
     }
@@ -203,16 +205,15 @@ fn a_member_goes_first_whatever_the_object_holds() {
 #[test]
 fn every_parameter_we_read_is_found_where_it_is() {
     let message = request(
-        r#"{"name":"n","uri":"u","cursor":"c","taskId":"t","requestState":"s","inputResponses":{"r":1},"_meta":{
+        r#"{"name":"n","uri":"u","arguments":{},"task":{},"requestState":"s","inputResponses":{"r":1},"_meta":{
         "progressToken":1,"io.modelcontextprotocol/protocolVersion":"v","io.modelcontextprotocol/clientCapabilities":{"c":1},
         "io.modelcontextprotocol\/clientInfo":{"i":1},"io.modelcontextprotocol/logLevel":"l","io.modelcontextprotocol/subscriptionId":2}}"#,
     );
     let params = Params::of(&message).unwrap();
     for (span, expected) in [
         (params.name, "\"n\""),
-        (params.uri, "\"u\""),
-        (params.cursor, "\"c\""),
-        (params.task_id, "\"t\""),
+        (params.arguments, "{}"),
+        (params.task, "{}"),
         (params.request_state, "\"s\""),
         (params.input_responses, "{\"r\":1}"),
         (params.progress_token, "1"),
@@ -224,16 +225,108 @@ fn every_parameter_we_read_is_found_where_it_is() {
     ] {
         assert_eq!(Params::bytes(&message, span).unwrap(), expected);
     }
+    assert!(params.uri.is_none(), "a call has no use for it");
+    for (method, body, place, expected) in [
+        (
+            "resources/read",
+            r#"{"uri":"u"}"#,
+            (|p| p.uri) as fn(&Params) -> Option<Span>,
+            "\"u\"",
+        ),
+        ("tools/list", r#"{"cursor":"c"}"#, |p| p.cursor, "\"c\""),
+        ("tasks/get", r#"{"taskId":"t"}"#, |p| p.task_id, "\"t\""),
+        ("logging/setLevel", r#"{"level":"l"}"#, |p| p.level, "\"l\""),
+        (
+            "completion/complete",
+            r#"{"ref":{}}"#,
+            |p| p.reference,
+            "{}",
+        ),
+    ] {
+        let message = of_method(method, body);
+        let params = Params::of(&message).unwrap();
+        let bytes = Params::bytes(&message, place(&params));
+        assert_eq!(bytes.unwrap(), expected, "{method}");
+    }
 }
 
 #[test]
-fn nothing_is_read_from_params_that_are_absent_or_positional() {
-    for params in [
-        "",
-        "[]",
-        r#"[{"name":"x","_meta":{"progressToken":1}}]"#,
-        "{}",
+fn positional_params_are_refused_where_we_know_the_method() {
+    for params in ["[]", r#"["delete_all",{"x":1}]"#] {
+        for method in Method::ALL
+            .iter()
+            .filter(|method| !method.is_notification())
+        {
+            let fault = Params::of(&of_method(method.as_str(), params)).unwrap_err();
+            assert_eq!(fault.code, code::INVALID_PARAMS, "{method:?}");
+        }
+        assert!(Params::of(&of_method("com.example/x", params)).is_ok());
+    }
+}
+
+#[test]
+fn a_method_that_must_name_something_and_does_not_is_refused() {
+    for (method, bodies) in [
+        (
+            "tools/call",
+            vec![
+                "",
+                "{}",
+                r#"{"uri":"x"}"#,
+                r#"{"name":null}"#,
+                r#"{"name":1}"#,
+            ],
+        ),
+        ("prompts/get", vec!["", "{}", r#"{"arguments":{}}"#]),
+        ("resources/read", vec!["", "{}", r#"{"name":"x"}"#]),
+        ("resources/subscribe", vec!["", r#"{"uri":[]}"#]),
+        ("resources/unsubscribe", vec!["", "{}"]),
+        ("tasks/get", vec!["", r#"{"task":"t"}"#]),
+        ("tasks/result", vec!["{}"]),
+        ("tasks/cancel", vec!["{}"]),
+        ("tasks/update", vec!["{}"]),
+        (
+            "completion/complete",
+            vec![
+                "",
+                "{}",
+                r#"{"ref":null}"#,
+                r#"{"ref":{"name":"x"}}"#,
+                r#"{"ref":{"type":"ref/prompt"}}"#,
+                r#"{"ref":{"type":"ref/prompt","uri":"x"}}"#,
+                r#"{"ref":{"type":"ref/resource","name":"x"}}"#,
+                r#"{"ref":{"type":"ref/resource","name":"x","uri":"y"}}"#,
+                r#"{"ref":{"type":"ref/else","name":"x"}}"#,
+            ],
+        ),
     ] {
+        for body in bodies {
+            let message = of_method(method, body);
+            let fault = Params::of(&message).unwrap().named(&message).unwrap_err();
+            assert_eq!(fault.code, code::INVALID_PARAMS, "{method} {body}");
+        }
+    }
+}
+
+#[test]
+fn a_request_without_an_id_and_a_notification_with_one_are_refused() {
+    for method in Method::ALL {
+        let name = method.as_str();
+        let with_id = Params::of(&of_method(name, "{}"));
+        let without = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{name}\",\"params\":{{}}}}");
+        let without = Params::of(&Message::parse(without.into()).unwrap());
+        let (good, bad) = match method.is_notification() {
+            true => (without, with_id),
+            false => (with_id, without),
+        };
+        assert!(good.is_ok(), "{name}");
+        assert_eq!(bad.unwrap_err().code, code::INVALID_REQUEST, "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_read_from_params_that_are_absent_or_empty() {
+    for params in ["", "{}"] {
         let read = Params::of(&request(params)).unwrap();
         assert!(
             read.name.is_none() && read.meta.is_none() && read.progress_token.is_none(),
@@ -247,9 +340,8 @@ fn a_parameter_of_ours_that_comes_twice_is_refused_in_any_spelling() {
     for params in [
         r#"{"name":"a","name":"b"}"#,
         r#"{"name":"a","n\u0061me":"b"}"#,
-        r#"{"uri":1,"uri":1}"#,
-        r#"{"cursor":1,"curso\u0072":1}"#,
-        r#"{"taskId":1,"taskId":1}"#,
+        r#"{"arguments":{},"arguments":{}}"#,
+        r#"{"task":1,"tas\u006b":1}"#,
         r#"{"requestState":1,"requestState":1}"#,
         r#"{"inputResponses":1,"inputResponses":1}"#,
         r#"{"_meta":{},"_meta":{}}"#,

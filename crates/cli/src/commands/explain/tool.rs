@@ -15,7 +15,7 @@ use switchboard::{
     config::Loaded,
     host::{
         CallError, Server,
-        catalog::{Item, List},
+        catalog::{LeftOut, List, Listing},
         model::ModelTool,
         permission::{Ruling, What},
         pins::Change,
@@ -38,6 +38,8 @@ pub struct About {
     change: Option<Change>,
     /// What the server has, where it does not have this.
     others: Vec<String>,
+    /// What of the server's list is left out.
+    left_out: LeftOut,
 }
 
 /// Looks at a tool of a server that is in use; asks the server for it.
@@ -68,12 +70,12 @@ async fn ask(roster: &Roster, server: &std::sync::Arc<Server>, tool: &str) -> Ab
     };
     match listed.await {
         Err(fault) => unasked(roster, server, tool, fault.to_string()),
-        Ok((met, listing)) => known(roster, &caller, &met, &listing.items, tool),
+        Ok((met, listing)) => known(roster, &caller, &met, &listing, tool),
     }
 }
 
-fn known(roster: &Roster, caller: &Caller, met: &Met, items: &[Item], tool: &str) -> About {
-    let server = met.server.name();
+fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &str) -> About {
+    let (server, items) = (met.server.name(), &listing.items);
     let pairs: Vec<(&str, &str)> = items
         .iter()
         .map(|item| (server.as_ref(), item.key.as_str()))
@@ -106,6 +108,7 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, items: &[Item], tool: &str
         others: if own.is_none() { names } else { Vec::new() },
         own,
         unasked: None,
+        left_out: listing.left_out.clone(),
     }
 }
 
@@ -122,6 +125,7 @@ fn unasked(roster: &Roster, server: &Server, tool: &str, why: String) -> About {
         model: None,
         change: None,
         others: Vec::new(),
+        left_out: LeftOut::default(),
     }
 }
 
@@ -156,6 +160,13 @@ impl About {
         if self.own.is_some() || self.unasked.is_some() {
             return None;
         }
+        if let Some(why) = self.why_left_out() {
+            let text = format!(
+                "server {:?} lists {}, and it is left out: {why}",
+                self.server, self.canonical
+            );
+            return Some(Failure::usage(text).hint("tell whoever maintains the server"));
+        }
         let others = self.others.iter().map(String::as_str);
         let hint = did_you_mean(&near(&self.canonical, others)).unwrap_or_else(|| {
             format!(
@@ -167,8 +178,20 @@ impl About {
         Some(Failure::usage(text).hint(hint))
     }
 
+    /// Why this tool is left out of the server's list, if it is.
+    fn why_left_out(&self) -> Option<&str> {
+        let is_this = |name: &str| {
+            let ending = format!("__{}", normalize(name));
+            !name.is_empty() && self.canonical.ends_with(&ending)
+        };
+        let mut named = self.left_out.named.iter();
+        let found = named.find(|(name, _)| is_this(name));
+        found.map(|(_, why)| why.as_str())
+    }
+
     /// Everything that was looked at.
     pub fn show(&self, paint: Paint) -> Result<(), Failure> {
+        self.show_left_out()?;
         if self.own.is_none() && self.unasked.is_none() {
             return Ok(());
         }
@@ -202,6 +225,21 @@ impl About {
         Ok(())
     }
 
+    fn show_left_out(&self) -> Result<(), Failure> {
+        let LeftOut { count, named } = &self.left_out;
+        if *count == 0 {
+            return Ok(());
+        }
+        out::line(&format!(
+            "  left out of the server's list of tools: {count}"
+        ))?;
+        for (name, why) in named {
+            let line = format!("    {name:?}: {why}");
+            out::line(&safe::line(&line))?;
+        }
+        Ok(())
+    }
+
     /// The same for scripts.
     pub fn json(&self) -> Value {
         let reasons: Vec<Value> = self
@@ -218,6 +256,8 @@ impl About {
             "reasons": reasons,
             "deferral": self.model.as_ref().map(deferral),
             "schemaChanges": self.model.as_ref().map(|model| &model.changes),
+            "leftOut": self.left_out.named.iter().map(|(name, why)| json!({"name": name, "reason": why})).collect::<Vec<_>>(),
+            "leftOutCount": self.left_out.count,
             "changedSinceApproved": self.change.as_ref().map(|change| &change.diff),
         })
     }

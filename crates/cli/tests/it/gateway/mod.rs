@@ -9,6 +9,7 @@ mod freshness;
 mod interview;
 mod lossless;
 mod no_crossing;
+mod one_reading;
 mod permissions;
 mod plain;
 mod relay;

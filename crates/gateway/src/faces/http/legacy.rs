@@ -63,7 +63,7 @@ pub(super) fn post(
                 answer(post, &held, log, running).await
             }
             Kind::Notification => {
-                held.session.notification(&message);
+                held.session.notification(&message, &params);
                 reply::accepted()
             }
             Kind::Response | Kind::Error => {

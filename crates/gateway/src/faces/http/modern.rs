@@ -74,8 +74,11 @@ fn check(headers: &HeaderMap, message: &Message, params: &Params) -> Result<(), 
     }
     modern::check(message, params)?;
     agree(headers, "mcp-method", &message.method_name(), false)?;
-    if let (_, Some(name)) = params.named(message)? {
-        agree(headers, "mcp-name", &name, true)?;
+    let (named, _) = params.named(message)?;
+    if message.method().name_header_field().is_some()
+        && let Some(name) = named.text()
+    {
+        agree(headers, "mcp-name", name, true)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use switchboard_host::{
     Admitted, CallError, Event, Outcome, Scope, call::route_uri, catalog::List, client::LOG_LEVELS,
     permission::What,
 };
-use switchboard_wire::{Id, Message, Method, Params, Payload, code, json};
+use switchboard_wire::{Id, Message, Method, Params, Payload, code};
 use tokio::sync::oneshot;
 
 impl Session {
@@ -37,7 +37,7 @@ impl Session {
                 Err(CallError::refused(code::METHOD_NOT_FOUND, text))
             }
             Method::SetLevel => {
-                Box::pin(self.set_level(message)).await?;
+                Box::pin(self.set_level(message, &admitted.params)).await?;
                 empty()
             }
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
@@ -92,9 +92,8 @@ impl Session {
                     if matches!(self.scope, Scope::All) {
                         let server = exchange.connection().server_name();
                         rewrite::reply(&self.gateway, &self.client, server, method, &mut reply);
-                    } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.scope)
-                    {
-                        lists::hide(&self.gateway, server, &self.client, list, &mut reply);
+                    } else if let Scope::One(server) = &self.scope {
+                        lists::hide(&self.gateway, server, &self.client, method, &mut reply)?;
                     }
                     return Ok(reply.payload(id));
                 }
@@ -106,12 +105,8 @@ impl Session {
         }
     }
 
-    async fn set_level(&self, message: &Message) -> Result<(), CallError> {
-        let body = message.body();
-        let level = json::field(body, "level")
-            .ok()
-            .flatten()
-            .and_then(|span| json::text(span.of(body)));
+    async fn set_level(&self, message: &Message, params: &Params) -> Result<(), CallError> {
+        let level = Params::text(message, params.level, "level")?;
         let known = level
             .as_deref()
             .and_then(|level| LOG_LEVELS.iter().position(|known| *known == level));
@@ -134,21 +129,23 @@ impl Session {
     }
 
     async fn subscribe(&self, message: &Message, params: &Params) -> Result<(), CallError> {
-        let uri = Params::text(message, params.uri, "uri")?;
-        let (server, uri) = match &self.scope {
-            Scope::All => route_uri(self.gateway.host(), &self.client, uri.as_deref()).await?,
-            Scope::One(server) => {
-                let missing = || CallError::refused(code::INVALID_PARAMS, "\"uri\" is missing");
-                (server.clone(), uri.ok_or_else(missing)?)
+        let (named, _) = params.named(message)?;
+        let (server, named) = match (&self.scope, named) {
+            (Scope::All, named) => {
+                let uri = named.text().unwrap_or_default();
+                let (server, own) = route_uri(self.gateway.host(), &self.client, uri).await?;
+                (server, named.renamed(own))
             }
+            (Scope::One(server), named) => (server.clone(), named),
         };
         let guard = self.gateway.host().guard();
-        guard.check(&self.client, &server, What::Resource(&uri))?;
+        guard.check(&self.client, &server, What::from(&named))?;
+        let uri = named.text().unwrap_or_default();
         let connection = server.connection(&self.client).await?;
         if message.method() == Method::ResourcesSubscribe {
-            connection.subscribe(&self.client, &uri).await
+            connection.subscribe(&self.client, uri).await
         } else {
-            connection.unsubscribe(&self.client, &uri).await
+            connection.unsubscribe(&self.client, uri).await
         }
     }
 }

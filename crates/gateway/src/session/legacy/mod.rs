@@ -13,10 +13,10 @@ use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use std::{collections::HashMap, fmt, sync::Arc};
-use switchboard_host::{Admitted, CallError, Client, ClientSink, NoSink, Scope, permission::What};
-use switchboard_wire::{
-    ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code, json,
+use switchboard_host::{
+    Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, permission::What,
 };
+use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code};
 use tokio::sync::oneshot;
 
 /// One legacy client.
@@ -151,16 +151,16 @@ impl Session {
     }
 
     /// Handles a notification from the client.
-    pub fn notification(&self, message: &Message) {
+    pub fn notification(&self, message: &Message, params: &Params) {
         match message.method() {
             Method::Initialized => {}
-            Method::Cancelled => self.give_up(message, "requestId"),
-            Method::CancelRequest => self.give_up(message, "id"),
+            Method::Cancelled | Method::CancelRequest => self.give_up(message, params),
             method => {
                 // A server learns a client's roots only if it is that client's own.
                 if let Scope::One(server) = &self.scope
                     && let Some(connection) = server.current(&self.client)
                     && (method != Method::RootsListChanged || connection.is_exclusive())
+                    && self.may_say(server, message, params)
                 {
                     let _ = connection.notify(message.payload());
                 }
@@ -168,15 +168,30 @@ impl Session {
         }
     }
 
-    fn give_up(&self, message: &Message, field: &'static str) {
-        let body = message.body();
-        let Some(span) = json::field(body, field).ok().flatten() else {
+    /// Whether a notification may reach a server: nobody can be told if not.
+    fn may_say(&self, server: &Server, message: &Message, params: &Params) -> bool {
+        let Ok((named, _)) = params.named(message) else {
+            return false;
+        };
+        let guard = self.gateway.host().guard();
+        match guard.check(&self.client, server, What::from(&named)) {
+            Ok(()) => true,
+            Err(fault) => {
+                let method = message.method_name();
+                tracing::warn!(server = %server.name(), method, %fault, "a client's notification is not passed on");
+                false
+            }
+        }
+    }
+
+    fn give_up(&self, message: &Message, params: &Params) {
+        let Some(span) = params.request_id else {
             return;
         };
         let mut in_flight = self.in_flight.lock();
         let id = in_flight
             .keys()
-            .find(|id| id.token().as_ref() == span.of(body))
+            .find(|id| id.token().as_ref() == span.of(message.raw()))
             .cloned();
         if let Some(given_up) = id.and_then(|id| in_flight.remove(&id)) {
             let _ = given_up.send(message.clone());
@@ -216,7 +231,13 @@ impl Session {
                 Ok(message) if message.kind() == Kind::Request => {
                     waiting.push(Either::Left(self.read(message, outlet.clone())));
                 }
-                Ok(message) if message.kind() == Kind::Notification => self.notification(&message),
+                Ok(message) if message.kind() == Kind::Notification => match Params::of(&message) {
+                    Ok(params) => self.notification(&message, &params),
+                    Err(fault) => {
+                        let reason = fault.message;
+                        tracing::warn!(reason, "a client's notification cannot be read");
+                    }
+                },
                 Ok(message) => self.response(message),
                 Err(fault) => {
                     waiting.push(Either::Right(ready(Some(

@@ -19,9 +19,7 @@ use std::sync::Arc;
 use switchboard_host::{
     CallError, Client, NoSink, Scope, catalog::List, client::LOG_LEVELS, permission::What,
 };
-use switchboard_wire::{
-    ErrorObject, Id, Message, Method, Params, Payload, Revision, code, json as text,
-};
+use switchboard_wire::{ErrorObject, Id, Message, Method, Params, Payload, Revision, code};
 
 /// A request that has been read and found to be modern.
 #[derive(Clone, Debug)]
@@ -214,16 +212,4 @@ pub fn refused(error: &ErrorObject, id: &Id) -> Answer {
         payload: error.response(Some(id)),
         code: Some(error.code),
     }
-}
-
-/// The id that a `notifications/cancelled` (or `$/cancelRequest`) names, as its bytes.
-pub fn cancelled_id(message: &Message) -> Option<Bytes> {
-    let body = message.body_bytes();
-    let field = if message.method() == Method::CancelRequest {
-        "id"
-    } else {
-        "requestId"
-    };
-    let span = text::field(&body, field).ok().flatten()?;
-    Some(body.slice(span.start..span.end))
 }

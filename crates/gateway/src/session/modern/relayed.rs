@@ -14,7 +14,7 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, Event, Exchange, Input, Notice, Outcome, Scope,
-    bridge::rounds::asks_for_input, catalog::List,
+    bridge::rounds::asks_for_input,
 };
 use switchboard_wire::{Id, Kind, Message, Payload, code};
 use tokio::time::timeout;
@@ -130,8 +130,10 @@ impl Relayed {
                 method,
                 &mut reply,
             );
-        } else if let (Some(list), Scope::One(server)) = (List::of(method), &self.request.scope) {
-            lists::hide(&self.gateway, server, &self.client, list, &mut reply);
+        } else if let Scope::One(server) = &self.request.scope
+            && let Err(fault) = lists::hide(&self.gateway, server, &self.client, method, &mut reply)
+        {
+            return refused(&fault.to_error(), &self.id);
         }
         let code = (reply.message.kind() == Kind::Error)
             .then(|| reply.message.error_code())

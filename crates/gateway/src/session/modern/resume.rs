@@ -23,10 +23,13 @@ pub(super) async fn resume(
         .and_then(|span| text::text(span.of(message.raw())));
     let Some(state) = state else { return Ok(None) };
     let address = address(&request.scope);
-    match gateway
-        .lot()
-        .take(&state, request.admission.principal(), &address, message)?
-    {
+    match gateway.lot().take(
+        &state,
+        request.admission.principal(),
+        &address,
+        message,
+        params,
+    )? {
         None => Ok(None),
         Some(Waiting::Call {
             mut relayed,

@@ -48,5 +48,6 @@ fn binding(request: &Request) -> Binding {
         request.admission.principal(),
         &address(&request.scope),
         &request.message,
+        &request.params,
     )
 }

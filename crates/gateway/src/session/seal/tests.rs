@@ -8,7 +8,12 @@ fn call(params: &str) -> Message {
 }
 
 fn binding(principal: &str, server: &str, params: &str) -> Binding {
-    Binding::of(principal, server, &call(params))
+    bound(principal, server, &call(params))
+}
+
+fn bound(principal: &str, server: &str, message: &Message) -> Binding {
+    let params = Params::of(message).expect("parameters that can be read");
+    Binding::of(principal, server, message, &params)
 }
 
 const PARAMS: &str = r#"{"name":"t","arguments":{"a":1,"b":[true,null]}}"#;
@@ -85,7 +90,7 @@ fn it_opens_for_nobody_else_and_nothing_else() {
     }
     let read = Message::parse(Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"t","arguments":{"a":1,"b":[true,null]}}}"#));
     assert!(
-        seal.open(&text, &Binding::of("p", "s", &read.expect("a message")))
+        seal.open(&text, &bound("p", "s", &read.expect("a message")))
             .is_none(),
         "another method"
     );
@@ -99,4 +104,21 @@ fn a_restart_makes_it_void() {
             .open(&text, &binding("p", "s", PARAMS))
             .is_none()
     );
+}
+
+/// What one reader takes for `{"path":"b"}` another takes for `{"path":"a"}`.
+#[test]
+fn arguments_with_a_key_twice_are_only_themselves() {
+    let seal = Seal::new();
+    let once = r#"{"name":"t","arguments":{"path":"b"}}"#;
+    let text = seal.close(b"content", &binding("p", "s", once));
+    for other in [
+        r#"{"name":"t","arguments":{"path":"a","path":"b"}}"#,
+        r#"{"name":"t","arguments":{"path":"b","Path":"b"}}"#,
+    ] {
+        assert!(seal.open(&text, &binding("p", "s", other)).is_none());
+        let own = seal.close(b"content", &binding("p", "s", other));
+        assert!(seal.open(&own, &binding("p", "s", other)).is_some());
+        assert!(seal.open(&own, &binding("p", "s", once)).is_none());
+    }
 }

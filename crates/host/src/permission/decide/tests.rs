@@ -4,7 +4,7 @@ use crate::{
     permission::{
         Answer, Answers, Classifier, Decision, Effect, Leaning, Mode, Origin, Spellings, Subject,
         What,
-        tests::{WHO, spec},
+        tests::{WHO, named, spec},
     },
     upstream::Rooms,
 };
@@ -302,7 +302,9 @@ proptest! {
         let name = match listed { What::Tool(name) | What::Prompt(name) | What::Resource(name) => name, _ => "" };
         let found = rules.permitted(who, &server, listed, &facts);
         for (method, prompt) in ways(case.kind) {
-            let decision = rules.decide(who, &server, What::of(method, Some(name), prompt), &facts);
+            let named = named(method, name, prompt);
+            let what = What::from(&named);
+            let decision = rules.decide(who, &server, what, &facts);
             // Nothing is reached that is not found, and what is found is refused only by whoever is asked.
             let reached = match &decision {
                 Decision::Allow => true,
@@ -312,7 +314,7 @@ proptest! {
             prop_assert_eq!(found, decision.is_visible(), "{:?}", decision);
             prop_assert!(found || !reached);
             prop_assert!(!found || reached || matches!(decision, Decision::Ask(_)));
-            prop_assert_eq!(&rules.explain(who, &server, What::of(method, Some(name), prompt), &facts).decision, &decision);
+            prop_assert_eq!(&rules.explain(who, &server, what, &facts).decision, &decision);
         }
         // The decision itself, against the letter of the rules.
         let mode = case.face.unwrap_or(case.mode);
