@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|conformance|bench|bench-list|bench-start|deny|docs`.
+//! Development only: `cargo xtask setup|test|ci|conformance|bench|bench-list|bench-start|deny|docs`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -10,12 +10,14 @@
 
 mod bench;
 mod cargo;
+mod ci;
 mod conformance;
 mod deny;
 mod docs;
 mod paths;
 mod process;
 mod setup;
+mod steps;
 mod table;
 mod test;
 
@@ -33,8 +35,10 @@ struct Cli {
 enum Command {
     /// Install what the tests need into the cache directory
     Setup,
-    /// Everything that has to be green: format, lints, tests, conformance
+    /// Install what the tests need, build once, run everything that is tested
     Test(test::Options),
+    /// What a change is held to besides: format, lints, dependencies
+    Ci(ci::Options),
     /// Run the official MCP conformance suite
     Conformance(conformance::Options),
     /// Measure the gateway against no proxy at all and against nginx
@@ -54,6 +58,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Setup => setup::run().map(|tools| tools.print()),
         Command::Test(options) => test::run(&options),
+        Command::Ci(options) => ci::run(&options),
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::BenchList(options) => bench::list::run(&options),

@@ -1,0 +1,39 @@
+//! `cargo xtask ci`: what a change is held to besides working: format, lints,
+//! dependencies. The tests are `cargo xtask test`.
+
+use crate::cargo::{cargo, has};
+use crate::deny;
+use crate::steps::{self, Step, status};
+use anyhow::{Result, ensure};
+
+/// Options of `cargo xtask ci`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Run the remaining steps after one has failed
+    #[arg(long)]
+    keep_going: bool,
+}
+
+/// Runs the checks, the cheapest first.
+pub fn run(options: &Options) -> Result<()> {
+    let mut list = vec![
+        Step::new("fmt", || status(cargo(["fmt", "--all", "--check"]))),
+        Step::new("clippy", || {
+            let mut command = cargo(["clippy", "--workspace", "--all-targets"]);
+            status(command.args(["--", "-D", "warnings"]))
+        }),
+    ];
+    let mut left_out = Vec::new();
+    if has("deny") {
+        list.push(Step::new("deny", || {
+            ensure!(deny::check()?, "cargo deny found something");
+            Ok(())
+        }));
+    } else {
+        left_out.push((
+            "deny",
+            "cargo-deny is not installed ('cargo xtask deny' installs and runs it)",
+        ));
+    }
+    steps::run("ci", &list, &left_out, options.keep_going)
+}
