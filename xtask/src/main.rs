@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|conformance|bench|bench-list|bench-start|deny|docs`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|deny|docs`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -17,6 +17,7 @@ mod docs;
 mod paths;
 mod process;
 mod setup;
+mod soak;
 mod steps;
 mod table;
 mod test;
@@ -39,6 +40,8 @@ enum Command {
     Test(test::Options),
     /// What a change is held to besides: format, lints, dependencies
     Ci(ci::Options),
+    /// Run a test with as many rounds as wanted
+    Soak(soak::Options),
     /// Run the official MCP conformance suite
     Conformance(conformance::Options),
     /// Measure the gateway against no proxy at all and against nginx
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Setup => setup::run().map(|tools| tools.print()),
         Command::Test(options) => test::run(&options),
         Command::Ci(options) => ci::run(&options),
+        Command::Soak(options) => soak::run(&options),
         Command::Conformance(options) => conformance::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::BenchList(options) => bench::list::run(&options),

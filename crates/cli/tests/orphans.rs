@@ -7,7 +7,7 @@ mod serving;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use serving::{Gateway, alive, children, numbers, servers, stdio, until, worker_of};
+use serving::{Gateway, alive, children, guard_of, numbers, servers, stdio, until, worker_of};
 use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -38,6 +38,7 @@ fn behind_sh(name: &str) -> Value {
 /// One run of the gateway over stdio, with everything below it.
 struct Run {
     client: StdioClient,
+    guard: i32,
     worker: i32,
     /// Whoever must be gone in the end.
     below: Vec<i32>,
@@ -58,6 +59,7 @@ impl Run {
         let told: Value = serde_json::from_str(text_of(&answer)).unwrap();
         let plain = client.call("plain__pid", json!({})).await;
         let keeper = client.program.pid();
+        let guard = guard_of(keeper).await;
         let worker = worker_of(keeper).await;
         let mut below = descendants(keeper);
         below.extend(
@@ -71,11 +73,12 @@ impl Run {
         below.extend(numbers(&std::fs::read_to_string(&file).unwrap()));
         below.sort_unstable();
         below.dedup();
-        // Keeper aside: worker, two launchers, two servers at least.
-        assert!(below.len() >= 5, "{below:?}");
+        // Keeper aside: guard, worker, two launchers, two servers at least.
+        assert!(below.len() >= 6, "{below:?}");
         assert!(below.iter().all(|pid| alive(*pid)), "{below:?}");
         Self {
             client,
+            guard,
             worker,
             below,
             _folder: folder,
@@ -183,6 +186,45 @@ async fn orphans_of_one_and_then_of_the_other() {
         times.push(run.gone().await);
     }
     report("kill -9 of one, then of the other", times);
+}
+
+/// How often: a sample, or as many as `cargo xtask soak orphans` wants.
+fn rounds() -> usize {
+    std::env::var("SWITCHBOARD_SOAK_ROUNDS")
+        .ok()
+        .map_or(21, |rounds| rounds.parse().expect("a number of rounds"))
+}
+
+/// Any two of the three, as a signal to a group or an impatient script kills
+/// them: one after the other without a pause, in either order.
+#[tokio::test]
+async fn orphans_of_any_two_at_once() {
+    let mut times = Vec::new();
+    for round in 0..rounds() {
+        let run = Run::start(OPTIONS[round / 6 % 4]).await;
+        let (keeper, guard, worker) = (run.client.program.pid(), run.guard, run.worker);
+        // `kill -9 -PGID` finds the other two.
+        assert_eq!(group_of(keeper), group_of(worker));
+        assert_ne!(group_of(keeper), group_of(guard));
+        let (first, second) = [
+            (keeper, worker),
+            (worker, keeper),
+            (keeper, guard),
+            (guard, keeper),
+            (guard, worker),
+            (worker, guard),
+        ][round % 6];
+        kill(first);
+        kill(second);
+        times.push(run.gone().await);
+    }
+    report("kill -9 of two at once", times);
+}
+
+fn group_of(pid: i32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1;
+    fields.split_whitespace().nth(2).unwrap().parse().unwrap()
 }
 
 #[tokio::test]

@@ -132,7 +132,8 @@ fn children(parent: i32) -> Vec<i32> {
 fn a_program_below_a_worker_gets_a_keeper_of_its_own() {
     let mut command = Command::new(example("kept"));
     // As a shell would inherit it; and one that names a keeper long dead.
-    command.env("SWITCHBOARD_KEEPER", format!("{}:1", std::process::id()));
+    let me = std::process::id();
+    command.env("SWITCHBOARD_KEEPER", format!("{me}:1:worker:{me}"));
     let mut program = KeptProgram::start_with(command);
     program.tell("exit 0");
     assert!(program.ended().success());
@@ -140,21 +141,25 @@ fn a_program_below_a_worker_gets_a_keeper_of_its_own() {
 
 #[test]
 fn a_worker_whose_keeper_died_first_does_not_run() {
-    let mut keeper = Command::new("sleep").arg("60").spawn().unwrap();
-    let started = field(keeper.id().cast_signed(), 19).unwrap();
-    let variable = format!("{}:{started}", keeper.id());
-    keeper.kill().unwrap();
-    keeper.wait().unwrap();
-    let mut worker = Command::new(example("kept"))
-        .env("SWITCHBOARD_KEEPER", variable)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    let status = worker.try_wait().unwrap();
-    let _ = worker.kill();
-    assert_eq!(status.and_then(|status| status.code()), Some(1));
+    for part in ["guard", "worker"] {
+        let mut keeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let started = field(keeper.id().cast_signed(), 19).unwrap();
+        let variable = format!("{0}:{started}:{part}:{0}", keeper.id());
+        keeper.kill().unwrap();
+        keeper.wait().unwrap();
+        let mut worker = Command::new(example("kept"))
+            .env("SWITCHBOARD_KEEPER", variable)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut status = None;
+        wait_until(20 * SECOND, "a worker without a keeper to end", || {
+            status = worker.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.and_then(|status| status.code()), Some(1), "{part}");
+    }
 }
 
 #[test]

@@ -1,49 +1,67 @@
-//! Which of the two are we?
+//! Which of the three are we?
 
-use rustix::process::getppid;
+use rustix::process::{Pid, getppid};
 
 use super::{KeeperError, Kept, parent, worker};
 use crate::process::table;
 
-/// Names the keeper to the worker: its process number and start time.
+/// Names a process that keeps to the one that it starts: the former's number
+/// and start time, what the latter is to be, and the number of the keeper.
 ///
 /// Not a secret and no proof: it only counts when our parent is that very
 /// process. Servers do not inherit it.
 pub(super) const VARIABLE: &str = "SWITCHBOARD_KEEPER";
 
-/// A worker starts right after its keeper. A process that started much later
+/// What a guard and a worker are called in it.
+pub(super) const GUARD: &str = "guard";
+pub(super) const WORKER: &str = "worker";
+
+/// A worker starts right after what keeps it. A process that started much later
 /// and finds the variable got it by accident.
 const WORKER_STARTS_WITHIN: u64 = 5 * table::TICKS_PER_SECOND;
 
 pub(super) fn enter() -> Result<Kept, KeeperError> {
     match role() {
-        Role::Worker { keeper } => worker::begin(keeper),
+        Role::Worker { parent, keeper } => worker::begin(parent, keeper),
         Role::Orphan => Err(KeeperError::KeeperGone),
-        Role::Keeper => match parent::run()? {},
+        Role::Guard { keeper } => match parent::guard(keeper)? {},
+        Role::Keeper => match parent::keep()? {},
     }
 }
 
 enum Role {
     /// Started by the user: to become the keeper.
     Keeper,
-    /// Started by the keeper.
-    Worker { keeper: i32 },
-    /// Started by a keeper that is dead already.
+    /// Started by the keeper: stands between it and the worker.
+    Guard { keeper: Pid },
+    /// Started by the guard.
+    Worker { parent: Pid, keeper: Pid },
+    /// Started by one that is dead already.
     Orphan,
 }
 
 fn role() -> Role {
-    let Some((keeper, started)) = named_keeper() else {
+    let Some(named) = Named::read() else {
         return Role::Keeper;
     };
-    let parent = getppid().map(|pid| pid.as_raw_nonzero().get());
-    if parent == Some(keeper) && table::started(keeper) == Some(started) {
-        return Role::Worker { keeper };
+    let Named {
+        parent,
+        started,
+        keeper,
+        ..
+    } = named;
+    let raw = parent.as_raw_nonzero().get();
+    if getppid() == Some(parent) && table::started(raw) == Some(started) {
+        return if named.is_guard {
+            Role::Guard { keeper }
+        } else {
+            Role::Worker { parent, keeper }
+        };
     }
     let me = rustix::process::getpid().as_raw_nonzero().get();
     let is_young = table::started(me)
         .is_some_and(|mine| (started..=started + WORKER_STARTS_WITHIN).contains(&mine));
-    if is_young && table::started(keeper) != Some(started) {
+    if is_young && table::started(raw) != Some(started) {
         return Role::Orphan;
     }
     // A child of the worker that is no server, such as a shell, has started
@@ -51,10 +69,30 @@ fn role() -> Role {
     Role::Keeper
 }
 
-fn named_keeper() -> Option<(i32, u64)> {
-    let value = std::env::var(VARIABLE).ok()?;
-    let (pid, started) = value.split_once(':')?;
-    Some((pid.parse().ok()?, started.parse().ok()?))
+/// What the variable says.
+struct Named {
+    parent: Pid,
+    started: u64,
+    is_guard: bool,
+    keeper: Pid,
+}
+
+impl Named {
+    fn read() -> Option<Self> {
+        let value = std::env::var(VARIABLE).ok()?;
+        let mut parts = value.split(':');
+        let pid = |text: Option<&str>| Pid::from_raw(text?.parse().ok()?);
+        Some(Self {
+            parent: pid(parts.next())?,
+            started: parts.next()?.parse().ok()?,
+            is_guard: match parts.next()? {
+                GUARD => true,
+                WORKER => false,
+                _ => return None,
+            },
+            keeper: pid(parts.next())?,
+        })
+    }
 }
 
 /// Signals that we were told to ignore, by `nohup` for one.

@@ -1,11 +1,13 @@
 //! The keeper: a tiny parent that outlives us for a moment.
 //!
 //! A program that is killed with SIGKILL cannot clean up after itself, and
-//! what its servers have started would live on. So the program runs as two
-//! processes of the same binary: the *keeper*, which the user sees and which
-//! does nothing but wait, and the *worker*, which does everything. Both adopt
-//! orphans, and whichever of the two survives the other kills every process
-//! that is then below it.
+//! what its servers have started would live on. So the program runs as three
+//! processes of the same binary, each the parent of the next: the *keeper*,
+//! which the user sees and which does nothing but wait; the *guard*, which
+//! does the same once more in a process group of its own, where a
+//! `kill -9 -PGID` does not find it; and the *worker*, which does everything.
+//! All adopt orphans, and whichever survives another kills every process that
+//! is then below it: two of the three may be killed in the same instant.
 //!
 //! `PR_SET_PDEATHSIG` on the servers would not do: it does not reach
 //! grandchildren, and it fires when the *thread* that forked ends.
@@ -53,8 +55,8 @@ pub enum KeeperError {
 
 /// Puts the program under a keeper. To be called first in `main`, before any
 /// thread starts: in the process that was started it never returns, but runs
-/// the same program again as the worker and exits as that does; in the worker
-/// it returns.
+/// the same program again, as the guard and by that as the worker, and exits as
+/// that does; in the worker it returns.
 ///
 /// In the worker SIGHUP no longer ends the program by itself: the program must
 /// handle it, as it must SIGINT and SIGTERM if it is to stop its servers
@@ -93,5 +95,18 @@ fn refused<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> KeeperEr
     move |source| KeeperError::System {
         what,
         source: source.into(),
+    }
+}
+
+/// Started through `/proc/self/exe`, we would be listed as `exe`.
+#[cfg(target_os = "linux")]
+fn take_own_name() {
+    let own = std::env::args_os().next();
+    if let Some(name) = own
+        .as_deref()
+        .map(std::path::Path::new)
+        .and_then(std::path::Path::file_name)
+    {
+        let _ = std::fs::write("/proc/self/comm", name.as_encoded_bytes());
     }
 }

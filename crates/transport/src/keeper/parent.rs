@@ -1,6 +1,7 @@
-//! The keeper: starts the worker, passes signals on, and clears up after it.
+//! Keeper and guard: each starts the next process, passes signals on, and clears
+//! up after it.
 //!
-//! It has one thread and hardly any memory of its own. It holds none of the
+//! They have one thread and hardly any memory of their own. They hold none of the
 //! program's pipes, so that a peer sees their end when the worker closes them.
 
 use std::collections::HashSet;
@@ -10,8 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, exit};
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, kill_process,
-    set_child_subreaper, setrlimit, waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process,
+    set_child_subreaper, set_parent_process_death_signal, setpgid, setrlimit, waitid,
 };
 use signal_hook::consts::{
     SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
@@ -30,35 +31,69 @@ const PASSED_ON: [i32; 8] = [
     SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT,
 ];
 
-/// Keeps, until the worker has ended and nothing is left of it.
-pub(super) fn run() -> Result<Infallible, KeeperError> {
-    let ignored = linux::ignored_signals();
-    let caught = PASSED_ON
-        .into_iter()
-        .filter(|signal| !ignored.contains(*signal));
-    let mut signals = SignalsInfo::<WithOrigin>::new(caught.chain([SIGCHLD]))
-        .map_err(refused("catch signals"))?;
-    set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
+/// The keeper's part: to keep the guard.
+pub(super) fn keep() -> Result<Infallible, KeeperError> {
+    let mut signals = catch_signals()?;
     let inherited = children_before_us();
-    let worker = start_worker()?;
+    let guard = start(linux::GUARD, getpid())?;
     let_go_of_pipes();
-
-    let ended = loop {
-        for origin in signals.wait() {
-            if origin.signal != SIGCHLD && !reached_worker_already(&origin) {
-                pass_on(worker, origin.signal);
-            }
-        }
-        if let Some(exit) = how_it_ended(worker) {
-            break exit;
-        }
-    };
+    let ended = until_ended(&mut signals, guard, || {});
     descendants::kill_all_except(&inherited);
     end_like(ended)
 }
 
-/// The same program with the same arguments, told who keeps it.
-fn start_worker() -> Result<Pid, KeeperError> {
+/// The guard's part: to keep the worker, and to notice the keeper's end.
+pub(super) fn guard(keeper: Pid) -> Result<Infallible, KeeperError> {
+    let mut signals = catch_signals()?;
+    // Wakes us also if somebody has stopped us. It comes to the thread that the
+    // keeper's only thread has started, so to us, and when that ends, so the keeper.
+    set_parent_process_death_signal(Some(Signal::CONT)).map_err(refused("watch the keeper"))?;
+    let with_keeper = || {
+        if getppid() != Some(keeper) {
+            descendants::kill_all();
+            end_like(Exit::Signal(SIGKILL));
+        }
+    };
+    with_keeper();
+    super::take_own_name();
+    let worker = start(linux::WORKER, keeper)?;
+    let_go_of_pipes();
+    // The worker stays in the terminal's foreground group; we need no terminal.
+    let _ = setpgid(None, None);
+    let ended = until_ended(&mut signals, worker, with_keeper);
+    descendants::kill_all();
+    end_like(ended)
+}
+
+fn catch_signals() -> Result<SignalsInfo<WithOrigin>, KeeperError> {
+    let ignored = linux::ignored_signals();
+    let caught = PASSED_ON
+        .into_iter()
+        .filter(|signal| !ignored.contains(*signal));
+    let signals = SignalsInfo::<WithOrigin>::new(caught.chain([SIGCHLD]))
+        .map_err(refused("catch signals"))?;
+    set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
+    Ok(signals)
+}
+
+/// Passes signals on until the one below has ended; `at_each` is looked at first
+/// whenever anything happens.
+fn until_ended(signals: &mut SignalsInfo<WithOrigin>, below: Pid, at_each: impl Fn()) -> Exit {
+    loop {
+        for origin in signals.wait() {
+            at_each();
+            if origin.signal != SIGCHLD && !reached_worker_already(&origin) {
+                pass_on(below, origin.signal);
+            }
+        }
+        if let Some(exit) = how_it_ended(below) {
+            return exit;
+        }
+    }
+}
+
+/// The same program with the same arguments, told what it is to be and who keeps it.
+fn start(part: &str, keeper: Pid) -> Result<Pid, KeeperError> {
     let me = getpid().as_raw_nonzero().get();
     let started = table::started(me).ok_or_else(|| KeeperError::System {
         what: "read /proc",
@@ -72,7 +107,10 @@ fn start_worker() -> Result<Pid, KeeperError> {
     }
     let child = command
         .args(arguments)
-        .env(linux::VARIABLE, format!("{me}:{started}"))
+        .env(
+            linux::VARIABLE,
+            format!("{me}:{started}:{part}:{}", keeper.as_raw_nonzero()),
+        )
         .spawn()
         .map_err(refused("start the worker"))?;
     Ok(Pid::from_child(&child))
@@ -86,16 +124,16 @@ fn reached_worker_already(origin: &Origin) -> bool {
     origin.cause == Cause::Kernel && !(origin.signal == SIGHUP && leads_session)
 }
 
-fn pass_on(worker: Pid, number: i32) {
+fn pass_on(below: Pid, number: i32) {
     if let Some(signal) = Signal::from_named_raw(number) {
-        // Not reaped yet, so the number is the worker's.
-        let _ = kill_process(worker, signal);
+        // Not reaped yet, so the number is still its own.
+        let _ = kill_process(below, signal);
     }
 }
 
-fn how_it_ended(worker: Pid) -> Option<Exit> {
+fn how_it_ended(below: Pid) -> Option<Exit> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    match waitid(WaitId::Pid(worker), options) {
+    match waitid(WaitId::Pid(below), options) {
         Ok(Some(status)) => Some(Exit::of(&status)),
         Ok(None) | Err(rustix::io::Errno::INTR) => None,
         Err(_) => Some(Exit::Unknown),

@@ -1,10 +1,9 @@
-//! The worker's side: one thread that watches the keeper and buries orphans.
+//! The worker's side: one thread that watches the guard and buries orphans.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -23,22 +22,21 @@ use crate::process::descendants::{self, Undertaker};
 /// How long after the first news of dead children they are looked for.
 const SWEEP_AFTER: Duration = Duration::from_millis(50);
 
-/// How often we ask for the keeper where its end does not show by itself.
+/// How often we ask for the guard where its end does not show by itself.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// Takes up the worker's part.
-pub(super) fn begin(keeper: i32) -> Result<Kept, KeeperError> {
-    let pid = Pid::from_raw(keeper).ok_or(KeeperError::KeeperGone)?;
+pub(super) fn begin(guard: Pid, keeper: Pid) -> Result<Kept, KeeperError> {
     // Old kernels and some sandboxes have none; then we ask now and again.
-    let watched = pidfd_open(pid, PidfdFlags::empty()).ok();
+    let watched = pidfd_open(guard, PidfdFlags::empty()).ok();
     // If it is still our parent now, it was the one that we opened.
-    if getppid() != Some(pid) {
+    if getppid() != Some(guard) {
         return Err(KeeperError::KeeperGone);
     }
     set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
-    // Should the keeper be killed while we are stopped (Ctrl-Z), this wakes us.
+    // Should the guard be killed while we are stopped (Ctrl-Z), this wakes us.
     let _ = set_parent_process_death_signal(Some(Signal::CONT));
-    take_own_name();
+    super::take_own_name();
 
     let ignores_hangup = linux::ignored_signals().contains(SIGHUP);
     if !ignores_hangup {
@@ -51,8 +49,8 @@ pub(super) fn begin(keeper: i32) -> Result<Kept, KeeperError> {
         .map_err(refused("make a pipe"))?;
     signal_hook::low_level::pipe::register(SIGCHLD, notify).map_err(refused("catch signals"))?;
     let watch = Watch {
-        keeper: pid,
-        keeper_ended: watched,
+        guard,
+        guard_ended: watched,
         child_ended,
         spare: spare_descriptors(),
     };
@@ -62,15 +60,15 @@ pub(super) fn begin(keeper: i32) -> Result<Kept, KeeperError> {
         .spawn(move || watch.run())
         .map_err(refused("start a thread"))?;
     Ok(Kept {
-        keeper: Some(keeper.unsigned_abs()),
+        keeper: Some(keeper.as_raw_nonzero().get().unsigned_abs()),
         ignores_hangup,
     })
 }
 
 struct Watch {
-    keeper: Pid,
-    /// Becomes readable when the keeper ends.
-    keeper_ended: Option<OwnedFd>,
+    guard: Pid,
+    /// Becomes readable when the guard ends.
+    guard_ended: Option<OwnedFd>,
     child_ended: UnixStream,
     /// Held so that looking through `/proc` is possible at the end even when
     /// the program has run out of descriptors.
@@ -83,8 +81,8 @@ impl Watch {
         let mut sweep_at: Option<Instant> = None;
         loop {
             let news = self.wait(sweep_at);
-            if getppid() != Some(self.keeper) {
-                end_with_keeper(self.spare);
+            if getppid() != Some(self.guard) {
+                end_with_guard(self.spare);
             }
             match sweep_at {
                 Some(due) if Instant::now() >= due => {
@@ -102,12 +100,12 @@ impl Watch {
         }
     }
 
-    /// Waits for the keeper's end, for news of children, or until `due`. True
+    /// Waits for the guard's end, for news of children, or until `due`. True
     /// if there is news of children.
     fn wait(&self, due: Option<Instant>) -> bool {
         let mut most = due.map(|due| due.saturating_duration_since(Instant::now()));
         let mut watched = vec![PollFd::new(&self.child_ended, PollFlags::IN)];
-        match &self.keeper_ended {
+        match &self.guard_ended {
             Some(ended) => watched.push(PollFd::new(ended, PollFlags::IN)),
             None => most = Some(most.map_or(ASK_EVERY, |most| most.min(ASK_EVERY))),
         }
@@ -128,8 +126,9 @@ impl Watch {
     }
 }
 
-/// The keeper is dead, and with it the program in the eyes of its user.
-fn end_with_keeper(spare: Vec<File>) -> ! {
+/// The guard is dead: killed, or with the keeper, and so the program is in the
+/// eyes of its user.
+fn end_with_guard(spare: Vec<File>) -> ! {
     drop(spare);
     descendants::kill_all();
     // Not `exit`, which would wait for locks that other threads may hold.
@@ -151,12 +150,4 @@ fn spare_descriptors() -> Vec<File> {
     (0..3)
         .filter_map(|_| File::open("/dev/null").ok())
         .collect()
-}
-
-/// Started through `/proc/self/exe`, we would be listed as `exe`.
-fn take_own_name() {
-    let own = std::env::args_os().next();
-    if let Some(name) = own.as_deref().map(Path::new).and_then(Path::file_name) {
-        let _ = fs::write("/proc/self/comm", name.as_encoded_bytes());
-    }
 }

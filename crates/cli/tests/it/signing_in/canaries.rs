@@ -2,7 +2,7 @@
 //! crash. None is printed, none is in a file where it does not belong, none in
 //! any process's arguments, and none reaches a server that it is not for.
 
-use crate::support::signing;
+use crate::support::{serving::worker_of, signing};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -506,20 +506,4 @@ async fn twenty_canaries_stay_where_they_belong() {
     }
     waiting.kill().unwrap();
     waiting.wait().unwrap();
-}
-
-/// The working process below the keeper.
-async fn worker_of(keeper: i32) -> i32 {
-    let deadline = Instant::now() + signing::LIMIT;
-    loop {
-        let list = fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"));
-        if let Some(pid) = list
-            .ok()
-            .and_then(|list| list.split_whitespace().next()?.parse().ok())
-        {
-            return pid;
-        }
-        assert!(Instant::now() < deadline, "no worker below {keeper}");
-        sleep(Duration::from_millis(10)).await;
-    }
 }

@@ -107,11 +107,19 @@ pub fn echo(args: &[&str]) -> Value {
 
 /// The worker of a keeper, once it is there.
 pub async fn worker_of(keeper: i32) -> i32 {
-    let found = until(Duration::from_secs(10), || {
-        children(keeper).first().copied()
-    })
-    .await;
-    found.unwrap_or_else(|| panic!("process {keeper} has no child"))
+    only_child(guard_of(keeper).await).await
+}
+
+/// The guard that stands between a keeper and its worker, once it is there.
+pub async fn guard_of(keeper: i32) -> i32 {
+    only_child(keeper).await
+}
+
+async fn only_child(pid: i32) -> i32 {
+    let found = until(Duration::from_secs(10), || children(pid).first().copied());
+    found
+        .await
+        .unwrap_or_else(|| panic!("process {pid} has no child"))
 }
 
 /// The children of a process.
