@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 use subtle::ConstantTimeEq;
+use switchboard_tasks as tasks;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Semaphore, mpsc},
@@ -152,14 +153,16 @@ impl Listener {
             came,
             room: Semaphore::new(CONNECTIONS),
         });
-        let mut tasks = JoinSet::new();
+        let mut listeners = JoinSet::new();
         for socket in self.sockets {
-            tasks.spawn(door.clone().listen(socket));
+            let listening = door.clone().listen(socket);
+            #[allow(clippy::disallowed_methods, reason = "its panics are watched")]
+            listeners.spawn(tasks::watched(tasks::Kind::SignIn, listening));
         }
         let arrived = arrivals.recv().await;
         // The page that says so is still on its way to the browser.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        tasks.abort_all();
+        listeners.abort_all();
         arrived.ok_or_else(|| Fault::Callback("the listener ended".into()))
     }
 }
@@ -184,7 +187,7 @@ impl Door {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             };
-            tokio::spawn(self.clone().serve(stream));
+            tasks::spawn(tasks::Kind::SignIn, self.clone().serve(stream));
         }
     }
 

@@ -9,6 +9,7 @@ use crate::{
     secret::Secret,
 };
 use rmcp::transport::auth::{ClientCredentialsConfig, JwtSigningAlgorithm};
+use switchboard_tasks as tasks;
 
 /// A client that has access of its own.
 #[derive(Clone, Debug)]
@@ -52,7 +53,7 @@ impl ClientCredentials {
         // The engine's future is tied to one thread (rmcp 3.8.0 keeps a form's encoder
         // over an await), so it gets one.
         let here = tokio::runtime::Handle::current();
-        let asked = tokio::task::spawn_blocking(move || {
+        let asked = tasks::blocking(move || {
             let answer = here.block_on(quiet(engine.manager.exchange_client_credentials(&config)));
             answer.map_err(|fault| engine.token_fault(&fault))
         });

@@ -11,6 +11,8 @@
 //! is in our [`Record`]. Nothing here prints, and no secret is in any error, log or
 //! `Debug`.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod address;
 mod authority;
 mod bearer;

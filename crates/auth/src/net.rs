@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use std::{sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use switchboard_transport::dial::{self, Io};
 use tokio::{net::TcpStream, time::timeout};
 use url::Url;
@@ -204,7 +205,7 @@ async fn exchange(
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
         .map_err(|fault| fault.to_string())?;
-    let driver = tokio::spawn(connection);
+    let driver = tasks::spawn(tasks::Kind::SignIn, connection);
     let answered = converse(&mut sender, cap, out).await;
     // Whatever else the peer has to say is of no interest.
     driver.abort();

@@ -8,7 +8,6 @@
 //! | arguments that do not fit the schema | `Validation error: …` |
 //! | the tool failed | `{"error":"…"}`, with a `hint` where one helps |
 
-use futures_util::FutureExt;
 use jsonschema::Validator;
 use rmcp::{
     ErrorData, RoleServer,
@@ -20,7 +19,8 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use std::{collections::HashMap, fmt, panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::HashMap, fmt, sync::Arc};
+use switchboard_tasks as tasks;
 use tokio::sync::Semaphore;
 
 /// Why a tool could not do what it was asked to.
@@ -254,7 +254,8 @@ pub(crate) use answers_with;
 /// Waits for a tool. One that panics has failed: a client that waits must hear
 /// something.
 pub(crate) async fn guarded<T>(name: &str, call: impl Future<Output = T>) -> Result<T, Failure> {
-    AssertUnwindSafe(call).catch_unwind().await.map_err(|_| {
+    let called = tasks::caught(tasks::Kind::Builtin, call).await;
+    called.map_err(|_| {
         tracing::error!(tool = name, "a built-in tool panicked");
         Failure::new(format!(
             "{name} failed inside; this is a bug in Switchboard"
@@ -281,7 +282,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
     static AT_ONCE: Semaphore = Semaphore::const_new(crate::limits::DISK_AT_ONCE);
     // Never closed, so there is always a turn.
     let _turn = AT_ONCE.acquire().await;
-    match tokio::task::spawn_blocking(work).await {
+    match tasks::blocking(work).await {
         Ok(result) => result,
         Err(fault) if fault.is_panic() => std::panic::resume_unwind(fault.into_panic()),
         Err(_) => Err(Failure::new("Switchboard is shutting down")),

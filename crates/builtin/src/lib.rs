@@ -13,6 +13,8 @@
 //! | `early` | what a subscription must know from before |
 //! | `text`, `limits` | harmless text, and every cap |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod answer;
 mod early;
 pub mod files;

@@ -11,6 +11,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use std::{convert::Infallible, sync::Arc};
+use switchboard_tasks as tasks;
 
 /// Serves `incoming` in a task of its own and answers through `send`, until
 /// either side ends. A panic in there ends that task, and nothing worse.
@@ -52,7 +53,7 @@ fn serve(server: Plugged, incoming: BoxStream<'static, Bytes>, send: Answer) {
             Ok::<_, Infallible>(send)
         },
     );
-    tokio::spawn(async move {
+    tasks::spawn(tasks::Kind::Builtin, async move {
         let ends = over.drop_guard();
         match service.serve((Box::pin(out), messages)).await {
             Ok(running) => drop(running.waiting().await),

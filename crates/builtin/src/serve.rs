@@ -9,6 +9,7 @@ use std::{
     pin::Pin,
     task::{Context, Poll},
 };
+use switchboard_tasks as tasks;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio_util::sync::CancellationToken;
 
@@ -42,7 +43,7 @@ pub trait Session: Service<RoleServer> + Send + 'static {
 /// task and closes the pipe, and whoever holds the other end sees a server that
 /// went away, nothing worse.
 pub fn in_process<S: Session>(server: S, pipe: DuplexStream) {
-    tokio::spawn(async move {
+    tasks::spawn(tasks::Kind::Builtin, async move {
         let (read, write) = tokio::io::split(pipe);
         let stop = CancellationToken::new();
         if let Err(fault) = serve(Plugged::new(server), read, write, stop).await {

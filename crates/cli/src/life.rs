@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
+use switchboard::tasks;
 use switchboard::transport::keeper::{self, KeeperError, Kept};
 use tokio::{
     runtime::{Builder, Runtime},
@@ -103,7 +104,7 @@ fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
         }
         let mut signals = signal(kind)?;
         let (stop, first) = (stop.clone(), first.clone());
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Upkeep, async move {
             while signals.recv().await.is_some() {
                 if first.get_or_init(Instant::now).elapsed() > ONE_SIGNAL {
                     end(Code::Interrupted);

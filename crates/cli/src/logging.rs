@@ -41,6 +41,7 @@ pub fn init(level: Level) {
         .with(filter)
         .with(layer)
         .try_init();
+    switchboard::tasks::watch_panics();
 }
 
 /// Makes a writer for each event.

@@ -4,6 +4,8 @@
 //! command and ends with its exit code. stdout carries a command's result (or
 //! the protocol); everything else goes to stderr.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod args;
 mod commands;
 mod connectors;

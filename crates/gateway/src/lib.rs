@@ -4,6 +4,8 @@
 //! credentials. [`session`] knows what a client of each era expects. Behind
 //! both there is one [`Host`](switchboard_host::Host).
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod admission;
 pub mod control;
 pub mod door;

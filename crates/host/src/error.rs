@@ -140,6 +140,13 @@ impl CallError {
             .with_data(json!({ "server": server, "reason": reason }))
     }
 
+    /// A fault of our own ended it: a task that it depended on panicked.
+    pub fn broke_off() -> Self {
+        let text =
+            "something broke inside Switchboard; this is a bug, and the gateway's log says where";
+        Self::refused(code::INTERNAL, text)
+    }
+
     /// A refusal with this code and text.
     pub fn refused(code: i64, message: impl Into<String>) -> Self {
         Self::Refused(ErrorObject::new(code, message))

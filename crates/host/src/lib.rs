@@ -4,6 +4,8 @@
 //! [`Admitted`] request and gets an [`Exchange`]: one request in flight, in
 //! any era. [`call`] reads as the list of what happens on the way.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod agent;
 pub mod bridge;
 pub mod call;

@@ -1,7 +1,7 @@
 //! Using a gateway that runs: asking it things with the control token, and
 //! reaching its servers at its own addresses.
 
-use crate::{running::Running, tokens};
+use crate::{desk::State, running::Running, tokens};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read, Write},
@@ -72,6 +72,12 @@ impl Attached {
         self.ask("POST", "reload", ANSWER)?;
         self.servers = self.known()?;
         Ok(())
+    }
+
+    /// How its process is doing, if it says so.
+    pub fn state(&self) -> Option<State> {
+        let answer = self.ask("GET", "state", ANSWER).ok()?;
+        serde_json::from_str(&answer).ok()
     }
 
     /// Whether it permits just what these rules do.

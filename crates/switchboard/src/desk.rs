@@ -1,5 +1,5 @@
 //! What a running gateway can be asked and told under its control token:
-//! `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
+//! `GET state`, `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
 //! are, not what they say), `POST reconnect/{segment}` or `reconnect/all`,
 //! `POST reload`.
 
@@ -11,11 +11,12 @@ use crate::{
     settings::Settings,
 };
 use http::{Method, StatusCode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{fmt, sync::Arc};
 use switchboard_gateway::{Control, Controlled, control::Answering};
 use switchboard_host::{Host, Server, Target};
+use switchboard_tasks as tasks;
 
 /// Answers for one gateway.
 pub struct Desk {
@@ -85,6 +86,7 @@ impl Desk {
         let there = |segment: &str| self.host.server(segment);
         let value = match (read, path.split_once('/').unwrap_or((path, ""))) {
             (true, ("servers", "")) => json!(self.servers()),
+            (true, ("state", "")) => json!(State::now()),
             (true, ("rules", "")) => json!(**self.host.guard().rules().made_of()),
             (true, ("servers", segment)) => match there(segment) {
                 Some(server) => return found(&self.meet(&server).await),
@@ -105,6 +107,26 @@ impl Desk {
             _ => return refused(StatusCode::NOT_FOUND, "there is nothing at this path"),
         };
         found(&value)
+    }
+}
+
+/// How the process itself is doing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    /// How many panics it has survived: each is a bug of ours.
+    pub panics: u64,
+    /// Where the last one was, and what it said.
+    pub last_panic: Option<String>,
+}
+
+impl State {
+    /// As it is now.
+    pub fn now() -> Self {
+        Self {
+            panics: tasks::panics(),
+            last_panic: tasks::last_panic(),
+        }
     }
 }
 

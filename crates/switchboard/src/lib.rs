@@ -5,6 +5,8 @@
 //! the program itself; [`gateway`] serves them to clients. Who builds an agent
 //! starts with [`Agent`] and [`library`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod access;
 pub mod attached;
 mod call_log;
@@ -42,6 +44,7 @@ pub use switchboard_builtin as builtin;
 pub use switchboard_config as config;
 pub use switchboard_gateway as gateway;
 pub use switchboard_host as host;
+pub use switchboard_tasks as tasks;
 pub use switchboard_transport as transport;
 pub use switchboard_wire as wire;
 

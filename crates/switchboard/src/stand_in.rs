@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use switchboard_auth::{Authority, REMEMBERED, Visit};
 use switchboard_host::AUTHENTICATE;
+use switchboard_tasks as tasks;
 use switchboard_transport::in_process::{End, Sender};
+use switchboard_wire::code;
 use tokio::{
     sync::{oneshot, watch},
     task::JoinSet,
@@ -30,7 +32,7 @@ pub(crate) fn stand_in(name: &str, authority: Authority) -> Arc<dyn Fn(End) + Se
         done: watch::Sender::new(0),
     });
     Arc::new(move |end| {
-        tokio::spawn(serve(desk.clone(), end));
+        tasks::spawn(tasks::Kind::SignIn, serve(desk.clone(), end));
     })
 }
 
@@ -191,13 +193,18 @@ impl Conversation {
             questions: self.questions.clone(),
             asks: self.asks,
         };
-        self.calls.spawn(async move {
-            let result = call.run().await;
-            send(
-                &call.sender,
-                &json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            );
-        });
+        let answering = async move {
+            let answer = match tasks::caught(tasks::Kind::SignIn, call.run()).await {
+                Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                Err(panicked) => {
+                    let error = json!({"code": code::INTERNAL, "message": panicked.to_string()});
+                    json!({"jsonrpc": "2.0", "id": id, "error": error})
+                }
+            };
+            send(&call.sender, &answer);
+        };
+        #[allow(clippy::disallowed_methods, reason = "its panics are caught")]
+        self.calls.spawn(answering);
     }
 }
 
@@ -275,7 +282,7 @@ impl Call {
             let sender = self.sender.clone();
             let mut outcome = outcome.clone();
             // Clients of 2025-11-25 wait for this to close the page's dialogue.
-            tokio::spawn(async move {
+            tasks::spawn(tasks::Kind::Errand, async move {
                 if outcome.wait_for(Option::is_some).await.is_ok() {
                     let params = json!({"elicitationId": id});
                     send(
@@ -314,7 +321,8 @@ impl Desk {
         *slot = Some(sign_in.clone());
         drop(slot);
         let (desk, ours) = (self.clone(), sign_in.clone());
-        tokio::spawn(async move {
+        let (broken, left) = (self.clone(), sign_in.clone());
+        let signing_in = async move {
             let shown = ours.clone();
             // The client's user has the browser; we only say where to go.
             let visit = Visit::Browser(Arc::new(move |page| {
@@ -333,6 +341,11 @@ impl Desk {
                 tracing::info!(server = desk.name, "signed in");
                 desk.done.send_modify(|count| *count += 1);
             }
+        };
+        tasks::spawn_or(tasks::Kind::SignIn, signing_in, move || {
+            *broken.under_way.lock() = None;
+            let why = "a bug in Switchboard broke the sign-in off".to_owned();
+            left.outcome.send_replace(Some(Err(why)));
         });
         sign_in
     }

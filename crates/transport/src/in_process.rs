@@ -16,6 +16,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision, limits::MESSAGE_BYTES};
 use tokio::task::AbortHandle;
 
@@ -169,11 +170,15 @@ impl InProcessLink {
         } = end;
         let batches = Arc::new(Batches::default());
         let known = batches.clone();
-        let task = tokio::spawn(async move {
+        let told = receive.clone();
+        let reading = async move {
             while let Some(bytes) = receiver.next().await {
                 deliver(&*receive, &known, bytes);
             }
             receive.closed(Closed::ByPeer("the server ended".into()));
+        };
+        let task = tasks::spawn_or(tasks::Kind::Reader, reading, move || {
+            told.closed(Closed::faulty())
         });
         Self(Arc::new(Owner {
             sender,

@@ -6,6 +6,8 @@
 //!
 //! [`Message`]: switchboard_wire::Message
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod budget;
 pub mod dial;
 pub mod http;

@@ -117,6 +117,13 @@ pub enum Closed {
     Broken(String),
 }
 
+impl Closed {
+    /// A fault of our own ended it.
+    pub(crate) fn faulty() -> Self {
+        Self::Broken("a bug in Switchboard ended the connection; its log says where".into())
+    }
+}
+
 /// Why something could not be queued.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SendError {

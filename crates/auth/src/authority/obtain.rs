@@ -18,6 +18,7 @@ use crate::{
 };
 use http::{HeaderValue, Method, header};
 use std::sync::{Arc, atomic::Ordering};
+use switchboard_tasks as tasks;
 
 impl Inner {
     /// The sign-in to use now, renewed if it is time. `None` where there is none,
@@ -51,7 +52,10 @@ impl Inner {
         // In a task of its own: a renewal under way must not be torn down half-way
         // because one request was given up.
         let inner = self.clone();
-        let renewing = tokio::spawn(async move { inner.renew_stale().await });
+        let renewing = tasks::spawn(
+            tasks::Kind::SignIn,
+            async move { inner.renew_stale().await },
+        );
         let outcome = if tokens.valid(now) {
             match tokio::time::timeout(PATIENCE_WHILE_VALID, renewing).await {
                 Ok(outcome) => outcome,

@@ -6,6 +6,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
+use switchboard_tasks as tasks;
 use zeroize::Zeroizing;
 
 /// No record comes near this.
@@ -23,7 +24,7 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&Path) -> Result<T, VaultFault> + Send + 'static,
 ) -> Result<T, VaultFault> {
     let shown = path.clone();
-    tokio::task::spawn_blocking(move || work(&path))
+    tasks::blocking(move || work(&path))
         .await
         .map_err(|gone| fault(&shown, gone))?
 }

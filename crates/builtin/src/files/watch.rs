@@ -10,6 +10,7 @@ use rmcp::{
     service::SubscriptionContext,
 };
 use std::{collections::HashMap, sync::Arc};
+use switchboard_tasks as tasks;
 use tokio_util::sync::CancellationToken;
 
 /// What a file looked like; `None` where there was none.
@@ -48,7 +49,8 @@ impl Watches {
         let is_first = watched.is_empty();
         watched.insert(uri, stamp);
         if is_first {
-            tokio::spawn(look_again(roots, Arc::clone(&self.watched), peer, over));
+            let looking = look_again(roots, Arc::clone(&self.watched), peer, over);
+            tasks::spawn(tasks::Kind::Builtin, looking);
         }
         Ok(())
     }
@@ -153,7 +155,7 @@ async fn stamps(roots: &Arc<Roots>, uris: Vec<String>) -> Vec<(String, Stamp)> {
         });
         each.collect()
     };
-    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+    tasks::blocking(look).await.unwrap_or_default()
 }
 
 fn stamp(roots: &Arc<Roots>, guard: &Arc<Guard>, uri: &str) -> Stamp {

@@ -40,6 +40,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 use store::Store;
+use switchboard_tasks as tasks;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -171,7 +172,8 @@ impl ServerHandler for MemorySession {
             return;
         };
         let (subscribed, over) = (self.subscribed.clone(), self.over.clone());
-        tokio::spawn(news::tell(changes, subscribed, context.peer, over));
+        let telling = news::tell(changes, subscribed, context.peer, over);
+        tasks::spawn(tasks::Kind::Builtin, telling);
     }
 
     answers_with!(TOOLS);

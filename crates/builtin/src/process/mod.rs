@@ -12,6 +12,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use switchboard_tasks as tasks;
 use switchboard_transport::process::{Exit, ServerCommand, ServerProcess};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -62,13 +63,13 @@ pub(crate) async fn run(job: Job) -> Result<Done, Failure> {
     let mut process =
         ServerProcess::spawn(&job.command).map_err(|fault| Failure::new(fault.to_string()))?;
     let mut stdin = process.take_stdin();
-    let feeding = AbortOnDropHandle::new(tokio::spawn(async move {
+    let feeding = AbortOnDropHandle::new(tasks::spawn(tasks::Kind::Builtin, async move {
         // A program that does not read to the end is no fault.
         let _ = stdin.write_all(&job.stdin).await;
     }));
     let stdout = Arc::new(Mutex::new(Capture::new(job.keep)));
     let reading = read_into(process.take_stdout(), Arc::clone(&stdout));
-    let mut reading = AbortOnDropHandle::new(tokio::spawn(reading));
+    let mut reading = AbortOnDropHandle::new(tasks::spawn(tasks::Kind::Builtin, reading));
     let stderr = process.stderr();
     let stderr_head = Arc::new(Mutex::new(Capture::new(2 * limits::STDERR_HEAD)));
     let head = Arc::clone(&stderr_head);

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use switchboard_tasks as tasks;
 use switchboard_transport::process::{Exit, ServerCommand, ServerProcess};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -85,7 +86,8 @@ impl Processes {
         let mut process =
             ServerProcess::spawn(command).map_err(|fault| Failure::new(fault.to_string()))?;
         let output = Arc::new(Output::default());
-        tokio::spawn(collect(process.take_stdout(), Arc::clone(&output)));
+        let collecting = collect(process.take_stdout(), Arc::clone(&output));
+        tasks::spawn(tasks::Kind::Builtin, collecting);
         table.last += 1;
         let background = Arc::new(Background {
             id: table.last,

@@ -10,6 +10,7 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -248,7 +249,7 @@ impl ShellSession {
     /// Started once for each process; whichever comes first closes them all.
     fn end_processes_with_connection(&self) {
         let (over, processes) = (self.over.clone(), Arc::clone(&self.processes));
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Builtin, async move {
             over.cancelled().await;
             processes.close().await;
         });

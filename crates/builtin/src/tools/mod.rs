@@ -62,6 +62,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use switchboard_tasks as tasks;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -158,7 +159,7 @@ impl Toolbox {
         let before = self.current();
         let (folder, workplace) = (Arc::clone(&self.folder), Arc::clone(&self.workplace));
         let known = before.stamp.clone();
-        let look = tokio::task::spawn_blocking(move || {
+        let look = tasks::blocking(move || {
             let stamp = load::stamp(&folder)?;
             if stamp == known {
                 Ok(None)
@@ -257,7 +258,7 @@ impl ServerHandler for ToolboxSession {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let (toolbox, over) = (self.toolbox.clone(), self.over.clone());
         let mut seen = self.generation;
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Builtin, async move {
             while over
                 .run_until_cancelled(tokio::time::sleep(limits::POLL))
                 .await

@@ -12,6 +12,7 @@ use std::path::Path;
 use switchboard::{
     Dirs, Roster, Status, VERSION,
     config::{Loaded, Outcome, Scope, Standing},
+    desk::State,
     report::Health,
     running, tokens,
     transport::process,
@@ -32,7 +33,7 @@ pub struct Options {
 /// One thing that was looked at. The names are what scripts rely on.
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// configuration, servers, sign-ins, processes or versions
+    /// configuration, servers, sign-ins, processes, versions or panics
     area: &'static str,
     /// ok, warning or problem
     level: Level,
@@ -97,6 +98,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         &mut findings,
     )?;
     sign_ins(&mut findings);
+    panics("this command", &State::now(), &mut findings);
     let problems = findings
         .0
         .iter()
@@ -328,6 +330,26 @@ fn versions(context: &Context, findings: &mut Findings) {
             findings.add(AREA, Level::Ok, what, "runs and answers");
         }
     }
+    for gateway in &answering {
+        let what = format!("gateway http://{}", gateway.running.address);
+        if let Some(state) = gateway.state() {
+            panics(&what, &state, findings);
+        }
+    }
+}
+
+/// Faults of our own that a process has survived. Its requests ended with an error.
+fn panics(what: &str, state: &State, findings: &mut Findings) {
+    if state.panics == 0 {
+        return;
+    }
+    let last = state.last_panic.as_deref().unwrap_or("an unknown place");
+    let found = format!(
+        "something in it has panicked, times: {}; the last time at {last}",
+        state.panics
+    );
+    findings.add("panics", Level::Problem, what, found);
+    findings.advise("this is a bug in Switchboard: report it with the lines of the log that name this place; the gateway itself goes on");
 }
 
 /// Processes that nobody looks after.

@@ -14,6 +14,7 @@ use clap::Args;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use row::{Layout, Row, State};
 use std::time::Duration;
+use switchboard::tasks;
 use switchboard::{
     Caller, Pools, Roster, Settings, Status,
     config::{Configured, Loaded, Scope, Standing},
@@ -219,7 +220,7 @@ async fn ask(through: &Through, server: &Server) -> Report {
         format!("servers/{}", through.segment),
     );
     let patience = server.spec.timeouts.connect * 2 + GRACE;
-    let asked = tokio::task::spawn_blocking(move || gateway.ask("GET", &path, patience)).await;
+    let asked = tasks::blocking(move || gateway.ask("GET", &path, patience)).await;
     let answer = asked.map_err(std::io::Error::other).flatten();
     let report = answer.and_then(|text| Ok(serde_json::from_str(&text)?));
     report.unwrap_or_else(|error| Report {

@@ -15,6 +15,7 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
+use switchboard::tasks;
 use switchboard::{
     access::wants_oauth,
     auth::{self, Authority, Fault, SignedIn, TokenStore, Visit},
@@ -175,7 +176,7 @@ async fn pasted(page: String) -> Result<String, String> {
         );
         let _ = err.flush();
     }
-    let read = tokio::task::spawn_blocking(|| {
+    let read = tasks::blocking(|| {
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
         read.map(|_| line)

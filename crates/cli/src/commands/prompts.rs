@@ -15,6 +15,7 @@ use crate::{
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, Write};
+use switchboard::tasks;
 use switchboard::{
     Caller, Roster, Settings,
     host::catalog::List,
@@ -207,7 +208,7 @@ async fn complete(
             about.map(|about| format!(" – {about}")).unwrap_or_default()
         );
         // Waiting for a person must not stop everything else.
-        let answer = tokio::task::spawn_blocking(move || {
+        let answer = tasks::blocking(move || {
             let mut err = std::io::stderr().lock();
             let _ = write!(err, "{question}");
             let _ = err.flush();

@@ -13,7 +13,9 @@ use crate::{
     },
 };
 use bytes::Bytes;
+use futures_util::future::Either;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::{
     collections::HashMap,
     sync::{
@@ -21,12 +23,21 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use switchboard_host::{Client, NoSink, Scope};
+use switchboard_host::{CallError, Client, NoSink, Scope};
+use switchboard_tasks as tasks;
 use switchboard_wire::{
-    ErrorObject, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
+    ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
 };
 use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The requests whose answers a client waits for: one, or those of a batch.
+type Owed = SmallVec<[Id; 1]>;
+
+fn owed<'a>(messages: impl Iterator<Item = &'a Message>) -> Owed {
+    let requests = messages.filter(|message| message.kind() == Kind::Request);
+    requests.filter_map(Message::id).collect()
+}
 
 /// Who the client is and what it may have.
 pub(crate) struct Manner {
@@ -81,6 +92,9 @@ impl Conversation {
 
     /// The client is gone: nothing of it is kept.
     pub(crate) fn end(&self) {
+        if self.gone.is_cancelled() {
+            return;
+        }
         self.gone.cancel();
         self.tasks.close();
         if let Some(session) = self.session.lock().take() {
@@ -94,23 +108,36 @@ impl Conversation {
             self.gateway.host().release(&client);
             // Nobody else can come back for what it left waiting. After its
             // requests, one of which may be about to wait.
-            let (gateway, key, tasks) =
-                (self.gateway.clone(), self.key.clone(), self.tasks.clone());
-            tokio::spawn(async move {
-                tasks.wait().await;
+            let (gateway, key) = (self.gateway.clone(), self.key.clone());
+            let running = self.tasks.clone();
+            tasks::spawn(tasks::Kind::Errand, async move {
+                running.wait().await;
                 gateway.lot().forget(&key);
             });
         }
     }
 
-    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let gone = self.gone.clone();
-        self.tasks.spawn(async move {
+    /// Works on what the client asked, until it is gone. It gets an answer to
+    /// what it is owed even if the work panics.
+    fn spawn(self: &Arc<Self>, owed: Owed, work: impl Future<Output = ()> + Send + 'static) {
+        let (gone, me) = (self.gone.clone(), self.clone());
+        let work = async move {
             tokio::select! {
                 () = work => {}
                 () = gone.cancelled() => {}
             }
-        });
+        };
+        let kind = tasks::Kind::Conversation;
+        tasks::spawn_in_or(&self.tasks, kind, work, move || me.broke_off(&owed));
+    }
+
+    /// Tells the client that a fault of ours ended what it had asked.
+    fn broke_off(&self, owed: &Owed) {
+        let error = CallError::broke_off().to_error();
+        for id in owed {
+            self.in_flight.lock().remove(id.token());
+            self.send(error.response(Some(id)));
+        }
     }
 
     pub(crate) fn send(&self, payload: Payload) {
@@ -127,9 +154,19 @@ impl Conversation {
 
     /// What the client said.
     pub(crate) async fn received(self: &Arc<Self>, received: Received) {
-        match received {
-            Received::One(message) => self.message(message).await,
-            Received::Batch(batch) => self.batch(batch).await,
+        let (owed, work) = match received {
+            Received::One(message) => {
+                let owed = owed(std::slice::from_ref(&message).iter());
+                (owed, Either::Left(self.message(message)))
+            }
+            Received::Batch(batch) => {
+                let owed = owed(batch.iter().flatten());
+                (owed, Either::Right(self.batch(batch)))
+            }
+        };
+        // The next message is looked at in any case.
+        if tasks::caught(tasks::Kind::Message, work).await.is_err() {
+            self.broke_off(&owed);
         }
     }
 
@@ -177,8 +214,9 @@ impl Conversation {
     /// is compiled here and not with the program, which is optimised for size.
     fn legacy(self: &Arc<Self>, session: Arc<Session>, message: Message, params: Params) {
         let (outlet, me) = (self.outlet.clone(), self.clone());
+        let owed = message.id().into_iter().collect();
         let admitted = session.admit(message, params);
-        self.spawn(async move {
+        self.spawn(owed, async move {
             if let Some(answer) = session.request(admitted, outlet).await {
                 me.send(answer);
             }
@@ -232,7 +270,8 @@ impl Conversation {
             shared_credential: self.manner.shared_credential,
         });
         let me = self.clone();
-        self.spawn(async move {
+        let owed = Owed::from_iter([id.clone()]);
+        self.spawn(owed, async move {
             let last = me.run(request, cancel).await;
             // First, so that a client that has its answer can use the id again;
             // and one that has given the request up gets none.
@@ -297,7 +336,8 @@ impl Conversation {
             return self.send(error.response(None));
         };
         let (me, outlet) = (self.clone(), self.outlet.clone());
-        self.spawn(async move {
+        let owed = owed(batch.iter().flatten());
+        self.spawn(owed, async move {
             if let Some(answers) = session.batch(batch, outlet).await {
                 me.send(answers);
             }

@@ -51,6 +51,8 @@ pub(crate) async fn serve_client(
     let client = Conversation::new(gateway.clone(), manner, outlet);
     let mut lines = Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone());
     let mut stopping = false;
+    let broken = writer.broken();
+    tokio::pin!(broken);
     let ended = loop {
         let line = tokio::select! {
             line = lines.next() => line,
@@ -58,6 +60,7 @@ pub(crate) async fn serve_client(
                 stopping = ended == Ended::Shutdown;
                 break Ok(());
             }
+            () = &mut broken => break Err(io::Error::other("nothing can be written any more")),
         };
         match line {
             Ok(Some(line)) => client.bytes(line).await,

@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 use switchboard_host::{CallError, Input};
+use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Id, Message, Params, code, json};
 
 /// What our tickets begin with, so that a server's own state is not taken for one.
@@ -101,7 +102,7 @@ impl Lot {
         }
         let (lot, patience) = (self.me.clone(), self.patience);
         let admission = request.admission.clone();
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Upkeep, async move {
             let _ = tokio::time::timeout(patience, admission.withdrawn()).await;
             if let Some(lot) = lot.upgrade() {
                 let expired = lot.parked.lock().remove(&ticket);

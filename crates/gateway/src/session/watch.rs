@@ -8,6 +8,7 @@ use switchboard_host::{
     CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, Topic, call::route_uris,
     catalog::task, permission::What,
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
@@ -126,7 +127,7 @@ impl Listen {
             let mut theirs = topics.remove(server.name()).unwrap_or_default();
             let (server, client) = (server.clone(), client.clone());
             let is_asked = !theirs.is_empty();
-            watching.spawn(async move {
+            let watch = async move {
                 let watch = async {
                     let connection = server.connection(&client).await?;
                     theirs.retain(|topic| match topic {
@@ -138,11 +139,13 @@ impl Listen {
                 let watched = watch.await;
                 // Only what was asked for by name can be missed.
                 if is_asked { watched } else { Ok(()) }
-            });
+            };
+            #[allow(clippy::disallowed_methods, reason = "its panics are watched")]
+            watching.spawn(tasks::watched(tasks::Kind::Listening, watch));
         }
         let settled = async {
             while let Some(watched) = watching.join_next().await {
-                watched.unwrap_or(Ok(()))?;
+                watched.unwrap_or_else(|_| Err(CallError::broke_off()))?;
             }
             Ok::<(), CallError>(())
         };

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Instant};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Method, code, json as raw};
 use tokio::time::timeout;
 
@@ -263,7 +264,7 @@ impl Agent {
             tool.max_result_chars,
         );
         // Images take real time.
-        let shaped = tokio::task::spawn_blocking(move || {
+        let shaped = tasks::blocking(move || {
             let origin = Origin {
                 server: &server,
                 tool: &name,

@@ -3,6 +3,7 @@
 use super::Bench;
 use crate::upstream::ServerState;
 use std::{sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use tokio::{
     sync::broadcast,
     task::{AbortHandle, JoinHandle},
@@ -59,7 +60,7 @@ pub(super) fn watch(benches: &[Bench], events: &broadcast::Sender<AgentEvent>) -
     let servers = benches.iter().flat_map(|bench| &bench.servers);
     let tasks = servers.map(|server| {
         let (mut state, name, events) = (server.state(), server.name().clone(), events.clone());
-        let task: JoinHandle<()> = tokio::spawn(async move {
+        let task: JoinHandle<()> = tasks::spawn(tasks::Kind::Upkeep, async move {
             while state.changed().await.is_ok() {
                 let state = state.borrow_and_update().clone();
                 let server = name.clone();

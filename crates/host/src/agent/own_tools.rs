@@ -4,6 +4,7 @@
 use super::Agent;
 use crate::{search, shape::read_result};
 use serde_json::{Value, json};
+use switchboard_tasks as tasks;
 
 /// Whose tools these are, where a server is named.
 pub(super) const SERVER: &str = "switchboard";
@@ -65,7 +66,7 @@ impl Agent {
                 let store = self.inner.setup.shaper.store.clone()?;
                 let arguments = arguments.as_bytes().to_vec();
                 let read = move || read_result::run(&store, &arguments);
-                let read = tokio::task::spawn_blocking(read).await;
+                let read = tasks::blocking(read).await;
                 told(read.unwrap_or_else(|fault| Err(fault.to_string())))
             }
             LIST_RESOURCES => told(self.list_for_model(arguments).await),

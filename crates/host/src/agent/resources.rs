@@ -7,6 +7,7 @@ use crate::{
     shape::{Origin, Unexpected},
 };
 use serde_json::{Value, json};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Method, code, json as raw};
 
 impl Agent {
@@ -46,7 +47,7 @@ impl Agent {
         }
         content.extend_from_slice(b"]}");
         let (shaper, server) = (self.inner.setup.shaper.clone(), server.to_owned());
-        let shaped = tokio::task::spawn_blocking(move || {
+        let shaped = tasks::blocking(move || {
             let origin = Origin {
                 server: &server,
                 tool: "resources/read",

@@ -11,6 +11,7 @@ use crate::{
 };
 use futures_util::future::join_all;
 use std::sync::Arc;
+use switchboard_tasks as tasks;
 use switchboard_wire::Era;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -151,7 +152,7 @@ async fn refresh(
         let (server, client) = (server.clone(), client.clone());
         // Starting many processes takes all there is of a small machine, and the
         // answer is known: it goes out first.
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Errand, async move {
             sleep(limits::KNOWN_PAUSE).await;
             if !client.has_left() {
                 let _ = server.connection(&client).await;

@@ -7,6 +7,7 @@ use crate::{
     upstream::{Server, ServerSpec},
 };
 use std::{convert::Infallible, ops::Deref, sync::Arc};
+use switchboard_tasks as tasks;
 use switchboard_wire::name::{Namer, Style};
 
 /// The servers of one moment, in the order they are configured, and who names
@@ -112,7 +113,7 @@ impl Host {
             }
             for client in self.attached() {
                 let server = server.clone();
-                tokio::spawn(async move {
+                tasks::spawn(tasks::Kind::Errand, async move {
                     let _ = server.connection(&client).await;
                 });
             }
@@ -128,7 +129,9 @@ impl Host {
                 self.states.set(server.name(), State::Gone);
             }
             let server = server.clone();
-            tokio::spawn(async move { server.retire(why).await });
+            tasks::spawn(tasks::Kind::Errand, async move {
+                server.retire(why).await;
+            });
         }
         self.announce_all();
         Ok(true)

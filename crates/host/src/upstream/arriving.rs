@@ -7,6 +7,7 @@ use crate::{
     limits,
 };
 use std::sync::atomic::Ordering;
+use switchboard_tasks as tasks;
 use switchboard_transport::{Closed, Inbound, Receive, Undelivered};
 use switchboard_wire::{Edits, Era, ErrorObject, Kind, Message, Params, ParseError, code};
 
@@ -82,42 +83,21 @@ impl Connection {
 /// What arrives, and where it goes.
 impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
-        let Inbound { message, during } = inbound;
-        match message.kind() {
-            Kind::Response | Kind::Error => {
-                // An HTTP server that could not read our request answers without an id, on its stream.
-                let id = message
-                    .own_id()
-                    .or(during.filter(|_| message.id_span().is_none()));
-                let reply = match self.misput(&message) {
-                    Some(fault) => Outcome::Failed(fault),
-                    None => Outcome::Reply(Reply {
-                        message,
-                        edits: Edits::new(),
-                    }),
-                };
-                let outdated = match &reply {
-                    Outcome::Failed(CallError::Misput { code, reason, .. }) => {
-                        (*code == code::UNSUPPORTED_VERSION).then(|| reason.clone())
-                    }
-                    _ => None,
-                };
-                if !id.is_some_and(|id| self.finish(id, reply)) {
-                    tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
-                }
-                if let Some(reason) = outdated {
-                    self.note_lost(&reason);
-                }
+        let of = inbound.message.is_reply().then(|| inbound.message.own_id());
+        let request = of.flatten().or(inbound.during);
+        let asked = (inbound.message.kind() == Kind::Request).then(|| inbound.message.clone());
+        // One message that we cannot cope with is no reason to end the connection,
+        // with whatever else is under way on it.
+        let arrived = tasks::caught_now(tasks::Kind::Arriving, || self.arrived(inbound));
+        if arrived.is_ok() {
+            return;
+        }
+        match (asked, request) {
+            (Some(asked), _) => self.refuse(&asked, &CallError::broke_off().to_error()),
+            (None, Some(request)) => {
+                self.finish(request, Outcome::Failed(CallError::broke_off()));
             }
-            Kind::Notification | Kind::Request => {
-                if let Err(error) = Params::of(&message) {
-                    return self.misread(&message, &error);
-                }
-                match message.kind() {
-                    Kind::Request => self.on_request(message, during),
-                    _ => self.on_notification(message, during),
-                }
-            }
+            (None, None) => {}
         }
     }
 
@@ -166,6 +146,47 @@ impl Receive for Connection {
 }
 
 impl Connection {
+    /// Takes a message to where it belongs.
+    fn arrived(&self, inbound: Inbound) {
+        let Inbound { message, during } = inbound;
+        match message.kind() {
+            Kind::Response | Kind::Error => {
+                // An HTTP server that could not read our request answers without an id, on its stream.
+                let id = message
+                    .own_id()
+                    .or(during.filter(|_| message.id_span().is_none()));
+                let reply = match self.misput(&message) {
+                    Some(fault) => Outcome::Failed(fault),
+                    None => Outcome::Reply(Reply {
+                        message,
+                        edits: Edits::new(),
+                    }),
+                };
+                let outdated = match &reply {
+                    Outcome::Failed(CallError::Misput { code, reason, .. }) => {
+                        (*code == code::UNSUPPORTED_VERSION).then(|| reason.clone())
+                    }
+                    _ => None,
+                };
+                if !id.is_some_and(|id| self.finish(id, reply)) {
+                    tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
+                }
+                if let Some(reason) = outdated {
+                    self.note_lost(&reason);
+                }
+            }
+            Kind::Notification | Kind::Request => {
+                if let Err(error) = Params::of(&message) {
+                    return self.misread(&message, &error);
+                }
+                match message.kind() {
+                    Kind::Request => self.on_request(message, during),
+                    _ => self.on_notification(message, during),
+                }
+            }
+        }
+    }
+
     /// The call that something without an id of its own belongs to: the one on
     /// whose stream it came, or the latest if all calls in flight are one client's.
     pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {

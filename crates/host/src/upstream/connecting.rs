@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{client::Client, error::CallError, exchange::Outcome, limits};
 use std::{ops::Deref, sync::Arc};
+use switchboard_tasks as tasks;
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, Method, Revision};
 use tokio::time::timeout;
@@ -263,7 +264,9 @@ impl Drop for Unmet {
             .take()
             .filter(|connection| connection.closed().as_deref() != Some(CLOSED_BY_US))
         {
-            tokio::spawn(async move { connection.close().await });
+            tasks::spawn(tasks::Kind::Errand, async move {
+                connection.close().await;
+            });
         }
     }
 }

@@ -25,6 +25,7 @@ use std::{
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
+use switchboard_tasks as tasks;
 use switchboard_transport::{Link, numbers::ByNumber};
 use switchboard_wire::{Era, Id, Method, Revision, json};
 use tokio::sync::watch;
@@ -172,6 +173,15 @@ impl Call {
     }
 }
 
+impl Drop for Call {
+    fn drop(&mut self) {
+        // Taken out by somebody who then panicked: it is waited for all the same.
+        if std::thread::panicking() {
+            self.inbox.finish(Outcome::Failed(CallError::broke_off()));
+        }
+    }
+}
+
 impl Connection {
     pub(super) fn new(
         spec: Arc<ServerSpec>,
@@ -315,7 +325,9 @@ impl Connection {
         // A legacy client expects to hear of changes without asking.
         if new && client.era() == Era::Legacy && self.revision().era() == Era::Modern {
             let connection = self.clone();
-            tokio::spawn(async move { connection.listen_again().await });
+            tasks::spawn(tasks::Kind::Errand, async move {
+                connection.listen_again().await;
+            });
         }
     }
 

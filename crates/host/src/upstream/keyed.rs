@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{client::Client, error::CallError, limits};
 use std::sync::Arc;
+use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until};
 
 impl Server {
@@ -67,7 +68,7 @@ impl Server {
 
     fn end_when_idle(&self, key: Key, slot: &Arc<Slot>) {
         let (server, slot) = (self.me.clone(), Arc::downgrade(slot));
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Upkeep, async move {
             loop {
                 let Some(used) = slot.upgrade().map(|slot| slot.used()) else {
                     return;
@@ -93,6 +94,8 @@ impl Server {
 
 fn end(slot: &Slot, why: &'static str) {
     if let Content::Ready(connection) = slot.content() {
-        tokio::spawn(async move { connection.close_because(why).await });
+        tasks::spawn(tasks::Kind::Errand, async move {
+            connection.close_because(why).await;
+        });
     }
 }

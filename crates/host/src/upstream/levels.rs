@@ -10,6 +10,7 @@ use crate::{
 };
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Kind, Method, code, json};
 
 /// Who wants which level, as an index into [`LOG_LEVELS`].
@@ -58,7 +59,7 @@ impl Connection {
             return;
         };
         let connection = self.clone();
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Errand, async move {
             if let Err(fault) = connection.levels_answered(asked).await {
                 tracing::debug!(server = %connection.spec.name, %fault, "the log level could not be set");
             }

@@ -4,6 +4,7 @@
 use super::{connection::Connection, modern, subscriptions::Topic};
 use crate::exchange::{Event, Exchange, Outcome};
 use std::{sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Kind, Method, json};
 use tokio::time::timeout;
 
@@ -27,7 +28,11 @@ impl Connection {
         if self.subscriptions.set_listening(true) {
             self.subscriptions.changed.notify_one();
         } else {
-            tokio::spawn(listen(self.clone()));
+            let broken = self.clone();
+            tasks::spawn_or(tasks::Kind::Listening, listen(self.clone()), move || {
+                broken.subscriptions.set_listening(false);
+                broken.subscriptions.settled.notify_waiters();
+            });
         }
         let _ = timeout(PATIENCE, settled).await;
     }

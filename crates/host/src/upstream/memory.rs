@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Revision};
 
 /// Where it is kept.
@@ -140,9 +141,15 @@ impl Server {
         if memory.pending.swap(true, Ordering::AcqRel) {
             return;
         }
-        tokio::spawn(async move {
+        let broken = server.clone();
+        let writing = async move {
             tokio::time::sleep(limits::MEMORY_DELAY).await;
-            let _ = tokio::task::spawn_blocking(move || server.write_down()).await;
+            let _ = tasks::blocking(move || server.write_down()).await;
+        };
+        tasks::spawn_or(tasks::Kind::Upkeep, writing, move || {
+            if let Some(memory) = &broken.memory {
+                memory.pending.store(false, Ordering::Release);
+            }
         });
     }
 

@@ -22,6 +22,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
+use switchboard_tasks as tasks;
 use switchboard_transport::Budget;
 use switchboard_wire::{Era, Revision};
 use tokio::{sync::watch, time::Instant};
@@ -277,7 +278,9 @@ impl Server {
             connection.detach(client.id);
             if key.owner == Owner::Client(client.id) {
                 self.slots.lock().remove(&key);
-                tokio::spawn(async move { connection.close().await });
+                tasks::spawn(tasks::Kind::Errand, async move {
+                    connection.close().await;
+                });
             }
         }
     }

@@ -16,6 +16,7 @@ use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Kind, Message, Method, code, json};
 use tokio::sync::Notify;
 
@@ -235,7 +236,7 @@ impl Connection {
             return;
         }
         let connection = self.clone();
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Errand, async move {
             let _ = connection.reconcile(topics).await;
         });
     }
@@ -244,7 +245,7 @@ impl Connection {
     /// does. In a task of its own: whoever gives up waiting must not leave it undone.
     async fn reconcile(self: &Arc<Self>, topics: Vec<Topic>) -> Result<(), CallError> {
         let connection = self.clone();
-        let done = tokio::spawn(async move {
+        let done = tasks::spawn(tasks::Kind::Errand, async move {
             let done = connection.tell_of(&topics).await;
             for topic in &topics {
                 connection.subscriptions.sweep(topic);
@@ -253,7 +254,7 @@ impl Connection {
         });
         match done.await {
             Ok(done) => done,
-            Err(_) => Err(CallError::refused(code::INTERNAL, "it was interrupted")),
+            Err(_) => Err(CallError::broke_off()),
         }
     }
 

@@ -10,10 +10,12 @@ use super::{
 use crate::{
     catalog::{List, Listing},
     client::Client,
+    error::CallError,
     host::Host,
     limits,
 };
 use std::sync::{Arc, Weak, atomic::Ordering};
+use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until, timeout};
 
 impl Server {
@@ -145,7 +147,8 @@ impl Server {
             changed
         });
         self.pending.lock().get_or_insert_with(Instant::now);
-        tokio::spawn(async move {
+        let (me, claimed) = (server.clone(), slot.clone());
+        let connecting = async move {
             let allowed = server.spec.timeouts.connect;
             let result = match timeout(allowed, server.connect(&key, &client)).await {
                 Ok(result) => result,
@@ -236,7 +239,21 @@ impl Server {
                     }
                 }
             }
+        };
+        tasks::spawn_or(tasks::Kind::Connecting, connecting, move || {
+            me.broke_off(&claimed, failures);
         });
+    }
+
+    /// Tells whoever waits for a connection that the making of it broke off.
+    fn broke_off(&self, slot: &Slot, failures: u32) {
+        if !matches!(slot.content(), Content::Connecting) {
+            return;
+        }
+        *self.pending.lock() = None;
+        let why = CallError::broke_off().to_string();
+        self.note(ServerState::Failed(why.clone()));
+        slot.fill(Err(ConnectError::Failed(why)), failures, None);
     }
 
     /// When a connection ends while clients are attached to it, it is made again.
@@ -345,7 +362,7 @@ impl Server {
         if owed.is_empty() {
             return;
         }
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Errand, async move {
             let catalog = server.catalog(connection.revision().era());
             let mut changed = Vec::new();
             for list in owed {

@@ -13,6 +13,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
+use switchboard_tasks as tasks;
 
 /// Files of an entry's `tls`, all PEM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,9 +53,7 @@ pub(super) async fn config(files: &TlsFiles) -> io::Result<Arc<ClientConfig>> {
 async fn blocking(
     work: impl FnOnce() -> io::Result<Arc<ClientConfig>> + Send + 'static,
 ) -> io::Result<Arc<ClientConfig>> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(io::Error::other)?
+    tasks::blocking(work).await.map_err(io::Error::other)?
 }
 
 fn build(files: &TlsFiles) -> io::Result<Arc<ClientConfig>> {

@@ -1,6 +1,10 @@
 //! The POSTs that are under way: how many, how many bytes, and how to stop them.
 
-use crate::{limits::SEND_QUEUE_BYTES, link::SendError, numbers::ByNumber};
+use crate::{
+    limits::SEND_QUEUE_BYTES,
+    link::{Receive, SendError, Undelivered},
+    numbers::ByNumber,
+};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -10,6 +14,7 @@ use std::{
     },
     time::Duration,
 };
+use switchboard_tasks as tasks;
 use tokio::{sync::Notify, task::AbortHandle, time::timeout};
 
 /// What a POST carries.
@@ -51,6 +56,7 @@ impl Flights {
         request: Option<u64>,
         bytes: usize,
         most: usize,
+        receive: &Arc<dyn Receive>,
         task: impl FnOnce(Flight) -> F,
     ) -> Result<(), SendError>
     where
@@ -74,11 +80,18 @@ impl Flights {
         );
         // Boxed, because a runtime moves what it is given several times. Under the
         // lock, so that the task cannot end before it is entered.
-        let handle = tokio::spawn(Box::pin(task(Flight {
+        let task = Box::pin(task(Flight {
             flights: self.clone(),
             key,
             bytes,
-        })))
+        }));
+        let told = receive.clone();
+        let handle = tasks::spawn_or(tasks::Kind::Post, task, move || {
+            if let Some(request) = request {
+                let why = "a bug in Switchboard broke it off; its log says where".to_owned();
+                told.undelivered(request, Undelivered::Unknown(why));
+            }
+        })
         .abort_handle();
         state.tasks.insert(key, handle);
         Ok(())

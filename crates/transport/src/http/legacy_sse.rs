@@ -29,6 +29,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{
     sync::watch,
@@ -71,7 +72,11 @@ impl SseLink {
             batches: Batches::default(),
             endpoint: watch::Sender::new(None),
         });
-        let task = tokio::spawn(listen(line.clone())).abort_handle();
+        let told = line.clone();
+        let task = tasks::spawn_or(tasks::Kind::Reader, listen(line.clone()), move || {
+            told.http.receive.closed(Closed::faulty());
+        })
+        .abort_handle();
         Self(Arc::new(Owner {
             line,
             task: Mutex::new(Some(task)),
@@ -95,7 +100,8 @@ impl SseLink {
             _ => (None, None),
         };
         let (size, most) = (out.payload.len(), line.http.options.in_flight);
-        line.http.flights.launch(request, size, most, |flight| {
+        let (flights, receive) = (&line.http.flights, &line.http.receive);
+        flights.launch(request, size, most, receive, |flight| {
             post(line.clone(), flight, request, out.payload, gate)
         })
     }

@@ -24,6 +24,7 @@ use std::{
     },
     time::Duration,
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Method, Payload, Revision};
 use tokio::{task::AbortHandle, time::timeout};
 
@@ -107,7 +108,7 @@ impl HttpLink {
         let mut stream = shared.stream.lock();
         if !stream.refused && stream.task.as_ref().is_none_or(AbortHandle::is_finished) {
             let listening = stream::listen(shared.clone(), shared.gate.shut());
-            stream.task = Some(tokio::spawn(listening).abort_handle());
+            stream.task = Some(tasks::spawn(tasks::Kind::Reader, listening).abort_handle());
         }
     }
 
@@ -119,12 +120,11 @@ impl HttpLink {
             About::Notification if is_initialized(&out.payload) => (None, Some(shared.gate.shut())),
             _ => (None, None),
         };
-        let size = out.payload.len();
-        shared
-            .flights
-            .launch(request, size, shared.options.in_flight, |flight| {
-                post::run(shared.clone(), flight, out, gate)
-            })
+        let (size, most) = (out.payload.len(), shared.options.in_flight);
+        let (flights, receive) = (&shared.flights, &shared.receive);
+        flights.launch(request, size, most, receive, |flight| {
+            post::run(shared.clone(), flight, out, gate)
+        })
     }
 
     /// Stops waiting for a request's answer and closes the connection it would

@@ -20,6 +20,7 @@ use std::{
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
+use switchboard_tasks as tasks;
 
 /// hyper's read buffer per connection; its own default would let 256 large
 /// answers take 100 MiB.
@@ -186,7 +187,12 @@ impl Pool {
         }
         idle.connections.push(connection);
         if !std::mem::replace(&mut idle.sweeping, true) {
-            tokio::spawn(sweep(Arc::downgrade(&self.idle)));
+            let (idle, again) = (Arc::downgrade(&self.idle), Arc::downgrade(&self.idle));
+            tasks::spawn_or(tasks::Kind::Upkeep, sweep(idle), move || {
+                if let Some(idle) = again.upgrade() {
+                    idle.lock().sweeping = false;
+                }
+            });
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::process::Pid;
+use switchboard_tasks as tasks;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -60,9 +61,10 @@ impl ServerProcess {
         })?;
 
         let (stderr, drain) = StderrRing::drain(stderr);
-        runtime.spawn(drain);
+        tasks::spawn_on(&runtime, tasks::Kind::Process, drain);
         let (exited, exit) = watch::channel(None);
-        runtime.spawn(watch_leader(Arc::clone(&family), exited));
+        let watching = watch_leader(Arc::clone(&family), exited);
+        tasks::spawn_on(&runtime, tasks::Kind::Process, watching);
         Ok(Self {
             family,
             stdin: Mutex::new(Some(stdin)),
@@ -196,7 +198,7 @@ async fn watch_leader(family: Arc<Family>, exited: watch::Sender<Option<Exit>>) 
     let mut pause = Duration::from_millis(100);
     loop {
         let looking = Arc::clone(&family);
-        match tokio::task::spawn_blocking(move || looking.presence()).await {
+        match tasks::blocking(move || looking.presence()).await {
             Ok(Presence::Group) => {}
             _ => return,
         }

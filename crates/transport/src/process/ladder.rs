@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use switchboard_tasks as tasks;
 use tokio::process::ChildStdin;
 
 use super::exit::Exit;
@@ -129,7 +130,7 @@ async fn look<T: Send + 'static>(
     how: impl FnOnce(&Family) -> T + Copy + Send + 'static,
 ) -> T {
     let theirs = Arc::clone(family);
-    match tokio::task::spawn_blocking(move || how(&theirs)).await {
+    match tasks::blocking(move || how(&theirs)).await {
         Ok(value) => value,
         // The runtime is going away, and takes no more work.
         Err(_) => how(family),

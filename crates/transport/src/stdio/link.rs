@@ -10,6 +10,7 @@ use crate::{
 };
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Message, Payload, Revision, message::salvage_id};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -72,7 +73,8 @@ impl StdioLink {
             reader: Mutex::new(None),
             batches,
         }));
-        let task = tokio::spawn(async move {
+        let told = receive.clone();
+        let reading = async move {
             let why = read_all(Lines::new(read, cap, budget), &known, receive.as_ref()).await;
             // An exit status says more than the end of its output does.
             let status = match exited {
@@ -84,6 +86,9 @@ impl StdioLink {
                 (None, None) => Closed::ByPeer("the server closed its output".into()),
                 (Some(fault), _) => Closed::Broken(fault.to_string()),
             });
+        };
+        let task = tasks::spawn_or(tasks::Kind::Reader, reading, move || {
+            told.closed(Closed::faulty())
         });
         *link.0.reader.lock() = Some(task.abort_handle());
         link

@@ -14,12 +14,15 @@ use std::{
     sync::Arc,
     task::{Context, Poll, Waker},
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::Payload;
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     sync::Notify,
     time::timeout,
 };
+
+use tokio_util::sync::CancellationToken;
 
 /// The sending half of a line-framed stream. Cheap to clone.
 #[derive(Clone)]
@@ -29,6 +32,8 @@ struct Shared {
     state: Mutex<State>,
     /// Rung when the flusher has something to do.
     wake: Notify,
+    /// The stream broke.
+    over: CancellationToken,
 }
 
 struct State {
@@ -60,8 +65,13 @@ impl LineWriter {
                 ended: false,
             }),
             wake: Notify::new(),
+            over: CancellationToken::new(),
         });
-        tokio::spawn(flush(shared.clone()));
+        let broken = shared.clone();
+        tasks::spawn_or(tasks::Kind::Writer, flush(shared.clone()), move || {
+            broken.state.lock().end();
+            broken.over.cancel();
+        });
         Self(shared)
     }
 
@@ -78,8 +88,9 @@ impl LineWriter {
         state.queued += line.len();
         state.queue.extend(line.into_pieces());
         if state.write_now().is_err() {
-            state.ended = true;
-            state.stream = None;
+            state.end();
+            drop(state);
+            self.0.over.cancel();
             return Err(SendError::Closed);
         }
         if !state.queue.is_empty() {
@@ -98,6 +109,11 @@ impl LineWriter {
     pub fn close(&self) {
         self.0.state.lock().closing = true;
         self.0.wake.notify_one();
+    }
+
+    /// Waits until nothing can be written any more, because the stream broke.
+    pub async fn broken(&self) {
+        self.0.over.cancelled().await;
     }
 
     /// Waits until everything queued is written or the stream has ended.
@@ -131,6 +147,14 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Nothing is written any more.
+    fn end(&mut self) {
+        self.ended = true;
+        self.stream = None;
+        self.queue.clear();
+        self.queued = 0;
     }
 
     fn is_idle(&self) -> bool {
@@ -181,9 +205,9 @@ async fn flush(shared: Arc<Shared>) {
                 let mut state = shared.state.lock();
                 state.queued = state.queued.saturating_sub(size);
                 if written.is_err() {
-                    state.ended = true;
-                    state.queue.clear();
-                    state.queued = 0;
+                    state.end();
+                    drop(state);
+                    shared.over.cancel();
                     return;
                 }
                 state.stream = Some(stream);

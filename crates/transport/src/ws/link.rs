@@ -12,6 +12,7 @@ use crate::{
 use http::Uri;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{task::AbortHandle, time::timeout};
 
@@ -64,7 +65,12 @@ impl WsLink {
             }),
         });
         let running = run(shared.clone(), target, options, budget);
-        let task = tokio::spawn(running).abort_handle();
+        let told = shared.clone();
+        let task = tasks::spawn_or(tasks::Kind::Reader, running, move || {
+            *told.state.lock() = State::Ended;
+            told.receive.closed(Closed::faulty());
+        })
+        .abort_handle();
         Self(Arc::new(Owner {
             shared,
             task: Mutex::new(Some(task)),

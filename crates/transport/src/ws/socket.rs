@@ -12,6 +12,7 @@ use futures_util::{
 };
 use parking_lot::Mutex;
 use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use switchboard_wire::Payload;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -134,7 +135,11 @@ pub(super) fn open(
         over: CancellationToken::new(),
         why: Mutex::default(),
     });
-    tokio::spawn(write(sink, shared.clone(), clock, options.clone()));
+    let broken = shared.clone();
+    let writing = write(sink, shared.clone(), clock, options.clone());
+    tasks::spawn_or(tasks::Kind::Writer, writing, move || {
+        broken.end(WsEnd::Broken("a bug in Switchboard".into()));
+    });
     let reader = WsReader {
         stream,
         shared: shared.clone(),

@@ -8,6 +8,7 @@ use crate::{
 };
 use serde_json::Value;
 use std::io::{BufRead, Write};
+use switchboard::tasks;
 
 /// Completes the arguments, or says what is missing.
 pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Failure> {
@@ -36,7 +37,7 @@ pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Fa
     for name in missing {
         let (asked, property) = (name.to_owned(), schema["properties"][name].clone());
         // Waiting for a person must not stop everything else, Ctrl-C included.
-        let answer = tokio::task::spawn_blocking(move || question(&asked, &property)).await;
+        let answer = tasks::blocking(move || question(&asked, &property)).await;
         let value = answer.map_err(|_| Failure::usage(format!("no answer for {name:?}")))??;
         arguments.set(name, arguments::answer(name, &value, schema)?);
     }

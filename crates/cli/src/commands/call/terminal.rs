@@ -12,6 +12,7 @@ use std::{
     io::{BufRead, Write},
     sync::{Arc, Mutex, PoisonError},
 };
+use switchboard::tasks;
 use switchboard::{
     host::{Consent, Notice, Operator, Question, Verdict, operator::Form},
     wire::{ErrorObject, Method, code},
@@ -47,9 +48,8 @@ impl Terminal {
     ) -> Option<T> {
         let _turn = self.asking.clone().lock_owned().await;
         self.clear();
-        let asked = tokio::task::spawn_blocking(move || {
-            question(&mut std::io::stdin().lock(), &mut std::io::stderr())
-        });
+        let asked =
+            tasks::blocking(move || question(&mut std::io::stdin().lock(), &mut std::io::stderr()));
         asked.await.ok()
     }
 }

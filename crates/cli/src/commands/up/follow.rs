@@ -2,6 +2,7 @@
 
 use crate::show::term::Paint;
 use std::sync::Arc;
+use switchboard::tasks;
 use switchboard::{
     Caller, Pools, Settings,
     caller::{needs_auth, sign_in_hint},
@@ -93,7 +94,7 @@ impl Follower {
         let (caller, pools) = (self.caller.clone(), self.pools.clone());
         let (tell, server) = (self.tell.clone(), server.clone());
         let mut changes = self.changes.subscribe();
-        AbortOnDropHandle::new(tokio::spawn(async move {
+        AbortOnDropHandle::new(tasks::spawn(tasks::Kind::Upkeep, async move {
             let mut state = server.state();
             let remote = server.spec.target.is_remote();
             let mut how = pools.run(remote, meet(&caller, &server)).await;

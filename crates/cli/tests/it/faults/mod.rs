@@ -6,5 +6,6 @@ mod catalog;
 mod dialogue;
 mod healing;
 mod http;
+mod panics;
 mod policy;
 mod servers;

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use std::sync::Arc;
 use switchboard_host::Scope;
+use switchboard_tasks as tasks;
 use tokio::time::timeout;
 
 /// What a connection is upgraded to.
@@ -45,7 +46,7 @@ pub(super) fn upgrade(
     };
     let upgrading = hyper::upgrade::on(&mut request);
     let gateway = face.gateway.clone();
-    face.tasks.spawn(async move {
+    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => {
                 let (read, write) = tokio::io::split(TokioIo::new(upgraded));

@@ -18,8 +18,10 @@ use crate::{
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
+use smallvec::SmallVec;
 use std::{pin::Pin, sync::Arc};
-use switchboard_host::Scope;
+use switchboard_host::{CallError, Scope};
+use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, code,
 };
@@ -28,6 +30,8 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
+/// Whose answers a fault of ours would leave out.
+type Owed = SmallVec<[Id; 1]>;
 type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
 
 /// One message of a legacy client.
@@ -57,10 +61,11 @@ pub(super) fn post(
             Kind::Request => {
                 let log = held.log();
                 let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+                let owed = message.id().into_iter().collect();
                 let admitted = session.admit(message, params);
                 let running: Running =
                     Box::pin(async move { session.request(admitted, outlet).await });
-                answer(post, &held, log, running).await
+                answer(post, &held, log, owed, running).await
             }
             Kind::Notification => {
                 held.session.notification(&message, &params);
@@ -105,8 +110,9 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
     }
     let log = held.log();
     let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+    let owed = batch.iter().flatten().filter_map(Message::id).collect();
     let running: Running = Box::pin(async move { session.batch(batch, outlet).await });
-    answer(post, &held, log, running).await
+    answer(post, &held, log, owed, running).await
 }
 
 /// Plain JSON if the answer comes at once and alone, events otherwise.
@@ -114,6 +120,7 @@ async fn answer(
     post: Post,
     held: &Arc<Held>,
     log: Arc<EventLog>,
+    owed: Owed,
     running: Running,
 ) -> Response<Body> {
     let may_stream = accepts_events(&post.headers);
@@ -154,11 +161,20 @@ async fn answer(
     held.keep(&log);
     if let Some(future) = running.take() {
         let log = log.clone();
-        face.tasks.spawn(async move {
+        let over = log.clone();
+        let answering = async move {
             if let Some(payload) = future.await {
                 log.send(payload, Weight::Reply);
             }
             log.finish();
+        };
+        let kind = tasks::Kind::Stream;
+        tasks::spawn_in_or(&face.tasks, kind, answering, move || {
+            let error = CallError::broke_off().to_error();
+            for id in &owed {
+                over.send(error.response(Some(id)), Weight::Reply);
+            }
+            over.finish();
         });
     }
     events(
@@ -195,7 +211,7 @@ impl KeepsRunning {
 impl Drop for KeepsRunning {
     fn drop(&mut self) {
         if let Some(future) = self.future.take() {
-            self.face.tasks.spawn(future);
+            tasks::spawn_in(&self.face.tasks, tasks::Kind::Errand, future);
         }
     }
 }

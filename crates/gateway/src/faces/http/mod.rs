@@ -30,12 +30,14 @@ use crate::{
 };
 use body::Body;
 use clock::Clock;
+use futures_util::FutureExt;
 use http::{Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use routes::Route;
 use sessions::Sessions;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Payload, code};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
@@ -88,12 +90,20 @@ pub async fn serve_routes(
         shutdown: shutdown.clone(),
         tasks: TaskTracker::new(),
     });
-    let sweeper = tokio::spawn(sessions::sweep(face.clone()));
-    let watching = face.clone();
-    let watcher = tokio::spawn(async move {
-        let sessions = &watching.sessions;
-        watching.entrance.watch(|| sessions.close_revoked()).await;
-    });
+    let sweeper = {
+        let face = face.clone();
+        tasks::keep(tasks::Kind::Upkeep, move || sessions::sweep(face.clone()))
+    };
+    let watcher = {
+        let face = face.clone();
+        tasks::keep(tasks::Kind::Upkeep, move || {
+            let face = face.clone();
+            async move {
+                let sessions = &face.sessions;
+                face.entrance.watch(|| sessions.close_revoked()).await;
+            }
+        })
+    };
     let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
     loop {
         let permit = tokio::select! {
@@ -147,7 +157,7 @@ struct Face {
 fn attend(face: &Arc<Face>, stream: TcpStream, permit: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let connected = face.clone();
-    face.tasks.spawn(async move {
+    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         connection(connected, stream).await;
         drop(permit);
     });
@@ -157,7 +167,8 @@ async fn connection(face: Arc<Face>, stream: TcpStream) {
     let shutdown = face.shutdown.clone();
     let service = service_fn(move |request| {
         let face = face.clone();
-        async move { Ok::<_, Infallible>(handle(face, request).await) }
+        let handled = tasks::caught(tasks::Kind::Http, handle(face, request));
+        handled.map(|done| Ok::<_, Infallible>(done.unwrap_or_else(|_| reply::broke_off(None))))
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder

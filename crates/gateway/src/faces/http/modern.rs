@@ -15,6 +15,8 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::{io, sync::Arc};
+use switchboard_host::CallError;
+use switchboard_tasks as tasks;
 use switchboard_transport::http::sse::encode_event;
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Params, Payload, code, header as mirror};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -40,12 +42,18 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
             }
         }
         Begun::Listen(listen) => {
-            let events = stream::unfold(Some((listen, admission)), |state| async move {
-                let (mut listen, admission) = state?;
-                tokio::select! {
-                    payload = listen.next() => Some((event(payload), Some((listen, admission)))),
-                    _ = admission.ended() => Some((event(listen.farewell()), None)),
-                    () = tokio::time::sleep(limits::KEEP_ALIVE) => Some((alive(), Some((listen, admission)))),
+            let events = stream::unfold(Some((listen, admission)), move |state| {
+                let broke_off = CallError::broke_off().to_error().response(Some(&id));
+                async move {
+                    let (mut listen, admission) = state?;
+                    tokio::select! {
+                        payload = tasks::caught(tasks::Kind::Stream, listen.next()) => Some(match payload {
+                            Ok(payload) => (event(payload), Some((listen, admission))),
+                            Err(_) => (event(broke_off), None),
+                        }),
+                        _ = admission.ended() => Some((event(listen.farewell()), None)),
+                        () = tokio::time::sleep(limits::KEEP_ALIVE) => Some((alive(), Some((listen, admission)))),
+                    }
                 }
             });
             event_stream(Body::Stream(Box::pin(events)))
@@ -152,9 +160,13 @@ fn relay(
             }
             let quiet = sleep_until(Instant::now() + limits::KEEP_ALIVE);
             tokio::select! {
-                step = relayed.next() => Some(match step {
-                    Step::Notice(notice) => (event(notice), (Some(relayed), None)),
-                    Step::Done(answer) => (event(answer.payload), (None, None)),
+                step = tasks::caught(tasks::Kind::Stream, relayed.next()) => Some(match step {
+                    Ok(Step::Notice(notice)) => (event(notice), (Some(relayed), None)),
+                    Ok(Step::Done(answer)) => (event(answer.payload), (None, None)),
+                    Err(_) => {
+                        let error = CallError::broke_off().to_error().response(Some(id));
+                        (event(error), (None, None))
+                    }
                 }),
                 ended = admission.withdrawn() => Some((event(over(ended, id)), (None, None))),
                 () = quiet => Some((alive(), (Some(relayed), None))),

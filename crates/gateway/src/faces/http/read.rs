@@ -8,6 +8,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::sync::Arc;
 use switchboard_host::Scope;
+use switchboard_tasks as tasks;
 use switchboard_transport::limits::COPIED_BYTES;
 use switchboard_wire::{
     Era, ErrorObject, Id, Message, Method, Params, Received, Revision, code, limits::MESSAGE_BYTES,
@@ -47,7 +48,7 @@ pub(super) async fn post(
         Ok(body) => body,
         Err((status, text)) => {
             if status == StatusCode::PAYLOAD_TOO_LARGE {
-                tokio::spawn(discard(arriving));
+                tasks::spawn(tasks::Kind::Errand, discard(arriving));
             }
             return reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
         }
@@ -61,7 +62,11 @@ pub(super) async fn post(
     };
     drop(uri);
     match Received::parse(body) {
-        Ok(Received::One(message)) => one(post, message).await,
+        Ok(Received::One(message)) => {
+            let id = message.id();
+            let answer = tasks::caught(tasks::Kind::Message, one(post, message)).await;
+            answer.unwrap_or_else(|_| reply::broke_off(id.as_ref()))
+        }
         Ok(Received::Batch(batch)) => legacy::batch(post, batch).await,
         Err(fault) => reply::error(StatusCode::BAD_REQUEST, &fault.to_error(), fault.id()),
     }

@@ -3,6 +3,7 @@
 use super::body::Body;
 use crate::door::Refused;
 use http::{HeaderValue, Response, StatusCode, header};
+use switchboard_host::CallError;
 use switchboard_wire::{ErrorObject, Id, Payload};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -26,6 +27,12 @@ fn error_body(error: &ErrorObject, id: Option<&Id>) -> Payload {
         Some(id) => error.response(Some(id)),
         None => error.response(None),
     }
+}
+
+/// A fault of ours ended the request.
+pub(super) fn broke_off(id: Option<&Id>) -> Response<Body> {
+    let fault = CallError::broke_off().to_error();
+    error(StatusCode::INTERNAL_SERVER_ERROR, &fault, id)
 }
 
 /// Nothing to say, and that is fine.

@@ -10,6 +10,7 @@ use std::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
+use switchboard_tasks as tasks;
 use switchboard_transport::Budget;
 use switchboard_wire::Payload;
 use tokio::io::{AsyncRead, ReadBuf};
@@ -32,7 +33,7 @@ pub(super) async fn body(payload: Payload, budget: &Budget) -> Body {
         return Body::from(payload);
     }
     let (kept, left) = (payload.clone(), payload.len() as u64);
-    let written = tokio::task::spawn_blocking(move || write(&payload)).await;
+    let written = tasks::blocking(move || write(&payload)).await;
     match written {
         Ok(Ok(file)) => {
             drop(kept);

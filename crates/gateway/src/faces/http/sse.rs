@@ -21,6 +21,7 @@ use hyper::body::Incoming;
 use parking_lot::RwLock;
 use std::{collections::HashMap, sync::Arc};
 use switchboard_host::Scope;
+use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Payload, Received, code};
 use tokio::{
     sync::mpsc::{self, error::TrySendError},
@@ -79,8 +80,10 @@ pub(super) fn open(
     };
     let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone());
     let owner = face.clone();
-    face.tasks.spawn(async move {
-        converse(&client, incoming, &gone, &admission).await;
+    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
+        let serving = converse(&client, incoming, &gone, &admission);
+        let _ = tasks::caught(tasks::Kind::Conversation, serving).await;
+        client.end();
         owner.streams.0.write().remove(&id);
         mailbox.finish();
     });
@@ -106,7 +109,6 @@ async fn converse(
             client.drain().await;
         },
     }
-    client.end();
 }
 
 /// Takes a message: POST `/messages?sessionId=…`.

@@ -14,6 +14,7 @@ use hyper::{body::Incoming, upgrade::Upgraded};
 use hyper_util::rt::TokioIo;
 use std::sync::Arc;
 use switchboard_host::Scope;
+use switchboard_tasks as tasks;
 use switchboard_transport::ws::{self, PROTOCOL, WsOptions, WsWriter};
 use switchboard_wire::Payload;
 use tokio::{sync::mpsc, time::timeout};
@@ -21,6 +22,8 @@ use tokio::{sync::mpsc, time::timeout};
 const NORMAL: u16 = 1000;
 const GOING_AWAY: u16 = 1001;
 const POLICY: u16 = 1008;
+/// A fault of ours.
+const FAULT: u16 = 1011;
 
 /// Answers the handshake and hands the connection over.
 pub(super) fn upgrade(
@@ -38,7 +41,7 @@ pub(super) fn upgrade(
     };
     let upgrading = hyper::upgrade::on(&mut request);
     let owner = face.clone();
-    face.tasks.spawn(async move {
+    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => converse(&owner, scope, admission, upgraded).await,
             Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
@@ -136,11 +139,12 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
     // alive must be read meanwhile.
     let (posted, mut incoming) = mpsc::channel::<Bytes>(limits::POSTED);
     let taking = client.clone();
-    let taking = tokio::spawn(async move {
+    let mut taking = tasks::spawn(tasks::Kind::Conversation, async move {
         while let Some(bytes) = incoming.recv().await {
             taking.bytes(bytes).await;
         }
     });
+    let _end = EndsWith(client.clone(), writer.clone());
     let (code, reason) = loop {
         tokio::select! {
             next = reader.next() => match next {
@@ -152,6 +156,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
                     break (NORMAL, "");
                 }
             },
+            _ = &mut taking => break (FAULT, "a bug in Switchboard"),
             ended = admission.ended() => {
                 if ended != Ended::Shutdown {
                     break (POLICY, ended.as_str());
@@ -165,6 +170,16 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
     client.end();
     writer.close(code, reason);
     let _ = timeout(limits::FAREWELL, writer.closed()).await;
+}
+
+/// Ends a client's side of things, whatever becomes of the task that serves it.
+struct EndsWith(Arc<Conversation>, WsWriter);
+
+impl Drop for EndsWith {
+    fn drop(&mut self) {
+        self.0.end();
+        self.1.close(FAULT, "a bug in Switchboard");
+    }
 }
 
 struct Out(WsWriter);

@@ -15,6 +15,7 @@ use std::{
     },
 };
 use switchboard_host::{Client, ClientSink, Input, Notice, client::LOG_LEVELS};
+use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Id, Message, Method, Payload, code, json};
 use tokio::sync::oneshot;
 
@@ -129,7 +130,7 @@ impl Desk {
         }
         outlet.send(input.payload(&id), Weight::Question);
         let desk = self.clone();
-        tokio::spawn(async move {
+        tasks::spawn(tasks::Kind::Question, async move {
             let withdrawn = input.withdrawn();
             tokio::select! {
                 response = answered => match response {

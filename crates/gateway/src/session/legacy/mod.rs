@@ -12,10 +12,15 @@ use bytes::Bytes;
 use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    fmt,
+    sync::Arc,
+};
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, permission::What,
 };
+use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code};
 use tokio::sync::oneshot;
 
@@ -121,17 +126,24 @@ impl Session {
                 );
                 return Some(error.response(Some(&id)));
             }
-            if in_flight.insert(id.clone(), given_up).is_some() {
-                // Two requests in flight under one id cannot both be answered.
-                let error = ErrorObject::new(code::INVALID_REQUEST, "this id is already in use");
-                return Some(error.response(Some(&id)));
-            }
+            match in_flight.entry(id.clone()) {
+                // Two requests in flight under one id cannot both be answered. The
+                // first goes on as if nothing had happened.
+                Entry::Occupied(_) => {
+                    let text = "this id is in use by a request that is not answered yet";
+                    let error = ErrorObject::new(code::INVALID_REQUEST, text);
+                    return Some(error.response(Some(&id)));
+                }
+                Entry::Vacant(place) => place.insert(given_up),
+            };
         }
         let in_flight = InFlight {
             session: self,
             id: Some(&id),
         };
-        let answer = self.answer(admitted, outlet, cancel).await;
+        let answer = self.answer(admitted, outlet, cancel);
+        let answer = tasks::caught(tasks::Kind::Request, answer).await;
+        let answer = answer.unwrap_or_else(|_| Err(CallError::broke_off()));
         // Given up in the same moment as it was answered: the client was first.
         let given_up = !in_flight.end();
         match answer {

@@ -26,6 +26,7 @@ use serde_json::json;
 use shape::{Failure, Invocation};
 use std::{collections::HashMap, sync::Arc};
 use switchboard_host::{Client, NoSink};
+use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -119,12 +120,15 @@ fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
     ));
     let body = session.stream.read(": ping\n\n", gone.clone().drop_guard());
     let owner = face.clone();
-    face.tasks.spawn(async move {
-        tokio::select! {
-            () = gone.cancelled() => {}
-            () = session.unused() => {}
-            _ = session.admission.ended() => {}
-        }
+    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
+        let staying = async {
+            tokio::select! {
+                () = gone.cancelled() => {}
+                () = session.unused() => {}
+                _ = session.admission.ended() => {}
+            }
+        };
+        let _ = tasks::caught(tasks::Kind::Conversation, staying).await;
         owner.plain.0.write().remove(&id);
         session.gone.cancel();
         session.stream.finish();
@@ -181,7 +185,7 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
     };
     // In a task of its own: the stream gets its answer even if nobody waits for this one.
     let (gateway, caller) = (face.gateway.clone(), session.clone());
-    let running = face.tasks.spawn(async move {
+    let running = tasks::spawn_in(&face.tasks, tasks::Kind::Request, async move {
         let _permit = permit;
         tokio::select! {
             outcome = call::run(&gateway, &caller.client, &invocation) => outcome,
