@@ -29,6 +29,7 @@ fn main() {
     if cli.starts_servers() {
         life::keep();
     }
+    switchboard::transport::descriptors::raise();
     let json = cli.command.wants_json();
     life::end(code_of(json, || run(cli)));
 }

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// own state file with its history) is well below this.
 pub const FILE_BYTES: u64 = 32 * 1024 * 1024;
 
+/// Servers that one file may name. Each is judged, and most of them would be started.
+pub const SERVERS: usize = 2_000;
+
 /// How long we wait for another writer of the same folder.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
 

@@ -10,6 +10,7 @@ mod fields;
 use crate::{
     entry::{Entry, Scope},
     fault::{Fault, Source},
+    limits,
     position::Lines,
 };
 use fields::Reader;
@@ -98,6 +99,15 @@ impl Doc<'_> {
                 return Err(self.fault(other.range().start, problem, Some(SHAPE.into())));
             }
         };
+        if servers.properties.len() > limits::SERVERS {
+            let problem = format!(
+                "it names {} servers, and at most {} are read from one file",
+                servers.properties.len(),
+                limits::SERVERS
+            );
+            let hint = "take out those that are not needed; until then none of them counts";
+            return Err(self.fault(servers.range.start, problem, Some(hint.into())));
+        }
         let file = File {
             lines: self.lines,
             source: self.source,

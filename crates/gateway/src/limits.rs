@@ -8,8 +8,10 @@ pub const PLAIN_ANSWER: Duration = Duration::from_millis(50);
 pub const MODERN_PLAIN_ANSWER: Duration = Duration::from_secs(5);
 /// How long a new call waits while too many bytes are in memory.
 pub const BUDGET_WAIT: Duration = Duration::from_secs(20);
-/// How long headers may take to arrive. The wait for a kept connection's next
-/// request counts as well, so this is longer than clients keep theirs unused.
+/// How long the headers of a connection's first request may take to arrive.
+pub const FIRST_REQUEST: Duration = Duration::from_secs(10);
+/// The same for a later one. The wait for it counts as well, so this is longer
+/// than clients keep theirs unused.
 pub const HEADER_READ: Duration = Duration::from_secs(65);
 /// How long the change to a WebSocket may take.
 pub const UPGRADE: Duration = Duration::from_secs(10);
@@ -25,7 +27,13 @@ pub const RETRY_MS: u64 = 1000;
 pub const SESSIONS: usize = 10_000;
 /// A session that nobody has used for this long ends.
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
-/// Connections at once.
+/// Idle connections that are asked to end at a time when room runs out.
+pub const GIVE_WAY: usize = 64;
+/// How long it is waited then until there is room.
+pub const ROOM_PAUSE: Duration = Duration::from_millis(10);
+/// How often a warning that comes again and again is told, at most.
+pub const WARN_AGAIN: Duration = Duration::from_secs(60);
+/// Connections at once, as far as descriptors allow.
 pub const CONNECTIONS: usize = 4096;
 /// Connections that may wait to be taken.
 pub const BACKLOG: u32 = 1024;
@@ -69,6 +77,8 @@ pub const PARKED_PER_PRINCIPAL: usize = 256;
 pub const PARKED_FOR: Duration = Duration::from_secs(600);
 /// After a question, how long others that belong with it are waited for.
 pub const SETTLE: Duration = Duration::from_millis(20);
+/// How long that may take in all.
+pub const SETTLE_MOST: Duration = Duration::from_millis(500);
 /// How often a call is sent again after its pages have been visited.
 pub const VISITS: u32 = 3;
 

@@ -22,7 +22,10 @@ use lists::{Stamp, View};
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{Message, name::Style};
@@ -40,6 +43,8 @@ pub struct Host {
     /// Clients of all servers as one: they hear when servers come and go.
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,
+    /// Whether more than one principal can come in.
+    several: AtomicBool,
 }
 
 impl Host {
@@ -58,6 +63,7 @@ impl Host {
             merged: Mutex::default(),
             clients: Mutex::default(),
             states: Arc::default(),
+            several: AtomicBool::new(false),
         });
         for server in host.servers().iter() {
             server.report_to(&host);
@@ -192,6 +198,17 @@ impl Host {
         for server in self.servers().iter() {
             server.detach(client);
         }
+    }
+
+    /// Says whether more than one principal can come in: then none of them may
+    /// have more than half of anything.
+    pub fn set_several_principals(&self, several: bool) {
+        self.several.store(several, Ordering::Relaxed);
+    }
+
+    /// Whether more than one principal can come in.
+    pub fn has_several_principals(&self) -> bool {
+        self.several.load(Ordering::Relaxed)
     }
 
     /// Ends what a modern client with a key had for itself, where it is known to

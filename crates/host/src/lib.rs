@@ -21,6 +21,7 @@ pub mod model;
 pub mod operator;
 pub mod permission;
 pub mod pins;
+pub mod quota;
 pub mod search;
 pub mod shape;
 pub mod skills;

@@ -33,6 +33,13 @@ pub const LEFT_OUT_NAME_CHARS: usize = 80;
 pub const MERGED_PAGE: usize = 1000;
 /// Events that may wait in one exchange.
 pub const EXCHANGE_EVENTS: usize = 256;
+/// Their bytes; one message may be larger if it waits alone.
+pub const EXCHANGE_BYTES: usize = 4 * 1024 * 1024;
+/// A notice that is larger than this gives way while anything waits.
+pub const LARGE_NOTICE: usize = 256 * 1024;
+/// Events that wait before progress is told by its newest step only: fewer are a
+/// burst, and no sign that nobody reads.
+pub const BURST_EVENTS: usize = 16;
 /// Questions that one call may have open at once.
 pub const OPEN_INPUTS: usize = 64;
 /// How often a request is sent again with the input that its server asked for.
@@ -47,7 +54,11 @@ pub const SUBSCRIPTIONS: usize = 1024;
 pub const SUBSCRIBING: usize = 16;
 /// Copies of one server that modern clients with keys of their own have at once.
 pub const KEYED_COPIES: usize = 64;
-/// How long such a copy is kept without a call.
+/// Copies of one server that single sessions have for themselves at once.
+pub const SESSION_COPIES: usize = 128;
+/// The same of all servers together, with those of clients that gave a key.
+pub const COPIES: usize = 1024;
+/// How long a copy by a key is kept without a call.
 pub const KEYED_IDLE: Duration = Duration::from_secs(15 * 60);
 /// How often such a copy is looked at, at most.
 pub const KEYED_PAUSE: Duration = Duration::from_secs(10);

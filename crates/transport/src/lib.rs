@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod budget;
+pub mod descriptors;
 pub mod dial;
 pub mod http;
 pub mod in_process;

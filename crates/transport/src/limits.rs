@@ -10,6 +10,8 @@ pub const WRITE_STALL: Duration = Duration::from_secs(30);
 pub const READ_CHUNK: usize = 64 * 1024;
 /// Messages at least this large are counted against the [`Budget`](crate::Budget).
 pub const COUNTED_BYTES: usize = 16 * 1024;
+/// Lines at least this large keep the buffer that they were read into.
+pub const HANDED_BYTES: usize = 256 * 1024;
 /// Messages smaller than this are copied out of the buffer that an HTTP
 /// connection was read into, so that the buffer is free again at once.
 pub const COPIED_BYTES: usize = 4 * 1024;

@@ -10,6 +10,7 @@ use crate::{
     policy::Verdict,
     settings::{Lists, Named},
 };
+use std::collections::HashMap;
 
 /// Decides about all of them.
 pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loaded) {
@@ -202,20 +203,22 @@ fn shadow(servers: &mut [Configured]) {
             Standing::Active | Standing::Disabled | Standing::Itself | Standing::Shadowed(_)
         )
     };
+    // By name, since a file may hold thousands.
+    let mut strongest: HashMap<String, (Scope, usize)> = HashMap::new();
+    for (i, server) in servers.iter().enumerate().filter(|(_, one)| counts(one)) {
+        let place = (server.entry.scope, i);
+        let best = strongest.entry(server.entry.name.clone()).or_insert(place);
+        *best = place.max(*best);
+    }
     for i in 0..servers.len() {
         let me = &servers[i].entry;
-        let strongest = servers
-            .iter()
-            .enumerate()
-            .filter(|(j, other)| {
-                other.entry.name == me.name
-                    && counts(other)
-                    && (other.entry.scope, *j) > (me.scope, i)
-            })
-            .max_by_key(|(j, other)| (other.entry.scope, *j));
-        if let Some((_, other)) = strongest {
+        let Some(best) = strongest.get(&me.name) else {
+            continue;
+        };
+        if *best > (me.scope, i) {
+            let other = &servers[best.1].entry;
             servers[i].standing =
-                Standing::Shadowed(format!("{} ({})", other.entry.scope, other.entry.place()));
+                Standing::Shadowed(format!("{} ({})", other.scope, other.place()));
         }
     }
 }
@@ -223,6 +226,16 @@ fn shadow(servers: &mut [Configured]) {
 /// A plugin or connector that brings a server which is there already gives way.
 /// Two that the user configured with the same command both stay.
 fn deduplicate(servers: &mut [Configured]) {
+    let may_give_way = |server: &Configured| server.entry.scope <= Scope::Plugin;
+    if !servers.iter().any(may_give_way) {
+        return;
+    }
+    let mut alike: HashMap<(bool, Vec<String>), Vec<usize>> = HashMap::new();
+    for (i, server) in servers.iter().enumerate() {
+        if let Some(signature) = signature(&server.entry) {
+            alike.entry(signature).or_default().push(i);
+        }
+    }
     for i in 0..servers.len() {
         let me = &servers[i];
         if me.standing != Standing::Active || me.entry.scope > Scope::Plugin {
@@ -231,12 +244,11 @@ fn deduplicate(servers: &mut [Configured]) {
         let Some(signature) = signature(&me.entry) else {
             continue;
         };
-        let same = servers.iter().enumerate().find(|(j, other)| {
+        let alike = alike.get(&signature).into_iter().flatten();
+        let same = alike.map(|j| (*j, &servers[*j])).find(|(j, other)| {
             let stronger =
                 other.entry.scope > me.entry.scope || other.entry.scope == me.entry.scope && *j < i;
-            stronger
-                && other.standing == Standing::Active
-                && self::signature(&other.entry).as_ref() == Some(&signature)
+            stronger && other.standing == Standing::Active
         });
         if let Some((_, other)) = same {
             let by = format!(

@@ -3,7 +3,14 @@
 use super::{modern::Request, rewrite};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 use switchboard_host::{
     CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, Topic, call::route_uris,
     catalog::task, permission::What,
@@ -19,6 +26,8 @@ pub struct Listen {
     id: Id,
     acknowledgement: Option<Payload>,
     notices: mpsc::Receiver<Payload>,
+    /// Bytes of them.
+    waiting: Arc<AtomicUsize>,
 }
 
 /// What the client asked to hear of.
@@ -39,6 +48,8 @@ struct Sink {
     filter: Filter,
     id: Id,
     out: mpsc::Sender<Payload>,
+    /// Bytes of what waits to be read.
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Listen {
@@ -49,6 +60,7 @@ impl Listen {
         let id = message.id().unwrap_or_else(|| Id::number(0));
         let filter = Filter::of(message)?;
         let (out, notices) = mpsc::channel(limits::STREAM_EVENTS);
+        let waiting = Arc::<AtomicUsize>::default();
         let aggregate = matches!(scope, Scope::All);
         let none = Bytes::from_static(b"{}");
         let viewer = Client::new(
@@ -64,6 +76,7 @@ impl Listen {
             filter: filter.clone(),
             id: id.clone(),
             out,
+            waiting: waiting.clone(),
         };
         let client = Client::new(principal, Revision::NEWEST, none, Arc::new(sink));
         let client = Arc::new(client.known_by(request.key.as_deref()));
@@ -74,6 +87,7 @@ impl Listen {
             id,
             acknowledgement: None,
             notices,
+            waiting,
         };
 
         let honoured = match scope {
@@ -161,7 +175,10 @@ impl Listen {
             return acknowledgement;
         }
         match self.notices.recv().await {
-            Some(notice) => notice,
+            Some(notice) => {
+                self.waiting.fetch_sub(notice.len(), Ordering::Relaxed);
+                notice
+            }
             None => std::future::pending().await,
         }
     }
@@ -314,7 +331,13 @@ impl ClientSink for Sink {
             );
         }
         // A reader that stopped reading loses notices, not the stream.
-        let _ = self.out.try_send(message.edited(&edits));
+        let payload = message.edited(&edits);
+        let size = payload.len();
+        let before = self.waiting.fetch_add(size, Ordering::Relaxed);
+        let is_too_much = before > 0 && before + size > limits::STREAM_BYTES;
+        if is_too_much || self.out.try_send(payload).is_err() {
+            self.waiting.fetch_sub(size, Ordering::Relaxed);
+        }
     }
 
     fn ask(&self, input: Input) {

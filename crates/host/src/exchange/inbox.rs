@@ -1,14 +1,15 @@
 //! Where a connection leaves the events of one exchange.
 //!
 //! The connection's reader serves many exchanges and never waits for one of
-//! them: when an inbox is full, notifications give way, newest kept.
+//! them: what nobody fetches is capped in number and in bytes, and notifications
+//! give way. Of progress the newest stays.
 
-use super::{Event, Notice, Outcome};
+use super::{Event, Input, Notice, Outcome};
 use crate::limits;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, fmt, future::poll_fn, task::Poll};
-use switchboard_wire::Method;
+use switchboard_wire::{ErrorObject, Method, code};
 
 /// The events of one exchange that have not been looked at yet.
 pub struct Inbox {
@@ -19,6 +20,8 @@ pub struct Inbox {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Event>,
+    /// Bytes of all that is queued.
+    bytes: usize,
     outcome: Option<Outcome>,
     finished: bool,
 }
@@ -32,21 +35,13 @@ impl Inbox {
         }
     }
 
-    /// Adds a notification; if too many wait, the newest of them gives way.
+    /// Adds a notification, or does without one.
     pub fn notice(&self, notice: Notice) {
         let mut state = self.state.lock();
         if state.finished {
             return;
         }
-        if state.queue.len() >= limits::EXCHANGE_EVENTS
-            && let Some(last @ Event::Notice(_)) = state.queue.back_mut()
-        {
-            *last = Event::Notice(notice);
-            return;
-        }
-        if state.queue.len() < 2 * limits::EXCHANGE_EVENTS {
-            state.queue.push_back(Event::Notice(notice));
-        }
+        state.take(notice);
         drop(state);
         self.waker.wake();
     }
@@ -54,24 +49,27 @@ impl Inbox {
     /// Of the progress that waits, keeps the newest: whoever comes back wants to
     /// know how far it is, and not how it got there.
     pub(super) fn keep_newest_progress(&self) {
-        let is_progress = |event: &Event| matches!(event, Event::Notice(notice) if notice.method == Method::Progress);
         let mut state = self.state.lock();
         let newest = state.queue.iter().rposition(is_progress);
-        let mut at = 0;
-        state.queue.retain(|event| {
-            at += 1;
-            !is_progress(event) || Some(at - 1) == newest
-        });
+        state.forget_progress(newest);
     }
 
-    /// Adds a question. Questions are few (the connection counts them) and never dropped.
-    pub fn input(&self, input: super::Input) {
+    /// Adds a question. Questions are few (the connection counts them) and never
+    /// dropped; one that would not fit is refused, and its server told.
+    pub fn input(&self, input: Input) {
         let mut state = self.state.lock();
-        if !state.finished {
-            state.queue.push_back(Event::Input(input));
-            drop(state);
-            self.waker.wake();
+        if state.finished {
+            return;
         }
+        let size = input.message().raw().len();
+        if !state.queue.is_empty() && state.bytes + size > limits::EXCHANGE_BYTES {
+            drop(state);
+            let text = "the client is behind with reading, and this question is too large to wait";
+            return input.refuse(&ErrorObject::new(code::INTERNAL, text));
+        }
+        state.push(Event::Input(input));
+        drop(state);
+        self.waker.wake();
     }
 
     /// Ends the exchange. The first outcome counts.
@@ -92,6 +90,7 @@ impl Inbox {
             self.waker.register(context.waker());
             let mut state = self.state.lock();
             if let Some(event) = state.queue.pop_front() {
+                state.bytes = state.bytes.saturating_sub(size(&event));
                 return Poll::Ready(event);
             }
             match state.outcome.take() {
@@ -100,6 +99,82 @@ impl Inbox {
             }
         })
         .await
+    }
+}
+
+impl State {
+    /// Finds room for a notification, or drops it.
+    fn take(&mut self, notice: Notice) {
+        let length = notice.message.raw().len();
+        let is_large = length > limits::LARGE_NOTICE;
+        let is_behind =
+            self.queue.len() >= limits::BURST_EVENTS || self.bytes > limits::LARGE_NOTICE;
+        // A few that come at once are no sign that nobody reads. Beyond that each
+        // step takes the place of the one before.
+        if notice.method == Method::Progress && (is_behind || is_large) {
+            self.forget_progress(None);
+        }
+        if is_large && !self.queue.is_empty() {
+            return;
+        }
+        while !self.queue.is_empty() && self.bytes + length > limits::EXCHANGE_BYTES {
+            if !self.forget_oldest_notice() {
+                return;
+            }
+        }
+        if self.queue.len() >= limits::EXCHANGE_EVENTS {
+            match self.queue.pop_back() {
+                Some(last @ Event::Notice(_)) => self.bytes -= size(&last),
+                Some(other) => self.queue.push_back(other),
+                None => {}
+            }
+        }
+        if self.queue.len() < 2 * limits::EXCHANGE_EVENTS {
+            self.push(Event::Notice(notice));
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        self.bytes += size(&event);
+        self.queue.push_back(event);
+    }
+
+    /// Forgets the progress that waits, except for what is at this place.
+    fn forget_progress(&mut self, except: Option<usize>) {
+        let mut at = 0;
+        let mut forgotten = 0;
+        self.queue.retain(|event| {
+            at += 1;
+            let stays = !is_progress(event) || Some(at - 1) == except;
+            forgotten += if stays { 0 } else { size(event) };
+            stays
+        });
+        self.bytes -= forgotten;
+    }
+
+    /// Whether there was one.
+    fn forget_oldest_notice(&mut self) -> bool {
+        let is_notice = |event: &Event| matches!(event, Event::Notice(_));
+        let oldest = self.queue.iter().position(is_notice);
+        match oldest.and_then(|at| self.queue.remove(at)) {
+            Some(event) => {
+                self.bytes -= size(&event);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn is_progress(event: &Event) -> bool {
+    matches!(event, Event::Notice(notice) if notice.method == Method::Progress)
+}
+
+fn size(event: &Event) -> usize {
+    match event {
+        Event::Notice(notice) => notice.message.raw().len(),
+        Event::Input(input) => input.message().raw().len(),
+        Event::Outcome(_) => 0,
     }
 }
 
@@ -116,3 +191,6 @@ impl fmt::Debug for Inbox {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

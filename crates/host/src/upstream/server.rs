@@ -13,6 +13,7 @@ use crate::{
     client::{Client, ClientId},
     error::CallError,
     host::Host,
+    quota::HeldBy,
 };
 use parking_lot::Mutex;
 use std::{
@@ -98,15 +99,30 @@ pub(super) struct Key {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Principal(Arc<str>),
-    Client(ClientId),
+    Client(ClientId, Arc<str>),
     /// A modern client that gave a key, by its identity.
-    Keyed(u64),
+    Keyed(u64, Arc<str>),
+}
+
+impl HeldBy for Key {
+    fn held_by(&self) -> &str {
+        self.owner.principal()
+    }
 }
 
 impl Owner {
     /// Whether one client alone has it.
     pub(super) fn is_one(&self) -> bool {
         !matches!(self, Self::Principal(_))
+    }
+
+    /// On whose behalf it is used.
+    pub(super) fn principal(&self) -> &Arc<str> {
+        match self {
+            Self::Principal(principal) | Self::Client(_, principal) | Self::Keyed(_, principal) => {
+                principal
+            }
+        }
     }
 }
 
@@ -272,11 +288,16 @@ impl Server {
             .map(|(k, s)| (k.clone(), s.clone()))
             .collect();
         for (key, slot) in slots {
+            let is_its_own = matches!(key.owner, Owner::Client(id, _) if id == client.id);
             let Content::Ready(connection) = slot.content() else {
+                // What could not be made for it keeps nobody's place.
+                if is_its_own && !matches!(slot.content(), Content::Connecting) {
+                    self.slots.lock().remove(&key);
+                }
                 continue;
             };
             connection.detach(client.id);
-            if key.owner == Owner::Client(client.id) {
+            if is_its_own {
                 self.slots.lock().remove(&key);
                 tasks::spawn(tasks::Kind::Errand, async move {
                     connection.close().await;
@@ -292,11 +313,12 @@ impl Server {
 
     fn key(&self, client: &Client, era: Era) -> Key {
         let isolated = self.spec.isolation == Isolation::Session;
+        let principal = client.principal.clone();
         let owner = match client.era() {
-            _ if client.exclusive => Owner::Client(client.id),
-            Era::Legacy if isolated => Owner::Client(client.id),
-            Era::Modern if isolated && client.keyed => Owner::Keyed(client.identity),
-            _ => Owner::Principal(client.principal.clone()),
+            _ if client.exclusive => Owner::Client(client.id, principal),
+            Era::Legacy if isolated => Owner::Client(client.id, principal),
+            Era::Modern if isolated && client.keyed => Owner::Keyed(client.identity, principal),
+            _ => Owner::Principal(principal),
         };
         let per_revision = self.spec.target.is_remote() && era == Era::Legacy;
         Key {

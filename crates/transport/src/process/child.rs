@@ -13,6 +13,8 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
 
+use crate::descriptors;
+
 use super::command::{ServerCommand, SpawnError};
 use super::exit::Exit;
 use super::family::{Family, Presence};
@@ -52,6 +54,7 @@ impl ServerProcess {
             program: command.name(),
         })?;
         let mut child = prepared.spawn().map_err(|error| command.explain(error))?;
+        descriptors::restore(Pid::from_child(&child));
         // From here on the family answers for the process; `child` is only its pipes.
         let family = Arc::new(Family::new(Pid::from_child(&child), tag));
         drop(permit);

@@ -71,7 +71,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         };
         let length = self.searched + found;
         self.searched = 0;
-        let line = if length >= limits::COUNTED_BYTES {
+        let line = if length >= limits::HANDED_BYTES {
+            self.hand_over(length)
+        } else if length >= limits::COUNTED_BYTES {
             // A copy of its own, counted; the reading buffer keeps its size.
             let line = self.budget.hold(trim(&self.buffer[..length]).to_vec());
             self.buffer.advance(length + 1);
@@ -89,9 +91,56 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
+impl<R> Lines<R> {
+    /// A large line takes the buffer along, so that it is never there twice; what
+    /// follows it is short by comparison, and begins a new one.
+    fn hand_over(&mut self, length: usize) -> Bytes {
+        let rest = BytesMut::from(&self.buffer[length + 1..]);
+        let mut line = Vec::from(std::mem::replace(&mut self.buffer, rest));
+        line.truncate(length);
+        if trim(&line).len() < length {
+            line = trim(&line).to_vec();
+        }
+        line.shrink_to_fit();
+        self.budget.hold(line)
+    }
+}
+
 /// Without white space at either end, and without a byte order mark.
 fn trim(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(line)
         .trim_ascii()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn large_lines_take_their_buffer_along_and_lose_nothing() {
+        let large = "x".repeat(limits::HANDED_BYTES);
+        let text = format!("one\n{large}\n\u{feff} {large}y \r\ntwo\n\n{large}z\nthree");
+        for chunk in [1 << 20, 1000, 64 * 1024] {
+            let (mut write, read) = tokio::io::duplex(chunk);
+            let sent = text.clone();
+            let writing = tokio::spawn(async move {
+                tokio::io::AsyncWriteExt::write_all(&mut write, sent.as_bytes()).await
+            });
+            let mut lines = Lines::new(read, 1 << 20, Budget::default());
+            for right in [
+                "one",
+                &large,
+                &format!("{large}y"),
+                "two",
+                &format!("{large}z"),
+                "three",
+            ] {
+                let line = lines.next().await.unwrap().unwrap();
+                assert!(line == right, "{} bytes for {}", line.len(), right.len());
+            }
+            assert!(lines.next().await.unwrap().is_none());
+            writing.await.unwrap().unwrap();
+        }
+    }
 }

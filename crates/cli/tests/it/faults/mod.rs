@@ -3,6 +3,7 @@
 mod bad_headers;
 mod bad_input;
 mod catalog;
+mod crowds;
 mod dialogue;
 mod healing;
 mod http;

@@ -34,8 +34,12 @@ pub(super) fn upgrade(
             .insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
         return refusal;
     }
-    let Ok(permit) = face.sockets.clone().try_acquire_owned() else {
-        return reply::busy();
+    let permit = match face
+        .sockets
+        .take(admission.principal(), face.has_several_principals())
+    {
+        Ok(permit) => permit,
+        Err(full) => return reply::full(&full, None),
     };
     let manner = Manner {
         scope,

@@ -217,6 +217,12 @@ impl Drop for KeepsRunning {
 }
 
 async fn initialize(post: Post, message: Message) -> Response<Body> {
+    // Before anything is started for it.
+    let several = post.face.has_several_principals();
+    let place = match post.face.held.take(post.admission.principal(), several) {
+        Ok(place) => place,
+        Err(full) => return reply::full(&full, Some(&id_of(&message))),
+    };
     let general = EventLog::new(0);
     let opened = Session::open(
         post.face.gateway.clone(),
@@ -233,9 +239,10 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
                 general,
                 post.admission.clone(),
                 path_of(&post.scope).to_owned(),
+                place,
             );
             let id = post.face.sessions.add(held);
-            let Some(id) = id.and_then(|id| HeaderValue::try_from(id).ok()) else {
+            let Ok(id) = HeaderValue::try_from(id) else {
                 session.close();
                 return reply::busy();
             };

@@ -6,6 +6,7 @@ mod api;
 mod attach;
 mod body;
 mod clock;
+mod connections;
 mod events;
 mod legacy;
 mod mailbox;
@@ -30,19 +31,18 @@ use crate::{
 };
 use body::Body;
 use clock::Clock;
+use connections::{Connection, Connections, Repeated, Served};
 use futures_util::FutureExt;
 use http::{Method as Verb, Request, Response, StatusCode};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use routes::Route;
 use sessions::Sessions;
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
+use switchboard_host::quota::Quota;
 use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Payload, code};
-use tokio::{
-    net::{TcpListener, TcpSocket, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
 
@@ -86,7 +86,9 @@ pub async fn serve_routes(
         sessions: Sessions::default(),
         streams: sse::Streams::default(),
         plain: plain::Plain::default(),
-        sockets: Arc::new(Semaphore::new(limits::SOCKETS)),
+        connections: Connections::default(),
+        held: Quota::new("sessions", limits::SESSIONS),
+        sockets: Quota::new("sockets", limits::SOCKETS),
         shutdown: shutdown.clone(),
         tasks: TaskTracker::new(),
     });
@@ -104,13 +106,23 @@ pub async fn serve_routes(
             }
         })
     };
-    let room = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let (crowded, refused) = (Repeated::default(), Repeated::default());
     loop {
-        let permit = tokio::select! {
-            permit = room.clone().acquire_owned() => permit,
-            () = shutdown.cancelled() => break,
-        };
-        let Ok(permit) = permit else { break };
+        if !face.connections.has_room() {
+            if let Some(times) = crowded.is_due() {
+                let most = face.connections.most();
+                tracing::warn!(
+                    times,
+                    most,
+                    "as many connections as there may be; idle ones give way"
+                );
+            }
+            face.connections.give_way();
+            tokio::select! {
+                () = tokio::time::sleep(limits::ROOM_PAUSE) => continue,
+                () = shutdown.cancelled() => break,
+            }
+        }
         let stream = tokio::select! {
             accepted = listener.accept() => accepted,
             () = shutdown.cancelled() => break,
@@ -119,12 +131,15 @@ pub async fn serve_routes(
             Ok((stream, _)) => stream,
             Err(fault) => {
                 // Out of file descriptors, most likely: wait for some to come back.
-                tracing::warn!(%fault, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                if let Some(times) = refused.is_due() {
+                    tracing::warn!(%fault, times, "a connection could not be accepted; idle ones give way");
+                }
+                face.connections.give_way();
+                tokio::time::sleep(limits::ROOM_PAUSE).await;
                 continue;
             }
         };
-        attend(&face, stream, permit);
+        attend(&face, stream);
     }
     drop(listener);
     face.tasks.close();
@@ -144,31 +159,61 @@ struct Face {
     sessions: Sessions,
     streams: sse::Streams,
     plain: plain::Plain,
-    sockets: Arc<Semaphore>,
+    connections: Connections,
+    /// Places for sessions, of whatever kind.
+    held: Arc<Quota>,
+    /// Places for WebSockets and attached clients.
+    sockets: Arc<Quota>,
     shutdown: CancellationToken,
     /// Connections, and calls that outlive theirs.
     tasks: TaskTracker,
+}
+
+impl Face {
+    /// Whether more than one principal can come in; then none has more than half
+    /// of anything.
+    fn has_several_principals(&self) -> bool {
+        let several = self.entrance.door().has_several_principals();
+        self.gateway.host().set_several_principals(several);
+        several
+    }
 }
 
 /// Serves one connection in a task of its own.
 ///
 /// Not `async`, so that the task is compiled here: what is awaited only by the
 /// program is compiled with the program, which is optimised for size.
-fn attend(face: &Arc<Face>, stream: TcpStream, permit: OwnedSemaphorePermit) {
+fn attend(face: &Arc<Face>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let connected = face.clone();
+    let open = Entered(face.clone(), face.connections.add());
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
-        connection(connected, stream).await;
-        drop(permit);
+        connection(connected, stream, &open.1).await;
     });
 }
 
-async fn connection(face: Arc<Face>, stream: TcpStream) {
+/// A connection's entry, which ends with it, however it ends.
+struct Entered(Arc<Face>, Arc<Connection>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.connections.remove(&self.1);
+    }
+}
+
+async fn connection(face: Arc<Face>, stream: TcpStream, open: &Arc<Connection>) {
     let shutdown = face.shutdown.clone();
     let service = service_fn(move |request| {
         let face = face.clone();
-        let handled = tasks::caught(tasks::Kind::Http, handle(face, request));
-        handled.map(|done| Ok::<_, Infallible>(done.unwrap_or_else(|_| reply::broke_off(None))))
+        let (until, on) = (open.begin(), open.clone());
+        let handled = tasks::caught(tasks::Kind::Http, handle(face, on, request));
+        handled.map(move |done| {
+            let answer = done.unwrap_or_else(|_| reply::broke_off(None));
+            Ok::<_, Infallible>(answer.map(|body| Served {
+                body,
+                _until: until,
+            }))
+        })
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
@@ -179,8 +224,17 @@ async fn connection(face: Arc<Face>, stream: TcpStream) {
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);
+    // Whoever connects has something to say. Later on there may be pauses.
+    let first = async {
+        tokio::time::sleep(limits::FIRST_REQUEST).await;
+        if open.is_used() {
+            std::future::pending::<()>().await;
+        }
+    };
     let result = tokio::select! {
         result = &mut connection => result,
+        () = first => return tracing::debug!("a client connected and asked nothing"),
+        () = open.gives_way() => return tracing::debug!("an idle connection gave way"),
         () = shutdown.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -192,7 +246,11 @@ async fn connection(face: Arc<Face>, stream: TcpStream) {
 }
 
 /// The checks in their order, then the route.
-async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
+async fn handle(
+    face: Arc<Face>,
+    open: Arc<Connection>,
+    request: Request<Incoming>,
+) -> Response<Body> {
     if names_two_hosts(request.headers(), request.uri()) {
         let text = "the request's target names another host than the header Host";
         let error = ErrorObject::new(code::INVALID_REQUEST, text);
@@ -228,6 +286,14 @@ async fn handle(face: Arc<Face>, request: Request<Incoming>) -> Response<Body> {
             }
         }
     };
+    let several = || face.has_several_principals();
+    if let Err(full) = face
+        .connections
+        .belongs_to(&open, admission.principal(), several)
+    {
+        return reply::full(&full, None);
+    }
+    drop(open);
     match routes::route(&face, path) {
         Some(Route::Mcp(scope)) => match *request.method() {
             Verb::POST => read::post(face, scope, admission, request).await,

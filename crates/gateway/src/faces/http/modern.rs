@@ -69,7 +69,7 @@ fn request(post: Post, message: Message, params: Params) -> Box<Request> {
         admission: post.admission,
         key: post.key,
         headers: Some(param_headers(&post.headers)),
-        shared_credential: post.face.entrance.door().has_several_principals(),
+        shared_credential: post.face.has_several_principals(),
         message,
         params,
     })

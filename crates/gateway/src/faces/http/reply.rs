@@ -3,8 +3,8 @@
 use super::body::Body;
 use crate::door::Refused;
 use http::{HeaderValue, Response, StatusCode, header};
-use switchboard_host::CallError;
-use switchboard_wire::{ErrorObject, Id, Payload};
+use switchboard_host::{CallError, quota::Full};
+use switchboard_wire::{ErrorObject, Id, Payload, code};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -87,6 +87,16 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
     response
         .headers_mut()
         .insert(header::ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// There are too many of something; which, and whose limit it is, is said.
+pub(super) fn full(full: &Full, id: Option<&Id>) -> Response<Body> {
+    let fault = ErrorObject::new(code::INTERNAL, full.to_string());
+    let mut response = error(StatusCode::SERVICE_UNAVAILABLE, &fault, id);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 

@@ -12,6 +12,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use switchboard_host::quota::Place;
 
 /// All sessions, by id.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub(super) struct Held {
     streams: Mutex<BTreeMap<u64, Arc<EventLog>>>,
     next: AtomicU64,
     used: Mutex<Instant>,
+    /// Its place among the sessions of its principal.
+    _place: Place,
 }
 
 impl Held {
@@ -37,6 +40,7 @@ impl Held {
         general: Arc<EventLog>,
         admission: Admission,
         path: String,
+        place: Place,
     ) -> Self {
         // Looked after from now on, so that it ends with its token.
         let _ = admission.is_revoked();
@@ -49,6 +53,7 @@ impl Held {
             streams,
             next: AtomicU64::new(1),
             used: Mutex::new(Instant::now()),
+            _place: place,
         }
     }
 
@@ -78,15 +83,11 @@ impl Held {
 }
 
 impl Sessions {
-    /// Adds a session and returns its id, or nothing if there are too many.
-    pub(super) fn add(&self, held: Held) -> Option<String> {
-        let mut sessions = self.by_id.write();
-        if sessions.len() >= limits::SESSIONS {
-            return None;
-        }
+    /// Adds a session and returns its id.
+    pub(super) fn add(&self, held: Held) -> String {
         let id = random_id();
-        sessions.insert(id.clone(), Arc::new(held));
-        Some(id)
+        self.by_id.write().insert(id.clone(), Arc::new(held));
+        id
     }
 
     /// The session of this id, if it is this principal's and was opened at this path.

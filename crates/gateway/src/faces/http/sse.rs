@@ -52,19 +52,18 @@ pub(super) fn open(
     }
     let (posted, incoming) = mpsc::channel(limits::POSTED);
     let id = random_id();
-    {
-        let mut streams = face.streams.0.write();
-        if streams.len() >= limits::SESSIONS {
-            return reply::busy();
-        }
-        streams.insert(
-            id.clone(),
-            Open {
-                principal: admission.principal().clone(),
-                posted,
-            },
-        );
-    }
+    let several = face.has_several_principals();
+    let place = match face.held.take(admission.principal(), several) {
+        Ok(place) => place,
+        Err(full) => return reply::full(&full, None),
+    };
+    face.streams.0.write().insert(
+        id.clone(),
+        Open {
+            principal: admission.principal().clone(),
+            posted,
+        },
+    );
     let mailbox = Arc::<Mailbox>::default();
     mailbox.push(Payload::from(format!(
         "event: endpoint\ndata: /messages?sessionId={id}\n\n"
@@ -86,6 +85,7 @@ pub(super) fn open(
         client.end();
         owner.streams.0.write().remove(&id);
         mailbox.finish();
+        drop(place);
     });
     event_stream(Body::Stream(Box::pin(body)))
 }

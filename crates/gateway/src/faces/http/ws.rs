@@ -36,8 +36,12 @@ pub(super) fn upgrade(
         Ok(answer) => answer,
         Err(refusal) => return *refusal,
     };
-    let Ok(permit) = face.sockets.clone().try_acquire_owned() else {
-        return reply::busy();
+    let permit = match face
+        .sockets
+        .take(admission.principal(), face.has_several_principals())
+    {
+        Ok(permit) => permit,
+        Err(full) => return reply::full(&full, None),
     };
     let upgrading = hyper::upgrade::on(&mut request);
     let owner = face.clone();

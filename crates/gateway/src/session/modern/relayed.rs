@@ -17,7 +17,7 @@ use switchboard_host::{
     bridge::rounds::asks_for_input,
 };
 use switchboard_wire::{Id, Kind, Message, Payload, code};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// A modern request in flight at its server.
 #[derive(Debug)]
@@ -150,7 +150,10 @@ impl Relayed {
         let aggregate = matches!(self.request.scope, Scope::All).then_some(&*gateway);
         let mut questions = Vec::new();
         parked::add_question(&mut questions, first, aggregate);
-        loop {
+        // A server that never stops talking does not put the question off for ever.
+        let latest = Instant::now() + limits::SETTLE_MOST;
+        let mut kept = 0;
+        while Instant::now() < latest {
             let Some(exchange) = &mut self.exchange else {
                 return Step::Done(self.gone());
             };
@@ -159,7 +162,10 @@ impl Relayed {
                 Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
                 Ok(Event::Notice(notice)) => {
                     let notice = self.outward(notice);
-                    self.notices.push_back(notice);
+                    kept += notice.len();
+                    if kept <= limits::STREAM_BYTES {
+                        self.notices.push_back(notice);
+                    }
                 }
                 Ok(Event::Outcome(outcome)) => return self.end_with(Ok(self.finish(outcome))),
                 Err(_) => break,

@@ -122,6 +122,7 @@ pub const MODES: &[(&str, &str, &str)] = &[
         "46",
         "sends progress for ever and never replies",
     ),
+    ("large-notices", "31", "sends notices of 8 MiB without end"),
     (
         "ask-elicitation",
         "47",

@@ -72,6 +72,16 @@ pub fn strike(server: &Server, request: &Request) {
             }
             done();
         }
+        "large-notices" => {
+            let pad = "x".repeat(8 << 20);
+            for n in 0..server.limit(1_000_000) {
+                match n % 2 {
+                    0 => progress_saying(server, request, n, &pad),
+                    _ => server.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"error","data":"{pad}"}}}}"#)),
+                }
+            }
+            done();
+        }
         "list-changed-storm" => {
             for _ in 0..server.limit(200) {
                 server.send(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
@@ -170,6 +180,13 @@ fn progress(server: &Server, request: &Request, n: u64) {
     let token = request.token();
     server.send(&format!(
         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{n}}}}}"#
+    ));
+}
+
+fn progress_saying(server: &Server, request: &Request, n: u64, text: &str) {
+    let token = request.token();
+    server.send(&format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{n},"message":"{text}"}}}}"#
     ));
 }
 

@@ -106,13 +106,14 @@ fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
         used: Mutex::new(Instant::now()),
     });
     let id = random_id();
-    {
-        let mut sessions = face.plain.0.write();
-        if sessions.len() >= limits::SESSIONS {
-            return reply::busy();
-        }
-        sessions.insert(id.clone(), session.clone());
-    }
+    let taken = face
+        .held
+        .take(session.admission.principal(), face.has_several_principals());
+    let place = match taken {
+        Ok(place) => place,
+        Err(full) => return reply::full(&full, None),
+    };
+    face.plain.0.write().insert(id.clone(), session.clone());
     session.stream.push(event(
         &json!({ "type": "connected", "clientId": id })
             .to_string()
@@ -133,6 +134,7 @@ fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
         session.gone.cancel();
         session.stream.finish();
         owner.gateway.host().detach(&session.client);
+        drop(place);
     });
     event_stream(Body::Stream(Box::pin(body)))
 }

@@ -1,0 +1,194 @@
+//! Caps that exist twice: for all, and for one principal. Where two or more
+//! principals are known, one of them has at most half, so that none can keep the
+//! others out.
+
+use parking_lot::Mutex;
+use std::{collections::HashMap, fmt, sync::Arc};
+
+/// How much of something is held.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// By everybody.
+    pub all: usize,
+    /// By the one who asks for more.
+    pub own: usize,
+    /// Whether others than the one who asks are known.
+    pub several: bool,
+}
+
+impl Held {
+    /// Counts what is held by these, for whom this principal asks.
+    pub(crate) fn count<'a, T: HeldBy + 'a>(
+        &mut self,
+        held: impl Iterator<Item = &'a T>,
+        principal: &str,
+    ) {
+        for one in held {
+            self.all += 1;
+            if one.held_by() == principal {
+                self.own += 1;
+            } else {
+                self.several = true;
+            }
+        }
+    }
+
+    /// Why there is no room for one more, if that is so.
+    pub fn full(&self, what: &'static str, most: usize) -> Option<Full> {
+        let half = if self.several { most / 2 } else { most };
+        let whose = if self.all >= most {
+            Whose::All
+        } else if self.own >= half {
+            Whose::Principal
+        } else {
+            return None;
+        };
+        let limit = if whose == Whose::All { most } else { half };
+        Some(Full { what, limit, whose })
+    }
+}
+
+/// Something that somebody holds.
+pub(crate) trait HeldBy {
+    /// Who.
+    fn held_by(&self) -> &str;
+}
+
+/// Which of the two caps was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The one for everybody together.
+    All,
+    /// The one for a single principal.
+    Principal,
+}
+
+/// A cap that was met.
+#[derive(Clone, Debug)]
+pub struct Full {
+    /// Of what there are too many.
+    pub what: &'static str,
+    /// How many there may be.
+    pub limit: usize,
+    /// Whose cap it is.
+    pub whose: Whose,
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, limit, whose } = self;
+        match whose {
+            Whose::All => write!(
+                f,
+                "too many {what}: there are {limit}, the most that there may be at once; try again when some have ended"
+            ),
+            Whose::Principal => write!(
+                f,
+                "too many {what}: yours are {limit}, the most that one token or user may have at once; end some that are not needed"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Full {}
+
+/// Places of one kind, each taken by a principal until it is dropped.
+#[derive(Debug)]
+pub struct Quota {
+    what: &'static str,
+    most: usize,
+    taken: Mutex<HashMap<Arc<str>, usize>>,
+}
+
+/// A place; free again when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    quota: Arc<Quota>,
+    principal: Arc<str>,
+}
+
+impl Quota {
+    /// So many of these in all.
+    pub fn new(what: &'static str, most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            what,
+            most,
+            taken: Mutex::default(),
+        })
+    }
+
+    /// Takes a place. `several` says whether more than one principal is known.
+    pub fn take(self: &Arc<Self>, principal: &Arc<str>, several: bool) -> Result<Place, Full> {
+        let mut taken = self.taken.lock();
+        let held = Held {
+            all: taken.values().sum(),
+            own: taken.get(principal).copied().unwrap_or_default(),
+            several: several || taken.keys().any(|other| other != principal),
+        };
+        if let Some(full) = held.full(self.what, self.most) {
+            return Err(full);
+        }
+        *taken.entry(principal.clone()).or_default() += 1;
+        Ok(Place {
+            quota: self.clone(),
+            principal: principal.clone(),
+        })
+    }
+}
+
+impl Place {
+    /// Whose it is.
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.quota.taken.lock();
+        if let Some(count) = taken.get_mut(&self.principal) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(&self.principal);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn who(name: &str) -> Arc<str> {
+        name.into()
+    }
+
+    #[test]
+    fn one_alone_may_have_all() {
+        let quota = Quota::new("things", 4);
+        let taken: Vec<Place> = (0..4)
+            .map(|_| quota.take(&who("a"), false).unwrap())
+            .collect();
+        let full = quota.take(&who("a"), false).unwrap_err();
+        assert_eq!((full.whose, full.limit), (Whose::All, 4));
+        drop(taken);
+        assert!(quota.take(&who("a"), false).is_ok());
+    }
+
+    #[test]
+    fn one_of_several_has_half_and_the_error_says_so() {
+        let quota = Quota::new("things", 4);
+        let _first = quota.take(&who("a"), true).unwrap();
+        let _second = quota.take(&who("a"), true).unwrap();
+        let full = quota.take(&who("a"), true).unwrap_err();
+        assert_eq!((full.whose, full.limit), (Whose::Principal, 2));
+        assert!(
+            full.to_string().starts_with("too many things: yours are 2"),
+            "{full}"
+        );
+        let _other = quota.take(&who("b"), true).unwrap();
+        // Another that holds something is known by that.
+        let full = quota.take(&who("a"), false).unwrap_err();
+        assert_eq!(full.whose, Whose::Principal);
+    }
+}
