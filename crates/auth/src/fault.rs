@@ -65,9 +65,11 @@ impl Fault {
     }
 }
 
-/// What a server said, made fit to be shown: one line, no control characters, short.
+/// What a server said, made fit to be shown: one line, no control characters,
+/// short, and nothing that looks like a secret.
 pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 300;
+    let text = switchboard_wire::secret::text(text);
     let mut line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

@@ -21,7 +21,7 @@ use switchboard::{
     host::{Host, permission::Mode},
     roster::{Reloaded, With},
     running,
-    wire::name::Style,
+    wire::{name::Style, secret},
 };
 
 /// The global options, and where we are.
@@ -348,7 +348,8 @@ pub fn faulty(faults: &[config::Fault]) -> Failure {
 /// Tells the user something on stderr.
 pub fn warn(text: &str) {
     let warning = term::stderr().yellow("warning:");
-    live::stderr_line(&format!("{warning} {}", safe::lines(text)));
+    let text = secret::text(text);
+    live::stderr_line(&format!("{warning} {}", safe::lines(&text)));
 }
 
 fn settings(environment: &Environment) -> Settings {

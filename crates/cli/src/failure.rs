@@ -3,6 +3,7 @@
 use crate::show::{safe, term};
 use serde_json::json;
 use std::io::Write;
+use switchboard::wire::secret;
 
 /// Exit codes: part of what scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl Failure {
         &self.message
     }
 
-    /// Tells the user, on stderr.
+    /// Tells the user, on stderr, without what looks like a secret.
     pub fn show(&self, json: bool) {
         if self.code == Code::Interrupted && !json {
             return;
@@ -88,7 +89,8 @@ impl Failure {
         let mut err = std::io::stderr().lock();
         // If nobody listens there is nobody to tell.
         let _ = if json {
-            let (message, hint) = (&self.message, &self.hint);
+            let hint = self.hint.as_deref().map(secret::text);
+            let message = secret::text(&self.message);
             let error = json!({ "error": { "code": self.code.as_str(), "message": message, "hint": hint } });
             match term::stderr().terminal {
                 true => writeln!(err, "{}", safe::json(&error.to_string())),
@@ -96,11 +98,14 @@ impl Failure {
             }
         } else {
             let paint = term::stderr();
-            let hint = self
-                .hint
-                .as_ref()
-                .map(|hint| format!("\n{} {}", paint.bold("hint:"), safe::lines(hint)));
-            let message = safe::lines(&self.message);
+            let hint = self.hint.as_ref().map(|hint| {
+                format!(
+                    "\n{} {}",
+                    paint.bold("hint:"),
+                    safe::lines(&secret::text(hint))
+                )
+            });
+            let message = safe::lines(&secret::text(&self.message));
             writeln!(
                 err,
                 "{} {message}{}",

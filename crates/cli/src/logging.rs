@@ -1,10 +1,12 @@
-//! Logs: one line each on stderr, with nothing in it that a terminal would obey.
+//! Logs: one line each on stderr, with nothing in it that a terminal would obey or
+//! that looks like a secret.
 
 use crate::{
     args::Level,
     show::{live, safe},
 };
 use std::io::{self, Write};
+use switchboard::wire::secret;
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     fmt::MakeWriter,
@@ -74,6 +76,6 @@ impl Write for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.0);
-        live::stderr_line(&safe::line(text.trim_end()));
+        live::stderr_line(&safe::line(&secret::text(text.trim_end())));
     }
 }

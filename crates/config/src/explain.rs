@@ -1,6 +1,7 @@
 //! Why a server is there, or is not: the chain of decisions, as data.
 
 use crate::load::{Configured, Loaded, Outcome, Standing};
+use switchboard_wire::secret;
 
 /// One link of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +108,7 @@ fn faults(server: &Configured) -> String {
         .iter()
         .map(ToString::to_string)
         .collect();
-    texts.join("; ")
+    secret::text(&texts.join("; ")).into_owned()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::entry::{Entry, Transport};
 use serde_json::Value;
+use switchboard_wire::secret::{self, HIDDEN};
 
 impl Entry {
     /// The command line or the address.
@@ -11,10 +12,11 @@ impl Entry {
             Transport::Stdio => self.command_line(),
             Transport::Builtin => format!("builtin {}", self.builtin_name()),
             Transport::Http | Transport::Sse | Transport::Ws => {
-                self.url.as_deref().map(redact_url).unwrap_or_default()
+                let url = self.url.as_deref().map(secret::address);
+                url.unwrap_or_default().into_owned()
             }
             Transport::SseIde | Transport::WsIde => match &self.url {
-                Some(url) => redact_url(url),
+                Some(url) => secret::address(url).into_owned(),
                 None => format!(
                     "IDE found in {}",
                     self.lock_folder.as_deref().unwrap_or("~/.claude/ide")
@@ -24,152 +26,75 @@ impl Entry {
     }
 
     fn command_line(&self) -> String {
-        let mut words: Vec<String> = self.command.as_deref().map(quoted).into_iter().collect();
-        let mut hide_next = false;
-        for arg in &self.args {
-            let word = match arg.split_once('=') {
-                _ if hide_next && !arg.starts_with('-') => HIDDEN.to_owned(),
-                Some((flag, value)) if flag.starts_with('-') && is_secret(flag, value) => {
-                    format!("{flag}={HIDDEN}")
-                }
-                _ if arg.contains("://") => quoted(&redact_url(arg)),
-                _ => quoted(arg),
-            };
-            hide_next = arg.starts_with('-') && !arg.contains('=') && is_secret(arg, "");
-            words.push(word);
-        }
-        words.join(" ")
+        // The program goes first: what it is called says nothing about what follows.
+        let program = self.command.as_deref().map(secret::command_text);
+        let arguments = secret::arguments(self.args.iter().map(String::as_str));
+        let words = program.into_iter().chain(arguments);
+        words
+            .map(|word| quoted(&word))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
-/// The entry as written, without what is plainly a secret.
+/// The entry as written, without what looks like a secret.
 pub fn redacted(written: &Value) -> Value {
     let mut shown = written.clone();
-    let Some(object) = shown.as_object_mut() else {
-        return shown;
-    };
-    for key in ["env", "headers"] {
-        for (name, value) in object
-            .get_mut(key)
-            .and_then(Value::as_object_mut)
-            .into_iter()
-            .flatten()
-        {
-            let text = value.as_str().unwrap_or_default();
-            if (is_secret(name, text)
-                || name.eq_ignore_ascii_case("cookie")
-                || looks_secret(text)
-                || is_opaque(text))
-                && !text.contains("${")
-            {
-                *value = HIDDEN.into();
-            }
-        }
-    }
-    if let Some(secret) = object
-        .get_mut("oauth")
-        .and_then(|oauth| oauth.get_mut("clientSecret"))
-    {
-        *secret = HIDDEN.into();
-    }
-    if let Some(Value::String(url)) = object.get_mut("url") {
-        *url = redact_url(url);
-    }
-    if let Some(Value::Array(args)) = object.get_mut("args") {
-        let mut hide_next = false;
-        for arg in args {
-            let Some(text) = arg.as_str() else { continue };
-            let hide = hide_next && !text.starts_with('-');
-            hide_next = text.starts_with('-') && !text.contains('=') && is_secret(text, "");
-            let new = match text.split_once('=') {
-                _ if hide => HIDDEN.to_owned(),
-                Some((flag, value)) if flag.starts_with('-') && is_secret(flag, value) => {
-                    format!("{flag}={HIDDEN}")
+    // With the name that each part has. No recursion: files may nest as they like.
+    let mut parts: Vec<(String, &mut Value)> = vec![(String::new(), &mut shown)];
+    while let Some((name, part)) = parts.pop() {
+        match part {
+            Value::Object(fields) if matches!(name.as_str(), "env" | "headers") => {
+                for (name, value) in fields {
+                    if let Value::String(text) = value {
+                        *text = secret::kept_value(name, text).into_owned();
+                    }
                 }
-                _ if text.contains("://") => redact_url(text),
-                _ => continue,
-            };
-            *arg = new.into();
+            }
+            Value::Object(fields) => {
+                parts.extend(fields.iter_mut().map(|(name, value)| (name.clone(), value)));
+            }
+            Value::Array(items) if name == "args" => hide_in_arguments(items),
+            Value::Array(items) => {
+                parts.extend(items.iter_mut().map(|item| (name.clone(), item)));
+            }
+            Value::String(text) => *text = field(&name, text),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
     shown
 }
 
-/// Could be a key, for all that can be seen: it is neither short nor a path.
-fn is_opaque(text: &str) -> bool {
-    let path = ["/", "~", "./", "../"]
+/// The text of a field. What is named like a secret (`clientSecret`) is one.
+fn field(name: &str, text: &str) -> String {
+    let commands = matches!(name, "command" | "headersHelper");
+    if !commands && secret::is_name(name) {
+        secret::kept_value(name, text)
+    } else if text.contains("://") && !text.contains(char::is_whitespace) {
+        secret::address(text)
+    } else {
+        secret::command_text(text)
+    }
+    .into_owned()
+}
+
+fn hide_in_arguments(items: &mut [Value]) {
+    let texts: Vec<String> = items
         .iter()
-        .any(|start| text.starts_with(start));
-    text.chars().count() >= 8 && !path
-}
-
-/// Begins as keys begin, whatever it is called.
-fn looks_secret(text: &str) -> bool {
-    let begins = [
-        "sk-",
-        "ghp_",
-        "gho_",
-        "github_pat_",
-        "xox",
-        "Bearer ",
-        "Basic ",
-        "AKIA",
-        "eyJ",
-    ];
-    begins.iter().any(|start| text.starts_with(start))
-}
-
-const HIDDEN: &str = "[redacted]";
-
-/// Hides user information and the values of parameters that are named like secrets.
-pub fn redact_url(url: &str) -> String {
-    let (base, query) = match url.split_once('?') {
-        Some((base, query)) => (base, Some(query)),
-        None => (url, None),
-    };
-    let base = match base.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            match authority.rsplit_once('@') {
-                Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{path}"),
-                None => base.to_owned(),
-            }
-        }
-        None => base.to_owned(),
-    };
-    let Some(query) = query else { return base };
-    let pairs: Vec<String> = query
-        .split('&')
-        .map(|pair| match pair.split_once('=') {
-            Some((name, value)) if is_secret(name, value) => format!("{name}={HIDDEN}"),
-            _ => pair.to_owned(),
-        })
+        .map(|item| item.as_str().unwrap_or_default().to_owned())
         .collect();
-    format!("{base}?{}", pairs.join("&"))
-}
-
-/// Whether a value of this name is a secret. A reference to a variable is none.
-fn is_secret(name: &str, value: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let words = [
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "apikey",
-        "api-key",
-        "api_key",
-        "auth",
-        "signature",
-    ];
-    !value.starts_with("${")
-        && (words.iter().any(|word| name.contains(word)) || name.ends_with("key"))
+    let shown = secret::arguments(texts.iter().map(String::as_str));
+    for (item, shown) in items.iter_mut().zip(shown) {
+        if item.is_string() {
+            *item = Value::String(shown.into_owned());
+        }
+    }
 }
 
 /// A word as a shell would take it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,${}~".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.replace(HIDDEN, "").chars().all(plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
@@ -204,18 +129,26 @@ mod tests {
     }
 
     #[test]
-    fn addresses_hide_secrets() {
-        for (url, shown) in [
-            ("https://x/mcp", "https://x/mcp"),
-            ("https://u:p@x/mcp?a=1", "https://[redacted]@x/mcp?a=1"),
-            (
-                "https://x/mcp?key=abc&b=2",
-                "https://x/mcp?key=[redacted]&b=2",
-            ),
-            ("https://x/mcp?key=${K}", "https://x/mcp?key=${K}"),
-            ("${BASE}/mcp", "${BASE}/mcp"),
-        ] {
-            assert_eq!(redact_url(url), shown);
-        }
+    fn an_entry_is_shown_without_its_secrets() {
+        let written = serde_json::json!({
+            "command": "docker", "type": "stdio",
+            "args": ["run", "-e", "X=canary-1234", 5, "--header", "Authorization: Bearer canary"],
+            "env": {"A": "canary-1234", "B": "${B}", "C": "/c"},
+            "headers": {"Authorization": "Bearer ${T}", "X-Odd": "canary-1234"},
+            "oauth": {"clientId": "me", "clientSecret": "canary", "scopes": ["a"]},
+            "url": "https://u:canary@h/mcp?key=canary",
+            "headersHelper": "helper --token canary",
+            "somethingElse": {"apiKey": "canary", "n": [{"password": "canary"}]},
+        });
+        let shown = redacted(&written);
+        assert!(!shown.to_string().contains("canary"), "{shown}");
+        assert_eq!(shown["command"], "docker");
+        assert_eq!(shown["args"][0], "run");
+        assert_eq!(shown["args"][2], "X=[redacted]");
+        assert_eq!(shown["env"]["B"], "${B}");
+        assert_eq!(shown["env"]["C"], "/c");
+        assert_eq!(shown["headers"]["Authorization"], "Bearer ${T}");
+        assert_eq!(shown["oauth"]["clientId"], "me");
+        assert_eq!(shown["headersHelper"], "helper --token [redacted]");
     }
 }

@@ -12,7 +12,7 @@ use switchboard_host::{
     catalog::{Item, List},
     model::ModelTool,
 };
-use switchboard_wire::{json, meta};
+use switchboard_wire::{json, meta, secret};
 use tokio::time::timeout;
 
 /// How a server is doing.
@@ -79,7 +79,7 @@ pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {
 
 fn failed(reason: String) -> Report {
     Report {
-        reason: Some(reason),
+        reason: Some(secret::text(&reason).into_owned()),
         ..Report::default()
     }
 }

@@ -4,7 +4,8 @@
 //! What Switchboard must read it reads through small views ([`json`],
 //! [`Params`]); what it must change it splices ([`Edits`]); everything else
 //! stays the bytes that came. Method names, protocol revisions and error codes
-//! are known here and nowhere else.
+//! are known here and nowhere else. So is what looks like a secret ([`secret`]),
+//! because every other part shows something.
 
 pub mod error;
 pub mod header;
@@ -18,6 +19,7 @@ pub mod name;
 pub mod params;
 pub mod payload;
 pub mod reading;
+pub mod secret;
 pub mod version;
 
 pub use error::{ErrorObject, code};

@@ -2,6 +2,7 @@
 
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
+use switchboard_wire::secret;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -38,8 +39,8 @@ pub(super) fn shown(
     let mut variables: Vec<Variable> = all
         .filter(|(name, _)| name.to_ascii_uppercase().contains(&filter))
         .map(|(name, value)| {
-            let is_secret = is_secret_name(&name) || is_secret_value(&value);
-            let value = (!is_secret).then(|| crate::text::cut(&crate::text::lines(&value), 4096));
+            let value = (!is_secret(&name, &value))
+                .then(|| crate::text::cut(&crate::text::lines(&value), 4096));
             Variable {
                 name: crate::text::line(&name),
                 value,
@@ -51,87 +52,9 @@ pub(super) fn shown(
     Environment { variables, hidden }
 }
 
-/// Names that only sound like secrets.
-const HARMLESS: [&str; 9] = [
-    "PWD",
-    "OLDPWD",
-    "SSH_AUTH_SOCK",
-    "XAUTHORITY",
-    "XDG_SESSION_ID",
-    "XDG_SESSION_TYPE",
-    "XDG_SESSION_CLASS",
-    "XDG_SESSION_DESKTOP",
-    "DESKTOP_SESSION",
-];
-
-/// Parts of a name that promise a secret.
-const TELLING: [&str; 18] = [
-    "TOKEN",
-    "SECRET",
-    "PASSW",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "APIKEY",
-    "PRIVATE",
-    "COOKIE",
-    "SESSION",
-    "AUTH",
-    "BEARER",
-    "JWT",
-    "SIGNATURE",
-    "SIGNING",
-    "ENCRYPT",
-    "CERT",
-    "SALT",
-    "WEBHOOK",
-];
-
-/// Whole words of a name that do.
-const TELLING_WORDS: [&str; 8] = ["KEY", "KEYS", "PASS", "PW", "PWD", "PAT", "PIN", "DSN"];
-
-fn is_secret_name(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    if HARMLESS.contains(&name.as_str()) {
-        return false;
-    }
-    TELLING.iter().any(|part| name.contains(part))
-        || name
-            .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| TELLING_WORDS.contains(&word))
-}
-
-/// How well-known secrets begin.
-const BEGINNINGS: [&str; 12] = [
-    "sk-",
-    "sk_",
-    "pk_",
-    "rk_",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "AKIA",
-    "eyJ",
-];
-
-fn is_secret_value(value: &str) -> bool {
-    let value = value.trim();
-    if value.contains("-----BEGIN") || BEGINNINGS.iter().any(|start| value.starts_with(start)) {
-        return true;
-    }
-    // An address with a password in it.
-    if let Some((_, rest)) = value.split_once("://") {
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        return authority.contains('@') || rest.contains("token=") || rest.contains("key=");
-    }
-    // Long, without anything that makes a word, a path or a list.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '=' | '_' | '-');
-    value.len() >= 24
-        && value.chars().all(is_plain)
-        && value.chars().any(|c| c.is_ascii_digit())
-        && value.chars().any(|c| c.is_ascii_alphabetic())
+/// Whether name or value say that this is not for everybody.
+fn is_secret(name: &str, value: &str) -> bool {
+    secret::is_name(name) || secret::is_value(value) || secret::text(value) != value
 }
 
 #[cfg(test)]

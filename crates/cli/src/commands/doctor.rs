@@ -16,7 +16,7 @@ use switchboard::{
     report::Health,
     running, tokens,
     transport::process,
-    wire::name::Style,
+    wire::{name::Style, secret},
 };
 
 /// Options of `doctor`.
@@ -64,11 +64,12 @@ impl Findings {
         what: impl Into<String>,
         found: impl Into<String>,
     ) {
+        let found: String = found.into();
         self.0.push(Finding {
             area,
             level,
             what: what.into(),
-            found: found.into(),
+            found: secret::text(&found).into_owned(),
             advice: None,
         });
     }

@@ -1,76 +1,23 @@
 //! The beginning of a body that is no message, made safe to show.
 
+use switchboard_wire::secret;
+
 /// How much of a body is looked at.
 pub(super) const LOOKED_AT: usize = 2048;
 /// How many characters are shown.
 const SHOWN: usize = 200;
-/// Longer runs that mix letters and digits may be a token.
-const TOKEN: usize = 16;
 
 /// A short text that shows what came: one line, nothing a terminal would obey,
 /// nothing that looks like a secret.
 pub(crate) fn preview(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]);
-    let mut shown = String::new();
-    let mut after_scheme = false;
-    for word in text.split_whitespace() {
-        if !shown.is_empty() {
-            shown.push(' ');
-        }
-        if after_scheme {
-            shown.push_str("[redacted]");
-        } else {
-            push_redacted(&mut shown, word);
-        }
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        after_scheme = ["bearer", "basic", "dpop"]
-            .iter()
-            .any(|scheme| bare.eq_ignore_ascii_case(scheme));
-        if shown.chars().count() > SHOWN {
-            break;
-        }
-    }
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Before it is cut: the beginning of a secret looks like none.
+    let shown: String = secret::text(&line).chars().flat_map(escape).collect();
     if shown.chars().count() > SHOWN {
-        shown = shown.chars().take(SHOWN).chain(['…']).collect();
+        return shown.chars().take(SHOWN).chain(['…']).collect();
     }
     shown
-}
-
-/// Adds a word, without those of its parts that look like tokens.
-fn push_redacted(out: &mut String, word: &str) {
-    let part = |c: char| c.is_ascii_alphanumeric() || "_-.~+/=%".contains(c);
-    let mut rest = word;
-    while let Some(first) = rest.chars().next() {
-        let length = if part(first) {
-            rest.find(|c| !part(c)).unwrap_or(rest.len())
-        } else {
-            rest.find(part).unwrap_or(rest.len())
-        };
-        let (run, after) = rest.split_at(length);
-        if is_like_a_token(run) {
-            out.push_str("[redacted]");
-        } else {
-            out.extend(run.chars().flat_map(escape));
-        }
-        rest = after;
-    }
-}
-
-/// What the value of a parameter is called where it had better not be shown.
-const SECRETS: [&str; 7] = ["token", "secret", "passw", "key", "code", "auth", "session"];
-
-fn is_like_a_token(run: &str) -> bool {
-    if let Some((name, _)) = run.split_once('=') {
-        let name = name.to_ascii_lowercase();
-        if SECRETS.iter().any(|secret| name.contains(secret)) {
-            return true;
-        }
-    }
-    run.split(['=', '/']).any(|run| {
-        let digits = run.bytes().filter(u8::is_ascii_digit).count();
-        let letters = run.bytes().filter(u8::is_ascii_alphabetic).count();
-        run.len() >= TOKEN && digits > 1 && letters > 1 || run.len() >= 3 * TOKEN
-    })
 }
 
 fn escape(c: char) -> impl Iterator<Item = char> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use switchboard_wire::secret;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
@@ -88,7 +89,7 @@ impl StderrRing {
     }
 
     /// The last `n` lines that are not blank, for an error message: control
-    /// sequences escaped, long lines cut.
+    /// sequences escaped, long lines cut, without what looks like a secret.
     pub fn tail_lines(&self, n: usize) -> String {
         let bytes = self.bytes();
         let text = String::from_utf8_lossy(&bytes);
@@ -97,7 +98,7 @@ impl StderrRing {
             .map(str::trim_end)
             .filter(|line| !line.is_empty())
             .take(n)
-            .map(shown)
+            .map(|line| shown(&secret::text(line)))
             .collect();
         lines.reverse();
         lines.join("\n")

@@ -13,6 +13,7 @@ use switchboard::{
     Member,
     config::Entry,
     report::{Health, Report},
+    wire::secret,
 };
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.
@@ -129,8 +130,9 @@ impl Row {
 
     /// The same server in this state.
     pub fn with(mut self, state: State, reason: impl Into<String>) -> Self {
+        let reason: String = reason.into();
         self.state = state;
-        self.reason = Some(reason.into());
+        self.reason = Some(secret::text(&reason).into_owned());
         self
     }
 }

@@ -13,6 +13,7 @@ use switchboard::{
     Member, Settings, Status,
     config::Standing,
     host::{Host, Server},
+    wire::secret,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -205,7 +206,7 @@ impl Table {
 
     fn line(&self, row: &Row) -> Line {
         let (name, word) = (self.name(row), row.how.state.word());
-        let mut more = safe::line(&row.how.more);
+        let mut more = safe::line(&secret::text(&row.how.more));
         let taken = safe::columns(&name) + word.len() + 6;
         if self.live.is_some() {
             // A line that wraps would be two.

@@ -1,0 +1,264 @@
+//! Secrets in command lines.
+
+use super::{
+    HIDDEN, address, address::without_secrets, command_text, hidden, kept_value, name, text, value,
+};
+use std::borrow::Cow;
+
+/// What an option says about the word after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing.
+    Any,
+    /// It is a secret.
+    Secret,
+    /// It is the value of a name in a text, and a secret.
+    Named,
+    /// It is what a shell is to run.
+    Script,
+    /// It is one if it could be: the option has one letter, which means
+    /// something else elsewhere.
+    Perhaps,
+    /// It is a variable with its value (`docker run -e`).
+    Variable,
+    /// It is a header.
+    Header,
+    /// It is a user, perhaps with a password.
+    User,
+    /// It is random and meant to be seen.
+    Public,
+}
+
+/// The arguments of a command, each without its secrets.
+pub fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
+    let mut next = Next::Any;
+    let each = arguments.into_iter().map(|argument| {
+        // A secret may begin with a hyphen; an option of one letter is short.
+        let is_secret = next == Next::Secret && argument.len() > 3 && !argument.starts_with("--");
+        let is_option = is_option(argument) && !is_secret;
+        let shown = match next {
+            _ if is_option => option(argument),
+            next => after(next, argument),
+        };
+        next = match is_option && !argument.contains('=') {
+            true => said_by(argument),
+            false => Next::Any,
+        };
+        shown
+    });
+    each.collect()
+}
+
+/// Whether it begins as options do, and has a name.
+pub(super) fn is_option(argument: &str) -> bool {
+    let name = argument.split('=').next().unwrap_or_default();
+    argument.starts_with('-')
+        && name.len() > 1
+        && !name.contains(char::is_whitespace)
+        && !value::is_value(name.trim_start_matches('-'))
+}
+
+pub(super) fn said_by(option: &str) -> Next {
+    match option {
+        "-e" | "--env" | "--environment" | "--build-arg" | "--set-env" => Next::Variable,
+        "-H" | "--header" | "--headers" | "--http-header" | "--add-header" => Next::Header,
+        "-u" | "--user" => Next::User,
+        "-k" => Next::Secret,
+        "-c" | "-lc" | "-ec" | "-ic" | "/c" | "/C" => Next::Script,
+        "-t" | "-p" | "-s" | "-a" | "-K" | "-T" | "-P" | "-S" => Next::Perhaps,
+        name if name::is_public(name) => Next::Public,
+        name if name::is_name(name) => Next::Secret,
+        _ => Next::Any,
+    }
+}
+
+/// `--name=value`, or `--name` alone.
+fn option(argument: &str) -> Cow<'_, str> {
+    let Some((name, value)) = argument.split_once('=') else {
+        return Cow::Borrowed(argument);
+    };
+    join(argument, name, "=", after(said_by(name), value))
+}
+
+/// A word after an option that says what it is.
+pub(super) fn after(next: Next, word: &str) -> Cow<'_, str> {
+    match next {
+        Next::Any => shown(word),
+        Next::Script => command_text(word),
+        Next::Public => Cow::Borrowed(word),
+        Next::Secret | Next::Named => named(word),
+        Next::Perhaps if could_be_one(word) => hidden(word),
+        Next::Perhaps => shown(word),
+        Next::Variable => match word.split_once('=') {
+            Some((name, value)) if name::is_variable(name) => {
+                join(word, name, "=", kept_value(name, value))
+            }
+            _ => shown(word),
+        },
+        Next::Header => match word.split_once(':') {
+            Some((name, value)) if !value.starts_with("//") => {
+                let start = value.len() - value.trim_start().len();
+                let (space, value) = value.split_at(start);
+                join(word, name, &format!(":{space}"), kept_value(name, value))
+            }
+            _ => match word.split_once('=') {
+                Some((name, value)) => join(word, name, "=", kept_value(name, value)),
+                None => shown(word),
+            },
+        },
+        Next::User => match word.split_once(':') {
+            Some((user, password))
+                if !password.starts_with("//") && password.bytes().any(|b| !b.is_ascii_digit()) =>
+            {
+                join(word, user, ":", hidden(password))
+            }
+            _ => shown(word),
+        },
+    }
+}
+
+/// The value of a name that tells. What is switched on or off is no secret, and
+/// an address has something to show.
+pub(super) fn named(word: &str) -> Cow<'_, str> {
+    match word {
+        "true" | "false" | "none" => Cow::Borrowed(word),
+        word if word.contains("://") => address(word),
+        word => hidden(word),
+    }
+}
+
+/// Letters and digits, and nothing that makes a name, a place or a number of it.
+fn could_be_one(word: &str) -> bool {
+    word.len() >= 8
+        && !value::is_path(word)
+        && !word.contains(['/', ':', '@', '.'])
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// A word that nothing is known about.
+pub(super) fn shown(word: &str) -> Cow<'_, str> {
+    if word.contains(|c: char| c.is_whitespace() || matches!(c, '{' | '"' | '\'' | ',')) {
+        return whole_pair(word).unwrap_or_else(|| command_text(word));
+    }
+    single(word, true)
+}
+
+/// A word that is a name and a value and nothing else: the value is hidden
+/// whole, with all that is in it.
+fn whole_pair(word: &str) -> Option<Cow<'_, str>> {
+    let at = word.find(['=', ':'])?;
+    let (name, rest) = word.split_at(at);
+    let tells = name::is_variable(&name.replace('-', "_")) && name::is_name(name);
+    if !tells || rest[1..].starts_with("//") {
+        return None;
+    }
+    let start = 1 + rest[1..].len() - rest[1..].trim_start().len();
+    let (mark, value) = rest.split_at(start);
+    Some(join(word, name, mark, hidden(value)))
+}
+
+/// A word without spaces. `sure` where a telling name is enough.
+pub(super) fn single(word: &str, sure: bool) -> Cow<'_, str> {
+    if word.contains("://") {
+        return match word.split_once('=') {
+            Some((name, rest)) if !name.contains(':') && rest.contains("://") => {
+                join(word, name, "=", without_secrets(rest, sure))
+            }
+            _ => without_secrets(word, sure),
+        };
+    }
+    if word.contains('=') {
+        return form(word, sure);
+    }
+    let fits = |value: &str| sure || !value::is_plain(value);
+    if let Some((name, value)) = word.split_once(':')
+        && !value.is_empty()
+        && name::is_name(name)
+        && fits(value)
+        && !word.contains("${")
+    {
+        return join(word, name, ":", hidden(value));
+    }
+    if let Some(shown) = with_password(word) {
+        return Cow::Owned(shown);
+    }
+    let filled = text::defaults(word);
+    if let Cow::Owned(filled) = filled {
+        return Cow::Owned(filled);
+    }
+    if value::is_value(word) {
+        return hidden(word);
+    }
+    filled
+}
+
+/// Pairs as a form has them: `a=1&b=2`.
+fn form(word: &str, sure: bool) -> Cow<'_, str> {
+    if !word.contains('&') {
+        return pairs(word, sure);
+    }
+    let each: Vec<_> = word.split('&').map(|pair| pairs(pair, sure)).collect();
+    match each.iter().any(|pair| matches!(pair, Cow::Owned(_))) {
+        true => Cow::Owned(each.join("&")),
+        false => Cow::Borrowed(word),
+    }
+}
+
+/// `NAME=value`, also where the value is a pair again. Not by recursion: a word
+/// may hold any number of them.
+fn pairs(word: &str, sure: bool) -> Cow<'_, str> {
+    let mut begin = 0;
+    while let Some(length) = word[begin..].find('=') {
+        let (name, value) = (&word[begin..begin + length], &word[begin + length + 1..]);
+        let before = &word[..begin + length];
+        let bare = name.trim_start_matches('-');
+        if name::is_public(name) {
+            return Cow::Borrowed(word);
+        }
+        // A sentence has no equals signs, so the name is enough; but it may say how
+        // something is written (`KEY=VALUE`).
+        let telling = name::is_name(name) && (sure || !value::is_placeholder(value));
+        // Where variables are set, what could be a secret is one.
+        let variable = sure && name::is_variable(bare) && bare == bare.to_ascii_uppercase();
+        if telling || variable && !name::is_about(name) && value::is_opaque(value) {
+            return join(word, before, "=", named(value));
+        }
+        begin += length + 1;
+    }
+    if begin == 0 {
+        return Cow::Borrowed(word);
+    }
+    let (before, value) = (&word[..begin - 1], &word[begin..]);
+    let filled = text::defaults(value);
+    let shown = match filled {
+        Cow::Borrowed(value) if value::is_value(value) => hidden(value),
+        filled => filled,
+    };
+    join(word, before, "=", shown)
+}
+
+/// `user:password@host`, without what goes before it.
+fn with_password(word: &str) -> Option<String> {
+    let (user, host) = word.rsplit_once('@')?;
+    let (name, password) = user.split_once(':')?;
+    let is_version = host.starts_with(|c: char| c.is_ascii_digit() || "^~<>=*v".contains(c))
+        || host == "latest"
+        || host.starts_with("sha256:");
+    let is_package = matches!(
+        name,
+        "npm" | "jsr" | "file" | "workspace" | "docker" | "git"
+    );
+    let plain =
+        !name.is_empty() && !name.contains('/') && !password.is_empty() && !password.contains('/');
+    (plain && !is_version && !is_package && !host.is_empty() && !word.contains("${"))
+        .then(|| format!("{HIDDEN}@{host}"))
+}
+
+/// Name, mark and value again; the word itself where nothing was hidden.
+fn join<'a>(word: &'a str, name: &str, mark: &str, value: Cow<'a, str>) -> Cow<'a, str> {
+    match value {
+        Cow::Borrowed(_) => Cow::Borrowed(word),
+        Cow::Owned(value) => Cow::Owned(format!("{name}{mark}{value}")),
+    }
+}

@@ -1,0 +1,229 @@
+//! What a secret is called.
+
+/// Names that only sound like secrets.
+const HARMLESS: &[&str] = &[
+    "pwd",
+    "oldpwd",
+    "ssh_auth_sock",
+    "xauthority",
+    "xdg_session_id",
+    "xdg_session_type",
+    "xdg_session_class",
+    "xdg_session_desktop",
+    "desktop_session",
+    "author",
+    "authors",
+    "authority",
+];
+
+/// Last words of names that are about a secret, and are none.
+const ABOUT: &[&str] = &[
+    "file",
+    "files",
+    "path",
+    "dir",
+    "folder",
+    "url",
+    "uri",
+    "endpoint",
+    "host",
+    "port",
+    "type",
+    "mode",
+    "method",
+    "provider",
+    "limit",
+    "count",
+    "max",
+    "min",
+    "size",
+    "length",
+    "len",
+    "name",
+    "names",
+    "env",
+    "store",
+    "helper",
+    "scheme",
+    "ttl",
+    "expiry",
+    "issuer",
+    "audience",
+    "scope",
+    "scopes",
+    "server",
+    "realm",
+    "sock",
+    "socket",
+    "id",
+    "ids",
+    "uuid",
+    "version",
+    "format",
+    "algorithm",
+    "alg",
+    "enabled",
+    "required",
+    "optional",
+    "timeout",
+    "budget",
+];
+
+/// Last words of names whose values are sums over something: long, random, and public.
+const SUMS: &[&str] = &[
+    "digest",
+    "sha",
+    "sha1",
+    "sha256",
+    "sha512",
+    "hash",
+    "checksum",
+    "commit",
+    "rev",
+    "revision",
+    "ref",
+    "integrity",
+    "fingerprint",
+    "md5",
+    "etag",
+];
+
+/// Parts of a name that tell, wherever they are.
+const PARTS: &[&str] = &[
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "credential",
+    "apikey",
+    "privatekey",
+    "bearer",
+    "signature",
+    "webhook",
+];
+
+/// Whole words of a name that tell.
+const WORDS: &[&str] = &[
+    "key",
+    "keys",
+    "pass",
+    "pw",
+    "pwd",
+    "pat",
+    "pin",
+    "dsn",
+    "tok",
+    "sig",
+    "jwt",
+    "psk",
+    "otp",
+    "sas",
+    "salt",
+    "cookie",
+    "cookies",
+    "sessionid",
+    "auth",
+    "authn",
+    "authorization",
+    "signing",
+    "encryption",
+];
+
+/// Words of names that count tokens.
+const COUNTS: &[&str] = &[
+    "max",
+    "min",
+    "num",
+    "number",
+    "total",
+    "input",
+    "output",
+    "context",
+    "prompt",
+    "completion",
+];
+
+/// Words that end like a key and are none.
+const NO_KEYS: &[&str] = &["monkey", "turkey", "hockey", "jockey", "whiskey", "hotkey"];
+
+/// Whether what has this name is a secret: a variable, an option, a header or
+/// a parameter, in whatever spelling.
+pub fn is_name(name: &str) -> bool {
+    let name = bare(name);
+    if name.is_empty() || HARMLESS.contains(&name.to_ascii_lowercase().as_str()) || is_about(name) {
+        return false;
+    }
+    let words = words(name);
+    let joined: String = words.concat();
+    let tells = |part: &&str| {
+        joined.find(*part).is_some_and(|at| {
+            let rest = &joined[at + part.len()..];
+            // A tokenizer keeps no secrets.
+            let splits = rest.starts_with("iz") || rest.starts_with("is");
+            let tokenizer = *part == "token" && splits;
+            !tokenizer
+        })
+    };
+    PARTS.iter().any(tells)
+        || words.iter().any(|word| {
+            WORDS.contains(&word.as_str())
+                || word.len() > 3 && word.ends_with("key") && !NO_KEYS.contains(&word.as_str())
+        })
+}
+
+/// Whether the name is that of something about a secret, or of a sum: what
+/// file it is in, how it is made, what it is checked with.
+pub(crate) fn is_about(name: &str) -> bool {
+    let words = words(bare(name));
+    let counts = words.iter().any(|word| COUNTS.contains(&word.as_str()));
+    words.last().is_some_and(|last| {
+        let last = last.as_str();
+        ABOUT.contains(&last) || SUMS.contains(&last) || counts && last == "tokens"
+    })
+}
+
+/// Whether the name is that of a sum over something, or of a number that
+/// stands for something: random to look at, and meant to be seen.
+pub(crate) fn is_public(name: &str) -> bool {
+    let words = words(bare(name));
+    words.last().is_some_and(|last| {
+        SUMS.contains(&last.as_str()) || matches!(last.as_str(), "id" | "ids" | "uuid")
+    })
+}
+
+/// Headers that carry secrets under names that tell nothing.
+pub(crate) fn is_header(name: &str) -> bool {
+    ["x-forwarded-user", "proxy-authorization", "set-cookie"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether this could be the name of a variable: `API_KEY`.
+pub(crate) fn is_variable(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(fits) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Without the hyphens of an option.
+fn bare(name: &str) -> &str {
+    name.trim_start_matches('-').trim()
+}
+
+/// The words of a name, in small letters: `apiKey`, `API_KEY` and `api-key`
+/// have the same.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for c in name.chars() {
+        let hump = c.is_ascii_uppercase() && before.is_ascii_lowercase();
+        if !c.is_ascii_alphanumeric() || hump {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

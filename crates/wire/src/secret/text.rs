@@ -1,0 +1,168 @@
+//! Secrets in running text: what is logged, what an error says, what a shell is
+//! told to run.
+
+use super::{
+    HIDDEN, Part,
+    argument::{self, Next},
+    name, references, value,
+};
+use std::borrow::Cow;
+
+/// A text for people without what looks like a secret. In a sentence a word
+/// such as "token" is followed by other words, which stay.
+pub fn text(text: &str) -> Cow<'_, str> {
+    scan(text, false)
+}
+
+/// A command line that is one text, such as what a shell is given: there a
+/// telling name is enough.
+pub fn command_text(text: &str) -> Cow<'_, str> {
+    scan(text, true)
+}
+
+/// Hides what is written as the value of a variable that is not set
+/// (`${TOKEN:-…}`).
+pub(super) fn defaults(text: &str) -> Cow<'_, str> {
+    if !text.contains(":-") || !text.contains("${") {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for part in references(text) {
+        match part {
+            Part::Literal(literal) => shown.push_str(literal),
+            Part::Reference { name, default } => {
+                let hide = |default: &str| {
+                    let named = name::is_name(name) && !value::is_path(default);
+                    !default.is_empty() && (named || value::is_value(default))
+                };
+                shown.push_str("${");
+                shown.push_str(name);
+                if let Some(default) = default {
+                    shown.push_str(":-");
+                    shown.push_str(if hide(default) { HIDDEN } else { default });
+                }
+                shown.push('}');
+            }
+        }
+    }
+    same_or(text, shown)
+}
+
+/// Goes through the words of a text, and through what stands in quotes. What is
+/// between them stays as it is. `sure` in command lines. What is in quotes holds
+/// none of the same kind, so this goes two levels deep at most.
+fn scan(text: &str, sure: bool) -> Cow<'_, str> {
+    let mut shown = String::with_capacity(text.len());
+    let mut next = Next::Any;
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if is_gap(first) {
+            shown.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let (quote, unit, after) = unit(rest);
+        let was = next;
+        let bare = quote.is_empty();
+        let is_mark = bare && matches!(unit, ":" | "=");
+        // The kind of secret goes before it: `Bearer …`.
+        let goes_on = was == Next::Named && (is_mark || bare && value::is_scheme(unit));
+        next = if goes_on {
+            was
+        } else {
+            said_by(unit, after, sure)
+        };
+        shown.push_str(quote);
+        shown.push_str(&match was {
+            _ if is_mark || goes_on => Cow::Borrowed(unit),
+            Next::Any | Next::Named if !sure && bare && value::is_plain(unit) => {
+                Cow::Borrowed(unit)
+            }
+            Next::Any if !bare => scan(unit, sure),
+            Next::Public => Cow::Borrowed(unit),
+            Next::Named if bare && argument::is_option(unit) => argument::single(unit, sure),
+            Next::Named => argument::named(unit),
+            Next::Any => argument::single(unit, sure),
+            was if sure && !argument::is_option(unit) => argument::after(was, unit),
+            _ => argument::single(unit, sure),
+        });
+        shown.push_str(quote);
+        rest = after;
+    }
+    same_or(text, shown)
+}
+
+/// The next word, or what stands in the quotes that begin here, and what
+/// follows. Where no quote closes it again, a quote is a sign like others.
+fn unit(text: &str) -> (&str, &str, &str) {
+    if text.starts_with(['"', '\'', '`']) {
+        let (quote, inside) = text.split_at(1);
+        if let Some(end) = inside.find(quote) {
+            return (quote, &inside[..end], &inside[end + 1..]);
+        }
+        return ("", quote, inside);
+    }
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let before = text[..at].chars().next_back();
+        if text[at..].starts_with("${")
+            && let Some(length) = text[at..].find('}')
+        {
+            at += length + 1;
+        } else if is_gap(c) {
+            break;
+        } else if matches!(c, '"' | '\'' | '`') && !before.is_some_and(char::is_alphanumeric) {
+            // Not the apostrophe in a word.
+            break;
+        } else if matches!(c, '"' | '`') {
+            break;
+        } else {
+            at += c.len_utf8();
+        }
+    }
+    ("", &text[..at], &text[at..])
+}
+
+/// What is between words.
+fn is_gap(c: char) -> bool {
+    let brackets = ['{', '}', '[', ']', '(', ')', '<', '>'];
+    c.is_whitespace() || matches!(c, ',' | ';' | '|' | '\\') || brackets.contains(&c)
+}
+
+/// What a word says about what follows it.
+fn said_by(unit: &str, after: &str, sure: bool) -> Next {
+    if unit.starts_with('-') && (!unit.contains('=') || unit.ends_with('=')) {
+        let next = argument::said_by(unit.trim_end_matches('='));
+        return match next {
+            Next::Secret => Next::Named,
+            Next::Public => Next::Public,
+            next if sure => next,
+            _ => Next::Any,
+        };
+    }
+    if ["bearer", "basic", "dpop"]
+        .iter()
+        .any(|known| unit.eq_ignore_ascii_case(known))
+    {
+        return if after.starts_with(' ') {
+            Next::Named
+        } else {
+            Next::Any
+        };
+    }
+    let name = unit.trim_end_matches([':', '=']);
+    let marked = name.len() < unit.len() || after.trim_start().starts_with([':', '=']);
+    if marked && name::is_name(name) {
+        Next::Named
+    } else {
+        Next::Any
+    }
+}
+
+fn same_or(text: &str, shown: String) -> Cow<'_, str> {
+    if shown == text {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(shown)
+    }
+}

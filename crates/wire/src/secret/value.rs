@@ -1,0 +1,281 @@
+//! What a secret looks like, whatever it is called.
+
+/// How well-known secrets begin; nothing else begins so.
+const SURE: &[&str] = &[
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "glsoat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xoxr-",
+    "xoxs-",
+    "xoxe-",
+    "xoxe.",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "eyJ",
+    "sk-ant-",
+    "sk-proj-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "dckr_pat_",
+    "shpat_",
+    "shpss_",
+    "dop_v1_",
+    "lin_api_",
+    "figd_",
+    "hvs.",
+    "tskey-",
+    "tvly-",
+    "nvapi-",
+    "pplx-",
+    "ATATT3",
+    "ATCTT3",
+    "apify_api_",
+    "NRAK-",
+    "pypi-AgE",
+    "SG.",
+];
+
+/// Beginnings that also begin other words: what follows decides.
+const MAYBE: &[&str] = &[
+    "sk-", "sk_", "pk_", "rk_", "npm_", "hf_", "fc-", "gsk_", "xai-", "r8_", "sbp_", "ntn_",
+    "secret_", "ya29.", "dapi", "phc_", "phx_", "pul-", "rnd_", "pat-", "key-", "key_", "ctx7sk-",
+];
+
+/// Words of which the next one is a secret.
+const SCHEMES: &[&str] = &[
+    "bearer",
+    "basic",
+    "dpop",
+    "token",
+    "apikey",
+    "digest",
+    "negotiate",
+];
+
+/// How a sum over something begins. It is as random as a key, and public.
+const SUMS: &[&str] = &[
+    "sha1", "sha224", "sha256", "sha384", "sha512", "md5", "blake3", "h1",
+];
+
+/// Whether a single word looks like a secret.
+pub fn is_value(word: &str) -> bool {
+    let word = word.trim();
+    if word.contains("-----BEGIN") || begins_like_one(word) {
+        return true;
+    }
+    if is_path(word) {
+        return false;
+    }
+    is_random(word, false)
+}
+
+/// The same for a part of an address, where nobody writes short sums.
+pub(super) fn is_segment(segment: &str, strict: bool) -> bool {
+    if is_uuid(segment) {
+        return strict;
+    }
+    begins_like_one(segment) || is_random(segment, true) || strict && says_so(segment)
+}
+
+/// Whether a value that is kept where secrets are could be one, for all that
+/// can be seen: it is not short, and nothing that one knows.
+pub(super) fn is_opaque(value: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "production",
+        "development",
+        "localhost",
+        "disabled",
+        "enabled",
+        "readonly",
+        "read-only",
+        "no-cache",
+        "keep-alive",
+        "stateless",
+        "streamable-http",
+        "chromium",
+        "firefox",
+        "headless",
+    ];
+    let known = KNOWN.iter().any(|word| value.eq_ignore_ascii_case(word));
+    let media = value.starts_with("application/") || value.starts_with("text/");
+    let number = value.contains(['.', '-'])
+        && value
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    let language = value.ends_with("UTF-8") && value.len() < 16;
+    let reference = value.starts_with("${") || value.contains("://");
+    let harmless = known || media || number || language || reference || is_path(value);
+    value.chars().count() >= 8 && !harmless
+}
+
+/// Whether this is a path of this machine, which everybody can see.
+pub(super) fn is_path(word: &str) -> bool {
+    let drive = word
+        .as_bytes()
+        .get(1..3)
+        .is_some_and(|rest| rest == b":\\" || rest == b":/")
+        && word.starts_with(|c: char| c.is_ascii_alphabetic());
+    let begins = ["/", "~/", "./", "../", "file:///"];
+    drive
+        || word == "~"
+        || word == "."
+        || word == ".."
+        || begins.iter().any(|start| word.starts_with(start))
+}
+
+/// Splits off the word for the kind of secret (`Bearer `), if there is one.
+pub(super) fn scheme(value: &str) -> (&str, &str) {
+    let Some(end) = value.find(' ') else {
+        return ("", value);
+    };
+    let (word, rest) = value.split_at(end);
+    if is_scheme(word) && !rest.trim().is_empty() {
+        value.split_at(end + rest.len() - rest.trim_start().len())
+    } else {
+        ("", value)
+    }
+}
+
+pub(super) fn is_scheme(word: &str) -> bool {
+    SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// Whether this is a word as people write them: no digit, one way of writing.
+pub(super) fn is_plain(word: &str) -> bool {
+    let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let mut inner = letters.chars().skip(1);
+    let same = inner.clone().all(|c| !c.is_uppercase()) || inner.all(|c| !c.is_lowercase());
+    letters.chars().count() < 24
+        && same
+        && !begins_like_one(letters)
+        && letters
+            .chars()
+            .all(|c| c.is_alphabetic() || matches!(c, '-' | '_' | '\'' | '/' | '.'))
+}
+
+/// Whether this stands for something that somebody is to write there.
+pub(super) fn is_placeholder(word: &str) -> bool {
+    let fits = |c: char| c.is_ascii_uppercase() || c == '_';
+    !word.is_empty() && word.chars().all(fits) || matches!(word, "…" | "...")
+}
+
+fn begins_like_one(word: &str) -> bool {
+    let starts = |at: usize| at == 0 || !word.as_bytes()[at - 1].is_ascii_alphanumeric();
+    let follows = |at: usize| {
+        let rest = &word[at..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.'));
+        &rest[..end.unwrap_or(rest.len())]
+    };
+    let sure = SURE.iter().any(|start| {
+        word.match_indices(start).any(|(at, _)| {
+            let more = follows(at + start.len());
+            // Four capitals are easily part of a word.
+            let enough = if start.len() == 4 && start.chars().all(|c| c.is_ascii_uppercase()) {
+                8
+            } else {
+                4
+            };
+            starts(at) && more.len() >= enough
+        })
+    });
+    let maybe = MAYBE.iter().any(|start| {
+        word.strip_prefix(start).is_some_and(|_| {
+            let more = follows(start.len());
+            let odd = |c: char| c.is_ascii_digit() || c.is_ascii_uppercase();
+            let long = more.len() >= 24 && !more.contains(['_', '-']);
+            more.len() >= 8 && (more.contains(odd) || long)
+        })
+    });
+    sure || maybe
+}
+
+fn is_uuid(word: &str) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    let parts: Vec<&str> = word.split('-').collect();
+    parts.len() == lengths.len()
+        && parts.iter().zip(lengths).all(|(part, length)| {
+            part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
+}
+
+/// Whether a part of an address says itself that it is a secret: `secret-0001`.
+/// Where it ends in a version only, it is an interface: `api-key-v2`.
+fn says_so(segment: &str) -> bool {
+    let mut pieces = segment.split(|c: char| !c.is_ascii_alphanumeric());
+    let numbered = |piece: &str| {
+        let version = piece.len() <= 3 && piece.starts_with(['v', 'V']);
+        !version && piece.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    pieces.any(numbered) && super::is_name(segment)
+}
+
+/// Whether a part of the word was drawn and not written.
+fn is_random(word: &str, in_address: bool) -> bool {
+    let mut before = "";
+    let mut mark = ' ';
+    let mut rest = word;
+    while !rest.is_empty() {
+        let length = rest
+            .find(|c: char| !c.is_alphanumeric())
+            .unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(length);
+        let sum = SUMS.iter().any(|known| before.eq_ignore_ascii_case(known));
+        if sum && matches!(mark, ':' | '=' | '-') {
+            return false;
+        }
+        let long = if in_address { 16 } else { 20 };
+        if is_drawn(piece, long) && !is_known_sum(piece, mark, in_address) {
+            return true;
+        }
+        before = piece;
+        let mut marks = after.chars();
+        mark = marks.next().unwrap_or(' ');
+        rest = marks.as_str();
+    }
+    false
+}
+
+/// Whether a piece is the name of a state of sources: whole after `@` or `#`,
+/// or short.
+fn is_known_sum(piece: &str, mark: char, in_address: bool) -> bool {
+    let hexadecimal = piece
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'));
+    hexadecimal && (matches!(mark, '@' | '#') || !in_address && piece.len() <= 12)
+}
+
+/// Letters and digits that change places as in no word, or are more than any
+/// word has.
+fn is_drawn(piece: &str, long: usize) -> bool {
+    let length = piece.len();
+    let digits = piece.bytes().filter(u8::is_ascii_digit).count();
+    let letters = piece.bytes().filter(u8::is_ascii_alphabetic).count();
+    if length < 10 || digits + letters < length || letters < 2 {
+        return false;
+    }
+    let (mut changes, mut humps) = (0, 0);
+    for pair in piece.as_bytes().windows(2) {
+        changes += usize::from(pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+        humps += usize::from(pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    }
+    digits >= 4 && changes >= 4
+        || length >= 16 && digits >= 3 && changes >= 3
+        || length >= 16 && (changes + humps) * 4 >= length
+        || length >= long && digits >= 4 && letters >= 4
+        || length >= 32
+}
