@@ -1,7 +1,9 @@
-//! Opening the system's browser: no shell, and nothing but a web address.
+//! Opening the system's browser: no shell, nothing but a web address, and none of
+//! the secrets in our environment.
 
 use crate::settings::Opener;
 use std::{process::Stdio, sync::Arc};
+use switchboard_transport::process;
 use tokio::process::Command;
 use url::Url;
 
@@ -21,6 +23,8 @@ async fn open(url: &Url) -> Result<(), String> {
     let mut child = Command::new(program)
         .args(before)
         .arg(url.as_str())
+        .env_clear()
+        .envs(process::without_secrets())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,13 +1,17 @@
 //! The headers helper: a command of the user's that prints headers as JSON. Run by
-//! the shell, with the server's name and address in its environment, for at most
-//! ten seconds; what it prints overrides configured headers.
+//! the shell for at most ten seconds; what it prints overrides configured headers.
+//! It sees of our environment what a server would, and the variables that the
+//! command itself names; besides, the server's name and address.
 
 use crate::fault::{Fault, shown};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use std::{path::PathBuf, process::Stdio, sync::Arc, time::Duration};
-use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
+use std::{ffi::OsString, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use switchboard_transport::{
+    http::{Asking, Authorize, BoxFuture, Refusal, Withheld},
+    process,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
@@ -125,12 +129,18 @@ impl HeadersHelper {
         let (shell, flag) = if cfg!(windows) {
             ("cmd", "/C")
         } else {
-            ("sh", "-c")
+            ("/bin/sh", "-c")
         };
+        let named = named_variables(&self.command)
+            .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
         let mut command = Command::new(shell);
         command
             .arg(flag)
             .arg(&self.command)
+            .env_clear()
+            // What the command names comes first: a search path stays as it was cleaned.
+            .envs(named)
+            .envs(process::for_children())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .env("CLAUDE_CODE_MCP_SERVER_NAME", &self.server)
             .env("CLAUDE_CODE_MCP_SERVER_URL", &self.url)
@@ -205,6 +215,17 @@ impl Authorize for HeadersHelper {
     }
 }
 
+/// The variables that a command for the shell names: `$NAME`, `${NAME…`.
+fn named_variables(command: &str) -> impl Iterator<Item = &str> {
+    command.split('$').skip(1).filter_map(|after| {
+        let name = after.strip_prefix('{').unwrap_or(after);
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = name.find(|c| !fits(c)).unwrap_or(name.len());
+        let name = &name[..end];
+        (!name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
+    })
+}
+
 async fn read(pipe: Option<impl AsyncRead + Unpin>) -> Zeroizing<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::new());
     if let Some(pipe) = pipe {
@@ -261,5 +282,17 @@ impl Drop for Group {
         if let Some(leader) = self.leader {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_its_variables() {
+        let command = r#"echo "$A ${B:-x} ${C}" $1 $? $$ '$D' A$E_2-x $"#;
+        let named: Vec<_> = named_variables(command).collect();
+        assert_eq!(named, ["A", "B", "C", "D", "E_2"]);
     }
 }

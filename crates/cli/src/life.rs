@@ -20,9 +20,18 @@ static KEPT: OnceLock<Kept> = OnceLock::new();
 /// (`kill -TERM -PGID`, systemd) reaches us directly and by way of the keeper.
 const ONE_SIGNAL: Duration = Duration::from_millis(500);
 
+/// What only commands without a keeper read: no other process of ours, and
+/// nothing that it starts, has a use for it.
+const FORGOTTEN: [&str; 1] = ["MCP_CLIENT_SECRET"];
+
+/// Keeps other programs out of our memory, where nothing else does it.
+pub fn hide() {
+    keeper::hide_memory();
+}
+
 /// Puts the program under a keeper, so that servers never outlive it.
 pub fn keep() {
-    match keeper::enter() {
+    match keeper::enter(&FORGOTTEN) {
         Ok(kept) => {
             let _ = KEPT.set(kept);
         }
@@ -32,6 +41,7 @@ pub fn keep() {
         Err(fault) => {
             let failure = Failure::new(Code::Done, format!("running without a keeper: {fault}"));
             failure.show(false);
+            hide();
         }
     }
 }

@@ -28,6 +28,8 @@ fn main() {
     // one that works.
     if cli.starts_servers() {
         life::keep();
+    } else {
+        life::hide();
     }
     switchboard::transport::descriptors::raise();
     let json = cli.command.wants_json();

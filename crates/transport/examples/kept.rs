@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 fn main() -> Result<(), KeeperError> {
-    let kept = keeper::enter()?;
+    let kept = keeper::enter(&["KEPT_FORGETS"])?;
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

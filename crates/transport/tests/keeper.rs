@@ -273,23 +273,59 @@ fn what_ran_before_us_is_not_ours_to_kill() {
 fn the_keeper_is_small_holds_no_pipes_and_hides_its_trick() {
     let mut program = KeptProgram::start();
     for fd in 0..3 {
-        let target = std::fs::read_link(format!("/proc/{}/fd/{fd}", program.keeper)).unwrap();
-        assert_eq!(target, Path::new("/dev/null"));
+        // Its memory is hidden, and with it what it has open: root alone can look.
+        match std::fs::read_link(format!("/proc/{}/fd/{fd}", program.keeper)) {
+            Ok(target) => assert_eq!(target, Path::new("/dev/null")),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+                assert!(!rustix::process::geteuid().is_root());
+            }
+        }
     }
     let name = std::fs::read_to_string(format!("/proc/{}/comm", program.worker)).unwrap();
     assert_eq!(name, "kept\n");
-    let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", program.keeper)).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.keeper)).unwrap();
     let kilobytes = |key: &str| -> u64 {
-        let line = rollup.lines().find(|line| line.starts_with(key)).unwrap();
+        let line = status.lines().find(|line| line.starts_with(key)).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
     println!(
-        "keeper: RSS {} kB, PSS {} kB, private dirty {} kB",
-        kilobytes("Rss:"),
-        kilobytes("Pss:"),
-        kilobytes("Private_Dirty:")
+        "keeper: RSS {} kB, of its own {} kB",
+        kilobytes("VmRSS:"),
+        kilobytes("RssAnon:")
     );
-    assert!(kilobytes("Private_Dirty:") < 1024);
+    assert!(kilobytes("RssAnon:") < 1024);
+    program.tell("exit 0");
+    assert!(program.ended().success());
+}
+
+#[test]
+fn memory_is_hidden_and_what_is_not_needed_is_not_handed_on() {
+    let mut command = Command::new(example("kept"));
+    command
+        .env("KEPT_FORGETS", "a-secret")
+        .env("KEPT_KEEPS", "needed");
+    let mut program = KeptProgram::start_with(command);
+    for pid in [program.keeper, program.worker] {
+        use std::os::unix::fs::MetadataExt;
+        // What lies in the folder of a process that hides its memory is the system's.
+        let environ = std::fs::metadata(format!("/proc/{pid}/environ")).unwrap();
+        assert_eq!(environ.uid(), 0);
+        let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let core = limits
+            .lines()
+            .find(|line| line.starts_with("Max core"))
+            .unwrap();
+        assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
+    }
+    if rustix::process::geteuid().is_root() {
+        let environ = std::fs::read(format!("/proc/{}/environ", program.worker)).unwrap();
+        let environ = String::from_utf8_lossy(&environ);
+        assert!(
+            environ.contains("KEPT_KEEPS") && !environ.contains("KEPT_FORGETS"),
+            "{environ}"
+        );
+    }
     program.tell("exit 0");
     assert!(program.ended().success());
 }

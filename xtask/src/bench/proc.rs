@@ -39,9 +39,17 @@ pub fn cpu_micros(pids: &[u32]) -> Result<f64> {
     Ok(ticks as f64 * 1e6 / ticks_per_second())
 }
 
-/// Proportional memory of these processes now, in KiB.
+/// Proportional memory of these processes now, in KiB. Switchboard hides its
+/// memory: who is not root sees only how much is resident, which is more, and
+/// that counts then.
 pub fn pss_kib(pids: &[u32]) -> u64 {
-    sum(pids, "smaps_rollup", "Pss:")
+    let each = pids
+        .iter()
+        .map(|&pid| match sum(&[pid], "smaps_rollup", "Pss:") {
+            0 => sum(&[pid], "status", "VmRSS:"),
+            pss => pss,
+        });
+    each.sum()
 }
 
 /// The sum of the largest resident memory that each of them ever had, in KiB.

@@ -20,12 +20,12 @@ pub(super) const WORKER: &str = "worker";
 /// and finds the variable got it by accident.
 const WORKER_STARTS_WITHIN: u64 = 5 * table::TICKS_PER_SECOND;
 
-pub(super) fn enter() -> Result<Kept, KeeperError> {
+pub(super) fn enter(forget: &[&str]) -> Result<Kept, KeeperError> {
     match role() {
         Role::Worker { parent, keeper } => worker::begin(parent, keeper),
         Role::Orphan => Err(KeeperError::KeeperGone),
-        Role::Guard { keeper } => match parent::guard(keeper)? {},
-        Role::Keeper => match parent::keep()? {},
+        Role::Guard { keeper } => match parent::guard(keeper, forget)? {},
+        Role::Keeper => match parent::keep(forget)? {},
     }
 }
 

@@ -28,6 +28,10 @@ mod other;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
+mod memory;
+
+pub use memory::hide_memory;
+
 /// Proof that [`enter`] was called; held by the program until it ends.
 #[derive(Debug)]
 pub struct Kept {
@@ -66,8 +70,11 @@ pub enum KeeperError {
 ///
 /// On an error other than [`KeeperError::KeeperGone`] the program can go on
 /// without a keeper, and then cannot promise to leave nothing behind.
-pub fn enter() -> Result<Kept, KeeperError> {
-    system::enter()
+///
+/// All of them hide their memory ([`hide_memory`]). Guard and worker start without
+/// the variables in `forget`: secrets that they have no use for.
+pub fn enter(forget: &[&str]) -> Result<Kept, KeeperError> {
+    system::enter(forget)
 }
 
 impl Kept {

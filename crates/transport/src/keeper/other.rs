@@ -2,7 +2,8 @@
 
 use super::{KeeperError, Kept};
 
-pub(super) fn enter() -> Result<Kept, KeeperError> {
+pub(super) fn enter(_: &[&str]) -> Result<Kept, KeeperError> {
+    super::hide_memory();
     Ok(Kept {
         keeper: None,
         ignores_hangup: false,

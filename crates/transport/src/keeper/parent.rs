@@ -11,8 +11,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, exit};
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process,
-    set_child_subreaper, set_parent_process_death_signal, setpgid, setrlimit, waitid,
+    Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, set_child_subreaper,
+    set_parent_process_death_signal, setpgid, waitid,
 };
 use signal_hook::consts::{
     SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
@@ -22,7 +22,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::emulate_default_handler;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
-use super::{KeeperError, linux, refused};
+use super::{KeeperError, hide_memory, linux, refused};
 use crate::process::table::{self, ProcessId, Table};
 use crate::process::{Exit, descendants};
 
@@ -32,10 +32,12 @@ const PASSED_ON: [i32; 8] = [
 ];
 
 /// The keeper's part: to keep the guard.
-pub(super) fn keep() -> Result<Infallible, KeeperError> {
+pub(super) fn keep(forget: &[&str]) -> Result<Infallible, KeeperError> {
+    // First of all: our environment is the worker's too.
+    hide_memory();
     let mut signals = catch_signals()?;
     let inherited = children_before_us();
-    let guard = start(linux::GUARD, getpid())?;
+    let guard = start(linux::GUARD, getpid(), forget)?;
     let_go_of_pipes();
     let ended = until_ended(&mut signals, guard, || {});
     descendants::kill_all_except(&inherited);
@@ -43,7 +45,7 @@ pub(super) fn keep() -> Result<Infallible, KeeperError> {
 }
 
 /// The guard's part: to keep the worker, and to notice the keeper's end.
-pub(super) fn guard(keeper: Pid) -> Result<Infallible, KeeperError> {
+pub(super) fn guard(keeper: Pid, forget: &[&str]) -> Result<Infallible, KeeperError> {
     let mut signals = catch_signals()?;
     // Wakes us also if somebody has stopped us. It comes to the thread that the
     // keeper's only thread has started, so to us, and when that ends, so the keeper.
@@ -55,8 +57,10 @@ pub(super) fn guard(keeper: Pid) -> Result<Infallible, KeeperError> {
         }
     };
     with_keeper();
+    // The name first: of a process with hidden memory it belongs to the system.
     super::take_own_name();
-    let worker = start(linux::WORKER, keeper)?;
+    hide_memory();
+    let worker = start(linux::WORKER, keeper, forget)?;
     let_go_of_pipes();
     // The worker stays in the terminal's foreground group; we need no terminal.
     let _ = setpgid(None, None);
@@ -93,7 +97,7 @@ fn until_ended(signals: &mut SignalsInfo<WithOrigin>, below: Pid, at_each: impl 
 }
 
 /// The same program with the same arguments, told what it is to be and who keeps it.
-fn start(part: &str, keeper: Pid) -> Result<Pid, KeeperError> {
+fn start(part: &str, keeper: Pid, forget: &[&str]) -> Result<Pid, KeeperError> {
     let me = getpid().as_raw_nonzero().get();
     let started = table::started(me).ok_or_else(|| KeeperError::System {
         what: "read /proc",
@@ -104,6 +108,9 @@ fn start(part: &str, keeper: Pid) -> Result<Pid, KeeperError> {
     let mut arguments = std::env::args_os();
     if let Some(name) = arguments.next() {
         command.arg0(name);
+    }
+    for name in forget {
+        command.env_remove(name);
     }
     let child = command
         .args(arguments)
@@ -145,14 +152,6 @@ fn end_like(ended: Exit) -> ! {
     match ended {
         Exit::Code(code) => exit(code),
         Exit::Signal(number) => {
-            // One core file, the worker's, is enough.
-            let _ = setrlimit(
-                Resource::Core,
-                Rlimit {
-                    current: Some(0),
-                    maximum: Some(0),
-                },
-            );
             if getpid().is_init() {
                 // The first process of a container cannot die by a signal.
             } else if number != SIGKILL {

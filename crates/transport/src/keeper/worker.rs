@@ -16,7 +16,7 @@ use rustix::process::{
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP};
 
-use super::{KeeperError, Kept, linux, refused};
+use super::{KeeperError, Kept, hide_memory, linux, refused};
 use crate::process::descendants::{self, Undertaker};
 
 /// How long after the first news of dead children they are looked for.
@@ -36,7 +36,9 @@ pub(super) fn begin(guard: Pid, keeper: Pid) -> Result<Kept, KeeperError> {
     set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
     // Should the guard be killed while we are stopped (Ctrl-Z), this wakes us.
     let _ = set_parent_process_death_signal(Some(Signal::CONT));
+    // The name first: of a process with hidden memory it belongs to the system.
     super::take_own_name();
+    hide_memory();
 
     let ignores_hangup = linux::ignored_signals().contains(SIGHUP);
     if !ignores_hangup {

@@ -31,6 +31,7 @@ mod tag;
 
 pub use child::{ExitWatch, ServerProcess};
 pub use command::{ServerCommand, SpawnError};
+pub use environment::{for_children, without_secrets};
 pub use exit::Exit;
 pub use ladder::{GIVE_UP_AFTER, KILL_AFTER, Rung, Stopped, TERMINATE_AFTER};
 pub use orphans::{Orphan, orphans};

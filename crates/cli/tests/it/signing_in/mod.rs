@@ -1,8 +1,10 @@
 //! Being let in: OAuth, tokens, the door, secrets.
 
 mod admission;
+mod arguments;
 mod canaries;
 mod door;
 mod gateway;
+mod memory;
 mod more;
 mod signin;
