@@ -31,6 +31,10 @@ pub struct Options {
     /// Only these servers
     #[arg(long, value_name = "SERVER", value_delimiter = ',')]
     pub only: Vec<String>,
+    /// On stdio: be a way to the gateway that runs, whatever it serves; servers of its own only where
+    /// none runs
+    #[arg(long, conflicts_with_all = ["only", "names", "permission_mode", "listen"])]
+    pub attach: bool,
     /// Who is asked about tools that no rule is about: client (the default; the connected client
     /// asks its own user), default, auto, read-only or bypassPermissions
     #[arg(long, value_name = "MODE")]
@@ -69,6 +73,11 @@ impl Names {
 
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    if options.attach
+        && let Some(code) = attach::to_any(context)?
+    {
+        return Ok(code);
+    }
     let loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
     let loaded = only(loaded, &options.only)?;

@@ -4,7 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | `builtins` | the servers that come with the program |
-//! | `clients` | what to paste into which client, or to write there |
+//! | `clients` | how clients are connected to it |
 //! | `table` | how the servers are doing, all the time |
 //! | `follow` | where the table knows it from |
 
@@ -26,6 +26,7 @@ use clients::{Entries, Writable};
 use std::{net::Ipv4Addr, path::PathBuf, sync::Arc};
 use switchboard::{
     Dirs, Purpose, VERSION,
+    attached::Attached,
     config::Places,
     gateway::{Door, Gateway, GatewayOptions, faces},
     tokens,
@@ -62,13 +63,22 @@ pub struct Options {
     /// Only what is configured, without the built-in servers
     #[arg(long, conflicts_with_all = ["root", "allow_protected", "read_only", "enable_shell"])]
     pub no_builtins: bool,
-    /// Write our entry into this client's file, after showing the difference
+    /// Write our entry into this client's file, after showing the difference; where a gateway of
+    /// yours runs already, that is all
     #[arg(long, value_name = "CLIENT")]
     pub write: Option<Writable>,
+    /// Show the client token, if this is a terminal
+    #[arg(long)]
+    pub show_token: bool,
 }
 
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    if let Some(client) = options.write
+        && let Some(code) = write_for_running(context, client)?
+    {
+        return Ok(code);
+    }
     let mut loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
     let places = context.places()?;
@@ -84,9 +94,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
     usable(&roster)?;
-    let unusable = |error: tokens::TokenError| Failure::new(Code::Configuration, error.to_string());
-    let dirs =
-        Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+    let dirs = dirs()?;
     let token = tokens::client(&dirs).map_err(unusable)?;
     let rule = arrangement(context, options, &places);
     let presence = Presence::new(context, &roster, &settings, &token.name, known, rule)?;
@@ -97,9 +105,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             .map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
         announce(address);
         let base = format!("http://{address}");
-        let entries = Entries::new(&base, &token, &dirs, &places).map_err(unusable)?;
+        let entries = Entries::new(&base, token, &dirs, &places).map_err(unusable)?;
         welcome(&base, address.port(), options, &notes)?;
-        entries.show()?;
+        entries.show(options.show_token)?;
         if let Some(client) = options.write {
             entries.write(client)?;
         }
@@ -129,6 +137,31 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         served.map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
         Ok(Code::Done)
     })?
+}
+
+/// Writes an entry for a gateway that runs and takes the same token, if there is one.
+fn write_for_running(context: &Context, client: Writable) -> Result<Option<Code>, Failure> {
+    let dirs = dirs()?;
+    let file = tokens::client_file(&dirs);
+    let gateways = context.gateways();
+    let same = |gateway: &&Attached| gateway.running.client_token.as_ref() == Some(&file);
+    let Some(gateway) = gateways.iter().find(same) else {
+        return Ok(None);
+    };
+    let base = format!("http://{}", gateway.running.address);
+    let token = tokens::client(&dirs).map_err(unusable)?;
+    let entries = Entries::new(&base, token, &dirs, &context.places()?).map_err(unusable)?;
+    entries.write(client)?;
+    out::line(&format!("A gateway runs already, at {base}."))?;
+    Ok(Some(Code::Done))
+}
+
+fn dirs() -> Result<Dirs, Failure> {
+    Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))
+}
+
+fn unusable(error: tokens::TokenError) -> Failure {
+    Failure::new(Code::Configuration, error.to_string())
 }
 
 /// What is configured becomes what is served: the built-in servers come on top.

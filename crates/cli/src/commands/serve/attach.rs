@@ -12,6 +12,21 @@ use switchboard::{
     relay::{Attachment, Ended},
 };
 
+/// Relays to a gateway that runs, whatever it serves: one that was started here,
+/// else the newest.
+pub fn to_any(context: &Context) -> Result<Option<Code>, Failure> {
+    let mut gateways = context.gateways();
+    gateways.sort_by_key(|gateway| gateway.running.directory != context.directory);
+    for gateway in gateways {
+        match life::short(async |stop| relay(&gateway, None, stop).await)? {
+            Some(ended) => return ended.map(Some),
+            None => continue,
+        }
+    }
+    tracing::info!("no gateway runs, so servers are started for this client alone");
+    Ok(None)
+}
+
 /// Relays to the gateway that serves just what we would, if there is one.
 pub fn try_run(
     context: &Context,

@@ -1,4 +1,6 @@
-//! What to paste into which client, or to write there.
+//! How clients are connected: an entry in their file, which starts this program
+//! and holds no secret. Only clients that cannot start a program are given a
+//! token, in a file that nobody else can read.
 
 use crate::{
     commands::add::failed,
@@ -7,7 +9,10 @@ use crate::{
 };
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 use switchboard::{
     Dirs,
     config::{
@@ -17,10 +22,13 @@ use switchboard::{
     },
     gateway::ClientToken,
     tokens::{self, TokenError},
+    wire::secret,
 };
 
 /// Our name in their files.
 const NAME: &str = "switchboard";
+/// How they start this program: for what the running gateway has.
+const ARGUMENTS: [&str; 2] = ["serve", "--attach"];
 
 /// Clients whose file we can write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,31 +44,41 @@ pub enum Writable {
     VsCode,
     /// Codex
     Codex,
+    /// A file of our own with address and token, for clients that speak HTTP only
+    Http,
 }
 
 impl Writable {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::ClaudeCode,
         Self::ClaudeDesktop,
         Self::Cursor,
         Self::VsCode,
         Self::Codex,
+        Self::Http,
     ];
 
-    const fn client(self) -> Client {
+    const fn client(self) -> Option<Client> {
         match self {
-            Self::ClaudeCode => Client::ClaudeCode,
-            Self::ClaudeDesktop => Client::ClaudeDesktop,
-            Self::Cursor => Client::Cursor,
-            Self::VsCode => Client::VsCode,
-            Self::Codex => Client::Codex,
+            Self::ClaudeCode => Some(Client::ClaudeCode),
+            Self::ClaudeDesktop => Some(Client::ClaudeDesktop),
+            Self::Cursor => Some(Client::Cursor),
+            Self::VsCode => Some(Client::VsCode),
+            Self::Codex => Some(Client::Codex),
+            Self::Http => None,
         }
+    }
+
+    fn word(self) -> &'static str {
+        self.client().map_or("http", Client::as_str)
     }
 }
 
 /// The entries of one gateway.
 pub struct Entries {
     home: PathBuf,
+    token: ClientToken,
+    token_file: PathBuf,
     all: Vec<Entry>,
 }
 
@@ -72,64 +90,74 @@ struct Entry {
 }
 
 impl Entries {
-    /// The entries for a gateway at this address. Each client has a key of its
-    /// own, which says who it is; it is kept, so that it stays the same.
+    /// The entries for a gateway at this address.
     pub fn new(
         base: &str,
-        token: &ClientToken,
+        token: ClientToken,
         dirs: &Dirs,
         places: &Places,
     ) -> Result<Self, TokenError> {
         let home = places.home.clone().unwrap_or_default();
         let mut all = Vec::new();
         for who in Writable::ALL {
-            let client = who.client();
-            let key = tokens::client_key(dirs, client.as_str())?;
-            let url = format!("{base}/mcp/@{key}");
-            let authorization = format!("Bearer {}", token.secret);
-            let headers = json!({ "Authorization": authorization });
-            let value = match who {
-                Writable::ClaudeDesktop => json!({ "command": program(), "args": ["serve"] }),
-                Writable::Cursor => json!({ "url": url, "headers": headers }),
-                Writable::Codex => json!({ "url": url, "http_headers": headers }),
-                Writable::ClaudeCode | Writable::VsCode => {
-                    json!({ "type": "http", "url": url, "headers": headers })
+            let program = json!({ "command": program(), "args": ARGUMENTS });
+            let (file, value) = match who {
+                Writable::ClaudeCode => (places.claude_json.clone(), program),
+                Writable::Http => (dirs.data.join("http.json"), over_http(base, &token, dirs)?),
+                _ => {
+                    let file = who.client().map(|client| client.file(&home));
+                    (file.unwrap_or_default(), program)
                 }
-            };
-            let file = match who {
-                Writable::ClaudeCode => places.claude_json.clone(),
-                _ => client.file(&home),
             };
             all.push(Entry { who, file, value });
         }
-        Ok(Self { home, all })
+        Ok(Self {
+            home,
+            token,
+            token_file: tokens::client_file(dirs),
+            all,
+        })
     }
 
-    /// Shows all of them.
-    pub fn show(&self) -> Result<(), Failure> {
+    /// Says how a client is connected. The token only if that is wanted, and only
+    /// to a person: what is not a terminal is a file, a journal, another program.
+    pub fn show(&self, show_token: bool) -> Result<(), Failure> {
         let paint = term::stdout();
+        let title = "Connect a client: switchboard up --write CLIENT adds Switchboard to its file";
+        out::line(&format!("\n{}", paint.bold(title)))?;
         for entry in &self.all {
-            let client = entry.who.client();
-            let title = paint.bold(client.title());
-            if entry.who == Writable::ClaudeCode {
-                out::line(&format!("\n{title}"))?;
-                let value = &entry.value;
-                out::line(&format!(
-                    "  claude mcp add-json --scope user {NAME} '{value}'"
-                ))?;
-                continue;
-            }
             let file = self.shown(&entry.file);
-            out::line(&format!("\n{title}, in {file}"))?;
-            for line in entry.text().lines() {
-                out::line(&format!("  {line}"))?;
+            let only = match entry.who {
+                Writable::Http => ", for clients that speak HTTP only",
+                _ => "",
+            };
+            out::line(&format!("  {:<16} {file}{only}", entry.who.word()))?;
+        }
+        out::line(&format!("\n{}", paint.bold("Or by hand")))?;
+        let line = [program()].into_iter().chain(ARGUMENTS.map(String::from));
+        let line = line.collect::<Vec<_>>().join(" ");
+        out::line(&format!(
+            "  {:<16} claude mcp add --scope user {NAME} -- {}",
+            "Claude Code",
+            safe::line(&line)
+        ))?;
+        out::line(&format!("  {:<16} {}", "other programs", safe::line(&line)))?;
+        let file = self.shown(&self.token_file);
+        out::line(&format!("  {:<16} the token is in {file}", "over HTTP"))?;
+        match show_token {
+            false => Ok(()),
+            true if std::io::stdout().is_terminal() => {
+                out::line(&format!("  {:<16} {}", "the token", self.token.secret))
+            }
+            true => {
+                let why = "--show-token shows the token on a terminal, and this is none";
+                out::line(&format!("  {:<16} {why}", "the token"))
             }
         }
-        let hint = "\nswitchboard up --write CLIENT writes one of them: claude-code, claude-desktop,\ncursor, vscode or codex.";
-        out::line(&paint.dim(hint))
     }
 
-    /// Writes one, after showing what changes.
+    /// Writes one, after showing what changes, and from then on keeps the file
+    /// to its owner.
     pub fn write(&self, who: Writable) -> Result<(), Failure> {
         let Some(entry) = self.all.iter().find(|entry| entry.who == who) else {
             return Ok(());
@@ -140,18 +168,21 @@ impl Entries {
         let seen = |before: &str, after: &str| {
             same = before == after;
             shown = out::line(&format!("\n{file}")).and_then(|()| {
-                let lines = diff::lines(before, after);
+                // Whoever looks over a shoulder, or reads a log, learns no secret:
+                // neither ours nor one that was in the file before.
+                let (before, after) = (secret::command_text(before), secret::command_text(after));
+                let lines = diff::lines(&before, &after);
                 lines.iter().try_for_each(|line| out::line(line))
             });
         };
         let target = Target::private(&entry.file);
-        let client = who.client();
+        let key = who.client().map_or("mcpServers", Client::key);
         let written = match who {
             Writable::Codex => {
-                let table = format!("{}.{NAME}", client.key());
+                let table = format!("{key}.{NAME}");
                 edit::put_toml_seen(&target, &table, &toml(&entry.value), seen)
             }
-            _ => edit::put_seen(&target, &[client.key()], NAME, &entry.value, seen),
+            _ => edit::put_seen(&target, &[key], NAME, &entry.value, seen),
         };
         written.map_err(|error| failed(&error))?;
         shown?;
@@ -168,32 +199,25 @@ impl Entries {
     }
 }
 
-impl Entry {
-    /// What goes into the client's file.
-    fn text(&self) -> String {
-        let key = self.who.client().key();
-        match self.who {
-            Writable::Codex => format!("[{key}.{NAME}]\n{}", toml(&self.value)),
-            _ => json!({ key: { NAME: &self.value } }).to_string(),
-        }
-    }
+/// The entry for a client that can do nothing but HTTP. It has a key of its own,
+/// which says who it is; the key is kept, so that it stays the same.
+fn over_http(base: &str, token: &ClientToken, dirs: &Dirs) -> Result<Value, TokenError> {
+    let key = tokens::client_key(dirs, "http")?;
+    let authorization = format!("Bearer {}", token.secret);
+    Ok(json!({
+        "type": "http",
+        "url": format!("{base}/mcp/@{key}"),
+        "headers": { "Authorization": authorization },
+    }))
 }
 
-/// The members of an entry as lines of TOML. They hold texts and one table of
-/// texts, whose JSON spelling TOML reads the same way.
+/// The members of an entry as lines of TOML. They hold texts and lists of texts,
+/// whose JSON spelling TOML reads the same way.
 fn toml(value: &Value) -> String {
-    let mut lines = String::new();
-    for (key, value) in value.as_object().into_iter().flatten() {
-        let value = match value {
-            Value::Object(table) => {
-                let pairs = table.iter().map(|(name, text)| format!("{name} = {text}"));
-                format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-            }
-            other => other.to_string(),
-        };
-        lines.push_str(&format!("{key} = {value}\n"));
-    }
-    lines
+    let fields = value.as_object().into_iter().flatten();
+    fields
+        .map(|(key, value)| format!("{key} = {value}\n"))
+        .collect()
 }
 
 /// This program, for clients that start it.

@@ -2,13 +2,16 @@
 
 use crate::support::homes;
 
+use crate::support::screen::Shown;
 use homes::Home;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
     fs,
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
-    process::Child,
+    os::unix::fs::MetadataExt,
+    process::{Child, Stdio},
     time::{Duration, Instant},
 };
 use switchboard_testkit::{HttpClient, bin};
@@ -75,20 +78,51 @@ impl Drop for Up {
     }
 }
 
-/// The line below a title, without its indentation.
-fn below<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
-    let mut lines = text.lines().skip_while(|line| !line.starts_with(title));
-    lines
-        .next()
-        .unwrap_or_else(|| panic!("no {title:?} in {text}"));
-    lines
-        .take_while(|line| !line.is_empty())
-        .map(str::trim_start)
-        .collect()
+/// The client token, which must not be anywhere else.
+fn token(home: &Home) -> String {
+    let file = home.read("home/.local/share/switchboard/tokens/default");
+    file.trim().to_owned()
+}
+
+/// What a client that starts a program gets from it: the names of all tools, and
+/// the answer to one call.
+fn as_client(home: &Home, command: &str, args: &[&str], folder: &str) -> (String, Value) {
+    let mut child = home
+        .any(command, args)
+        .current_dir(home.path(folder))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut ask = |id: u64, method: &str, params: Value| -> Value {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        writeln!(stdin, "{request}").unwrap();
+        loop {
+            let line = lines.next().expect("an answer").unwrap();
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message["result"].clone();
+            }
+        }
+    };
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    ask(1, "initialize", hello);
+    let tools = ask(2, "tools/list", json!({})).to_string();
+    let health = ask(
+        3,
+        "tools/call",
+        json!({"name": "system__health", "arguments": {}}),
+    );
+    drop(stdin);
+    child.wait().unwrap();
+    (tools, health)
 }
 
 #[test]
-fn what_it_prints_can_be_pasted() {
+fn what_it_advises_works_and_holds_no_secret() {
     let home = Home::new();
     let started = Instant::now();
     let mut up = Up::start(&home, &["--port", "0"]);
@@ -105,53 +139,124 @@ fn what_it_prints_can_be_pasted() {
         !text.contains("shell"),
         "off unless it was asked for: {text}"
     );
-    let read =
-        |title: &str| -> Value { serde_json::from_str(&below(&text, title).join("\n")).unwrap() };
-    let claude = below(&text, "Claude Code")[0];
-    let claude = claude
-        .strip_prefix("claude mcp add-json --scope user switchboard '")
-        .unwrap();
-    let claude: Value = serde_json::from_str(claude.strip_suffix('\'').unwrap()).unwrap();
-    let cursor = read("Cursor, in ~/.cursor/mcp.json")["mcpServers"]["switchboard"].clone();
-    let code = read("VS Code, in ~/.config/Code/User/mcp.json")["servers"]["switchboard"].clone();
-    let desktop = read("Claude Desktop, in ")["mcpServers"]["switchboard"].clone();
-    assert_eq!(desktop["args"], json!(["serve"]));
-    assert_eq!(desktop["command"], env!("CARGO_BIN_EXE_switchboard"));
-    let codex = below(&text, "Codex, in ~/.codex/config.toml").join("\n");
-    assert!(
-        codex.starts_with("[mcp_servers.switchboard]\nurl = \"http://127.0.0.1:"),
-        "{codex}"
+    assert!(!text.contains(&token(&home)), "{text}");
+    assert!(!text.contains("Bearer"), "{text}");
+    // The first advice is to have it written.
+    let write = text.find("up --write CLIENT").unwrap();
+    assert!(write < text.find("claude mcp add").unwrap(), "{text}");
+    let claude = text
+        .lines()
+        .find_map(|line| line.split_once("claude mcp add --scope user switchboard -- "))
+        .unwrap()
+        .1;
+    let words: Vec<&str> = claude.split(' ').collect();
+    assert_eq!(
+        words,
+        [env!("CARGO_BIN_EXE_switchboard"), "serve", "--attach"]
     );
-    // Each has a key of its own, and each works.
-    let urls = [&claude, &cursor, &code].map(|entry| entry["url"].as_str().unwrap());
-    assert!(
-        urls[0] != urls[1] && urls[1] != urls[2] && urls[0] != urls[2],
-        "{urls:?}"
+    // Wherever the client starts it, and whatever is configured there.
+    home.write(
+        "home/.config/switchboard/settings.json",
+        json!({"mcpServers": {"own": {"command": bin("echo-server"), "args": ["--stdio"]}}})
+            .to_string(),
     );
-    for entry in [claude, cursor, code] {
-        let config = json!({"mcpServers": {"up": entry}}).to_string();
-        let args = [
+    for folder in ["home/repo", "home", "etc"] {
+        let (tools, health) = as_client(&home, words[0], &words[1..], folder);
+        assert!(tools.contains("files__read"), "{folder}: {tools}");
+        assert_eq!(
+            health["structuredContent"]["status"], "ok",
+            "{folder}: {health}"
+        );
+    }
+    up.end();
+    // Without a gateway it serves what is configured.
+    let (tools, _) = as_client(&home, words[0], &words[1..], "etc");
+    assert!(
+        tools.contains("echo") && !tools.contains("files__read"),
+        "{tools}"
+    );
+}
+
+#[test]
+fn the_token_is_shown_to_a_person_who_asks_for_it() {
+    let home = Home::new();
+    let mut up = Up::start(&home, &["--port", "0", "--show-token"]);
+    let text = up.ready();
+    up.end();
+    let token = token(&home);
+    assert!(!text.contains(&token), "{text}");
+    assert!(
+        text.contains("--show-token shows the token on a terminal"),
+        "{text}"
+    );
+    for (words, expected) in [("up --port 0", false), ("up --port 0 --show-token", true)] {
+        let mut shown = Shown::screen(home.on_terminal(60, 150, words));
+        shown.until("it is ready", |rows| rows.has("Ready."));
+        let rows = shown.rows();
+        assert_eq!(rows.has(&token), expected, "{words}: {rows}");
+        assert_eq!(shown.end(), Some(0));
+    }
+}
+
+#[test]
+fn a_client_that_speaks_http_only_finds_its_token_in_a_file() {
+    let home = Home::new();
+    let mut up = Up::start(&home, &["--port", "0", "--write", "http"]);
+    let text = up.ready();
+    let token = token(&home);
+    assert!(!text.contains(&token), "{text}");
+    let file = "home/.local/share/switchboard/http.json";
+    assert!(
+        text.contains("written: ~/.local/share/switchboard/http.json"),
+        "{text}"
+    );
+    let mode = fs::metadata(home.path(file)).unwrap().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    let entry = |home: &Home| -> Value {
+        let whole: Value = serde_json::from_str(&home.read(file)).unwrap();
+        whole["mcpServers"]["switchboard"].clone()
+    };
+    let first = entry(&home);
+    assert_eq!(first["headers"]["Authorization"], format!("Bearer {token}"));
+    let config = json!({"mcpServers": {"up": first}}).to_string();
+    let called = home
+        .run(&[
             "--strict-mcp-config",
             "--mcp-config",
             &config,
             "call",
             "system__health",
             "--json",
-        ];
-        let called = home.run(&args).ok();
-        assert_eq!(
-            called.json()["structuredContent"]["status"],
-            "ok",
-            "{called:?}"
-        );
-    }
+        ])
+        .ok();
+    assert_eq!(
+        called.json()["structuredContent"]["status"],
+        "ok",
+        "{called:?}"
+    );
+    // In another window: the gateway that runs is meant, and no other is started.
+    let again = home.run(&["up", "--write", "http"]).ok();
+    assert!(
+        again.out.contains("has it already") && again.out.contains("runs already"),
+        "{again:?}"
+    );
+    assert!(!again.out.contains(&token), "{again:?}");
     up.end();
-    // A second time the keys are the same: what was pasted stays true.
-    let mut up = Up::start(&home, &["--port", "0"]);
-    let again = up.ready();
-    let key = |text: &str| text.split("/mcp/@").nth(1).unwrap()[..12].to_owned();
-    assert_eq!(key(&again), key(&text));
+    // A second time the key is the same: what was copied stays true.
+    let mut up = Up::start(&home, &["--port", "0", "--write", "http"]);
+    let text = up.ready();
     up.end();
+    assert!(!text.contains(&token), "{text}");
+    let key = |entry: &Value| {
+        entry["url"]
+            .as_str()
+            .unwrap()
+            .split("/mcp/@")
+            .nth(1)
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(key(&entry(&home)), key(&first));
 }
 
 #[test]
@@ -185,13 +290,12 @@ fn the_next_port_is_taken_and_said() {
 #[test]
 fn an_entry_is_written_after_its_difference_is_shown() {
     let home = Home::new();
-    let before =
-        "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n";
+    let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\", \"env\": { \"API_KEY\": \"s3cret\" } }\n  }\n}\n";
     home.write("home/.cursor/mcp.json", before);
     let toml = "# mine\nmodel = \"m\"\n";
     home.write("home/.codex/config.toml", toml);
     for (client, file, needle) in [
-        ("cursor", "home/.cursor/mcp.json", "/mcp/@"),
+        ("cursor", "home/.cursor/mcp.json", "\"--attach\""),
         (
             "codex",
             "home/.codex/config.toml",
@@ -212,11 +316,11 @@ fn an_entry_is_written_after_its_difference_is_shown() {
         assert!(text.contains(&format!("\n~/{shown}\n")), "{text}");
         assert!(text.lines().any(|line| line.starts_with("+ ")), "{text}");
         assert!(text.contains(&format!("written: ~/{shown}")), "{text}");
-        assert!(
-            home.read(file).contains(needle),
-            "{client}: {}",
-            home.read(file)
-        );
+        let written = home.read(file);
+        assert!(written.contains(needle), "{client}: {written}");
+        assert!(!written.contains(&token(&home)), "{client}: {written}");
+        // A key of another server's that was there is not shown either.
+        assert!(!text.contains("s3cret"), "{text}");
     }
     let cursor = home.read("home/.cursor/mcp.json");
     assert!(

@@ -301,8 +301,6 @@ impl Sitting {
     fn masked(&self, text: &str) -> Vec<String> {
         static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             let masks = [
-                (r"Bearer [A-Za-z0-9_-]{43}", "Bearer TOKEN"),
-                (r"/mcp/@[A-Za-z0-9]{12}", "/mcp/@KEY"),
                 (r"127\.0\.0\.1:\d+", "127.0.0.1:3700"),
                 (r"\b\d+(\.\d+)? ?ms\b", "N ms"),
                 (r"\babout \d+ tokens\b", "about N tokens"),
