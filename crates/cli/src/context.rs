@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use switchboard::{
     Access, Dirs, Purpose, Roster, Settings,
@@ -33,6 +33,8 @@ pub struct Context {
     pub directory: PathBuf,
     /// A list of connectors that may be on its way.
     pub late: Late,
+    /// Gateways that run and answer, once they have been asked.
+    gateways: Arc<OnceLock<Vec<Attached>>>,
 }
 
 impl Context {
@@ -53,17 +55,28 @@ impl Context {
             global,
             directory,
             late: Late::default(),
+            gateways: Arc::default(),
         })
     }
 
     /// Reads what is configured, and tells about what cannot be read in places
     /// that the user did not name.
     pub fn load(&self) -> Loaded {
+        self.load_telling(|loaded, (scope, fault)| {
+            // What nothing goes on without is told as the failure that it is.
+            !is_fatal(*scope) && !loaded.lawless.contains(fault)
+        })
+    }
+
+    /// The same for commands that only look at what is configured, or mend it.
+    pub fn load_to_look(&self) -> Loaded {
+        self.load_telling(|_, (scope, _)| !is_fatal(*scope))
+    }
+
+    fn load_telling(&self, tells: impl Fn(&Loaded, &(Scope, config::Fault)) -> bool) -> Loaded {
         let loaded = read(&self.global, &self.directory);
-        for (scope, fault) in &loaded.faults {
-            if !is_fatal(*scope) {
-                warn(&fault.to_string());
-            }
+        for fault in loaded.faults.iter().filter(|fault| tells(&loaded, fault)) {
+            warn(&fault.1.to_string());
         }
         let waiting = loaded.environment.waiting();
         if let Some(first) = waiting.first() {
@@ -252,10 +265,38 @@ impl Context {
     }
 
     /// The user's gateways that run and answer, unless `--direct` says otherwise.
+    /// They are asked once, side by side; who does not answer is passed by.
     pub fn gateways(&self) -> Vec<Attached> {
-        let dirs = Dirs::from_env().ok().filter(|_| !self.global.direct);
-        let running = dirs.map(|dirs| running::all(&dirs)).unwrap_or_default();
-        running.iter().filter_map(Attached::open).collect()
+        self.gateways.get_or_init(|| self.ask_gateways()).clone()
+    }
+
+    fn ask_gateways(&self) -> Vec<Attached> {
+        let Some(dirs) = Dirs::from_env().ok().filter(|_| !self.global.direct) else {
+            return Vec::new();
+        };
+        let found = running::all(&dirs);
+        for fault in &found.damaged {
+            warn(&fault.to_string());
+        }
+        let asked: Vec<_> = std::thread::scope(|scope| {
+            let asking: Vec<_> = found
+                .running
+                .iter()
+                .map(|running| scope.spawn(move || Attached::open(running)))
+                .collect();
+            asking.into_iter().map(|asked| asked.join()).collect()
+        });
+        let mut answering = Vec::new();
+        for (running, asked) in found.running.iter().zip(asked) {
+            match asked.unwrap_or_else(|_| Err("asking it went wrong".to_owned())) {
+                Ok(attached) => answering.push(attached),
+                Err(why) => warn(&format!(
+                    "the gateway at http://{} (process {}) is passed by: {why}; switchboard doctor says what to do",
+                    running.address, running.pid
+                )),
+            }
+        }
+        answering
     }
 
     /// The files that decide what is configured.
@@ -324,6 +365,11 @@ pub fn unusable(loaded: &Loaded) -> Option<Failure> {
         } else {
             "correct what --mcp-config names, or leave it out"
         };
+        return Some(Failure::new(Code::Configuration, texts.join("\n")).hint(hint));
+    }
+    if !loaded.lawless.is_empty() {
+        let texts: Vec<String> = loaded.lawless.iter().map(ToString::to_string).collect();
+        let hint = "correct it; until then nothing is used, since what it forbids would not count";
         return Some(Failure::new(Code::Configuration, texts.join("\n")).hint(hint));
     }
     // What the user typed is refused, not passed over.

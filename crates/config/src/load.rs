@@ -41,6 +41,9 @@ pub struct Loaded {
     pub servers: Vec<Configured>,
     /// Whole files that could not be read, with the scope they would have had.
     pub faults: Vec<(Scope, Fault)>,
+    /// What is wrong with the user's own rules. Going on without them would
+    /// permit what they forbid.
+    pub lawless: Vec<Fault>,
     /// The files that were looked for, and what became of them.
     pub looked: Vec<Looked>,
     /// The managed file that shuts out everything else, even if it cannot be read.

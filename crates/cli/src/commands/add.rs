@@ -128,7 +128,7 @@ fn keep_secret(
     entry: &Map<String, Value>,
 ) -> Result<(), Failure> {
     check::name(&options.name).map_err(Failure::usage)?;
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let entry = context.expanded(&loaded, &parsed(&options.name, entry)?)?;
     let access = context.access(&loaded, options.token_store.map(Store::of_vault))?;
     let authority = access.authority(&entry).map_err(|faults| faulty(&faults))?;
@@ -361,7 +361,7 @@ fn parsed(name: &str, entry: &Map<String, Value>) -> Result<Entry, Failure> {
 pub fn permitted(context: &Context, entry: &Entry) -> Result<(), Failure> {
     let refused = |text: String, hint: &str| Err(Failure::new(Code::NotPermitted, text).hint(hint));
     let rule_hint = "change that rule, or ask whoever wrote it";
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     if let Some(file) = &loaded.exclusive {
         let text = format!(
             "servers are managed by {}: none can be added",
@@ -385,7 +385,7 @@ pub fn permitted(context: &Context, entry: &Entry) -> Result<(), Failure> {
 
 /// What the user typed needs no further word of theirs.
 fn approve(context: &Context, name: &str, places: &Places) {
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let file = places.project().join(".mcp.json");
     let added = loaded
         .servers

@@ -50,7 +50,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     if options.environment {
         return environment(&context.quiet_load(), &places, options.yes);
     }
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let name = options.name.as_deref().unwrap_or_default();
     let waits = |server: &&Configured| {
         server.entry.inside
@@ -144,7 +144,7 @@ fn forget(pins: &Pins, key: &str) -> Result<(), PinsFault> {
 /// Rejects.
 pub fn reject(context: &Context, options: &RejectOptions) -> Result<Code, Failure> {
     let places = context.places()?;
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let inside: Vec<_> = loaded
         .servers
         .iter()

@@ -35,7 +35,7 @@ pub struct Options {
 
 /// Explains.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let (server, tool) = parts(&loaded, &options.name);
     let mut explained = explain::server(&loaded, &server);
     let active = loaded

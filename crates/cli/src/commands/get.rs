@@ -33,7 +33,7 @@ pub struct Options {
 
 /// Shows.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let name = &options.name;
     let Some(server) = loaded.find(name) else {
         return Err(missing(&loaded, name));

@@ -86,7 +86,7 @@ fn import(context: &Context, options: &Options, found: &Found) -> Result<String,
         return Ok("left out: policy does not permit it".to_owned());
     }
     let kept = Kept::of(options.scope, &context.places()?);
-    let there = context.load().servers.iter().any(|server| {
+    let there = context.load_to_look().servers.iter().any(|server| {
         server.entry.name == found.name && server.entry.source.file() == Some(kept.target.file())
     });
     if there {

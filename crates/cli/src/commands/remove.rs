@@ -25,7 +25,7 @@ pub struct Options {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let name = &options.name;
     let places = context.places()?;
-    let loaded = context.load();
+    let loaded = context.load_to_look();
     let named: Vec<&Configured> = loaded
         .servers
         .iter()
@@ -104,7 +104,7 @@ fn forget(context: &Context, before: &Loaded, name: &str) -> Result<(), Failure>
     let Some(server) = before.find(name) else {
         return Ok(());
     };
-    let remains = context.load().find(name).is_some();
+    let remains = context.load_to_look().find(name).is_some();
     if remains || server.standing != Standing::Active || !server.entry.transport.is_remote() {
         return Ok(());
     }

@@ -28,7 +28,7 @@ pub struct Options {
 
 /// Switches a server on or off, in this project.
 pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failure> {
-    let mut loaded = context.load();
+    let mut loaded = context.load_to_look();
     // What `up` brings along is there without an entry.
     context.bring_along(&mut loaded);
     let places = context.places()?;
@@ -82,7 +82,7 @@ pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failu
     }
     if on {
         // It may be off for another reason, which this command cannot take away.
-        let now = context.load();
+        let now = context.load_to_look();
         for name in names {
             if let Some(server) = now
                 .find(name)

@@ -240,26 +240,32 @@ pub(super) fn permissions(places: &Places, gathered: &mut Gathered, loaded: &mut
             Scope::User
         };
         let source = Source::File(file.clone());
-        // Files that cannot be read have been told of when they were read for servers.
-        let Ok(text) = guard::read(&file, owner) else {
-            continue;
-        };
         let name = file.display().to_string();
         let loaded = &mut *reading.loaded;
-        let read = read::with(&text, &source, |doc| {
-            let writer = settings::Writer {
-                inside,
-                ours,
-                managed: owner.is_some(),
-            };
-            loaded.permissions.add(doc, &name, writer)
-        });
-        let faults = read.unwrap_or_default();
+        let read = match guard::read(&file, owner) {
+            Err(why) if why.is_absent() => continue,
+            Err(why) => Err(Box::new(why.fault(&file))),
+            Ok(text) => read::with(&text, &source, |doc| {
+                let writer = settings::Writer {
+                    inside,
+                    ours,
+                    managed: owner.is_some(),
+                };
+                loaded.permissions.add(doc, &name, writer)
+            }),
+        };
+        let faults = read.unwrap_or_else(|fault| vec![*fault]);
         if owner.is_some() && !faults.is_empty() {
             loaded.exclusive.get_or_insert(file);
+        } else if !inside {
+            loaded.lawless.extend(faults.iter().cloned());
         }
-        let faults = faults.into_iter();
-        loaded.faults.extend(faults.map(|fault| (scope, fault)));
+        for fault in faults {
+            // It may have been told of when the file was read for servers.
+            if !loaded.faults.iter().any(|(_, known)| *known == fault) {
+                loaded.faults.push((scope, fault));
+            }
+        }
     }
     loaded.permissions.settle();
 }
@@ -379,6 +385,9 @@ impl Reading<'_> {
             Scope::User
         };
         let faults = std::mem::take(&mut rules.faults);
+        if writer == Writer::User {
+            self.loaded.lawless.extend(faults.iter().cloned());
+        }
         self.loaded
             .faults
             .extend(faults.into_iter().map(|fault| (scope, fault)));

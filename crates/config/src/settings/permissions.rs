@@ -69,6 +69,18 @@ pub struct Permissions {
 /// In the administrator's file: nobody else makes rules.
 const MANAGED_ONLY: &str = "allowManagedPermissionRulesOnly";
 
+/// Everything that `permissions` can have. One that is misspelt would not
+/// forbid what it was written to forbid.
+const KEYS: [&str; 7] = [
+    "allow",
+    "ask",
+    "deny",
+    "defaultMode",
+    "modes",
+    "trustedServers",
+    "pinDefinitions",
+];
+
 /// The lists of rules.
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
@@ -89,6 +101,26 @@ impl Permissions {
                 let problem = format!("`{MANAGED_ONLY}` must be true or false, found {value}");
                 let hint = "write it without quotes".to_owned();
                 faults.push(doc.fault_at(line, problem, Some(hint)));
+            }
+        }
+        match doc.value(&["permissions"]) {
+            None => return faults,
+            Some((Value::Object(all), _)) => {
+                for key in all
+                    .keys()
+                    .filter(|key| ours && !inside && !KEYS.contains(&key.as_str()))
+                {
+                    let line = doc.value(&["permissions", key]).map_or(0, |(_, line)| line);
+                    let problem = format!("`permissions.{key}` is not known");
+                    let hint = format!("it can have {}", KEYS.join(", "));
+                    faults.push(doc.fault_at(line, problem, Some(hint)));
+                }
+            }
+            Some((other, line)) => {
+                let problem = format!("`permissions` must be an object, found {other}");
+                let hint = r#"write {"deny": ["mcp__server__tool"]}"#.to_owned();
+                faults.push(doc.fault_at(line, problem, Some(hint)));
+                return faults;
             }
         }
         for list in LISTS {
@@ -138,17 +170,44 @@ impl Permissions {
         if let Some(pinning) = word("pinDefinitions") {
             self.pinning = Some(pinning);
         }
-        if let Some((Value::Object(modes), line)) = doc.value(&["permissions", "modes"]) {
-            for (principal, mode) in modes {
-                if let Value::String(mode) = mode {
-                    self.modes.push((principal, written(mode, file, line)));
+        match doc.value(&["permissions", "modes"]) {
+            Some((Value::Object(modes), line)) => {
+                for (principal, mode) in modes {
+                    match mode {
+                        Value::String(mode) => {
+                            self.modes.push((principal, written(mode, file, line)));
+                        }
+                        other => {
+                            let problem = format!(
+                                "the mode of {principal:?} in `permissions.modes` must be text, found {other}"
+                            );
+                            faults.push(doc.fault_at(line, problem, None));
+                        }
+                    }
                 }
             }
+            Some((other, line)) => {
+                let problem = format!("`permissions.modes` must be an object, found {other}");
+                faults.push(doc.fault_at(line, problem, None));
+            }
+            None => {}
         }
-        let trusted = doc.items(&["permissions", "trustedServers"]);
-        for (value, line) in trusted.unwrap_or_default() {
-            if let Value::String(name) = value {
-                self.trusted.push(written(name, file, line));
+        let at = ["permissions", "trustedServers"];
+        if let Some((whole, line)) = doc.value(&at)
+            && doc.items(&at).is_none()
+        {
+            let problem = format!("`permissions.trustedServers` must be a list, found {whole}");
+            faults.push(doc.fault_at(line, problem, None));
+        }
+        for (value, line) in doc.items(&at).unwrap_or_default() {
+            match value {
+                Value::String(name) => self.trusted.push(written(name, file, line)),
+                other => {
+                    let problem = format!(
+                        "a name in `permissions.trustedServers` must be text, found {other}"
+                    );
+                    faults.push(doc.fault_at(line, problem, None));
+                }
             }
         }
         faults
