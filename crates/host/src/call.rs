@@ -28,6 +28,7 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Edits, Message, Method, Named, Params, code, reading::ambiguous_key};
+use tokio::time::timeout;
 
 /// Whom a client addresses.
 #[derive(Clone, Debug)]
@@ -108,17 +109,42 @@ pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, Call
         };
         return Ok(Exchange::asking(connection, asked, again));
     }
-    match (connection.start(&permitted), again) {
-        // It ended between our looking and our writing: nothing has left.
-        (Err(CallError::NotConnected { .. }), Some(_)) => {
-            let connection = permitted.server.connection(permitted.client()).await?;
-            connection.start(&permitted)
-        }
-        (started, again) => {
-            let again = again.map(|repeatable| Again::of(host, permitted, repeatable));
-            Ok(started?.or_again(again))
+    let started = match connection.start(&permitted) {
+        // Boxed: it is rare.
+        Err(CallError::NotConnected { .. }) => Box::pin(start_late(&permitted, connection)).await,
+        started => started,
+    };
+    let again = again.map(|repeatable| Again::of(host, permitted, repeatable));
+    Ok(started?.or_again(again))
+}
+
+/// Sends a request whose connection ended between our looking and our writing:
+/// nothing of it has left, so that it can wait for the server's next copy.
+async fn start_late(
+    permitted: &Permitted,
+    mut connection: Arc<Connection>,
+) -> Result<Exchange, CallError> {
+    for _ in 1..limits::STARTS {
+        connection = next_connection(permitted, &connection).await?;
+        match connection.start(permitted) {
+            Err(CallError::NotConnected { .. }) => {}
+            started => return started,
         }
     }
+    Err(connection.not_connected("it ends as soon as it has started"))
+}
+
+/// The connection after one that takes nothing any more.
+pub(crate) async fn next_connection(
+    permitted: &Permitted,
+    ended: &Connection,
+) -> Result<Arc<Connection>, CallError> {
+    // What is behind it has gone; why is known in a moment. One that only takes
+    // nothing any more is of no use either.
+    if timeout(limits::ENDING, ended.ended()).await.is_err() {
+        ended.give_up("it takes nothing any more").await;
+    }
+    permitted.server.connection(permitted.client()).await
 }
 
 impl Permitted {

@@ -1,6 +1,9 @@
 //! Who is asking: one client of ours, as the upstream side sees it.
 
-use crate::exchange::{Input, Notice};
+use crate::{
+    exchange::{Input, Notice},
+    limits,
+};
 use bytes::Bytes;
 use std::{
     fmt,
@@ -103,6 +106,17 @@ impl Client {
             left: AtomicBool::new(false),
             sink,
         }
+    }
+
+    /// What it calls itself, or else on whose behalf it acts.
+    pub fn name(&self) -> String {
+        let said = self.greeting.as_ref().and_then(|greeting| {
+            let info = json::field(greeting, "clientInfo").ok()??;
+            let name = json::field(info.of(greeting), "name").ok()??;
+            json::text(name.of(info.of(greeting))).map(|name| name.into_owned())
+        });
+        let name = said.unwrap_or_else(|| self.principal.to_string());
+        name.chars().take(limits::CLIENT_NAME).collect()
     }
 
     /// The same client, with what it said when it greeted us: servers of its own are greeted with it.

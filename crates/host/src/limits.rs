@@ -48,6 +48,18 @@ pub const INPUT_ROUNDS: u32 = 10;
 pub const INPUT_PAUSE: Duration = Duration::from_millis(250);
 /// Calls that may be in flight on one connection.
 pub const CALLS_IN_FLIGHT: usize = 4096;
+/// How long a call waits for its client's turn where clients take turns.
+pub const TURN_WAIT: Duration = Duration::from_secs(30);
+/// Calls that may wait for a turn on one connection.
+pub const TURNS_WAITING: usize = 1024;
+/// How long a server must not have asked anything before its clients need no turns any more.
+pub const TURNS_QUIET: Duration = Duration::from_secs(15 * 60);
+/// How often a call that nothing was sent of is put to the next copy of a server that has just ended.
+pub const STARTS: u32 = 3;
+/// How long the end of a connection that takes nothing any more may take to be known.
+pub const ENDING: Duration = Duration::from_secs(5);
+/// Characters of a client's name that others are shown.
+pub const CLIENT_NAME: usize = 100;
 /// Subscriptions of one client to one server.
 pub const SUBSCRIPTIONS: usize = 1024;
 /// Subscriptions that are renewed side by side after a reconnect.

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 pub struct Report {
     /// Connected, failed or in need of a sign-in.
     pub health: Health,
-    /// Why it is not connected.
+    /// Why it is not connected, or what it does wrong although it is.
     pub reason: Option<String>,
     /// The revision that is spoken with it.
     pub version: Option<String>,
@@ -101,9 +101,11 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
     };
     let (tools, resources, prompts) =
         tokio::join!(tools, size(List::Resources), size(List::Prompts));
+    let mut remarks = met.server.remarks().all();
+    remarks.extend(caller.pins_fault(&met.server));
     Report {
         health: Health::Connected,
-        reason: None,
+        reason: (!remarks.is_empty()).then(|| remarks.join("\n")),
         version: Some(met.connection.revision().to_string()),
         era: Some(met.era().to_string()),
         server_info: met.connection.hello().and_then(server_info),

@@ -344,6 +344,21 @@ impl Message {
         edits
     }
 
+    /// The same answer under this id. A peer that could not read a request
+    /// answers without an id, or with `null`; whoever asked goes by theirs.
+    pub fn under(&self, id: &Id) -> Self {
+        let mut edits = Edits::new();
+        match json::field(&self.raw, "id") {
+            Ok(Some(span)) => edits.replace(span, id.token().clone()),
+            _ => {
+                let token = String::from_utf8_lossy(id.token());
+                edits.replace(Span::new(0, 1), format!("{{\"id\":{token},"))
+            }
+        };
+        let raw = self.edited(&edits).into_bytes();
+        Self::parse(raw).unwrap_or_else(|_| self.clone())
+    }
+
     /// The bytes to send when `edits` (spans within the whole message) are applied.
     pub fn edited(&self, edits: &Edits) -> Payload {
         edits.apply(&self.raw)

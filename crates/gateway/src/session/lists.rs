@@ -3,11 +3,15 @@
 
 use crate::gateway::Gateway;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use std::{borrow::Cow, sync::Arc};
-use switchboard_host::{CallError, Client, Reply, Server, catalog::List, limits};
+use std::sync::Arc;
+use switchboard_host::{
+    CallError, Client, Connection, Reply, Server,
+    catalog::{List, Page},
+    limits,
+};
 use switchboard_wire::{
-    Era, Kind, Message, Method, Params, code, json,
-    reading::{self, Object, Places, Unclear},
+    Era, Kind, Message, Method, Params, code,
+    reading::{self, Object, Places},
 };
 
 /// One page of a merged list, as a result.
@@ -49,14 +53,16 @@ pub async fn page(
     Ok(out)
 }
 
-/// Removes from a server's own list what the client may not see, and what it
-/// could read otherwise than we do. A list without such items is not touched; one
-/// that could itself be read in two ways is the server's error.
+/// Removes from a server's own list what no client could read, or could read
+/// otherwise than we do, and what this one may not see. A list without such items
+/// is not touched; one that is none, or could itself be read in two ways, is the
+/// server's error.
 pub fn hide(
     gateway: &Gateway,
     server: &Server,
     client: &Client,
     method: Method,
+    connection: &Connection,
     reply: &mut Reply,
 ) -> Result<(), CallError> {
     let is_list = !Object::Page(method).keys().is_empty();
@@ -68,32 +74,31 @@ pub fn hide(
         return Ok(());
     };
     let raw = reply.message.raw().clone();
-    let [array, ..] = one_reading(server, method, body.of(&raw))?;
-    let (Some(list), Some(array)) = (List::of(method), array) else {
+    one_reading(server, method, body.of(&raw))?;
+    let Some(list) = List::of(method) else {
         return Ok(());
     };
+    let page = Page::read(list, &reply.message.body_bytes()).map_err(|reason| {
+        let server = server.name().to_string();
+        CallError::Unreadable { server, reason }
+    })?;
+    page.tell(list, connection);
     let guard = gateway.host().guard();
     let all = guard.hides_nothing(client, server);
-    let array = array.shifted(body.start);
-    let (mut kept, mut hidden, mut unclear) = (Vec::new(), 0, 0);
-    for span in json::elements(array.of(&raw)) {
-        let item = span.shifted(array.start).of(&raw);
-        match shown(list, item) {
-            Err(_) => unclear += 1,
-            Ok(_) if all => kept.push(item),
-            Ok(Some(key)) if guard.shows(client, server, list, &key, item) => kept.push(item),
-            Ok(_) => hidden += 1,
-        }
-    }
-    if unclear > 0 {
-        let list = method.as_str();
-        tracing::warn!(server = %server.name(), list, unclear, "items that could be read in two ways are left out");
-    }
-    if hidden + unclear > 0 {
+    let count = page.items.len();
+    let kept: Vec<&[u8]> = page
+        .items
+        .iter()
+        .filter_map(|(span, item)| {
+            let (raw, item) = (span.shifted(body.start).of(&raw), item.as_ref().ok()?);
+            (all || guard.shows(client, server, list, &item.key, raw)).then_some(raw)
+        })
+        .collect();
+    if kept.len() < count {
         let mut items = vec![b'['];
         items.extend(kept.join(&b','));
         items.push(b']');
-        reply.edits.replace(array, items);
+        reply.edits.replace(page.array.shifted(body.start), items);
     }
     Ok(())
 }
@@ -109,17 +114,6 @@ pub(super) fn one_reading(
         server: server.name().to_string(),
         reason: format!("the answer to {} has {unclear}", method.as_str()),
     })
-}
-
-/// The name or URI of an item; none where it has none, an error where readers
-/// could disagree about the item.
-fn shown(list: List, item: &[u8]) -> Result<Option<Cow<'_, str>>, Unclear> {
-    let object = Object::Item(list.method());
-    let places = reading::read(object, item)?;
-    reading::check_inner(object, item, &places)?;
-    let at = object.keys().iter().position(|key| *key == list.key());
-    let key = at.and_then(|at| places[at]);
-    Ok(key.and_then(|span| json::text(span.of(item))))
 }
 
 /// A cursor says where the page ended, in a form that clients have no reason to look into.

@@ -1,7 +1,7 @@
 //! Fetching one server's lists, page by page and guarded, and keeping them
 //! until the server says that they changed.
 
-use super::{List, fresh::Said};
+use super::{List, fresh::Said, shape};
 use crate::{
     error::CallError, exchange::Outcome, limits, model::Annotations, upstream::Connection,
 };
@@ -17,7 +17,7 @@ use std::{
 use switchboard_wire::{
     Era, Kind, Message, Method, Span,
     header::MirroredParam,
-    json,
+    json::{self, ValueKind},
     reading::{self, Object},
 };
 use tokio::{
@@ -262,6 +262,7 @@ async fn fetch(list: List, connection: &Arc<Connection>) -> Result<Listing, Call
     {
         return Ok(Listing::default());
     }
+    connection.remarks().set(list.method().as_str(), None);
     let server = connection.server_name().to_string();
     let too_long = |reason: String| CallError::Unreadable {
         server: server.clone(),
@@ -361,25 +362,26 @@ fn add_page(
     listing.said = listing
         .said
         .and(&body, connection.revision().era(), Instant::now());
+    let page = Page::read(list, &body).map_err(|reason| {
+        connection
+            .remarks()
+            .set(list.method().as_str(), Some(reason.clone()));
+        let server = connection.server_name().to_string();
+        CallError::Unreadable { server, reason }
+    })?;
+    page.tell(list, connection);
+    for (span, item) in page.items {
+        match item {
+            Ok(item) => listing.push(item),
+            Err(fault) => listing.left_out.note(called(list, span.of(&body)), fault),
+        }
+    }
     for member in json::members(&body) {
         let key = json::text(member.key.of(&body)).unwrap_or_default();
         let value = member.value;
         match key.as_ref() {
             "nextCursor" => cursor = json::text(value.of(&body)).map(String::from),
-            name if name == field => {
-                for span in json::elements(value.of(&body)) {
-                    let span = span.shifted(value.start);
-                    match item(list, body.slice(span.start..span.end)) {
-                        Ok(item) => listing.push(item),
-                        Err(fault) => {
-                            let server = connection.server_name();
-                            let name = called(list, span.of(&body));
-                            tracing::warn!(%server, list = list.method().as_str(), item = name, fault, "an item is left out");
-                            listing.left_out.note(name, fault);
-                        }
-                    }
-                }
-            }
+            name if name == field => {}
             _ if first => listing
                 .extra
                 .push((key.into_owned(), body.slice(value.start..value.end))),
@@ -418,18 +420,18 @@ fn called(list: List, raw: &[u8]) -> String {
 fn item(list: List, raw: Bytes) -> Result<Item, String> {
     let object = Object::Item(list.method());
     reading::check(object, &raw).map_err(|unclear| format!("it has {unclear}"))?;
+    if let Some(fault) = shape::fault(list, &raw) {
+        return Err(fault);
+    }
     let key_span = json::fields(&raw, [list.key()]).map_err(|fault| fault.to_string())?[0]
         .ok_or_else(|| format!("it has no {:?}", list.key()))?;
     let key = json::text(key_span.of(&raw))
         .ok_or_else(|| format!("its {:?} is no string", list.key()))?
         .into_owned();
     let mut mirrored = Ok(Vec::new());
-    if list == List::Tools {
-        let schema = json::field(&raw, "inputSchema").map_err(|fault| fault.to_string())?;
-        let schema = schema.ok_or_else(|| format!("tool {key:?} has no inputSchema"))?;
-        if raw.get(schema.start) != Some(&b'{') {
-            return Err(format!("the inputSchema of tool {key:?} is no object"));
-        }
+    if list == List::Tools
+        && let Some(schema) = json::field(&raw, "inputSchema").ok().flatten()
+    {
         mirrored = switchboard_wire::header::mirrored_params(schema.of(&raw));
     }
     Ok(Item {
@@ -438,4 +440,68 @@ fn item(list: List, raw: Bytes) -> Result<Item, String> {
         raw,
         mirrored,
     })
+}
+
+/// One page of a list, as a server sent it.
+#[derive(Debug)]
+pub struct Page {
+    /// Where the items stand in the result.
+    pub array: Span,
+    /// Each item and where it stands in the result, or what is wrong with it.
+    pub items: Vec<(Span, Result<Item, String>)>,
+}
+
+impl Page {
+    /// Reads a result; an error if it holds no list.
+    pub fn read(list: List, body: &Bytes) -> Result<Self, String> {
+        let field = list.method().list_field().unwrap_or_default();
+        let what = |what: &str| format!("the result of {} {what}", list.method().as_str());
+        let found = json::field(body, field).map_err(|fault| what(&fault.to_string()))?;
+        let array = found.ok_or_else(|| what(&format!("has no {field:?}")))?;
+        if ValueKind::of(array.of(body)) != Some(ValueKind::Array) {
+            return Err(what(&format!("has a {field:?} that is no array")));
+        }
+        let items = json::elements(array.of(body)).map(|span| {
+            let span = span.shifted(array.start);
+            (span, item(list, body.slice(span.start..span.end)))
+        });
+        Ok(Self {
+            array,
+            items: items.collect(),
+        })
+    }
+
+    /// Says which items are left out, in the log and to whoever looks after the
+    /// server.
+    pub fn tell(&self, list: List, connection: &Connection) {
+        let faults = self
+            .items
+            .iter()
+            .filter_map(|(_, item)| item.as_ref().err());
+        let faults: Vec<&String> = faults.collect();
+        let server = connection.server_name();
+        for fault in faults.iter().take(limits::LEFT_OUT_NAMED) {
+            tracing::warn!(%server, list = list.method().as_str(), fault, "an item is left out");
+        }
+        let named: Vec<&str> = faults
+            .iter()
+            .take(limits::LEFT_OUT_NAMED)
+            .map(|fault| fault.as_str())
+            .collect();
+        if faults.is_empty() {
+            return;
+        }
+        let text = format!(
+            "items of {} that are left out: {} ({}{})",
+            list.method().as_str(),
+            faults.len(),
+            named.join("; "),
+            if faults.len() > named.len() {
+                "; …"
+            } else {
+                ""
+            }
+        );
+        connection.remarks().set(list.method().as_str(), Some(text));
+    }
 }

@@ -4,10 +4,11 @@
 mod fetch;
 mod fresh;
 mod merge;
+mod shape;
 pub mod task;
 mod uri;
 
-pub use fetch::{Catalog, Item, LeftOut, Listing};
+pub use fetch::{Catalog, Item, LeftOut, Listing, Page};
 pub use fresh::Freshness;
 pub use merge::{Merged, MergedItem};
 pub use uri::{Destination, UriRoutes, qualify, split_qualified};

@@ -214,9 +214,14 @@ impl Gate {
         (&mut self.verdict).await.unwrap_or(Verdict::No)
     }
 
+    /// What waits.
+    pub(super) fn permitted(&self) -> &Permitted {
+        &self.asked.permitted
+    }
+
     /// Goes ahead, or ends.
     pub(super) fn settle(
-        self,
+        &self,
         connection: &Arc<Connection>,
         verdict: Verdict,
     ) -> Result<Exchange, CallError> {
@@ -225,10 +230,10 @@ impl Gate {
             return Err(refused(&self.asked.consent, "the answer was no"));
         }
         let mut exchange = connection.start(&self.asked.permitted)?;
-        if let Some(token) = self.token {
-            exchange.set_progress_token(token);
+        if let Some(token) = &self.token {
+            exchange.set_progress_token(token.clone());
         }
-        Ok(exchange.or_again(self.again))
+        Ok(exchange.or_again(self.again.clone()))
     }
 
     fn keep(&self, verdict: Verdict) {

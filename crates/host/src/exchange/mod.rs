@@ -158,6 +158,9 @@ impl Exchange {
                     let allowed = self.allowed;
                     self.gate.take().map(|gate| gate.timed_out(allowed))
                 }
+                Err(_) if self.line.is_some() => Some(Event::Outcome(Outcome::Failed(
+                    self.connection.not_its_turn(self.allowed),
+                ))),
                 Err(_) => {
                     self.connection.cancel(self.request, Some("timed out"));
                     Some(Event::Outcome(Outcome::Failed(CallError::TimedOut {
@@ -208,7 +211,7 @@ impl Exchange {
                     sent.over = true;
                     None
                 }
-                Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
+                Err(fault) => self.not_left(fault, gate.permitted()),
             };
         }
         if let Some(line) = &mut self.line {
@@ -222,7 +225,7 @@ impl Exchange {
                     sent.over = true;
                     None
                 }
-                Err(fault) => Some(Event::Outcome(Outcome::Failed(fault))),
+                Err(fault) => self.not_left(fault, &line.permitted),
             };
         }
         let Some(crossing) = &mut self.bridge else {

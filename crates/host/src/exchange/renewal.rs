@@ -3,13 +3,14 @@
 
 use super::{Event, Exchange, Outcome};
 use crate::{
-    call::{Again, Permitted},
+    call::{self, Again, Permitted},
     error::CallError,
     mirror,
     upstream::Connection,
 };
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 use switchboard_wire::code;
+use tokio::time::Instant;
 
 type Prepared = Result<(Arc<Connection>, Permitted), CallError>;
 
@@ -41,9 +42,33 @@ impl Renewal {
             in_place,
         }
     }
+
+    /// How a request of which nothing left, since its connection has just ended,
+    /// leaves by the next one.
+    fn by_the_next(permitted: Permitted, ended: Arc<Connection>) -> Self {
+        let preparation = async move {
+            let connection = call::next_connection(&permitted, &ended).await?;
+            Ok((connection, permitted))
+        };
+        Self {
+            preparation: Box::pin(preparation),
+            in_place: false,
+        }
+    }
 }
 
 impl Exchange {
+    /// What becomes of a request that waited, and then could not leave.
+    pub(super) fn not_left(&mut self, fault: CallError, permitted: &Permitted) -> Option<Event> {
+        if !matches!(fault, CallError::NotConnected { .. }) {
+            return Some(Event::Outcome(Outcome::Failed(fault)));
+        }
+        let ended = self.connection.clone();
+        self.renewal = Some(Renewal::by_the_next(permitted.clone(), ended));
+        self.deadline = Instant::now() + permitted.timeout;
+        None
+    }
+
     /// Sends the request again as soon as it is ready; the end if it cannot be.
     pub(super) async fn renewed(&mut self) -> Option<Event> {
         let renewal = self.renewal.as_mut()?;

@@ -1,6 +1,11 @@
 //! What arrives on a connection, and where it goes.
 
-use super::{connection::Connection, notices::Attribution, tasks::AboutTasks};
+use super::{
+    connection::{Call, Connection},
+    notices::Attribution,
+    shape,
+    tasks::AboutTasks,
+};
 use crate::{
     error::CallError,
     exchange::{Outcome, Reply},
@@ -9,13 +14,23 @@ use crate::{
 use std::sync::atomic::Ordering;
 use switchboard_tasks as tasks;
 use switchboard_transport::{Closed, Inbound, Receive, Undelivered};
-use switchboard_wire::{Edits, Era, ErrorObject, Kind, Message, Params, ParseError, code};
+use switchboard_wire::{
+    Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, code,
+};
 
 impl Connection {
     pub(super) fn finish(&self, id: u64, mut outcome: Outcome) -> bool {
         let call = self.calls.lock().remove(&id);
         let found = call.is_some();
         if let Some(call) = call {
+            // An answer that no client could read is the server's error, and said so.
+            if let Outcome::Reply(reply) = &outcome
+                && let Some(reason) = shape::fault(&reply.message, call.method)
+            {
+                let server = self.name();
+                tracing::warn!(server, reason, "an answer of a wrong shape");
+                outcome = Outcome::Failed(CallError::Unreadable { server, reason });
+            }
             if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
                 self.of_use.store(true, Ordering::Relaxed);
                 self.lost.store(0, Ordering::Relaxed);
@@ -65,6 +80,37 @@ impl Connection {
         if message.kind() == Kind::Request {
             self.refuse(message, error);
         }
+    }
+
+    /// The request that an error without an id is about: the one on whose stream
+    /// it came, or the only one in flight. Where nothing says so it is told to
+    /// whoever looks after the server.
+    fn nameless(&self, message: &Message, during: Option<u64>) -> Option<u64> {
+        if during.is_some() {
+            return during;
+        }
+        let calls = self.calls.lock();
+        // One that is open for as long as the connection is not what it could not read.
+        let in_flight = calls
+            .iter()
+            .filter(|(_, call)| call.method != Method::Listen);
+        let in_flight: Vec<u64> = in_flight.map(|(id, _)| *id).collect();
+        drop(calls);
+        // An HTTP server answers each request on a stream of its own.
+        if let ([only], false) = (&in_flight[..], self.is_http()) {
+            return Some(*only);
+        }
+        let said = message.error_text().unwrap_or_default();
+        let text = format!(
+            "it sent an error that names no request, with {} in flight: {}",
+            in_flight.len(),
+            shape::beginning(&said)
+        );
+        // One line, however often it does so.
+        if self.reports.remarks.set("errors", Some(text.clone())) {
+            tracing::warn!(server = %self.spec.name, "{text}");
+        }
+        None
     }
 
     /// Takes note of a request that did not get through. One is an accident.
@@ -151,10 +197,14 @@ impl Connection {
         let Inbound { message, during } = inbound;
         match message.kind() {
             Kind::Response | Kind::Error => {
-                // An HTTP server that could not read our request answers without an id, on its stream.
-                let id = message
-                    .own_id()
-                    .or(during.filter(|_| message.id_span().is_none()));
+                let (id, message) = match message.id_span() {
+                    Some(_) => (message.own_id(), message),
+                    None => match self.nameless(&message, during) {
+                        // From here on it is an answer like any other.
+                        Some(id) => (Some(id), message.under(&Id::number(id))),
+                        None => return,
+                    },
+                };
                 let reply = match self.misput(&message) {
                     Some(fault) => Outcome::Failed(fault),
                     None => Outcome::Reply(Reply {
@@ -189,13 +239,21 @@ impl Connection {
 
     /// The call that something without an id of its own belongs to: the one on
     /// whose stream it came, or the latest if all calls in flight are one client's.
+    /// Where clients take turns a call that waits for somebody's answer has given
+    /// its turn back, and is not the one that speaks.
     pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
         let calls = self.calls.lock();
         // On the stream of a call that is over it is nobody else's.
         if let Some(id) = during {
-            return calls.get(&id).map_or(Attribution::Nobody, Attribution::of);
+            let call = calls.get(&id).map(|call| (&id, call));
+            return call.map_or(Attribution::Nobody, Attribution::of);
         }
-        let mut theirs = calls.iter().filter(|(_, call)| call.client.is_some());
+        let turns = self.reports.needs_turns.are_needed();
+        let has_left = |call: &Call| call.client.as_ref().is_some_and(|at| at.has_left());
+        let speaks = |call: &Call| !turns || call.asked == 0 && !has_left(call);
+        let theirs = || calls.iter().filter(|(_, call)| call.client.is_some());
+        let any = theirs().any(|(_, call)| speaks(call));
+        let mut theirs = theirs().filter(|(_, call)| !any || speaks(call));
         let Some(mut latest) = theirs.next() else {
             return Attribution::Nobody;
         };
@@ -209,6 +267,6 @@ impl Connection {
                 latest = other;
             }
         }
-        Attribution::of(latest.1)
+        Attribution::of(latest)
     }
 }

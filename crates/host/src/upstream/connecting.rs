@@ -223,7 +223,8 @@ impl Server {
         let reports = Reports {
             changes,
             unclear,
-            takes_turns: self.takes_turns.clone(),
+            needs_turns: self.needs_turns.clone(),
+            remarks: self.remarks.clone(),
         };
         Connection::new(self.spec.clone(), exclusive, stand_in, reports)
     }

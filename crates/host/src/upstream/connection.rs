@@ -4,9 +4,10 @@
 use super::{
     levels::Levels,
     owners::Owners,
+    remarks::Remarks,
     subscriptions::Subscriptions,
     tasks::{AboutTasks, TaskOwners},
-    turns::{Turn, Turns},
+    turns::{NeedsTurns, Turn, Turns},
 };
 use crate::{
     client::{Client, ClientId},
@@ -79,8 +80,10 @@ pub(super) struct Reports {
     pub changes: Box<dyn Fn(Method) + Send + Sync>,
     /// A question could not be told apart, for the first time.
     pub unclear: Box<dyn Fn() + Send + Sync>,
-    /// Whether one ever could not, on any connection: then clients take turns.
-    pub takes_turns: Arc<AtomicBool>,
+    /// Whether one could not of late, on any connection: then clients take turns.
+    pub needs_turns: Arc<NeedsTurns>,
+    /// What the server does wrong although it works.
+    pub remarks: Arc<Remarks>,
 }
 
 /// A connection. Shared by all who use it.
@@ -140,6 +143,10 @@ pub(super) struct Call {
     pub tasks: AboutTasks,
     /// Its share of its client's turn, where clients take turns.
     pub(super) turn: Option<Turn>,
+    /// Questions of the server's that wait for somebody's answer.
+    pub(super) asked: usize,
+    /// What it asks for.
+    pub(super) method: Method,
 }
 
 impl Call {
@@ -148,6 +155,7 @@ impl Call {
         token: Option<Bytes>,
         client: Option<Arc<Client>>,
         tasks: AboutTasks,
+        method: Method,
     ) -> Self {
         Self {
             inbox,
@@ -156,6 +164,8 @@ impl Call {
             over: OnceLock::new(),
             tasks,
             turn: None,
+            asked: 0,
+            method,
         }
     }
 
@@ -226,6 +236,11 @@ impl Connection {
     /// Whether a stand-in is behind it, and not the server itself.
     pub fn is_stand_in(&self) -> bool {
         self.stand_in
+    }
+
+    /// Where it is told what the server does wrong although it works.
+    pub(crate) fn remarks(&self) -> &Remarks {
+        &self.reports.remarks
     }
 
     /// The server as it was configured.
@@ -334,6 +349,7 @@ impl Connection {
     /// Removes a client and its subscriptions.
     pub fn detach(self: &Arc<Self>, client: ClientId) {
         self.clients.lock().remove(&client);
+        self.end_turn_of(client);
         self.forget_level(client);
         self.unsubscribe_all(client);
     }
@@ -358,6 +374,11 @@ impl Connection {
     /// Ends the connection and what is behind it.
     pub async fn close(&self) {
         self.close_as(CLOSED_BY_US, CLOSED_BY_US).await;
+    }
+
+    /// The same for one that is of no use any more: it is made again for those who listen.
+    pub(crate) async fn give_up(&self, why: &str) {
+        self.close_as(why, why).await;
     }
 
     /// The same; whoever waits for an answer is told why.

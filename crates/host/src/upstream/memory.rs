@@ -107,7 +107,9 @@ impl Server {
             eras.legacy = eras.legacy.or(known.legacy);
             eras.modern = eras.modern.or(known.modern);
         }
-        self.takes_turns.store(known.turns, Ordering::Release);
+        if known.turns {
+            self.needs_turns.arise();
+        }
         if known.sse {
             *self.carrier.lock() = Carrier::Sse;
         }
@@ -171,7 +173,7 @@ impl Server {
             legacy: eras.legacy,
             modern: eras.modern,
             sse: *self.carrier.lock() == Carrier::Sse,
-            turns: self.takes_turns.load(Ordering::Acquire),
+            turns: self.needs_turns.are_needed(),
             ..Remembered::default()
         };
         for era in [Era::Legacy, Era::Modern] {

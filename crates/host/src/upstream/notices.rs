@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 pub(super) enum Attribution {
     /// This one.
     Call {
+        /// Its number.
+        request: u64,
         /// Where its events go.
         inbox: Arc<Inbox>,
         /// Who made it.
@@ -31,8 +33,9 @@ pub(super) enum Attribution {
 }
 
 impl Attribution {
-    pub(super) fn of(call: &Call) -> Self {
+    pub(super) fn of((request, call): (&u64, &Call)) -> Self {
         Self::Call {
+            request: *request,
             inbox: call.inbox.clone(),
             client: call.client.clone(),
             over: call.over(),

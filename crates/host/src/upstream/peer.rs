@@ -42,13 +42,14 @@ impl Connection {
         }
         match self.attribute(during) {
             Attribution::Call {
+                request,
                 inbox,
                 client,
                 over,
             } => {
-                let Some(input) = self.question(message, client.as_deref(), over) else {
-                    return;
-                };
+                let asked = self.question(message, client.as_deref(), over, Some(request));
+                let Some(input) = asked else { return };
+                self.give_turn_back(request);
                 inbox.input(input);
             }
             Attribution::Nobody => self.outside_any_call(message),
@@ -72,7 +73,7 @@ impl Connection {
         let Some(client) = attached.iter().find(|client| client.identity == owner) else {
             return self.refuse(&message, &unsupported(&message));
         };
-        if let Some(input) = self.question(message, Some(client), CancellationToken::new()) {
+        if let Some(input) = self.question(message, Some(client), CancellationToken::new(), None) {
             client.sink().ask(input);
         }
     }
@@ -82,8 +83,8 @@ impl Connection {
         match attached.as_slice() {
             [client] if self.exclusive => {
                 let client = client.clone();
-                if let Some(input) = self.question(message, Some(&client), CancellationToken::new())
-                {
+                let asked = self.question(message, Some(&client), CancellationToken::new(), None);
+                if let Some(input) = asked {
                     client.sink().ask(input);
                 }
             }
@@ -92,11 +93,13 @@ impl Connection {
     }
 
     /// A question for `client`, registered so that it can be withdrawn; refused at once where that client cannot answer it.
+    /// `during` is the call that it belongs to.
     fn question(
         &self,
         message: Message,
         client: Option<&Client>,
         over: CancellationToken,
+        during: Option<u64>,
     ) -> Option<Input> {
         let capability = match message.method() {
             Method::ElicitationCreate => Some("elicitation"),
@@ -152,7 +155,7 @@ impl Connection {
                 (Answer::Response(_), None) => return,
                 (Answer::Refused(error), id) => error.response(id.as_ref()),
             };
-            connection.answer_peer(question, payload);
+            connection.answer(during, question.clone(), payload);
         };
         Some(Input::new(
             message,

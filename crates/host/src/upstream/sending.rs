@@ -29,9 +29,25 @@ impl Connection {
             return self.start_now(permitted);
         }
         let urgent = !self.questions.lock().is_empty();
-        match self.turns.take(permitted.client().identity, urgent) {
+        match self.turns.take(permitted.client(), urgent) {
             Place::Now(turn) => self.start_in_turn(permitted, turn),
             Place::Later(turn) => Ok(Exchange::in_line(self.clone(), permitted.clone(), turn)),
+            Place::Full => Err(CallError::Busy {
+                server: self.name(),
+                reason: format!("{} calls wait for their turn", limits::TURNS_WAITING),
+            }),
+        }
+    }
+
+    /// What a call ends with that waited too long for its client's turn.
+    pub(crate) fn not_its_turn(&self, waited: Duration) -> CallError {
+        CallError::Busy {
+            server: self.name(),
+            reason: format!(
+                "its clients take turns, since a question of its could not be told apart, and for {waited:?} it \
+                 has been the turn of {}; \"isolation\": \"session\" in its entry gives each client a copy of its own",
+                self.turns.whose()
+            ),
         }
     }
 
@@ -53,25 +69,106 @@ impl Connection {
 
     fn takes_turns(&self) -> bool {
         !self.exclusive
-            && self.reports.takes_turns.load(Ordering::Acquire)
+            && self.reports.needs_turns.are_needed()
             && self.revision().era() == Era::Legacy
     }
 
     /// A question could not be told apart: from now on clients take turns.
     pub(super) fn take_turns(&self) {
-        if self.reports.takes_turns.swap(true, Ordering::AcqRel) {
+        if !self.reports.needs_turns.arise() {
             return;
         }
         let text = "a question could not be told apart: calls of several clients were in flight; \
-                    from now on their calls take turns (\"isolation\": \"session\" gives each client \
+                    for a while their calls take turns (\"isolation\": \"session\" gives each client \
                     a copy of its own)";
         tracing::warn!(server = %self.spec.name, "{text}");
         for call in self.calls.lock().values_mut() {
-            if call.client.is_some() {
+            if call.client.is_some() && call.asked == 0 {
                 call.turn = Some(self.turns.include());
             }
         }
         (self.reports.unclear)();
+    }
+
+    /// A question of a call's waits for a person, who may take long: nobody else
+    /// waits for them meanwhile.
+    pub(super) fn give_turn_back(&self, request: u64) {
+        self.reports.needs_turns.asked();
+        let mut calls = self.calls.lock();
+        let Some(call) = calls.get_mut(&request) else {
+            return;
+        };
+        call.asked += 1;
+        let turn = call.turn.take();
+        drop(calls);
+        drop(turn);
+    }
+
+    /// A client has gone: nobody waits for what it left in flight.
+    pub(super) fn end_turn_of(&self, client: ClientId) {
+        let mut calls = self.calls.lock();
+        let theirs = calls
+            .values_mut()
+            .filter(|call| call.client.as_ref().is_some_and(|at| at.id == client));
+        let turns: Vec<Turn> = theirs.filter_map(|call| call.turn.take()).collect();
+        drop(calls);
+        drop(turns);
+    }
+
+    /// The answer to a call's question goes out when it is its client's turn
+    /// again, so that what the server asks next can be told apart; or after a
+    /// while all the same.
+    fn answer_in_turn(self: &Arc<Self>, request: u64, question: Message, payload: Payload) {
+        let client = {
+            let mut calls = self.calls.lock();
+            let call = calls
+                .get_mut(&request)
+                .filter(|call| call.asked == 1 && call.turn.is_none() && self.takes_turns());
+            call.and_then(|call| call.client.clone())
+        };
+        let place = client.map(|client| self.turns.take(&client, true));
+        let later = match place {
+            None | Some(Place::Full) => {
+                return self.answer_asked(request, &question, payload, None);
+            }
+            Some(Place::Now(turn)) => {
+                return self.answer_asked(request, &question, payload, Some(turn));
+            }
+            Some(Place::Later(turn)) => turn,
+        };
+        let connection = self.clone();
+        switchboard_tasks::spawn(switchboard_tasks::Kind::Question, async move {
+            let turn = tokio::time::timeout(limits::TURN_WAIT, later).await;
+            let turn = turn.ok().and_then(Result::ok);
+            connection.answer_asked(request, &question, payload, turn);
+        });
+    }
+
+    fn answer_asked(&self, request: u64, question: &Message, payload: Payload, turn: Option<Turn>) {
+        let mut calls = self.calls.lock();
+        let unused = match calls.get_mut(&request) {
+            Some(call) => {
+                call.asked = call.asked.saturating_sub(1);
+                turn.and_then(|turn| call.turn.replace(turn))
+            }
+            None => turn,
+        };
+        drop(calls);
+        drop(unused);
+        self.answer_peer(question, payload);
+    }
+
+    /// Answers a question that was asked during a call, or outside of any.
+    pub(super) fn answer(
+        self: &Arc<Self>,
+        during: Option<u64>,
+        question: Message,
+        payload: Payload,
+    ) {
+        match during {
+            Some(request) => self.answer_in_turn(request, question, payload),
+            None => self.answer_peer(&question, payload),
+        }
     }
 
     fn start_now(self: &Arc<Self>, permitted: &Permitted) -> Result<Exchange, CallError> {
@@ -249,7 +346,11 @@ impl Connection {
                     reason,
                 });
             }
-            calls.insert(id, Call::new(inbox.clone(), token, client, tasks));
+            let method = match out.about {
+                About::Request { method, .. } => method,
+                _ => Method::Other,
+            };
+            calls.insert(id, Call::new(inbox.clone(), token, client, tasks, method));
         }
         self.send(out).inspect_err(|_| {
             self.calls.lock().remove(&id);

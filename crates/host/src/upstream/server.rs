@@ -5,8 +5,10 @@ use super::{
     connection::{Connection, Hello},
     link::Carrier,
     memory::Memory,
+    remarks::Remarks,
     slot::{Content, Slot},
     spec::{AUTHENTICATE, Isolation, ServerSpec},
+    turns::NeedsTurns,
 };
 use crate::{
     catalog::{Catalog, List},
@@ -49,8 +51,9 @@ pub struct Server {
     pub(super) pending: Mutex<Option<Instant>>,
     /// Why nothing is started any more, once that is so.
     pub(super) retired: OnceLock<&'static str>,
-    /// Whether a question of its could not be told apart, ever: clients take turns.
-    pub(super) takes_turns: Arc<AtomicBool>,
+    /// Whether a question of its could not be told apart of late: clients take turns.
+    pub(super) needs_turns: Arc<NeedsTurns>,
+    pub(super) remarks: Arc<Remarks>,
     /// What it last said about itself, in each era.
     pub(super) hellos: Mutex<[Option<Hello>; 2]>,
     /// Lists that clients were answered without: they are told when it is there.
@@ -147,7 +150,8 @@ impl Server {
             opening: Mutex::default(),
             pending: Mutex::default(),
             retired: OnceLock::new(),
-            takes_turns: Arc::default(),
+            needs_turns: Arc::default(),
+            remarks: Arc::default(),
             hellos: Mutex::default(),
             owed: Mutex::default(),
             host: OnceLock::new(),
@@ -179,7 +183,12 @@ impl Server {
 
     /// Whether its clients take turns, since a question of its could not be told apart.
     pub fn takes_turns(&self) -> bool {
-        self.takes_turns.load(Ordering::Acquire)
+        self.needs_turns.are_needed()
+    }
+
+    /// What it does wrong although it works.
+    pub fn remarks(&self) -> &Remarks {
+        &self.remarks
     }
 
     /// Whether it is known to have both eras, and is not held to one.

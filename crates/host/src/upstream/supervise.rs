@@ -200,6 +200,12 @@ impl Server {
                 server.catalog(key.era).invalidate_all();
             }
             *server.pending.lock() = None;
+            if let Err(error) = &result
+                && !needs_auth
+                && *server.state.borrow() != ServerState::Failed(error.to_string())
+            {
+                tracing::info!(server = %server.spec.name, %error, "the server cannot be used");
+            }
             server.note(match &result {
                 _ if needs_auth => ServerState::NeedsAuth,
                 Ok(_) => ServerState::Connected,

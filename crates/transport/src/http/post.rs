@@ -177,7 +177,7 @@ async fn document(
 }
 
 /// Reads an answer whose status is no success. A JSON-RPC error in it is the
-/// reply; one without an id is handed over as well, and then the status follows.
+/// reply, also one without an id.
 async fn refused(
     shared: &Shared,
     mut answer: Answer,
@@ -201,18 +201,16 @@ async fn refused(
             .ok()
             .filter(|message| message.kind() == Kind::Error);
         // A 404 ends the session, unless it is the reply to this very request.
-        let ours = |reply: &Message| {
-            reply.own_id() == Some(id)
-                && (!session_gone || reply.error_code() == Some(code::METHOD_NOT_FOUND))
+        let ours = |reply: &Message| match reply.id_span() {
+            None => !session_gone,
+            Some(_) => {
+                reply.own_id() == Some(id)
+                    && (!session_gone || reply.error_code() == Some(code::METHOD_NOT_FOUND))
+            }
         };
-        if let Some(reply) = reply {
-            if ours(&reply) {
-                deliver(shared, Received::One(reply), Some(id));
-                return Ok(None);
-            }
-            if !session_gone && reply.id().is_none() {
-                deliver(shared, Received::One(reply), Some(id));
-            }
+        if let Some(reply) = reply.filter(ours) {
+            deliver(shared, Received::One(reply), Some(id));
+            return Ok(None);
         }
         return Err(match status {
             _ if session_gone => Undelivered::SessionExpired,

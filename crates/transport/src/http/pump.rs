@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 use switchboard_wire::{Era, Message, Received};
 use tokio::time::timeout;
 
-/// Hands over what came. Says whether the reply to `during` was in it.
+/// Hands over what came. Says whether the reply to `during` was in it: an error
+/// without an id is the server's way to say that it could not read the request.
 pub(super) fn deliver(shared: &Shared, received: Received, during: Option<u64>) -> bool {
     let mut answered = false;
     let mut one = |message: Message| {
-        answered |= message.is_reply() && during.is_some() && message.own_id() == during;
+        let replies = message.own_id() == during || message.id_span().is_none();
+        answered |= message.is_reply() && during.is_some() && replies;
         shared.receive.message(Inbound { message, during });
     };
     match received {

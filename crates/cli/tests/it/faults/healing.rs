@@ -336,3 +336,59 @@ async fn what_turns_out_different_is_corrected() {
         .await;
     assert_eq!(ran.out, "z\n", "{ran:?}");
 }
+
+/// Fault 44: for a moment after a server has gone it takes nothing, and its end
+/// is not known. Nothing of a call made then has left, so it waits for the next copy.
+#[tokio::test]
+async fn row_44_calls_right_after_a_servers_death_wait_for_the_next_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("server.sh");
+    // Its input is closed a good while before it ends.
+    let text = r#"
+        while read -r line; do
+            id=${line#*\"id\":}; id=${id%%[,\}]*}
+            case "$line" in
+                *'"initialize"'*) result='{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+                *'"tools/list"'*) result='{"tools":[{"name":"go","inputSchema":{"type":"object"}},{"name":"pid","inputSchema":{"type":"object"}}]}' ;;
+                *'"go"'*) exec 0</dev/null; result='{"content":[{"type":"text","text":"gone"}]}' ;;
+                *'"pid"'*) result='{"content":[{"type":"text","text":"'$$'"}]}' ;;
+                *) continue ;;
+            esac
+            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+            case "$line" in *'"go"'*) sleep 1; exit 3 ;; esac
+        done
+    "#;
+    std::fs::write(&script, text).unwrap();
+    let entry = json!({"command": "/bin/sh", "args": [script], "era": "legacy"});
+    let stage = Stage::new(&servers([("a", entry)]));
+    let _gateway = stage.gateway().await;
+    let mut client = stage.attached(&[]).await;
+    let before = text_of(&client.call("pid", json!({})).await).to_owned();
+    assert_eq!(text_of(&client.call("go", json!({})).await), "gone");
+    // The first of these may be lost on the way: it was written, and then nobody read it.
+    let mut waiting = Vec::new();
+    for _ in 0..20 {
+        waiting.push(
+            client
+                .start("tools/call", json!({"name": "pid", "arguments": {}}))
+                .await,
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let mut served = 0;
+    while !waiting.is_empty() {
+        let answer = client.next().await;
+        let Some(at) = waiting.iter().position(|id| answer["id"] == *id) else {
+            continue;
+        };
+        waiting.remove(at);
+        match answer["error"]["message"].as_str() {
+            Some(text) => assert!(text.contains("went away during the call"), "{text}"),
+            None => {
+                assert_ne!(text_of(&answer), before, "by the next copy");
+                served += 1;
+            }
+        }
+    }
+    assert!(served > 0, "none waited for the next copy");
+}

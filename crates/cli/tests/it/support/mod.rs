@@ -12,6 +12,7 @@ pub mod pages;
 pub mod pairs;
 pub mod rig;
 pub mod screen;
+pub mod scripted;
 pub mod serving;
 pub mod signing;
 pub mod snapshots;

@@ -93,7 +93,9 @@ impl Session {
                         let server = exchange.connection().server_name();
                         rewrite::reply(&self.gateway, &self.client, server, method, &mut reply);
                     } else if let Scope::One(server) = &self.scope {
-                        lists::hide(&self.gateway, server, &self.client, method, &mut reply)?;
+                        let (gateway, client) = (&self.gateway, &self.client);
+                        let connection = exchange.connection();
+                        lists::hide(gateway, server, client, method, connection, &mut reply)?;
                     }
                     return Ok(reply.payload(id));
                 }

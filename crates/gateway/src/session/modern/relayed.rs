@@ -131,9 +131,14 @@ impl Relayed {
                 &mut reply,
             );
         } else if let Scope::One(server) = &self.request.scope
-            && let Err(fault) = lists::hide(&self.gateway, server, &self.client, method, &mut reply)
+            && !asks_for_input(&reply.message)
         {
-            return refused(&fault.to_error(), &self.id);
+            let (gateway, client) = (&self.gateway, &self.client);
+            let connection = exchange.connection();
+            if let Err(fault) = lists::hide(gateway, server, client, method, connection, &mut reply)
+            {
+                return refused(&fault.to_error(), &self.id);
+            }
         }
         let code = (reply.message.kind() == Kind::Error)
             .then(|| reply.message.error_code())

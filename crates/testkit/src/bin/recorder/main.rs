@@ -12,6 +12,8 @@
 //!   id and the progress token of the request as they were written. The reply
 //!   waits until those that are requests have been answered
 //! - `times`: how often the entry may answer (default: always)
+//! - `status`: the HTTP status of the reply (default: 200)
+//! - `hold`: no reply ever comes
 //!
 //! `initialize`, `server/discover`, `ping` and the lists are answered in a
 //! minimal way unless the script has them. The record file is described in

@@ -17,6 +17,8 @@ pub struct Entry {
     /// A whole message with `@ID@` in it.
     message: String,
     before: Vec<String>,
+    status: u16,
+    hold: bool,
     left: AtomicU64,
 }
 
@@ -89,6 +91,11 @@ impl Entry {
                 .iter()
                 .filter_map(|b| b.as_str().map(str::to_owned))
                 .collect(),
+            status: value["status"]
+                .as_u64()
+                .and_then(|status| u16::try_from(status).ok())
+                .unwrap_or(200),
+            hold: value["hold"] == true,
             left: AtomicU64::new(value["times"].as_u64().unwrap_or(u64::MAX)),
         })
     }
@@ -106,8 +113,8 @@ impl Entry {
         Answer {
             before: self.before.iter().map(fill).collect(),
             reply: replace(self.message.as_bytes(), b"@ID@", id),
-            hold: false,
-            status: 200,
+            hold: self.hold,
+            status: self.status,
         }
     }
 }
