@@ -108,3 +108,5 @@ pub const FLOW_BYTES: usize = 4 * 1024 * 1024;
 pub const FLOW_RESULTS: usize = 32 * 1024 * 1024;
 /// How long a flow may take when its manifest does not say.
 pub const FLOW_TIME: Duration = Duration::from_secs(600);
+/// How long another program may take to make the file of a memory.
+pub(crate) const MEMORY_MADE: Duration = Duration::from_millis(500);

@@ -15,7 +15,7 @@ use switchboard::{
     desk::Desk,
     gateway::ControlDesk,
     host::permission::Mode,
-    running::{Note, Running},
+    running::{Note, RENEWAL, Running},
     tokens,
     vigil::{self, Sight},
 };
@@ -126,11 +126,14 @@ pub struct Presence {
     context: Context,
     desk: Arc<Desk>,
     token: String,
+    /// Whether other commands find the token where it is kept.
+    is_kept: bool,
     follower: Follower,
 }
 
 impl Presence {
-    /// For the servers of `roster`, which were made of `loaded`.
+    /// For the servers of `roster`, which were made of `loaded`. One that is
+    /// `alone` does without a home that can be written: in a container, say.
     pub fn new(
         context: &Context,
         roster: &Roster,
@@ -138,10 +141,23 @@ impl Presence {
         principal: &str,
         loaded: Known,
         rule: Arrangement,
+        alone: bool,
     ) -> Result<Self, Failure> {
         let wrong = |error: String| Failure::new(Code::Configuration, error);
         let dirs = Dirs::from_env().map_err(|error| wrong(error.to_string()))?;
-        let token = tokens::control(&dirs).map_err(|error| wrong(error.to_string()))?;
+        let (token, is_kept) = match tokens::control(&dirs) {
+            Ok(token) => (token, true),
+            Err(error) if alone => {
+                warn(&format!(
+                    "{error}; other commands cannot find or control this gateway"
+                ));
+                (
+                    tokens::random().map_err(|error| wrong(error.to_string()))?,
+                    false,
+                )
+            }
+            Err(error) => return Err(wrong(error.to_string()).hint(error.hint())),
+        };
         let follower = Follower::new(context, roster, loaded, rule);
         let reload = follower.reload.clone();
         let reload = Box::new(move || reload());
@@ -151,6 +167,7 @@ impl Presence {
             context: context.clone(),
             desk: Arc::new(desk),
             token,
+            is_kept,
             follower,
         })
     }
@@ -175,7 +192,7 @@ impl Presence {
         if address.ip().is_unspecified() {
             address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
         }
-        if !address.ip().is_loopback() {
+        if !address.ip().is_loopback() || !self.is_kept {
             return None;
         }
         let running = Running {
@@ -196,9 +213,31 @@ impl Presence {
         .ok()
     }
 
-    /// Follows the configuration files until it is told to stop.
-    pub async fn follow(&self, stop: CancellationToken) {
-        self.follower.follow(stop).await;
+    /// Follows the configuration files, and sees to it that the note is there,
+    /// until it is told to stop.
+    pub async fn follow(&self, note: Option<&Note>, stop: CancellationToken) {
+        let follow = self.follower.follow(stop.clone());
+        tokio::join!(follow, keep(note, stop));
+    }
+}
+
+/// Writes the note again where somebody or something damaged it.
+async fn keep(note: Option<&Note>, stop: CancellationToken) {
+    let Some(note) = note else { return };
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(RENEWAL) => {}
+        }
+        match note.renew() {
+            Ok(false) => {}
+            Ok(true) => tracing::warn!(
+                "the note by which commands find this gateway was damaged, and is written again"
+            ),
+            Err(error) => {
+                tracing::debug!(%error, "the note by which commands find this gateway cannot be written")
+            }
+        }
     }
 }
 

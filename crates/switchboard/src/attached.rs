@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use switchboard_config::{Entry, Scope, Source, Transport};
 use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
 
-/// How long a gateway on this machine may take to let us in.
-const CONNECT: Duration = Duration::from_secs(2);
-/// How long it may take to answer what needs no server.
-const ANSWER: Duration = Duration::from_secs(10);
+/// How long a gateway on this machine may take to answer what needs nobody
+/// else. One that is frozen, or has no room left, is passed by.
+pub const PROMPT: Duration = Duration::from_secs(1);
+/// How long it may take to read its configuration again.
+const RELOAD: Duration = Duration::from_secs(10);
 /// No answer is longer.
-const ANSWER_BYTES: u64 = 16 * 1024 * 1024;
+const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// A server of a running gateway.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,11 +46,12 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Asks a gateway what it has; `None` if it does not answer as ours.
-    pub fn open(running: &Running) -> Option<Self> {
-        let control = tokens::from_file(&running.control_token).ok()?.secret;
+    /// Asks a gateway what it has; why not, if it does not answer as ours.
+    pub fn open(running: &Running) -> Result<Self, String> {
+        let secret = |file| tokens::from_file(file).map(|token| token.secret);
+        let control = secret(&running.control_token).map_err(|fault| fault.to_string())?;
         let client = match &running.client_token {
-            Some(file) => Some(tokens::from_file(file).ok()?.secret),
+            Some(file) => Some(secret(file).map_err(|fault| fault.to_string())?),
             None => None,
         };
         let mut attached = Self {
@@ -58,18 +60,23 @@ impl Attached {
             control,
             client,
         };
-        attached.servers = attached.known().ok()?;
-        Some(attached)
+        attached.servers = attached.known().map_err(|fault| match fault.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+                format!("it does not answer within {PROMPT:?}")
+            }
+            _ => format!("it does not answer as it should: {fault}"),
+        })?;
+        Ok(attached)
     }
 
     fn known(&self) -> io::Result<Vec<Known>> {
-        let answer = self.ask("GET", "servers", ANSWER)?;
+        let answer = self.ask("GET", "servers", PROMPT)?;
         serde_json::from_str(&answer).map_err(io::Error::other)
     }
 
     /// Has the gateway read its configuration again, and asks what it has then.
     pub fn reload(&mut self) -> io::Result<()> {
-        self.ask("POST", "reload", ANSWER)?;
+        self.ask("POST", "reload", RELOAD)?;
         self.servers = self.known()?;
         Ok(())
     }
@@ -82,17 +89,18 @@ impl Attached {
 
     /// Whether it permits just what these rules do.
     pub fn permits_the_same(&self, rules: &Rules) -> bool {
-        let theirs = self.ask("GET", "rules", ANSWER).ok();
+        let theirs = self.ask("GET", "rules", PROMPT).ok();
         let theirs = theirs.and_then(|text| serde_json::from_str::<String>(&text).ok());
         theirs.is_some_and(|theirs| *theirs == **rules.made_of())
     }
 
-    /// Asks for something under `/api/`. An answer that is no success is an error.
+    /// Asks for something under `/api/`, and waits so long in all. An answer
+    /// that is no success is an error.
     pub fn ask(&self, verb: &str, path: &str, patience: Duration) -> io::Result<String> {
+        let end = Instant::now() + patience;
         let address: SocketAddr = self.running.address.parse().map_err(io::Error::other)?;
-        let mut stream = TcpStream::connect_timeout(&address, CONNECT)?;
-        stream.set_read_timeout(Some(patience))?;
-        stream.set_write_timeout(Some(CONNECT))?;
+        let mut stream = TcpStream::connect_timeout(&address, PROMPT)?;
+        stream.set_write_timeout(Some(PROMPT))?;
         write!(
             stream,
             "{verb} /api/{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
@@ -100,7 +108,16 @@ impl Attached {
             self.control
         )?;
         let mut answer = Vec::new();
-        stream.take(ANSWER_BYTES).read_to_end(&mut answer)?;
+        let mut chunk = vec![0; 64 * 1024];
+        while answer.len() < ANSWER_BYTES {
+            let left = end.saturating_duration_since(Instant::now());
+            // A limit of nothing would be none.
+            stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+            match stream.read(&mut chunk)? {
+                0 => break,
+                read => answer.extend_from_slice(&chunk[..read]),
+            }
+        }
         let text = String::from_utf8(answer).map_err(io::Error::other)?;
         let (head, body) = text
             .split_once("\r\n\r\n")

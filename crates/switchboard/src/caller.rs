@@ -93,6 +93,11 @@ impl Caller {
         Self::shared_as(host, PRINCIPAL)
     }
 
+    /// Why the tools of a server are held back, where its pins cannot be read.
+    pub(crate) fn pins_fault(&self, server: &Server) -> Option<String> {
+        self.host.guard().pins_fault(server)
+    }
+
     /// The same on behalf of another principal.
     pub fn shared_as(host: Arc<Host>, principal: &str) -> Self {
         Self::with(host, |revision| plain(principal, revision))

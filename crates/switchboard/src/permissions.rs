@@ -102,11 +102,15 @@ impl Roster {
         }
         // What a repository would like to allow is nothing that the user did wrong.
         let told = |fault: &RuleFault| !matches!(fault, RuleFault::FromProject { .. });
-        Ok(faults
-            .iter()
-            .filter(|fault| told(fault))
-            .map(ToString::to_string)
-            .collect())
+        let told = faults.iter().filter(|fault| told(fault));
+        let mut warnings: Vec<String> = told.map(ToString::to_string).collect();
+        for member in &self.members {
+            // The host itself may be in the middle of changing its servers.
+            if let Status::Server(server) = &member.status {
+                warnings.extend(self.host.guard().pins_fault(server));
+            }
+        }
+        Ok(warnings)
     }
 
     /// Servers from inside a project, by name, with the key of their pins.

@@ -2,25 +2,30 @@
 //! they are. What is unanswered when the gateway ends is answered here, so that
 //! no client waits for ever.
 
-use crate::attached::Attached;
+use crate::attached::{Attached, PROMPT};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use std::{collections::HashSet, io, time::Duration};
+use std::{collections::HashSet, io, pin::pin, time::Duration};
 use switchboard_gateway::faces::http::ATTACH_PROTOCOL;
 use switchboard_transport::{Budget, stdio::Lines};
-use switchboard_wire::{ErrorObject, Id, Kind, Message, code, limits::MESSAGE_BYTES};
+use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, code, limits::MESSAGE_BYTES};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{
         TcpStream,
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long a gateway on this machine may take to let us in.
-const CONNECT: Duration = Duration::from_secs(5);
+/// How long nothing may come while an answer is owed before the gateway is asked
+/// whether it is there.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long that may take. While somebody is let in nothing else is read.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// What our own questions are known by; no client has such ids.
+const PING: &str = "switchboard-relay-ping";
 /// No answer to the handshake is longer.
 const HEAD: usize = 16 * 1024;
 /// How long the gateway may take to finish once the client has closed its end.
@@ -46,13 +51,15 @@ pub enum Ended {
     ByClient,
     /// The gateway is not there any more.
     ByGateway,
+    /// The gateway is there, and does not answer.
+    Silent,
 }
 
 impl Attachment {
     /// Asks to be let in; `segment` names the one server that the client wants, if so.
     pub async fn open(gateway: &Attached, segment: Option<&str>) -> io::Result<Self> {
         let opening = open(gateway, segment);
-        timeout(CONNECT, opening)
+        timeout(PROMPT, opening)
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
@@ -63,13 +70,10 @@ impl Attachment {
         input: impl AsyncRead + Send + Unpin,
         output: impl AsyncWrite + Send + Unpin,
         stop: CancellationToken,
-        lost: &str,
+        lost: impl Fn(&Ended) -> String,
     ) -> io::Result<Ended> {
-        let Self {
-            read,
-            mut write,
-            early,
-        } = self;
+        let Self { read, write, early } = self;
+        let write = tokio::sync::Mutex::new(write);
         let budget = Budget::default();
         let mut from_client = Lines::new(input, MESSAGE_BYTES, budget.clone());
         let early = io::Cursor::new(early);
@@ -86,20 +90,33 @@ impl Attachment {
                             unanswered.insert(id);
                         }
                     }
-                    if send(&mut write, &line).await.is_err() {
+                    if send(&mut *write.lock().await, &line).await.is_err() {
                         return Ended::ByGateway;
                     }
                 }
                 Ended::ByClient
             };
             let down = async {
-                while let Ok(Some(line)) = from_gateway.next().await {
-                    if let Some(id) = answers(&line) {
-                        unanswered.lock().remove(&id);
-                    }
+                let owed = || !unanswered.lock().is_empty();
+                loop {
+                    let line = {
+                        let mut next = pin!(from_gateway.next());
+                        tokio::select! {
+                            biased;
+                            line = &mut next => line,
+                            () = fallen_silent(&write, owed) => return Ok(Ended::Silent),
+                        }
+                    };
+                    let Ok(Some(line)) = line else {
+                        return io::Result::Ok(Ended::ByGateway);
+                    };
+                    match answers(&line) {
+                        Some(id) if id == ping() => continue,
+                        Some(id) => unanswered.lock().remove(&id),
+                        None => false,
+                    };
                     send(&mut to_client, &line).await?;
                 }
-                io::Result::Ok(Ended::ByGateway)
             };
             tokio::select! {
                 ended = up => ended,
@@ -107,8 +124,8 @@ impl Attachment {
                 () = stop.cancelled() => Ended::ByClient,
             }
         };
-        if ended == Ended::ByGateway {
-            let error = ErrorObject::new(code::INTERNAL, lost);
+        if ended != Ended::ByClient {
+            let error = ErrorObject::new(code::INTERNAL, lost(&ended));
             let open = std::mem::take(&mut *unanswered.lock());
             for id in open {
                 send(&mut to_client, &error.response(Some(&id)).into_bytes()).await?;
@@ -122,7 +139,7 @@ impl Attachment {
             return Ok(ended);
         }
         // The gateway ends what the client had under way, and then the connection.
-        let _ = write.shutdown().await;
+        let _ = write.into_inner().shutdown().await;
         let rest = async {
             while let Ok(Some(line)) = from_gateway.next().await {
                 send(&mut to_client, &line).await?;
@@ -132,6 +149,27 @@ impl Attachment {
         let _ = timeout(FAREWELL, rest).await;
         Ok(Ended::ByClient)
     }
+}
+
+/// Returns when nothing came for a while although the client is owed an answer,
+/// and the gateway does not say either that it is there. Begins anew with
+/// whatever comes, the answer to its question included.
+async fn fallen_silent(write: &tokio::sync::Mutex<OwnedWriteHalf>, owed: impl Fn() -> bool) {
+    loop {
+        sleep(SILENCE).await;
+        if owed() {
+            break;
+        }
+    }
+    let question = Message::request(&ping(), Method::Ping, "{}").raw().clone();
+    let asked = async { send(&mut *write.lock().await, &question).await };
+    // Whatever it says to it, and be it that it does not know the method.
+    let _ = timeout(PATIENCE, asked).await;
+    sleep(PATIENCE).await;
+}
+
+fn ping() -> Id {
+    Id::string(PING)
 }
 
 async fn open(gateway: &Attached, segment: Option<&str>) -> io::Result<Attachment> {

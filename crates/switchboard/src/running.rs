@@ -7,6 +7,7 @@ use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Notes that are looked at; more gateways than this nobody runs.
@@ -35,16 +36,66 @@ pub struct Running {
 
 /// A note that is taken away when the gateway ends.
 #[derive(Debug)]
-pub struct Note(PathBuf);
+pub struct Note {
+    path: PathBuf,
+    text: String,
+}
+
+impl Note {
+    /// Writes it again where it is not what it was: without it nobody finds the
+    /// gateway. Says whether that was so.
+    pub fn renew(&self) -> io::Result<bool> {
+        if fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            return Ok(false);
+        }
+        self.write()?;
+        Ok(true)
+    }
+
+    /// 0600 from the first byte, whole or not at all.
+    fn write(&self) -> io::Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        dirs::private(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(self.text.as_bytes())?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+}
+
+/// What the notes say.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Gateways that run, the newest first.
+    pub running: Vec<Running>,
+    /// Notes that say nothing, of gateways that may run.
+    pub damaged: Vec<Damaged>,
+}
+
+/// A note that cannot be read. It stays where it is: whoever wrote it writes it
+/// again if it still runs.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{}: the note of a running gateway cannot be read: {why}; if it runs it writes the note again within {} s, else delete it",
+    .file.display(), RENEWAL.as_secs()
+)]
+pub struct Damaged {
+    /// Which.
+    pub file: PathBuf,
+    why: String,
+}
+
+/// How often a gateway looks at its note.
+pub const RENEWAL: Duration = Duration::from_secs(5);
 
 impl Drop for Note {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Running {
-    /// Leaves the note: 0600 from the first byte, whole or not at all.
+    /// Leaves the note.
     pub fn leave_note(&self, dirs: &Dirs) -> io::Result<Note> {
         let folder = folder(dirs);
         dirs::private(&folder)?;
@@ -54,20 +105,21 @@ impl Running {
             "names": self.names, "clientToken": self.client_token, "controlToken": self.control_token,
             "directory": self.directory, "version": self.version,
         });
-        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-        writeln!(file, "{note}")?;
         let path = folder.join(format!("{}-{started}.json", self.pid));
-        file.persist(&path)?;
-        Ok(Note(path))
+        let text = format!("{note}\n");
+        let note = Note { path, text };
+        note.write()?;
+        Ok(note)
     }
 }
 
-/// The user's gateways that run now, the newest first. Notes of those that
-/// ended without taking theirs away are removed.
-pub fn all(dirs: &Dirs) -> Vec<Running> {
+/// The user's gateways that run now. Notes of those that ended without taking
+/// theirs away are removed.
+pub fn all(dirs: &Dirs) -> Found {
     let Ok(files) = fs::read_dir(folder(dirs)) else {
-        return Vec::new();
+        return Found::default();
     };
+    let mut damaged = Vec::new();
     let mut found: Vec<(u64, Running)> = Vec::new();
     for file in files.flatten().take(NOTES) {
         let path = file.path();
@@ -77,31 +129,53 @@ pub fn all(dirs: &Dirs) -> Vec<Running> {
         match look(&path) {
             Looked::Runs(since, running) => found.push((since, *running)),
             Looked::Elsewhere => {}
+            Looked::Damaged(why) => damaged.push(Damaged { file: path, why }),
             Looked::Stale => {
                 let _ = fs::remove_file(&path);
             }
         }
     }
     found.sort_by_key(|(since, _)| std::cmp::Reverse(*since));
-    found.into_iter().map(|(_, running)| running).collect()
+    Found {
+        running: found.into_iter().map(|(_, running)| running).collect(),
+        damaged,
+    }
 }
 
 enum Looked {
     Runs(u64, Box<Running>),
     /// In another container, perhaps: its process numbers mean nothing here.
     Elsewhere,
+    /// It cannot be read; why.
+    Damaged(String),
     Stale,
 }
 
+/// Whether the process that a note's name tells of is there.
+fn may_run(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str());
+    let told = name.and_then(|name| name.split_once('-'));
+    let told = told.and_then(|(pid, since)| Some((pid.parse().ok()?, since.parse::<u64>().ok()?)));
+    told.is_none_or(|(pid, since)| started(pid) == Some(since))
+}
+
+fn read_note(path: &Path) -> Result<Value, String> {
+    let found = fs::metadata(path).map_err(|fault| fault.to_string())?;
+    if !found.is_file() || found.len() > NOTE_BYTES {
+        return Err("it is no note of ours".into());
+    }
+    if !is_ours(&found) {
+        return Err("others could have written it".into());
+    }
+    let text = fs::read_to_string(path).map_err(|fault| fault.to_string())?;
+    serde_json::from_str(&text).map_err(|fault| fault.to_string())
+}
+
 fn look(path: &Path) -> Looked {
-    let private =
-        fs::metadata(path).is_ok_and(|found| found.len() <= NOTE_BYTES && is_ours(&found));
-    let note: Option<Value> = fs::read_to_string(path)
-        .ok()
-        .filter(|_| private)
-        .and_then(|text| serde_json::from_str(&text).ok());
-    let Some(note) = note else {
-        return Looked::Stale;
+    let note = match read_note(path) {
+        Ok(note) => note,
+        Err(why) if may_run(path) => return Looked::Damaged(why),
+        Err(_) => return Looked::Stale,
     };
     if note["space"] != json!(space()) {
         return Looked::Elsewhere;
@@ -212,16 +286,16 @@ mod tests {
     fn a_note_is_found_and_taken_away() {
         let home = tempfile::tempdir().unwrap();
         let dirs = dirs(home.path());
-        assert!(all(&dirs).is_empty());
+        assert!(all(&dirs).running.is_empty());
         let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            assert_eq!(fs::metadata(&note.0).unwrap().mode() & 0o777, 0o600);
+            assert_eq!(fs::metadata(&note.path).unwrap().mode() & 0o777, 0o600);
         }
-        assert_eq!(all(&dirs), [me("127.0.0.1:1")]);
+        assert_eq!(all(&dirs).running, [me("127.0.0.1:1")]);
         drop(note);
-        assert!(all(&dirs).is_empty());
+        assert!(all(&dirs).running.is_empty());
     }
 
     #[test]
@@ -229,7 +303,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let dirs = dirs(home.path());
         let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
-        let written: Value = serde_json::from_str(&fs::read_to_string(&note.0).unwrap()).unwrap();
+        let written: Value =
+            serde_json::from_str(&fs::read_to_string(&note.path).unwrap()).unwrap();
         for (key, value, stays) in [
             ("started", json!(1), false),
             ("pid", json!(i32::MAX), false),
@@ -239,9 +314,9 @@ mod tests {
         ] {
             let mut changed = written.clone();
             changed[key] = value;
-            fs::write(&note.0, changed.to_string()).unwrap();
-            assert!(all(&dirs).is_empty(), "{key}");
-            assert_eq!(note.0.exists(), stays, "{key}");
+            fs::write(&note.path, changed.to_string()).unwrap();
+            assert!(all(&dirs).running.is_empty(), "{key}");
+            assert_eq!(note.path.exists(), stays, "{key}");
             #[cfg(unix)]
             {
                 use std::os::unix::fs::OpenOptionsExt;
@@ -251,8 +326,26 @@ mod tests {
                     .create(true)
                     .write(true)
                     .truncate(true)
-                    .open(&note.0);
+                    .open(&note.path);
             }
         }
+    }
+
+    #[test]
+    fn a_damaged_note_is_named_and_written_again() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = dirs(home.path());
+        let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
+        assert!(!note.renew().unwrap(), "it is what it was");
+        fs::write(&note.path, "{\"address\":").unwrap();
+        let found = all(&dirs);
+        assert!(found.running.is_empty());
+        assert_eq!(found.damaged.len(), 1, "{found:?}");
+        assert!(note.path.exists(), "it is not taken away");
+        assert!(note.renew().unwrap());
+        assert_eq!(all(&dirs).running, [me("127.0.0.1:1")]);
+        fs::remove_file(&note.path).unwrap();
+        assert!(note.renew().unwrap());
+        assert_eq!(all(&dirs).running, [me("127.0.0.1:1")]);
     }
 }

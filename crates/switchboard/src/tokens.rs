@@ -17,6 +17,8 @@ use switchboard_gateway::{ClientToken, LiveTokens};
 const FILE_BYTES: u64 = 4096;
 /// A token shorter than this could be guessed.
 const SHORTEST: usize = 16;
+/// What we make ourselves is this long: less of it is a part.
+const OWN: usize = 43;
 
 /// Why there is no token.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,9 @@ pub enum TokenError {
         "the token file {0} holds no token: one line of at least {SHORTEST} printable characters is expected"
     )]
     Unusable(PathBuf),
+    /// It holds a part of a token.
+    #[error("the token file {0} is cut short: {1} of its {OWN} characters are left")]
+    Cut(PathBuf, usize),
     /// There is one of this name.
     #[error("there is a token {0:?} already")]
     Exists(String),
@@ -53,6 +58,22 @@ pub enum TokenError {
     /// The system has no random numbers.
     #[error("no random numbers: {0}")]
     Random(String),
+}
+
+impl TokenError {
+    /// What to do about one of our own.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::File { what: "made", .. } => {
+                "where the home cannot be written, serve with --token-file FILE, or with --no-auth"
+                    .into()
+            }
+            Self::Unusable(path) | Self::Exposed(path) | Self::Cut(path, _) => {
+                format!("delete {}, and a new one is made", path.display())
+            }
+            _ => "see with ls -l who may read it".into(),
+        }
+    }
 }
 
 /// Where the client token `default` is kept.
@@ -187,7 +208,7 @@ impl LiveTokens for Folder {
         let now = SystemTime::now();
         let mut tokens = Vec::new();
         for (name, _) in list(&self.dirs).unwrap_or_default() {
-            match read(&folder.join(&name)) {
+            match read_own(&folder.join(&name)) {
                 Ok(Some(secret)) => tokens.push(ClientToken {
                     name: name.into(),
                     secret,
@@ -219,6 +240,11 @@ pub fn control(dirs: &Dirs) -> Result<String, TokenError> {
     get_or_make(&dirs.data, "control-token")
 }
 
+/// What is wrong with the control token, if there is one and anything is.
+pub fn control_fault(dirs: &Dirs) -> Option<TokenError> {
+    read_own(&control_file(dirs)).err()
+}
+
 /// A token from a file that the user names. Its principal is the file's name.
 pub fn from_file(path: &Path) -> Result<ClientToken, TokenError> {
     let secret = read(path)?.ok_or_else(|| TokenError::File {
@@ -245,7 +271,7 @@ pub fn random() -> Result<String, TokenError> {
 
 fn get_or_make(folder: &Path, name: &str) -> Result<String, TokenError> {
     let path = folder.join(name);
-    if let Some(found) = read(&path)? {
+    if let Some(found) = read_own(&path)? {
         return Ok(found);
     }
     let failed = |source: io::Error| TokenError::File {
@@ -267,6 +293,27 @@ fn get_or_make(folder: &Path, name: &str) -> Result<String, TokenError> {
     read(&path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
 }
 
+/// Whether there is no such file, nor could be.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// The token in a file of our making.
+fn read_own(path: &Path) -> Result<Option<String>, TokenError> {
+    match read(path)? {
+        Some(token) if token.len() < OWN => Err(TokenError::Cut(path.into(), token.len())),
+        found => Ok(found),
+    }
+}
+
+/// What is wrong with the client token of this name, if anything is.
+pub fn fault(dirs: &Dirs, name: &str) -> Option<TokenError> {
+    read_own(&folder(dirs).join(name)).err()
+}
+
 /// The token in a file; `None` if there is no such file.
 fn read(path: &Path) -> Result<Option<String>, TokenError> {
     let failed = |source: io::Error| TokenError::File {
@@ -276,7 +323,7 @@ fn read(path: &Path) -> Result<Option<String>, TokenError> {
     };
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
     #[cfg(unix)]

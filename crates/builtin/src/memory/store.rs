@@ -13,7 +13,7 @@ use std::{
     io,
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::Path,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The file's name in the data directory.
@@ -354,6 +354,16 @@ fn prepare(directory: &Path) -> io::Result<std::path::PathBuf> {
     }
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Err(io::Error::other("memory.sqlite3 belongs to someone else"));
+    }
+    // Another program may be making it this very moment.
+    let deadline = Instant::now() + limits::MEMORY_MADE;
+    while file.symlink_metadata()?.len() == 0 {
+        if Instant::now() >= deadline {
+            return Err(io::Error::other(format!(
+                "{FILE} is empty, and no memory ever is; move it away to begin with a new one"
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
     if found.mode() & 0o077 != 0 {
         std::fs::set_permissions(&file, Permissions::from_mode(0o600))?;

@@ -242,7 +242,12 @@ fn servers(
                     .tools
                     .map_or("unknown".to_owned(), |tools| tools.to_string());
                 let found = format!("connected in {} ms, {tools} tools", report.ms);
-                findings.add(AREA, Level::Ok, name, found);
+                match report.reason {
+                    None => findings.add(AREA, Level::Ok, name, found),
+                    Some(remarks) => {
+                        findings.add(AREA, Level::Warning, name, format!("{found}\n{remarks}"));
+                    }
+                }
             }
             Health::NeedsAuth => {
                 findings.add("sign-ins", Level::Problem, name.clone(), "wants a sign-in");
@@ -266,14 +271,22 @@ fn servers(
 fn sign_ins(findings: &mut Findings) {
     const AREA: &str = "sign-ins";
     let Ok(dirs) = Dirs::from_env() else { return };
-    for file in [tokens::client_file(&dirs), tokens::control_file(&dirs)] {
-        if !file.exists() {
-            continue;
-        }
+    let mut files = vec![(tokens::control_file(&dirs), tokens::control_fault(&dirs))];
+    match tokens::list(&dirs) {
+        Ok(names) => files.extend(names.iter().map(|(name, _)| {
+            let file = tokens::client_file(&dirs).with_file_name(name);
+            (file, tokens::fault(&dirs, name))
+        })),
+        Err(error) => findings.add(AREA, Level::Problem, "client tokens", error.to_string()),
+    }
+    for (file, fault) in files.into_iter().filter(|(file, _)| file.exists()) {
         let shown = file.display().to_string();
-        match tokens::from_file(&file) {
-            Ok(_) => findings.add(AREA, Level::Ok, shown, "a token that only you can read"),
-            Err(error) => findings.add(AREA, Level::Problem, shown, error.to_string()),
+        match fault {
+            None => findings.add(AREA, Level::Ok, shown, "a token that only you can read"),
+            Some(error) => {
+                findings.add(AREA, Level::Problem, shown, error.to_string());
+                findings.advise(error.hint());
+            }
         }
     }
     if let Some(open) = exposed(&dirs.data) {
@@ -305,11 +318,14 @@ fn versions(context: &Context, findings: &mut Findings) {
         format!("switchboard {VERSION}"),
         program.unwrap_or_default(),
     );
-    let running = Dirs::from_env()
+    let found = Dirs::from_env()
         .map(|dirs| running::all(&dirs))
         .unwrap_or_default();
+    for damaged in &found.damaged {
+        findings.add(AREA, Level::Problem, "a gateway", damaged.to_string());
+    }
     let answering = context.gateways();
-    for gateway in running {
+    for gateway in found.running {
         let what = format!(
             "gateway http://{} (process {})",
             gateway.address, gateway.pid

@@ -179,7 +179,10 @@ impl Listen {
         };
         if self.token_file.is_empty() {
             let dirs = dirs()?;
-            tokens::client(&dirs).map_err(unusable)?;
+            tokens::client(&dirs).map_err(|error| {
+                let hint = error.hint();
+                unusable(error).hint(hint)
+            })?;
             door.live = Some(tokens::live(&dirs));
         } else {
             let files = self.token_file.iter();

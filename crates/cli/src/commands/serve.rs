@@ -94,7 +94,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let principal = options.listen.principal(&places);
     let rule = arrangement(options);
-    let presence = Presence::new(context, &roster, &settings, &principal, known, rule)?;
+    let alone = options.listen.no_auth || !options.listen.token_file.is_empty();
+    let presence = Presence::new(context, &roster, &settings, &principal, known, rule, alone)?;
     life::long(async |stop| {
         let gateway = Gateway::new(
             roster.host.clone(),
@@ -113,7 +114,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             tokio::pin!(serve);
             tokio::select! {
                 served = &mut serve => served,
-                () = presence.follow(stop.clone()) => serve.await,
+                () = presence.follow(note.as_ref(), stop.clone()) => serve.await,
             }
         };
         drop(note);

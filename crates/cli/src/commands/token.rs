@@ -1,7 +1,7 @@
 //! `token`: the tokens that let clients in to a gateway of this user's.
 
 use crate::{
-    context::Context,
+    context::{Context, warn},
     failure::{Code, Failure},
     show::out,
 };
@@ -60,12 +60,23 @@ pub fn run(_: &Context, options: &Options) -> Result<Code, Failure> {
             if *json {
                 let rows: Vec<_> = found
                     .iter()
-                    .map(|(name, made)| json!({"name": name, "created": seconds(*made)}))
+                    .map(|(name, made)| {
+                        let fault = tokens::fault(&dirs, name);
+                        let problem = fault.map(|fault| fault.to_string());
+                        json!({"name": name, "created": seconds(*made), "problem": problem})
+                    })
                     .collect();
                 out::json_list(&rows)?;
             } else {
-                for (name, _) in found {
-                    out::line(&name)?;
+                for (name, _) in &found {
+                    out::line(name)?;
+                }
+            }
+            for (name, _) in &found {
+                if let Some(fault) = tokens::fault(&dirs, name) {
+                    warn(&format!(
+                        "token {name:?} lets nobody in: {fault}; make it anew with switchboard token revoke {name} and token create {name}"
+                    ));
                 }
             }
         }

@@ -97,7 +97,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let dirs = dirs()?;
     let token = tokens::client(&dirs).map_err(unusable)?;
     let rule = arrangement(context, options, &places);
-    let presence = Presence::new(context, &roster, &settings, &token.name, known, rule)?;
+    let presence = Presence::new(context, &roster, &settings, &token.name, known, rule, false)?;
     life::long(async |stop| {
         let listener = bind(options.port)?;
         let address = listener
@@ -129,7 +129,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             served = faces::http::serve(gateway, listener, door, stop.clone()) => served,
             (never, ()) = async {
                 let show = table::show(&roster.host, &settings, presence.members());
-                tokio::join!(show, presence.follow(stop.clone()))
+                tokio::join!(show, presence.follow(note.as_ref(), stop.clone()))
             } => match never {},
         };
         drop(note);

@@ -79,6 +79,9 @@ impl Store {
         };
         let whole: Value = serde_json::from_str(&text)
             .map_err(|error| unreadable(format!("not JSON: {error}")))?;
+        if let Some(problem) = misshapen(&whole) {
+            return Err(unreadable(problem));
+        }
         let mut records = Vec::new();
         for (directory, servers) in whole["projects"].as_object().into_iter().flatten() {
             for (name, record) in servers.as_object().into_iter().flatten() {
@@ -135,6 +138,8 @@ impl Store {
 
     /// Keeps decisions, replacing older ones about the same servers.
     pub fn decide(path: &Path, decisions: &[(Binding, bool)]) -> Result<(), StoreError> {
+        // What cannot be understood is not written over.
+        Self::read(path)?;
         edit::replace_json(&Target::private(path), |whole: &mut Map<String, Value>| {
             let projects = object(whole, "projects");
             for (binding, approved) in decisions {
@@ -158,6 +163,7 @@ impl Store {
 
     /// Keeps a yes to these variables.
     pub fn accept(path: &Path, variables: &[Variable]) -> Result<(), StoreError> {
+        Self::read(path)?;
         edit::replace_json(&Target::private(path), |whole: &mut Map<String, Value>| {
             let kept = object(whole, "environment");
             for variable in variables {
@@ -183,6 +189,27 @@ impl Store {
             })?;
         Ok(count)
     }
+}
+
+/// What is wrong with the shape of the whole file, if anything is.
+fn misshapen(whole: &Value) -> Option<String> {
+    if !whole.is_object() {
+        return Some("it is no object".into());
+    }
+    for key in ["projects", "environment"] {
+        if !matches!(whole.get(key), None | Some(Value::Object(_))) {
+            return Some(format!("{key:?} in it is no object"));
+        }
+    }
+    for (directory, servers) in whole["projects"].as_object().into_iter().flatten() {
+        let records = servers.as_object();
+        if records.is_none_or(|records| !records.values().all(Value::is_object)) {
+            return Some(format!(
+                "what it says about {directory:?} is no object of objects"
+            ));
+        }
+    }
+    None
 }
 
 /// The object under this key, made where there is none.

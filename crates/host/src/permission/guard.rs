@@ -374,6 +374,18 @@ impl Guard {
         register
     }
 
+    /// Why the tools of a server are held back, where what was approved of them
+    /// cannot be read.
+    pub fn pins_fault(&self, server: &Server) -> Option<String> {
+        let pinned = self.pinned.read().clone();
+        let pinned = pinned.filter(|pinned| pinned.holds(&server.spec))?;
+        let fault = pinned.pins.has_pins(pinned.key(server.name())).err()?;
+        Some(format!(
+            "the tools of server {:?} are held back, since what was approved of them cannot be read: {fault}",
+            server.name()
+        ))
+    }
+
     fn changed(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
     }

@@ -34,7 +34,14 @@ pub enum FileFault {
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileFault> {
     let text = match fs::read(path) {
         Ok(text) => text,
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(fault)
+            if matches!(
+                fault.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(None);
+        }
         Err(fault) => {
             return Err(FileFault::Io {
                 path: path.to_owned(),

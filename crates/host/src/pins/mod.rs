@@ -55,10 +55,8 @@ pub struct Pins {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct ServerPins {
     /// Its configured name, for whoever opens the file.
-    #[serde(default)]
     server: String,
     /// By the server's own names.
-    #[serde(default)]
     tools: BTreeMap<String, Pin>,
 }
 

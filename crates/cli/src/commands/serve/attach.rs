@@ -106,23 +106,26 @@ async fn relay(
         }
     };
     tracing::info!("attached to the gateway at http://{address}");
-    let lost = format!(
-        "the gateway at http://{address} (process {}) has ended; whether the request was carried out is unknown",
-        gateway.running.pid
-    );
+    let gone = |ended: &Ended| {
+        let what = match ended {
+            Ended::Silent => "does not answer any more",
+            Ended::ByClient | Ended::ByGateway => "has ended",
+        };
+        let pid = gateway.running.pid;
+        format!("the gateway at http://{address} (process {pid}) {what}")
+    };
+    let lost = |ended: &Ended| {
+        let gone = gone(ended);
+        format!("{gone}; whether the request was carried out is unknown")
+    };
     let relayed = attachment
-        .relay(tokio::io::stdin(), tokio::io::stdout(), stop, &lost)
+        .relay(tokio::io::stdin(), tokio::io::stdout(), stop, lost)
         .await;
     Some(match relayed {
         Ok(Ended::ByClient) => Ok(Code::Done),
-        Ok(Ended::ByGateway) => {
-            let text = format!(
-                "the gateway at http://{address} (process {}) has ended",
-                gateway.running.pid
-            );
-            Err(Failure::new(Code::Unreachable, text)
-                .hint("start this command again: it attaches to another gateway, or starts servers itself"))
-        }
+        Ok(ended) => Err(Failure::new(Code::Unreachable, gone(&ended)).hint(
+            "start this command again: it attaches to another gateway, or starts servers itself",
+        )),
         Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
     })
 }
