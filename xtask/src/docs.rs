@@ -8,7 +8,13 @@ use anyhow::{Context, Result, ensure};
 pub fn run() -> Result<()> {
     let mut command = cargo(["nextest", "run", "-p", "switchboard-cli"]);
     command
-        .args(["--test", "reference", "--test", "docs", "--no-fail-fast"])
+        .args([
+            "--test",
+            "it",
+            "--no-fail-fast",
+            "screens::reference",
+            "screens::docs",
+        ])
         .env("SWITCHBOARD_WRITE_DOCS", "1");
     let status = command.status().context("cargo nextest")?;
     ensure!(status.success(), "some pages could not be written");

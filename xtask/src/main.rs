@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|deny|docs`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|deny|docs|faults`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -14,6 +14,7 @@ mod ci;
 mod conformance;
 mod deny;
 mod docs;
+mod faults;
 mod paths;
 mod process;
 mod setup;
@@ -54,6 +55,8 @@ enum Command {
     Deny,
     /// Write the generated pages, and what the pages of the guide show
     Docs,
+    /// The catalogue of faults, with the test that shows each
+    Faults(faults::Options),
 }
 
 fn main() -> ExitCode {
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Command::BenchStart(options) => bench::start::run(&options),
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
+        Command::Faults(options) => faults::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 
 use crate::cargo::cargo;
 use crate::steps::{self, Step, status};
-use crate::{conformance, setup};
+use crate::{conformance, faults, setup};
 use anyhow::{Context, Result};
 
 /// Options of `cargo xtask test`.
@@ -21,6 +21,7 @@ pub fn run(options: &Options) -> Result<()> {
     // Everything below needs these, so a failure here is not a step's.
     let tools = setup::run().context("setup")?;
     let mut list = vec![
+        Step::new("faults", || faults::run(&faults::Options::default())),
         // Everything that the tests run, compiled the way they compile it:
         // 'cargo build' would choose other features and build it all twice.
         Step::new("build", || {

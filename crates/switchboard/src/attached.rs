@@ -83,7 +83,7 @@ impl Attached {
 
     /// How its process is doing, if it says so.
     pub fn state(&self) -> Option<State> {
-        let answer = self.ask("GET", "state", ANSWER).ok()?;
+        let answer = self.ask("GET", "state", PROMPT).ok()?;
         serde_json::from_str(&answer).ok()
     }
 

@@ -1,6 +1,7 @@
 //! What is configured, approved, written and explained.
 
 mod behaviour;
+mod closed;
 mod connectors;
 mod denied_addresses;
 mod doctor;

@@ -1,12 +1,17 @@
 //! Peers that misbehave, and what becomes of it.
 
+mod answers;
 mod bad_headers;
 mod bad_input;
 mod catalog;
 mod crowds;
+mod damaged;
 mod dialogue;
+mod edges;
 mod healing;
 mod http;
 mod panics;
 mod policy;
 mod servers;
+mod soak;
+mod turns;

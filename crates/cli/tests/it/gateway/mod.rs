@@ -6,6 +6,7 @@ mod attached_rules;
 mod bridge;
 mod everything;
 mod freshness;
+mod frozen;
 mod interview;
 mod lossless;
 mod no_crossing;
