@@ -7,10 +7,16 @@ use crate::fault::{Fault, shown};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use std::{ffi::OsString, path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
 use switchboard_transport::{
     http::{Asking, Authorize, BoxFuture, Refusal, Withheld},
-    process,
+    process::{self, Room},
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -29,6 +35,8 @@ pub struct HeadersHelper {
     server: String,
     url: String,
     folder: Option<PathBuf>,
+    /// Where to make an empty directory to run it in, if it may not run in ours.
+    elsewhere: Option<Option<PathBuf>>,
     variables: Vec<(String, String)>,
     limit: Duration,
     /// Whether a failure leaves the configured headers to do, because the
@@ -48,6 +56,7 @@ impl HeadersHelper {
             server: server.into(),
             url: url.into(),
             folder: None,
+            elsewhere: None,
             variables: Vec::new(),
             limit: LIMIT,
             optional: false,
@@ -60,6 +69,13 @@ impl HeadersHelper {
     /// Runs it in this folder instead of ours.
     pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
+        self
+    }
+
+    /// Runs it in an empty directory, made in this folder for each run; where
+    /// none can be made, in the root directory.
+    pub fn elsewhere(mut self, rooms: Option<PathBuf>) -> Self {
+        self.elsewhere = Some(rooms);
         self
     }
 
@@ -93,8 +109,10 @@ impl HeadersHelper {
     /// When it cannot be run, takes too long, fails or prints anything but a JSON
     /// object of strings.
     pub async fn run(&self) -> Result<HeaderMap, Fault> {
+        let room = self.elsewhere.iter().flatten().next();
+        let room = room.and_then(|folder| Room::make(folder));
         let mut child = self
-            .command()
+            .command(room.as_ref())
             .spawn()
             .map_err(|fault| Fault::Helper(format!("cannot be started: {fault}")))?;
         let group = Group::of(&child);
@@ -125,7 +143,8 @@ impl HeadersHelper {
         headers(&out)
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, room: Option<&Room>) -> Command {
+        // Named whole: a repository could bring its own by way of PATH.
         let (shell, flag) = if cfg!(windows) {
             ("cmd", "/C")
         } else {
@@ -150,7 +169,9 @@ impl HeadersHelper {
             .kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        if let Some(folder) = &self.folder {
+        let elsewhere = self.elsewhere.is_some().then_some(Path::new("/"));
+        let elsewhere = room.map(Room::path).or(elsewhere);
+        if let Some(folder) = elsewhere.or(self.folder.as_deref()) {
             command.current_dir(folder);
         }
         command

@@ -72,7 +72,7 @@
 use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
 use http::Uri;
 use parking_lot::Mutex;
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, sync::Arc};
 use switchboard_builtin::{Server, ServerKind, Setup};
 use switchboard_host::{Remote, ServerSpec, Target};
 use switchboard_transport::{in_process::End, process::ServerCommand};
@@ -142,8 +142,7 @@ pub fn command(
     let command = ServerCommand {
         program: program.into(),
         args: args.into_iter().map(Into::into).collect(),
-        env: Vec::new(),
-        cwd: None::<PathBuf>,
+        ..ServerCommand::default()
     };
     ServerSpec::new(name, Target::Stdio(command))
 }

@@ -17,3 +17,7 @@ pub const HANDED_BYTES: usize = 256 * 1024;
 pub const COPIED_BYTES: usize = 4 * 1024;
 /// Lines on a server's stdout that are no messages and are still worth a warning.
 pub const NOISE_WARNINGS: u64 = 5;
+/// Directories of servers that were killed that are removed when one is made.
+pub const ROOMS_TIDIED: usize = 256;
+/// How often another name is tried for an empty directory.
+pub const ROOM_TRIES: usize = 16;

@@ -7,7 +7,9 @@ mod support;
 use std::time::{Duration, Instant};
 
 use support::{all_dead, clinger, is_alive, pids, shell, start, state, wait_until};
-use switchboard_transport::process::{Exit, Rung, STDERR_KEPT, ServerCommand, ServerProcess};
+use switchboard_transport::process::{
+    Exit, Rung, STDERR_KEPT, ServerCommand, ServerProcess, Start,
+};
 use tokio::io::AsyncReadExt;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -322,4 +324,89 @@ async fn it_runs_where_told_and_finds_relative_programs_there() {
         output(&mut server).await,
         format!("{}\n./mine\n", directory.path().display())
     );
+}
+
+/// A repository could bring its own `npx`: by a relative entry of `PATH`, or by
+/// one that leads into it.
+#[tokio::test]
+async fn programs_of_the_tree_are_not_found_by_name() {
+    let tree = tempfile::tempdir().unwrap();
+    let real = tree.path().canonicalize().unwrap();
+    let planted = real.join("bin/planted");
+    std::fs::create_dir(real.join("bin")).unwrap();
+    std::fs::copy("/bin/sh", &planted).unwrap();
+    let path = |text: &str| ServerCommand {
+        program: "planted".into(),
+        args: vec!["-c".into(), "echo $PATH".into()],
+        env: vec![("PATH".into(), text.into())],
+        cwd: Some(real.clone()),
+        tree: Some(real.clone()),
+        ..ServerCommand::default()
+    };
+    let inside = real.join("bin").display().to_string();
+    for entry in ["bin", "./bin", "../bin/", inside.as_str()] {
+        let text = format!("{entry}:/usr/bin:/bin");
+        let error = ServerProcess::spawn(&path(&text)).unwrap_err().to_string();
+        assert!(error.starts_with("`planted` "), "{error}");
+        if entry != "../bin/" {
+            assert!(
+                error.contains("is only in ") && error.contains("full path"),
+                "{error}"
+            );
+        }
+    }
+    // Named whole it is started, wherever it is.
+    let mut whole = path("/bin");
+    whole.program = planted.clone().into();
+    ServerProcess::spawn(&whole).unwrap();
+    // And by its name where that is nobody's tree.
+    let mut free = path(&inside);
+    free.tree = None;
+    ServerProcess::spawn(&free).unwrap();
+}
+
+/// Nothing of the tree gets into a server that is started elsewhere.
+#[tokio::test]
+async fn a_server_elsewhere_has_an_empty_directory_and_nothing_of_the_tree() {
+    use tokio::io::AsyncReadExt;
+    let tree = tempfile::tempdir().unwrap();
+    let real = tree.path().canonicalize().unwrap();
+    let rooms = tempfile::tempdir().unwrap();
+    let command = ServerCommand {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), "pwd; ls -A; echo \"$PATH\"; cat".into()],
+        env: vec![(
+            "PATH".into(),
+            format!("bin::{}/x:/usr/bin:/bin", real.display()).into(),
+        )],
+        tree: Some(real.clone()),
+        start: Start::Elsewhere(rooms.path().join("rooms")),
+        ..ServerCommand::default()
+    };
+    let mut server = ServerProcess::spawn(&command).unwrap();
+    let (stdin, mut stdout) = (server.take_stdin(), server.take_stdout());
+    let room = std::fs::read_dir(rooms.path().join("rooms"))
+        .unwrap()
+        .next();
+    let room = room.unwrap().unwrap().path().canonicalize().unwrap();
+    drop(stdin);
+    let mut said = String::new();
+    stdout.read_to_string(&mut said).await.unwrap();
+    assert_eq!(said, format!("{}\n/usr/bin:/bin\n", room.display()));
+    drop(server);
+    assert!(!room.exists(), "it goes with the server");
+    // Where none can be made, only root can have put anything.
+    let command = ServerCommand {
+        start: Start::Elsewhere("/proc/no/such".into()),
+        ..command
+    };
+    let mut server = ServerProcess::spawn(&command).unwrap();
+    drop(server.take_stdin());
+    let mut said = String::new();
+    server
+        .take_stdout()
+        .read_to_string(&mut said)
+        .await
+        .unwrap();
+    assert!(said.starts_with("/\n"), "{said}");
 }

@@ -101,6 +101,7 @@ impl Shell {
             args: vec!["-c".into(), no_nul("the command", text)?.into()],
             env: variables,
             cwd: Some(cwd.path()),
+            ..ServerCommand::default()
         })
     }
 }

@@ -105,6 +105,7 @@ impl Command {
             args: args.into_iter().map(Into::into).collect(),
             env: env.collect(),
             cwd: Some(self.cwd.clone()),
+            ..ServerCommand::default()
         };
         let stdin = match self.stdin {
             Stdin::None => Vec::new(),

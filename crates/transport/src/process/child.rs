@@ -20,6 +20,7 @@ use super::exit::Exit;
 use super::family::{Family, Presence};
 use super::ladder::{self, Stopped};
 use super::registry;
+use super::room::Room;
 use super::stderr::StderrRing;
 use super::tag::Tag;
 
@@ -35,6 +36,8 @@ pub struct ServerProcess {
     stderr: StderrRing,
     exit: watch::Receiver<Option<Exit>>,
     stopped: OnceCell<Stopped>,
+    /// Last: it goes when the processes in it have gone.
+    _room: Option<Room>,
 }
 
 impl ServerProcess {
@@ -48,7 +51,7 @@ impl ServerProcess {
         // Checked first: the pipes' tokio halves panic without a runtime.
         let runtime = Handle::try_current().map_err(|error| other(io::Error::other(error)))?;
         let tag = Tag::random().map_err(|error| other(io::Error::other(error.to_string())))?;
-        let mut prepared = command.prepare(&tag)?;
+        let (mut prepared, room) = command.prepare(&tag)?;
 
         let permit = registry::permit().ok_or_else(|| SpawnError::ShuttingDown {
             program: command.name(),
@@ -75,6 +78,7 @@ impl ServerProcess {
             stderr,
             exit,
             stopped: OnceCell::new(),
+            _room: room,
         })
     }
 

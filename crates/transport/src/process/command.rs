@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::environment;
+use super::room::Room;
 use super::tag::{self, Tag};
 
 /// A server's command line, as its entry configures it.
@@ -19,6 +20,25 @@ pub struct ServerCommand {
     pub env: Vec<(OsString, OsString)>,
     /// Where to run it; ours when absent.
     pub cwd: Option<PathBuf>,
+    /// The repository that we work in, a real path: a program in it is not
+    /// found by its name alone.
+    pub tree: Option<PathBuf>,
+    /// How much of our surroundings it gets.
+    pub start: Start,
+}
+
+/// How much of the surroundings that we were started in a server gets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// All of them.
+    #[default]
+    Here,
+    /// What leads into [`tree`](ServerCommand::tree), and relative entries of
+    /// `PATH`, are left out of its environment.
+    Apart,
+    /// The same; and in the place of `cwd` it has an empty directory of its own,
+    /// which is made in this folder and goes when the server has ended.
+    Elsewhere(PathBuf),
 }
 
 /// Why a server could not be started. The text names the program and what to
@@ -35,6 +55,17 @@ pub enum SpawnError {
         program: String,
         /// The `PATH` that was searched.
         path: String,
+    },
+    /// It is on `PATH` only where a repository could have put it.
+    #[error(
+        "`{program}` is only in {found} by PATH, and programs in the project or in relative entries of PATH are not \
+         found by their name: give its full path as the command"
+    )]
+    InTree {
+        /// As configured.
+        program: String,
+        /// The file that was passed by.
+        found: String,
     },
     /// The path names nothing.
     #[error("`{program}` does not exist: check the command's path")]
@@ -103,7 +134,7 @@ impl ServerCommand {
     }
 
     /// The command ready to run: environment, directory, pipes, own group.
-    pub(crate) fn prepare(&self, tag: &Tag) -> Result<Command, SpawnError> {
+    pub(crate) fn prepare(&self, tag: &Tag) -> Result<(Command, Option<Room>), SpawnError> {
         self.check_cwd()?;
         let environment = self.environment(tag)?;
         let path = environment
@@ -123,8 +154,16 @@ impl ServerCommand {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some(cwd) = &self.cwd {
-            command.current_dir(cwd);
+        let room = match &self.start {
+            Start::Elsewhere(folder) => Room::make(folder),
+            Start::Here | Start::Apart => None,
+        };
+        match (&self.start, &room, &self.cwd) {
+            (_, Some(room), _) => drop(command.current_dir(room.path())),
+            // Nobody but root can put anything there.
+            (Start::Elsewhere(_), None, _) => drop(command.current_dir("/")),
+            (_, None, Some(cwd)) => drop(command.current_dir(cwd)),
+            (_, None, None) => {}
         }
         #[cfg(unix)]
         {
@@ -132,7 +171,7 @@ impl ServerCommand {
             // Launchers look at the name they were called by.
             command.arg0(&self.program).process_group(0);
         }
-        Ok(command)
+        Ok((command, room))
     }
 
     /// What the system said, in words that help.
@@ -202,8 +241,17 @@ impl ServerCommand {
                 name: name.to_string_lossy().escape_debug().to_string(),
             });
         }
+        let tree = self.tree.as_deref();
         let mut all: Vec<_> = environment::inherited(std::env::vars_os()).collect();
+        if self.start != Start::Here {
+            all.retain(|(name, value)| name == "PATH" || !environment::leads_into(value, tree));
+        }
         all.extend(self.env.iter().cloned());
+        if self.start != Start::Here {
+            for (_, path) in all.iter_mut().filter(|(name, _)| name == "PATH") {
+                *path = environment::path_outside(path, tree);
+            }
+        }
         all.push((tag::VARIABLE.into(), tag.value()));
         Ok(all)
     }
@@ -225,18 +273,30 @@ impl ServerCommand {
             };
         }
         let path = path.unwrap_or_default();
-        let mut nearly = None;
-        // An empty entry would mean the working directory: a trap, so it is skipped.
-        for directory in std::env::split_paths(path).filter(|entry| !entry.as_os_str().is_empty()) {
-            let file = base.join(directory).join(&self.program);
+        let (mut nearly, mut passed_by) = (None, None);
+        for directory in std::env::split_paths(path) {
+            let file = directory.join(&self.program);
+            // An empty or relative entry means the working directory: a trap,
+            // as is one in a repository, which could bring its own `npx`.
+            if !environment::is_outside(&directory, self.tree.as_deref()) {
+                let there = || matches!(look(&base.join(&file)), Found::Program);
+                if passed_by.is_none() && there() {
+                    passed_by = Some(file);
+                }
+                continue;
+            }
             match look(&file) {
                 Found::Program => return Ok(file),
                 Found::Nothing => {}
                 found => nearly = nearly.or(Some((file, found))),
             }
         }
-        match nearly {
-            Some((file, found @ Found::NotExecutable)) => Err(not_executable(&file, &found)),
+        match (nearly, passed_by) {
+            (Some((file, found @ Found::NotExecutable)), _) => Err(not_executable(&file, &found)),
+            (_, Some(file)) => Err(SpawnError::InTree {
+                program: self.name(),
+                found: display(&file),
+            }),
             _ => Err(SpawnError::NotOnPath {
                 program: self.name(),
                 path: path.to_string_lossy().into_owned(),

@@ -5,6 +5,7 @@
 //! language, and the variables its own entry names.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use switchboard_wire::secret;
 
 /// Variables handed on by their exact name.
@@ -49,7 +50,7 @@ const PREFIXES: &[&str] = &[];
 /// a `PATH` that leads nowhere by accident.
 pub fn for_children() -> Vec<(OsString, OsString)> {
     let clean = |(name, value): (OsString, OsString)| match name == "PATH" {
-        true => (name, absolute(&value)),
+        true => (name, path_outside(&value, None)),
         false => (name, value),
     };
     inherited(std::env::vars_os()).map(clean).collect()
@@ -61,18 +62,11 @@ pub fn for_children() -> Vec<(OsString, OsString)> {
 pub fn without_secrets() -> Vec<(OsString, OsString)> {
     let is_secret = |name: &OsStr| name.to_str().is_none_or(secret::is_name);
     let clean = |(name, value): (OsString, OsString)| match name == "PATH" {
-        true => (name, absolute(&value)),
+        true => (name, path_outside(&value, None)),
         false => (name, value),
     };
     let ours = std::env::vars_os().filter(|(name, _)| !is_secret(name));
     ours.map(clean).collect()
-}
-
-/// The entries of a search path that mean the same everywhere. An empty or a
-/// relative one means whatever folder we happen to be in.
-fn absolute(path: &OsStr) -> OsString {
-    let entries = std::env::split_paths(path).filter(|entry| entry.is_absolute());
-    std::env::join_paths(entries).unwrap_or_default()
 }
 
 /// The part of `ours` that every server may see.
@@ -80,6 +74,40 @@ pub(crate) fn inherited(
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     ours.filter(|(name, value)| is_allowed(name) && !is_shell_function(value))
+}
+
+/// A search path without relative entries, which mean whatever folder we happen
+/// to be in, and without those that lead into `tree`, a real path.
+pub fn path_outside(path: &OsStr, tree: Option<&Path>) -> OsString {
+    let kept = std::env::split_paths(path).filter(|entry| is_outside(entry, tree));
+    std::env::join_paths(kept).unwrap_or_default()
+}
+
+/// The system's own programs: nobody's repository, even for who works in `/usr`.
+const SYSTEM: [&str; 6] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+];
+
+/// Whether a folder is named whole and is not in `tree`.
+pub(super) fn is_outside(folder: &Path, tree: Option<&Path>) -> bool {
+    let system = SYSTEM.iter().any(|known| folder == Path::new(known));
+    system || folder.is_absolute() && !is_in_tree(folder, tree)
+}
+
+/// Whether a value is a path, or several, of which one leads into `tree`.
+pub(super) fn leads_into(value: &OsStr, tree: Option<&Path>) -> bool {
+    std::env::split_paths(value).any(|path| path.is_absolute() && is_in_tree(&path, tree))
+}
+
+fn is_in_tree(path: &Path, tree: Option<&Path>) -> bool {
+    tree.is_some_and(|tree| {
+        path.starts_with(tree) || path.canonicalize().is_ok_and(|real| real.starts_with(tree))
+    })
 }
 
 /// Whether a server may see our value of the variable `name`.
@@ -117,6 +145,27 @@ mod tests {
 
     #[test]
     #[cfg(not(windows))]
+    fn nothing_relative_and_nothing_of_the_tree_stays_on_a_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().canonicalize().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(&tree, outside.path().join("link")).unwrap();
+        let link = outside.path().join("link");
+        let path = format!(
+            "./node_modules/.bin::/bin:{}/bin:{}:node_modules/.bin:/usr/bin:",
+            tree.display(),
+            link.display()
+        );
+        let cleaned = path_outside(path.as_ref(), Some(&tree));
+        assert_eq!(cleaned, "/bin:/usr/bin");
+        let usr = path_outside("/usr/bin:/usr/games".as_ref(), Some(Path::new("/usr")));
+        assert_eq!(usr, "/usr/bin");
+        assert!(leads_into(link.as_os_str(), Some(&tree)));
+        assert!(!leads_into("/bin".as_ref(), Some(&tree)));
+    }
+
+    #[test]
+    #[cfg(not(windows))]
     fn only_the_allow_list_passes() {
         assert_eq!(
             kept(&[
@@ -139,7 +188,7 @@ mod tests {
     #[cfg(not(windows))]
     fn a_search_path_leads_to_the_same_place_from_everywhere() {
         let path = "./node_modules/.bin:/usr/bin::bin:../x:/bin:";
-        assert_eq!(absolute(OsStr::new(path)), "/usr/bin:/bin");
-        assert_eq!(absolute(OsStr::new("")), "");
+        assert_eq!(path_outside(OsStr::new(path), None), "/usr/bin:/bin");
+        assert_eq!(path_outside(OsStr::new(""), None), "");
     }
 }

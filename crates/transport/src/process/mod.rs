@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `command`, `environment`, `tag` | what is started, and with what |
+//! | `room` | empty directories to start in |
 //! | `child` | a running server and its pipes |
 //! | `family`, `kin` | which processes are the server's |
 //! | `ladder` | how they end |
@@ -25,14 +26,16 @@ mod kin;
 mod ladder;
 mod orphans;
 pub(crate) mod registry;
+mod room;
 mod stderr;
 pub(crate) mod table;
 mod tag;
 
 pub use child::{ExitWatch, ServerProcess};
-pub use command::{ServerCommand, SpawnError};
-pub use environment::{for_children, without_secrets};
+pub use command::{ServerCommand, SpawnError, Start};
+pub use environment::{for_children, path_outside, without_secrets};
 pub use exit::Exit;
 pub use ladder::{GIVE_UP_AFTER, KILL_AFTER, Rung, Stopped, TERMINATE_AFTER};
 pub use orphans::{Orphan, orphans};
+pub use room::Room;
 pub use stderr::{KEPT as STDERR_KEPT, LineSink, StderrRing};
