@@ -1,6 +1,6 @@
 //! What all faces share.
 
-use crate::{control::ControlDesk, limits, session::parked::Lot};
+use crate::{announcement::Announcement, control::ControlDesk, limits, session::parked::Lot};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{Host, Scope};
 
@@ -23,6 +23,8 @@ pub struct GatewayOptions {
     pub parked_for: Option<Duration>,
     /// What the control token opens, if anything.
     pub control: Option<ControlDesk>,
+    /// What clients are told when they come in.
+    pub announcement: Announcement,
 }
 
 impl Gateway {
@@ -49,6 +51,11 @@ impl Gateway {
         } else {
             &self.options.version
         }
+    }
+
+    /// What a client that comes in now is told.
+    pub(crate) fn announcement(&self) -> Option<Arc<str>> {
+        self.options.announcement.get()
     }
 
     /// What the control token opens.

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod admission;
+pub mod announcement;
 pub mod control;
 pub mod door;
 pub mod faces;
@@ -15,6 +16,7 @@ pub mod limits;
 pub mod session;
 
 pub use admission::Admission;
+pub use announcement::Announcement;
 pub use control::{Control, ControlDesk, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};

@@ -4,6 +4,7 @@
 
 use crate::{
     admission::Admission,
+    announcement,
     gateway::Gateway,
     limits,
     session::{
@@ -23,7 +24,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use switchboard_host::{CallError, Client, NoSink, Scope};
+use switchboard_host::{CallError, Client, NoSink, Scope, client::LOG_LEVELS};
 use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
@@ -51,6 +52,8 @@ pub(crate) struct Manner {
     pub shared_credential: bool,
     /// Whether the transport exists in the stateless era.
     pub modern: bool,
+    /// What it is told when it has come in.
+    pub announcement: Option<Arc<str>>,
 }
 
 /// A client and what it has under way.
@@ -61,6 +64,8 @@ pub(crate) struct Conversation {
     key: Arc<str>,
     outlet: Arc<dyn Outlet>,
     session: Mutex<Option<Arc<Session>>>,
+    /// What the client is still to be told.
+    announcement: Mutex<Option<Arc<str>>>,
     /// Modern requests that are not answered yet, by the client's id.
     in_flight: Mutex<HashMap<Bytes, oneshot::Sender<Message>>>,
     tasks: TaskTracker,
@@ -69,15 +74,21 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    pub(crate) fn new(gateway: Arc<Gateway>, manner: Manner, outlet: Arc<dyn Outlet>) -> Arc<Self> {
+    pub(crate) fn new(
+        gateway: Arc<Gateway>,
+        mut manner: Manner,
+        outlet: Arc<dyn Outlet>,
+    ) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let announcement = manner.announcement.take();
         Arc::new(Self {
             gateway,
             key: format!("#{number}").into(),
             manner,
             outlet,
             session: Mutex::default(),
+            announcement: Mutex::new(announcement),
             in_flight: Mutex::default(),
             tasks: TaskTracker::new(),
             gone: CancellationToken::new(),
@@ -232,6 +243,7 @@ impl Conversation {
             &message,
             self.outlet.clone(),
             self.manner.own_servers,
+            self.announcement.lock().clone(),
         );
         match opened.await {
             Ok((session, answer)) => {
@@ -247,6 +259,7 @@ impl Conversation {
         if let Err(error) = modern::check(&message, &params) {
             return self.send(error.response(Some(&id)));
         }
+        self.announce(&message, &params);
         let (given_up, cancel) = oneshot::channel();
         {
             let mut in_flight = self.in_flight.lock();
@@ -280,6 +293,21 @@ impl Conversation {
                 me.send(last);
             }
         });
+    }
+
+    /// Tells a modern client what it is to be told, with the first request that
+    /// wants log messages: without asking it gets none.
+    fn announce(&self, message: &Message, params: &Params) {
+        let Ok(Some(level)) = Params::text(message, params.log_level, "logLevel") else {
+            return;
+        };
+        let rank = LOG_LEVELS.iter().position(|known| *known == level);
+        if rank.is_some_and(|rank| announcement::is_heard(rank as u8))
+            && let Some(text) = self.announcement.lock().take()
+        {
+            self.outlet
+                .send(announcement::message(&text), Weight::Notice);
+        }
     }
 
     /// Brings a request to its end; what is left is its last message.

@@ -33,6 +33,7 @@ pub async fn serve(
         own_servers: false,
         shared_credential: false,
         modern: true,
+        announcement: gateway.announcement(),
     };
     let client = Conversation::new(gateway, manner, Arc::new(Out(sender)));
     loop {

@@ -34,6 +34,7 @@ pub async fn serve_streams(
         own_servers: true,
         shared_credential: false,
         modern: true,
+        announcement: gateway.announcement(),
     };
     serve_client(gateway, manner, read, write).await
 }

@@ -59,6 +59,21 @@ pub async fn initialize_result(
     }
 }
 
+/// The same, saying that log messages come: we have one to send, and who sends
+/// any must declare them.
+pub fn with_logging(result: String) -> String {
+    let result = Bytes::from(result);
+    let capabilities = match text::field(&result, "capabilities") {
+        Ok(Some(span)) => result.slice(span.start..span.end),
+        _ => Bytes::from_static(b"{}"),
+    };
+    if !matches!(text::field(&capabilities, "logging"), Ok(None)) {
+        return String::from_utf8_lossy(&result).into_owned();
+    }
+    let capabilities = replaced(&capabilities, "logging", "{}");
+    replaced(&result, "capabilities", &capabilities)
+}
+
 /// The result of `server/discover`.
 pub async fn discover_result(
     gateway: &Gateway,

@@ -19,6 +19,10 @@ use tokio::time::timeout;
 /// What a connection is upgraded to.
 pub const PROTOCOL: &str = "mcp-lines";
 
+/// The parameter that holds what the client is to be told. Only who attaches
+/// knows where the client is.
+pub const ANNOUNCEMENT: &str = "announcement";
+
 /// Answers the handshake and hands the connection over.
 pub(super) fn upgrade(
     face: &Arc<Face>,
@@ -47,6 +51,7 @@ pub(super) fn upgrade(
         own_servers: false,
         shared_credential: face.entrance.door().has_several_principals(),
         modern: true,
+        announcement: announcement(&request),
     };
     let upgrading = hyper::upgrade::on(&mut request);
     let gateway = face.gateway.clone();
@@ -69,4 +74,11 @@ pub(super) fn upgrade(
     headers.insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     answer
+}
+
+fn announcement(request: &Request<Incoming>) -> Option<Arc<str>> {
+    let query = request.uri().query().unwrap_or_default();
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    let (_, text) = pairs.find(|(name, _)| name == ANNOUNCEMENT)?;
+    Some(text.into())
 }

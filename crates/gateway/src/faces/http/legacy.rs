@@ -231,6 +231,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
         &message,
         general.clone(),
         false,
+        post.face.announcement(),
     );
     match opened.await {
         Ok((session, payload)) => {

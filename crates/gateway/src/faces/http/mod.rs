@@ -20,7 +20,7 @@ mod spool;
 mod sse;
 mod ws;
 
-pub use attach::PROTOCOL as ATTACH_PROTOCOL;
+pub use attach::{ANNOUNCEMENT as ATTACH_ANNOUNCEMENT, PROTOCOL as ATTACH_PROTOCOL};
 pub use routes::Routes;
 
 use crate::{
@@ -176,6 +176,13 @@ impl Face {
         let several = self.entrance.door().has_several_principals();
         self.gateway.host().set_several_principals(several);
         several
+    }
+
+    /// What a client is told when it has come in. It is about the user's own
+    /// folders, and nothing for others.
+    fn announcement(&self) -> Option<Arc<str>> {
+        let alone = !self.entrance.door().has_several_principals();
+        self.gateway.announcement().filter(|_| alone)
     }
 }
 

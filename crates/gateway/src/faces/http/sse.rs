@@ -76,6 +76,7 @@ pub(super) fn open(
         own_servers: false,
         shared_credential: false,
         modern: false,
+        announcement: face.announcement(),
     };
     let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone());
     let owner = face.clone();

@@ -136,6 +136,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
         own_servers: false,
         shared_credential: face.entrance.door().has_several_principals(),
         modern: true,
+        announcement: face.announcement(),
     };
     let outlet = Arc::new(Out(writer.clone()));
     let client = Conversation::new(face.gateway.clone(), manner, outlet);

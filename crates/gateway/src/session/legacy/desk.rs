@@ -2,6 +2,7 @@
 //! it is asked and has not answered yet.
 
 use crate::{
+    announcement,
     gateway::Gateway,
     limits,
     session::{Outlet, Weight, rewrite},
@@ -51,6 +52,14 @@ impl Desk {
     /// From now on less severe log messages than this are left out.
     pub(super) fn set_level(&self, level: u8) {
         self.level.store(level, Ordering::Relaxed);
+    }
+
+    /// Tells the client something of our own.
+    pub(super) fn tell(&self, text: &str) {
+        if announcement::is_heard(self.level.load(Ordering::Relaxed)) {
+            self.general
+                .send(announcement::message(text), Weight::Notice);
+        }
     }
 
     /// Who waits for the answer to this question, if it is still open.

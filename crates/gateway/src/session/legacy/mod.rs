@@ -32,12 +32,15 @@ pub struct Session {
     desk: Arc<Desk>,
     /// The client's requests that are not answered yet, and how to give each up.
     in_flight: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+    /// What it is still to be told.
+    announcement: Mutex<Option<Arc<str>>>,
 }
 
 impl Session {
     /// Answers `initialize`: a session if the servers behind it can be reached.
     /// `general` is where things go that belong to no request; `own_servers`
-    /// gives the client servers that it shares with nobody.
+    /// gives the client servers that it shares with nobody; `announcement` is
+    /// what it is told when it is ready.
     pub async fn open(
         gateway: Arc<Gateway>,
         scope: Scope,
@@ -45,6 +48,7 @@ impl Session {
         initialize: &Message,
         general: Arc<dyn Outlet>,
         own_servers: bool,
+        announcement: Option<Arc<str>>,
     ) -> Result<(Arc<Self>, Payload), CallError> {
         let principal = admission.principal().clone();
         let aggregate = matches!(scope, Scope::All).then(|| {
@@ -72,7 +76,10 @@ impl Session {
                 .guard()
                 .check(&client, server, What::Method)?;
         }
-        let result = hello::initialize_result(&gateway, &scope, &client).await?;
+        let mut result = hello::initialize_result(&gateway, &scope, &client).await?;
+        if announcement.is_some() {
+            result = hello::with_logging(result);
+        }
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
         Ok((
@@ -82,6 +89,7 @@ impl Session {
                 client,
                 desk,
                 in_flight: Mutex::default(),
+                announcement: Mutex::new(announcement),
             }),
             answer,
         ))
@@ -165,7 +173,11 @@ impl Session {
     /// Handles a notification from the client.
     pub fn notification(&self, message: &Message, params: &Params) {
         match message.method() {
-            Method::Initialized => {}
+            Method::Initialized => {
+                if let Some(text) = self.announcement.lock().take() {
+                    self.desk.tell(&text);
+                }
+            }
             Method::Cancelled | Method::CancelRequest => self.give_up(message, params),
             method => {
                 // A server learns a client's roots only if it is that client's own.
