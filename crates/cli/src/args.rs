@@ -53,6 +53,10 @@ pub enum Command {
     Reject(With<commands::approve::RejectOptions>),
     /// Forget what was approved and rejected in this project
     ResetProjectChoices(With<Nothing>),
+    /// Trust a folder: your servers may be started in it
+    Trust(With<commands::trust::Options>),
+    /// Do not trust a folder (any more)
+    Untrust(With<commands::trust::UntrustOptions>),
     /// Say why a server or a tool is there, or is not
     Explain(With<commands::explain::Options>),
     /// Sign in to a server
@@ -94,6 +98,7 @@ impl Command {
             Self::Call(with) => with.own.json,
             Self::Get(with) => with.own.json,
             Self::Explain(with) => with.own.json,
+            Self::Trust(with) => with.own.json,
             Self::Import(with) => with.own.json,
             Self::Token(with) => {
                 matches!(
@@ -136,6 +141,8 @@ impl Command {
             Self::Approve(with) => &mut with.global,
             Self::Reject(with) => &mut with.global,
             Self::ResetProjectChoices(with) => &mut with.global,
+            Self::Trust(with) => &mut with.global,
+            Self::Untrust(with) => &mut with.global,
             Self::Explain(with) => &mut with.global,
             Self::Login(with) => &mut with.global,
             Self::Logout(with) => &mut with.global,

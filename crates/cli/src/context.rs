@@ -5,6 +5,7 @@ use crate::{
     connectors::{self, Late},
     failure::{Code, Failure},
     show::{live, safe, term},
+    trusting,
 };
 use std::{
     path::{Path, PathBuf},
@@ -111,7 +112,8 @@ impl Context {
     /// The same for commands that use tools, resources and prompts: what a
     /// running gateway has besides what is configured is there, too.
     pub fn load_shared(&self) -> Result<Loaded, Failure> {
-        let mut loaded = self.load_all()?;
+        let loaded = self.load_all()?;
+        let mut loaded = trusting::asked(self, loaded)?;
         self.late
             .begin(connectors::fetching(self, &loaded).as_ref());
         self.bring_along(&mut loaded);
@@ -183,7 +185,7 @@ impl Context {
     ) -> Result<(Roster, Settings), Failure> {
         let environment = loaded.environment.clone();
         let lookup = |name: &str| environment.get(name);
-        let settings = settings(&environment);
+        let settings = settings(&environment, &self.directory);
         let permissions = std::mem::take(&mut loaded.permissions);
         let data = places(&self.directory).map(|places| places.data);
         // Where a person has to be asked it is at this terminal, by us alone.
@@ -239,7 +241,7 @@ impl Context {
         let access = self.access_for(Purpose::Gateway, &loaded);
         let environment = loaded.environment.clone();
         let with = With {
-            settings: &settings(&environment),
+            settings: &settings(&environment, &self.directory),
             access: access.as_ref(),
             lookup: &|name: &str| environment.get(name),
         };
@@ -309,7 +311,9 @@ impl Context {
         let named = self.global.mcp_config.iter();
         let named = named.filter(|value| !value.trim_start().starts_with('{'));
         files.extend(named.map(|file| self.directory.join(file)));
-        files.extend(places(&self.directory).map(|places| places.approvals()));
+        if let Some(places) = places(&self.directory) {
+            files.extend([places.approvals(), places.folders()]);
+        }
         files
     }
 }
@@ -398,10 +402,14 @@ pub fn warn(text: &str) {
     live::stderr_line(&format!("{warning} {}", safe::lines(&text)));
 }
 
-fn settings(environment: &Environment) -> Settings {
+fn settings(environment: &Environment, directory: &Path) -> Settings {
     let mut settings = Settings::from_env(|name| environment.get(name));
-    settings.catalogs = Dirs::from_env()
-        .ok()
-        .map(|dirs| dirs.cache.join("catalogs"));
+    if let Ok(dirs) = Dirs::from_env() {
+        settings.catalogs = Some(dirs.cache.join("catalogs"));
+        // Empty directories are of no use where a repository can fill those above.
+        let rooms = dirs.state.join("rooms");
+        let inside = places(directory).is_none_or(|places| places.is_inside(&rooms));
+        settings.rooms = (!inside).then_some(rooms);
+    }
     settings
 }

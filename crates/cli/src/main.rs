@@ -16,6 +16,7 @@ mod logging;
 mod near;
 mod presence;
 mod show;
+mod trusting;
 
 use args::Command;
 use context::Context;
@@ -79,6 +80,8 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Approve(with) => commands::approve::run(context, &with.own),
         Command::Reject(with) => commands::approve::reject(context, &with.own),
         Command::ResetProjectChoices(_) => commands::approve::reset(context),
+        Command::Trust(with) => commands::trust::run(context, &with.own),
+        Command::Untrust(with) => commands::trust::revoke(context, &with.own),
         Command::Explain(with) => commands::explain::run(context, &with.own),
         Command::Token(with) => commands::token::run(context, &with.own),
         Command::Resources(with) => commands::resources::run(context, &with.own),

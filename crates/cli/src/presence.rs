@@ -13,7 +13,7 @@ use switchboard::{
     config::Loaded,
     connectors::Fetching,
     desk::Desk,
-    gateway::ControlDesk,
+    gateway::{Announcement, ControlDesk},
     host::permission::Mode,
     running::{Note, RENEWAL, Running},
     tokens,
@@ -28,6 +28,8 @@ pub struct Arrangement {
     pub arrange: Arc<dyn Fn(Loaded) -> Result<Loaded, Failure> + Send + Sync>,
     /// The permission mode that the command line says.
     pub mode: Option<Mode>,
+    /// What clients are told when they come in.
+    pub announcement: Announcement,
 }
 
 /// Follows the configuration files, and keeps the list of connectors fresh.
@@ -75,6 +77,7 @@ impl Follower {
                 let text = |failure: Failure| failure.text().to_owned();
                 let loaded = (rule.arrange)(loaded).map_err(text)?;
                 let now = rules_of(&loaded);
+                rule.announcement.set(loaded.about_folder());
                 let reloaded = context.reload(&host, loaded, rule.mode).map_err(text)?;
                 let changed = reloaded.changed;
                 told.send_replace(reloaded.members);

@@ -62,6 +62,9 @@ pub struct Entry {
     pub disabled: bool,
     /// Whether a repository could have written it, so that somebody must approve it.
     pub inside: bool,
+    /// Whether it comes from outside of the folder that we are in, and that is
+    /// not trusted: then nothing of the folder may get into what is started.
+    pub wary: bool,
     /// The program that an approval was given for: that one runs, whatever PATH
     /// says by then.
     pub program: Option<PathBuf>,
@@ -330,12 +333,20 @@ impl Entry {
             tools: ToolLists::default(),
             disabled: false,
             inside: false,
+            wary: false,
             program: None,
             given: Vec::new(),
             written: Value::Null,
             unknown: Map::new(),
             faults: Vec::new(),
         }
+    }
+
+    /// Whether what is started for it starts in an empty directory, because the
+    /// one that we are in is not trusted. A `cwd` of its own counts.
+    pub fn starts_elsewhere(&self) -> bool {
+        let starts = self.transport == Transport::Stdio || self.headers_helper.is_some();
+        self.wary && starts && self.cwd.is_none()
     }
 
     /// The built-in server that it means.

@@ -28,6 +28,7 @@ pub mod read;
 pub mod settings;
 pub mod sign_in;
 pub mod target;
+pub mod trust;
 
 pub use entry::{
     BuiltinOptions, Entry, Isolation, Oauth, OauthGrant, Scope, Tls, ToolLists, Transport,

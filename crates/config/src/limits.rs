@@ -26,3 +26,6 @@ pub const CONNECTORS_FRESH: Duration = Duration::from_secs(15 * 60);
 
 /// How long we wait before a list that could not be fetched is asked for again.
 pub const CONNECTORS_RETRY: Duration = Duration::from_secs(60);
+
+/// Servers that are named in one sentence; the others are counted.
+pub const NAMED_SERVERS: usize = 12;

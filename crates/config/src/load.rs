@@ -15,6 +15,7 @@ use crate::{
     read::read,
     settings::{Named, Permissions},
     sign_in::SignIn,
+    trust::{self, Folder},
 };
 use gather::Gathered;
 use std::{fs::File, path::PathBuf};
@@ -63,6 +64,8 @@ pub struct Loaded {
     /// Entries that count because a list of the user's names them. Before they
     /// run, this must be kept, so that a change of them asks again.
     pub pins: Vec<Binding>,
+    /// Where we are, and whether servers from elsewhere may start there.
+    pub folder: Folder,
 }
 
 /// A file that was looked for.
@@ -195,6 +198,7 @@ pub fn load(request: &Request) -> Loaded {
         .sign_in
         .overrule(std::mem::take(&mut gathered.sign_in));
     settle::settle(gathered, request, &mut loaded);
+    trust::settle(&mut loaded, request);
     loaded
 }
 

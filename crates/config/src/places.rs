@@ -111,6 +111,11 @@ impl Places {
         self.data.join("approvals.json")
     }
 
+    /// Where it is kept which folders are trusted.
+    pub fn folders(&self) -> PathBuf {
+        self.data.join("folders.json")
+    }
+
     /// The root of the repository that we are in.
     pub fn repository(&self) -> Option<&Path> {
         let mut above = self.directory.ancestors();

@@ -1,7 +1,7 @@
 //! How configured servers are got in to: from an entry to an authority, a headers
 //! helper, or both.
 
-use crate::{dirs::Dirs, stand_in::stand_in};
+use crate::{apart::Apart, dirs::Dirs, stand_in::stand_in};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{fs::File, io::Read, sync::Arc};
@@ -89,8 +89,9 @@ impl Access {
         self.needs_auth.is_known(&entry.name, &hash(entry))
     }
 
-    /// The ways in to a remote server. The entry is expanded.
-    pub fn way_in(&self, entry: &Entry) -> Result<WayIn, Vec<Fault>> {
+    /// The ways in to a remote server. The entry is expanded; `apart` says how
+    /// to start its helper where the working directory is not trusted.
+    pub fn way_in(&self, entry: &Entry, apart: Option<&Apart>) -> Result<WayIn, Vec<Fault>> {
         let address = entry.url.as_deref().unwrap_or_default();
         let authority = if wants_oauth(entry) {
             Some(self.authority(entry)?)
@@ -105,6 +106,9 @@ impl Access {
             Some(command) => {
                 let mut helper = HeadersHelper::new(command, &entry.name, address)
                     .knowing(entry.given.iter().cloned());
+                if let Some(apart) = apart {
+                    helper = apart.help(helper);
+                }
                 if let Some(beneath) = beneath {
                     helper = helper.over(beneath);
                 }

@@ -8,6 +8,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod access;
+mod apart;
 pub mod attached;
 mod call_log;
 pub mod caller;
@@ -30,6 +31,7 @@ pub mod tokens;
 pub mod vigil;
 
 pub use access::{Access, WayIn};
+pub use apart::Apart;
 pub use caller::{Caller, Met};
 pub use dirs::Dirs;
 pub use permissions::Purpose;

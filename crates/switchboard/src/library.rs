@@ -72,7 +72,7 @@
 use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
 use http::Uri;
 use parking_lot::Mutex;
-use std::{ffi::OsString, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 use switchboard_builtin::{Server, ServerKind, Setup};
 use switchboard_host::{Remote, ServerSpec, Target};
 use switchboard_transport::{in_process::End, process::ServerCommand};

@@ -6,7 +6,7 @@ use crate::attached::{Attached, PROMPT};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{collections::HashSet, io, pin::pin, time::Duration};
-use switchboard_gateway::faces::http::ATTACH_PROTOCOL;
+use switchboard_gateway::faces::http::{ATTACH_ANNOUNCEMENT, ATTACH_PROTOCOL};
 use switchboard_transport::{Budget, stdio::Lines};
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, code, limits::MESSAGE_BYTES};
 use tokio::{
@@ -56,9 +56,14 @@ pub enum Ended {
 }
 
 impl Attachment {
-    /// Asks to be let in; `segment` names the one server that the client wants, if so.
-    pub async fn open(gateway: &Attached, segment: Option<&str>) -> io::Result<Self> {
-        let opening = open(gateway, segment);
+    /// Asks to be let in; `segment` names the one server that the client wants, if
+    /// so, and `announcement` is what it is told when it has come in.
+    pub async fn open(
+        gateway: &Attached,
+        segment: Option<&str>,
+        announcement: Option<&str>,
+    ) -> io::Result<Self> {
+        let opening = open(gateway, segment, announcement);
         timeout(PROMPT, opening)
             .await
             .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
@@ -172,19 +177,30 @@ fn ping() -> Id {
     Id::string(PING)
 }
 
-async fn open(gateway: &Attached, segment: Option<&str>) -> io::Result<Attachment> {
+async fn open(
+    gateway: &Attached,
+    segment: Option<&str>,
+    announcement: Option<&str>,
+) -> io::Result<Attachment> {
     let address = &gateway.running.address;
     let mut stream = TcpStream::connect(address).await?;
     let _ = stream.set_nodelay(true);
     let path = segment
         .map(|segment| format!("/{segment}"))
         .unwrap_or_default();
+    let query = announcement
+        .map(|text| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            query.append_pair(ATTACH_ANNOUNCEMENT, text);
+            format!("?{}", query.finish())
+        })
+        .unwrap_or_default();
     let token = gateway
         .client_token()
         .map(|token| format!("Authorization: Bearer {token}\r\n"))
         .unwrap_or_default();
     let request = format!(
-        "GET /attach{path} HTTP/1.1\r\nHost: {address}\r\n{token}Connection: Upgrade\r\n\
+        "GET /attach{path}{query} HTTP/1.1\r\nHost: {address}\r\n{token}Connection: Upgrade\r\n\
          Upgrade: {ATTACH_PROTOCOL}\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await?;

@@ -182,11 +182,12 @@ type Prepared = (Entry, Option<Status>, Option<String>, Option<Authority>);
 /// What each entry is, before there is a host.
 fn prepare(loaded: Loaded, with: &With<'_>, late: &LateHost) -> (Vec<ServerSpec>, Vec<Prepared>) {
     let mut specs = Vec::new();
+    let folder = loaded.folder;
     let prepared = loaded.servers.into_iter().map(|configured| {
         let why = (configured.standing != Standing::Active).then(|| explain::reason(&configured));
         let entry = configured.entry;
         let (status, authority) = match configured.standing {
-            Standing::Active => match spec(&entry, with.settings, with.access, with.lookup, late) {
+            Standing::Active => match spec(&entry, with, &folder, late) {
                 Ok(prepared) => {
                     specs.push(prepared.spec);
                     (None, prepared.authority)

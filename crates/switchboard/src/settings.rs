@@ -19,6 +19,9 @@ pub struct Settings {
     pub tool_search: Option<String>,
     /// Where what is known of servers is kept for the next start, if anywhere.
     pub catalogs: Option<PathBuf>,
+    /// Where empty directories are made for servers that must not start in the
+    /// working directory; without it they start in `/`.
+    pub rooms: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -30,6 +33,7 @@ impl Default for Settings {
             output_tokens: None,
             tool_search: None,
             catalogs: None,
+            rooms: None,
         }
     }
 }
@@ -67,6 +71,7 @@ impl Settings {
                 .and_then(|number| usize::try_from(number).ok()),
             tool_search: lookup("ENABLE_TOOL_SEARCH"),
             catalogs: None,
+            rooms: None,
         }
     }
 }

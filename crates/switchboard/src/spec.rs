@@ -3,18 +3,18 @@
 mod builtin;
 mod remote;
 
-use crate::{
-    access::{Access, WayIn},
-    identity::identity,
-    settings::Settings,
-};
+use crate::{access::WayIn, apart::Apart, identity::identity, roster::With, settings::Settings};
 pub(crate) use builtin::LateHost;
 pub use builtin::memory_folder;
-use std::{ffi::OsString, path::Path, time::Duration};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use switchboard_auth::Authority;
-use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program};
+use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
 use switchboard_host::{self as host, IdeCarrier, ServerSpec, Target};
-use switchboard_transport::process::ServerCommand;
+use switchboard_transport::process::{ServerCommand, Start};
 
 /// What an entry becomes.
 pub(crate) struct Prepared {
@@ -27,22 +27,29 @@ pub(crate) struct Prepared {
 /// Fills in the entry's variables and checks what came out.
 pub(crate) fn spec(
     entry: &Entry,
-    settings: &Settings,
-    access: Option<&Access>,
-    lookup: expand::Lookup<'_>,
+    with: &With<'_>,
+    folder: &Folder,
     late: &LateHost,
 ) -> Result<Prepared, Vec<Fault>> {
+    let With {
+        settings,
+        access,
+        lookup,
+    } = *with;
     if !entry.faults.is_empty() {
         return Err(entry.faults.clone());
     }
     let expanded = expand::expand(entry, lookup)?;
     let way = match access {
-        Some(access) if is_elsewhere(entry.transport) => access.way_in(&expanded)?,
+        Some(access) if is_remote(entry.transport) => {
+            let apart = expanded.wary.then(|| Apart::new(settings, folder));
+            access.way_in(&expanded, apart.as_ref())?
+        }
         _ => WayIn::default(),
     };
     let remote = |schemes: &[&str]| remote::remote(&expanded, schemes, way.authorize.clone());
     let target = match entry.transport {
-        Transport::Stdio => Target::Stdio(command(&expanded, lookup)?),
+        Transport::Stdio => Target::Stdio(command(&expanded, settings, folder, lookup)?),
         Transport::Http => Target::Http(remote(&["http", "https"])?),
         Transport::Sse => Target::Sse(remote(&["http", "https"])?),
         Transport::Ws => Target::Ws(remote(&["ws", "wss"])?),
@@ -54,7 +61,11 @@ pub(crate) fn spec(
         Target::Stdio(command) => Some(command.program.to_string_lossy().into_owned()),
         _ => None,
     };
-    let directory = std::env::current_dir().unwrap_or_default();
+    // Wherever it is started elsewhere, it is the same server.
+    let directory = match expanded.starts_elsewhere() {
+        true => PathBuf::from("(an empty directory)"),
+        false => std::env::current_dir().unwrap_or_default(),
+    };
     let identity = identity(&expanded, program.as_deref(), &directory);
     let mut spec = ServerSpec::new(entry.name.as_str(), target);
     // A server inside this process is there at once; there is nothing to remember.
@@ -102,17 +113,22 @@ fn roots(entry: &Entry) -> Result<Vec<String>, Vec<Fault>> {
 }
 
 /// Whether one may have to be let in there.
-fn is_elsewhere(transport: Transport) -> bool {
+fn is_remote(transport: Transport) -> bool {
     matches!(transport, Transport::Http | Transport::Sse | Transport::Ws)
 }
 
-fn command(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<ServerCommand, Vec<Fault>> {
+fn command(
+    entry: &Entry,
+    settings: &Settings,
+    folder: &Folder,
+    lookup: expand::Lookup<'_>,
+) -> Result<ServerCommand, Vec<Fault>> {
     let program = if entry.inside {
         approved_program(entry, lookup)?
     } else {
         entry.command.clone().unwrap_or_default().into()
     };
-    Ok(ServerCommand {
+    let mut command = ServerCommand {
         program,
         args: entry.args.iter().map(OsString::from).collect(),
         env: entry
@@ -121,7 +137,17 @@ fn command(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<ServerCommand, V
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
         cwd: entry.cwd.as_ref().map(Into::into),
-    })
+        tree: folder.tree.clone(),
+        start: if entry.wary {
+            Start::Apart
+        } else {
+            Start::Here
+        },
+    };
+    if entry.starts_elsewhere() {
+        Apart::new(settings, folder).apply(&mut command);
+    }
+    Ok(command)
 }
 
 /// A project's server runs the program that was approved, and one whose command

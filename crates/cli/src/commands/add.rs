@@ -6,15 +6,18 @@ use crate::{
     failure::{Code, Failure},
     life,
     show::{hidden, out, safe},
+    trusting,
 };
 use clap::{Args, Parser, ValueEnum};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 use switchboard::config::{
     self, Entry, Places, Scope as ConfigScope, Source,
     approval::{Binding, Store as Approvals},
     check,
     edit::{self, EditError, Target},
     policy::Verdict,
+    trust::{self, Trust},
 };
 
 /// Options of `add`.
@@ -310,6 +313,7 @@ fn write(
     let places = context.places()?;
     let parsed = parsed(name, &entry)?;
     permitted(context, &parsed)?;
+    let untrusted = untrusted(scope, &places);
     let kept = Kept::of(scope, &places);
     let path: Vec<&str> = kept.path.iter().map(String::as_str).collect();
     edit::put(&kept.target, &path, name, &Value::Object(entry), false).map_err(
@@ -338,6 +342,9 @@ fn write(
         "File changed: {}",
         safe::line(&kept.target.file().display().to_string())
     ))?;
+    if let Some(folder) = untrusted {
+        trust(folder, &places, true)?;
+    }
     Ok(Code::Done)
 }
 
@@ -396,6 +403,26 @@ fn approve(context: &Context, name: &str, places: &Places) {
         // Without it the server merely waits.
         let _ = Approvals::decide(&places.approvals(), &yes);
     }
+}
+
+/// The folder that this scope is about, if it is not trusted yet. Home is by
+/// itself, and all that lies in it is not meant.
+pub fn untrusted(scope: Scope, places: &Places) -> Option<&Path> {
+    let trusted = || matches!(trust::judge(places).0, Trust::Trusted(_));
+    let folder = places.tree().filter(|_| scope != Scope::User)?;
+    (!trusted()).then_some(folder)
+}
+
+/// Who gives a folder servers works there: it is trusted from now on.
+pub fn trust(folder: &Path, places: &Places, told: bool) -> Result<(), Failure> {
+    trust::Store::say(places, folder, true).map_err(|error| trusting::failed(&error))?;
+    if !told {
+        return Ok(());
+    }
+    out::line(&format!(
+        "Trusted folder: {0} (your servers start in it; switchboard untrust {0} changes that)",
+        safe::line(&trust::quoted(folder))
+    ))
 }
 
 /// Where entries of a scope are kept.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::path::Path;
 use switchboard::{
     Dirs, Roster, Status, VERSION,
-    config::{Loaded, Outcome, Scope, Standing},
+    config::{Loaded, Outcome, Scope, Standing, trust::labels},
     desk::State,
     report::Health,
     running, tokens,
@@ -168,6 +168,17 @@ fn configuration(loaded: &Loaded, findings: &mut Findings) {
             }
             _ => {}
         }
+    }
+    let elsewhere = loaded.elsewhere();
+    if !elsewhere.is_empty() {
+        let what = format!("folder {}", loaded.folder.directory.display());
+        let found = format!(
+            "is not trusted, so servers start in an empty directory and not in it: {}",
+            labels(&elsewhere)
+        );
+        findings.add(AREA, Level::Warning, what, found);
+        let command = loaded.folder.command();
+        findings.advise(format!("if you trust all that is in it: {command}"));
     }
     for variable in loaded.environment.waiting() {
         let found = "is set by the administrator, and waits for your approval";

@@ -45,10 +45,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Some(tool) if active => Some(tool::look(context, &loaded, &server, tool)?),
         _ => None,
     };
-    let notes = match active {
+    let mut notes = match active {
         true => sharing::notes(context, &loaded, &server).unwrap_or_default(),
         false => Vec::new(),
     };
+    let mut elsewhere = loaded.elsewhere();
+    elsewhere.retain(|entry| entry.name == server);
+    notes.extend(loaded.folder.sentence(&elsewhere));
     let first = match (&about, &tool) {
         (Some(about), _) => Some(about.summary()),
         // Its server comes to nothing, which is said next.

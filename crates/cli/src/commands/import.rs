@@ -1,6 +1,6 @@
 //! `import`: other clients' servers, into our own settings.
 
-use super::add::{Kept, Scope, failed, permitted};
+use super::add::{Kept, Scope, failed, permitted, trust, untrusted};
 use crate::{
     context::{Context, warn},
     failure::{Code, Failure},
@@ -15,6 +15,8 @@ use switchboard::config::{
     itself,
     target::redacted,
 };
+
+const IMPORTED: &str = "imported";
 
 /// Options of `import`.
 #[derive(Debug, Args)]
@@ -57,12 +59,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     for fault in &faults {
         warn(&fault.to_string());
     }
+    let untrusted = untrusted(options.scope, &places);
     let mut done = Vec::new();
     for found in found {
         let outcome = import(context, options, &found)?;
         done.push((found, outcome));
     }
     show(options, &done)?;
+    let imported = done.iter().any(|(_, outcome)| outcome == IMPORTED);
+    if let Some(folder) = untrusted.filter(|_| imported) {
+        trust(folder, &places, !options.json)?;
+    }
     Ok(Code::Done)
 }
 
@@ -97,7 +104,7 @@ fn import(context: &Context, options: &Options, found: &Found) -> Result<String,
     }
     let path: Vec<&str> = kept.path.iter().map(String::as_str).collect();
     match edit::put(&kept.target, &path, &found.name, &found.entry, false) {
-        Ok(()) => Ok("imported".to_owned()),
+        Ok(()) => Ok(IMPORTED.to_owned()),
         Err(EditError::Exists { .. }) => Ok("there already".to_owned()),
         Err(error) => Err(failed(&error)),
     }

@@ -9,6 +9,7 @@ use crate::{
     failure::{Code, Failure},
     life,
     show::out,
+    trusting,
 };
 use clap::Args;
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -46,8 +47,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load();
     if !options.no_connect {
         context.pin(&mut loaded);
+        if !options.json {
+            loaded = trusting::asked(context, loaded)?;
+        }
         context.bring_along(&mut loaded);
     }
+    let about_folder = loaded.about_folder();
     let unusable = context::unusable(&loaded);
     let fetching = connectors::fetching(context, &loaded);
     if !options.no_connect {
@@ -68,6 +73,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         rows.extend(show(context, options, loaded)?);
     } else if nothing && !options.json {
         context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
+    }
+    if let Some(text) = about_folder.filter(|_| !options.json) {
+        context::warn(&text);
     }
     finish(options, &rows, unusable)
 }

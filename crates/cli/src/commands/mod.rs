@@ -21,4 +21,5 @@ pub mod serve;
 pub mod switch;
 pub mod token;
 pub mod tools;
+pub mod trust;
 pub mod up;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use switchboard::{
     Purpose, Roster, Status, VERSION,
     config::{Loaded, Standing},
-    gateway::{Gateway, GatewayOptions, faces},
+    gateway::{Announcement, Gateway, GatewayOptions, faces},
     host::permission::Mode,
     wire::name::Style,
 };
@@ -81,6 +81,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
     let loaded = only(loaded, &options.only)?;
+    let announcement = announcement(&loaded);
     let (roster, settings) = context.roster_for(
         Purpose::Gateway,
         options.permission_mode,
@@ -90,10 +91,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     usable(&roster)?;
     let places = options.listen.places()?;
     if places.is_empty() {
-        return stdio(context, options, &roster, known);
+        return stdio(context, options, &roster, known, announcement);
     }
     let principal = options.listen.principal(&places);
-    let rule = arrangement(options);
+    let rule = arrangement(options, &announcement);
     let alone = options.listen.no_auth || !options.listen.token_file.is_empty();
     let presence = Presence::new(context, &roster, &settings, &principal, known, rule, alone)?;
     life::long(async |stop| {
@@ -102,6 +103,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             GatewayOptions {
                 version: VERSION.to_owned(),
                 control: Some(presence.control()),
+                announcement,
                 ..GatewayOptions::default()
             },
         );
@@ -123,12 +125,24 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     })?
 }
 
+/// What clients are told of the folder that we are in; the user sees it as well.
+pub fn announcement(loaded: &Loaded) -> Announcement {
+    let announcement = Announcement::default();
+    let text = loaded.about_folder();
+    if let Some(text) = &text {
+        warn(text);
+    }
+    announcement.set(text);
+    announcement
+}
+
 /// How what is configured becomes what is served.
-fn arrangement(options: &Options) -> Arrangement {
+fn arrangement(options: &Options, announcement: &Announcement) -> Arrangement {
     let names = options.only.clone();
     Arrangement {
         arrange: Arc::new(move |loaded| only(loaded, &names)),
         mode: options.permission_mode,
+        announcement: announcement.clone(),
     }
 }
 
@@ -139,21 +153,27 @@ fn stdio(
     options: &Options,
     roster: &Roster,
     known: Known,
+    announcement: Announcement,
 ) -> Result<Code, Failure> {
     let single = single(roster);
-    if let Some(code) = attach::try_run(context, options, roster, single.as_deref())? {
+    let told = announcement.get();
+    if let Some(code) =
+        attach::try_run(context, options, roster, single.as_deref(), told.as_deref())?
+    {
         return Ok(code);
     }
+    let rule = arrangement(options, &announcement);
     life::long(async |stop| {
         let gateway = Gateway::new(
             roster.host.clone(),
             GatewayOptions {
                 version: VERSION.to_owned(),
                 single,
+                announcement,
                 ..GatewayOptions::default()
             },
         );
-        let follower = Follower::new(context, roster, known, arrangement(options));
+        let follower = Follower::new(context, roster, known, rule);
         let follow = follower.follow(stop.clone());
         let served = {
             let serve = faces::stdio::serve(gateway, stop);

@@ -14,12 +14,16 @@ mod follow;
 mod table;
 
 use crate::{
-    commands::{listen::announce, serve::usable},
+    commands::{
+        listen::announce,
+        serve::{announcement, usable},
+    },
     context::Context,
     failure::{Code, Failure},
     life,
     presence::{Arrangement, Known, Presence},
     show::{out, safe, term},
+    trusting,
 };
 use clap::Args;
 use clients::{Entries, Writable};
@@ -28,7 +32,7 @@ use switchboard::{
     Dirs, Purpose, VERSION,
     attached::Attached,
     config::Places,
-    gateway::{Door, Gateway, GatewayOptions, faces},
+    gateway::{Announcement, Door, Gateway, GatewayOptions, faces},
     tokens,
     wire::name::Style,
 };
@@ -79,7 +83,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     {
         return Ok(code);
     }
-    let mut loaded = context.load_all()?;
+    let loaded = context.load_all()?;
+    let mut loaded = trusting::asked(context, loaded)?;
     let known = Known::of(context, &loaded);
     let places = context.places()?;
     let mut notes = Vec::new();
@@ -92,11 +97,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     if options.enable_shell {
         notes.push(SHELL.to_owned());
     }
+    let announcement = announcement(&loaded);
     let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
     usable(&roster)?;
     let dirs = dirs()?;
     let token = tokens::client(&dirs).map_err(unusable)?;
-    let rule = arrangement(context, options, &places);
+    let rule = arrangement(context, options, &places, &announcement);
     let presence = Presence::new(context, &roster, &settings, &token.name, known, rule, false)?;
     life::long(async |stop| {
         let listener = bind(options.port)?;
@@ -116,6 +122,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             GatewayOptions {
                 version: VERSION.to_owned(),
                 control: Some(presence.control()),
+                announcement,
                 ..GatewayOptions::default()
             },
         );
@@ -165,7 +172,12 @@ fn unusable(error: tokens::TokenError) -> Failure {
 }
 
 /// What is configured becomes what is served: the built-in servers come on top.
-fn arrangement(context: &Context, options: &Options, places: &Places) -> Arrangement {
+fn arrangement(
+    context: &Context,
+    options: &Options,
+    places: &Places,
+    announcement: &Announcement,
+) -> Arrangement {
     let (context, options, places) = (context.clone(), options.clone(), places.clone());
     Arrangement {
         arrange: Arc::new(move |mut loaded| {
@@ -175,6 +187,7 @@ fn arrangement(context: &Context, options: &Options, places: &Places) -> Arrange
             Ok(loaded)
         }),
         mode: None,
+        announcement: announcement.clone(),
     }
 }
 

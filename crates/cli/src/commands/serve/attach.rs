@@ -18,7 +18,7 @@ pub fn to_any(context: &Context) -> Result<Option<Code>, Failure> {
     let mut gateways = context.gateways();
     gateways.sort_by_key(|gateway| gateway.running.directory != context.directory);
     for gateway in gateways {
-        match life::short(async |stop| relay(&gateway, None, stop).await)? {
+        match life::short(async |stop| relay(&gateway, None, None, stop).await)? {
             Some(ended) => return ended.map(Some),
             None => continue,
         }
@@ -33,6 +33,7 @@ pub fn try_run(
     options: &Options,
     roster: &Roster,
     single: Option<&str>,
+    announcement: Option<&str>,
 ) -> Result<Option<Code>, Failure> {
     let here = &context.directory;
     for mut gateway in context.gateways() {
@@ -47,7 +48,9 @@ pub fn try_run(
             let known = gateway.servers.iter().find(|known| known.name == name);
             known.map(|known| known.segment.clone())
         });
-        match life::short(async |stop| relay(&gateway, segment.as_deref(), stop).await)? {
+        let relayed =
+            life::short(async |stop| relay(&gateway, segment.as_deref(), announcement, stop).await);
+        match relayed? {
             Some(ended) => return ended.map(Some),
             None => continue,
         }
@@ -95,10 +98,11 @@ fn serves_the_same(
 async fn relay(
     gateway: &Attached,
     segment: Option<&str>,
+    announcement: Option<&str>,
     stop: tokio_util::sync::CancellationToken,
 ) -> Option<Result<Code, Failure>> {
     let address = &gateway.running.address;
-    let attachment = match Attachment::open(gateway, segment).await {
+    let attachment = match Attachment::open(gateway, segment, announcement).await {
         Ok(attachment) => attachment,
         Err(error) => {
             tracing::warn!(%error, "the gateway at http://{address} does not let us in");

@@ -11,5 +11,8 @@ mod files;
 mod hostile;
 mod list;
 mod managed_rules;
+mod planted;
 mod reload;
+mod trust;
+mod trust_serving;
 mod writes;

@@ -1,4 +1,5 @@
-//! A home directory of its own for each test, and the program run in it to its end.
+//! A home directory of its own for each test, with a repository that is trusted,
+//! and the program run in it to its end.
 
 use serde_json::Value;
 use std::{
@@ -20,7 +21,19 @@ impl Home {
         for folder in ["home/repo/.git", "etc"] {
             fs::create_dir_all(root.join(folder)).unwrap();
         }
-        Self { _dir: dir, root }
+        let home = Self { _dir: dir, root };
+        home.write(
+            "home/.local/share/switchboard/folders.json",
+            r#"{"folders": {"ROOT/home/repo": true}}"#,
+        );
+        home
+    }
+
+    /// The same, where nobody has said that the repository is trusted.
+    pub fn untrusted() -> Self {
+        let home = Self::new();
+        fs::remove_dir_all(home.path("home/.local")).unwrap();
+        home
     }
 
     pub fn path(&self, path: &str) -> PathBuf {

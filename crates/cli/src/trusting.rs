@@ -1,0 +1,62 @@
+//! Asking whether the folder that we are in is trusted: once, and only where
+//! somebody is there to answer.
+
+use crate::{
+    context::Context,
+    failure::{Code, Failure},
+    show::{live, safe, term},
+};
+use std::io::{BufRead, Write};
+use switchboard::config::{
+    Loaded,
+    trust::{FoldersError, Store},
+};
+
+/// What was loaded, once the user has been asked about the folder if that
+/// matters and nobody has said anything about it. Both answers are kept.
+pub fn asked(context: &Context, loaded: Loaded) -> Result<Loaded, Failure> {
+    if !loaded.folder_is_open() || !term::can_ask() || !term::stdout().terminal {
+        return Ok(loaded);
+    }
+    let folder = loaded.folder.to_trust();
+    live::stderr_line(&format!(
+        "Do you trust all that is in {}?\nServers of yours that start there may run programs and read settings that they \
+         find in it. If you say no,\nthey start in an empty directory. (switchboard trust and untrust change it later.)",
+        safe::line(&folder.display().to_string())
+    ));
+    let yes = ask("Trust it? [y/N] ")?;
+    let places = context.places()?;
+    Store::say(&places, folder, yes).map_err(|error| failed(&error))?;
+    if !yes {
+        return Ok(loaded);
+    }
+    // All that hung on it is decided anew.
+    let mut loaded = context.quiet_load();
+    context.pin(&mut loaded);
+    Ok(loaded)
+}
+
+/// The failure that a record is which cannot be read or kept.
+pub fn failed(error: &FoldersError) -> Failure {
+    Failure::new(Code::Configuration, error.to_string()).hint(error.hint())
+}
+
+fn ask(question: &str) -> Result<bool, Failure> {
+    let unanswered = |error: std::io::Error| {
+        Failure::new(
+            Code::Interrupted,
+            format!("no answer could be read: {error}"),
+        )
+    };
+    let mut stderr = std::io::stderr();
+    write!(stderr, "{question}")
+        .and_then(|()| stderr.flush())
+        .map_err(unanswered)?;
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(unanswered)?;
+    let answer = answer.trim().to_lowercase();
+    Ok(answer == "y" || answer == "yes")
+}

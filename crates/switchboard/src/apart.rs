@@ -1,0 +1,53 @@
+//! How something is started that must get nothing from the folder we are in,
+//! because that is not trusted.
+
+use crate::settings::Settings;
+use std::path::PathBuf;
+use switchboard_auth::HeadersHelper;
+use switchboard_config::trust::Folder;
+use switchboard_transport::process::{ServerCommand, Start, path_outside};
+
+/// Keeps Python from looking for modules where it is started.
+const SAFE_PATH: &str = "PYTHONSAFEPATH";
+
+/// What a repository could have written, and where there is room elsewhere.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    tree: Option<PathBuf>,
+    rooms: Option<PathBuf>,
+}
+
+impl Apart {
+    pub(crate) fn new(settings: &Settings, folder: &Folder) -> Self {
+        Self {
+            tree: folder.tree.clone(),
+            rooms: settings.rooms.clone(),
+        }
+    }
+
+    /// Has a process start in an empty directory, or where none can be made in
+    /// the root directory, where only root can put anything.
+    pub(crate) fn apply(&self, command: &mut ServerCommand) {
+        command.tree.clone_from(&self.tree);
+        match &self.rooms {
+            Some(rooms) => command.start = Start::Elsewhere(rooms.clone()),
+            None => {
+                command.start = Start::Apart;
+                command.cwd = Some("/".into());
+            }
+        }
+        if !command.env.iter().any(|(name, _)| name == SAFE_PATH) {
+            command.env.push((SAFE_PATH.into(), "1".into()));
+        }
+    }
+
+    /// The same for a headers helper.
+    pub(crate) fn help(&self, helper: HeadersHelper) -> HeadersHelper {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = path_outside(&path, self.tree.as_deref());
+        helper.elsewhere(self.rooms.clone()).knowing([
+            ("PATH".to_owned(), path.to_string_lossy().into_owned()),
+            (SAFE_PATH.to_owned(), "1".to_owned()),
+        ])
+    }
+}
