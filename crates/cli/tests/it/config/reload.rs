@@ -189,7 +189,7 @@ async fn what_up_brings_along_can_be_switched_off() {
     assert_eq!(off.out, "system switched off\n");
     let unknown = stage.run(&["disable", "sistem"]).await;
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
-    let up = stage.launch(&["up", "--port", "0"]).spawn();
+    let up = stage.launch(&["up", "--port", "0", "--root", "."]).spawn();
     up.url().await;
     let noted = until(LONG, || (!stage.notes().is_empty()).then_some(()));
     noted.await.expect("a note is left");
