@@ -8,9 +8,10 @@ use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak},
     time::{Duration, SystemTime},
 };
+use switchboard_host::{Comers, Host};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -160,6 +161,12 @@ async fn expiry(at: SystemTime) {
     }
 }
 
+impl Comers for Entrance {
+    fn principals(&self) -> Option<Vec<Arc<str>>> {
+        self.door.principals()
+    }
+}
+
 /// A door that is in use: it lets people in, and knows what ends that.
 pub(crate) struct Entrance {
     door: Door,
@@ -176,6 +183,12 @@ impl Entrance {
             shutdown,
             leashes: Mutex::default(),
         })
+    }
+
+    /// Tells the servers' side who can come in.
+    pub(crate) fn announce(self: &Arc<Self>, host: &Host) {
+        let me: Weak<dyn Comers> = Arc::<Self>::downgrade(self);
+        host.serves_all(me);
     }
 
     /// The door itself.

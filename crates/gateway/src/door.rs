@@ -20,6 +20,9 @@ const GUESSES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
 const HELD_BACK: Duration = Duration::from_millis(250);
 
+/// Who comes in without a token, where everybody may.
+const ANYBODY: &str = "anonymous";
+
 /// A token that a client shows; its name is the principal.
 #[derive(Clone)]
 pub struct ClientToken {
@@ -134,6 +137,21 @@ impl Door {
         self.oidc.is_some() || self.tokens.len() + live + usize::from(self.open) > 1
     }
 
+    /// Who can come in; `None` where an identity provider decides that.
+    pub(crate) fn principals(&self) -> Option<Vec<Arc<str>>> {
+        if self.oidc.is_some() {
+            return None;
+        }
+        let live = self.live.as_ref().map(|live| live.current());
+        let live = live.iter().flat_map(|live| live.iter());
+        let named = self.tokens.iter().chain(live);
+        let mut all: Vec<Arc<str>> = named.map(|token| token.name.clone()).collect();
+        if self.open {
+            all.push(ANYBODY.into());
+        }
+        Some(all)
+    }
+
     /// Who shows a token of the identity provider's and until when it is good, or
     /// why it is not. `resource` is the endpoint that is asked for, as the client
     /// wrote it.
@@ -223,7 +241,7 @@ impl Door {
                 found = Some(Shown::Live { tokens, index });
             }
         }
-        found.or_else(|| self.open.then(|| Shown::Fixed("anonymous".into())))
+        found.or_else(|| self.open.then(|| Shown::Fixed(ANYBODY.into())))
     }
 }
 

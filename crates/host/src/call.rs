@@ -213,9 +213,7 @@ impl Again {
     fn may_be(permitted: &Permitted, connection: &Connection) -> Option<bool> {
         let repeatable = match permitted.message().method() {
             Method::ToolsCall => {
-                let server = &permitted.server;
-                let era = server.era_for(permitted.client().era());
-                let tools = server.catalog(era).known(List::Tools);
+                let tools = connection.catalog().known(List::Tools);
                 let name = permitted.named.text().unwrap_or_default();
                 tools.is_some_and(|tools| tools.is_repeatable(name))
             }
@@ -283,8 +281,7 @@ fn is_governed(host: &Host, routed: &Routed) -> bool {
 async fn define(routed: &Routed) -> Result<(), CallError> {
     let server = &routed.server;
     let connection = server.connection(&routed.admitted.client).await?;
-    let catalog = server.catalog(connection.revision().era());
-    if let Err(fault) = catalog.get(List::Tools, &connection).await {
+    if let Err(fault) = connection.catalog().get(List::Tools, &connection).await {
         tracing::debug!(server = %server.name(), %fault, "decided without its list of tools");
     }
     Ok(())
@@ -360,13 +357,13 @@ fn question(
     arguments: Option<&[u8]>,
     reason: String,
 ) -> Result<Question, CallError> {
-    let (guard, era) = (host.guard(), client.era());
+    let guard = host.guard();
     let tool = what.name().unwrap_or_default();
     let canonical = match what {
         What::Resource(uri) => uri.to_owned(),
-        _ => guard.canonical(server, era, tool),
+        _ => guard.canonical(client, server, tool),
     };
-    let every_time = guard.asks_every_time(server, era, what);
+    let every_time = guard.asks_every_time(client, server, what);
     if !can_be_asked(client) {
         let remedy = if every_time {
             "an ask rule of Switchboard's settings covers it".to_owned()
@@ -384,14 +381,14 @@ fn question(
     }
     let arguments = String::from_utf8_lossy(arguments.unwrap_or(b"{}"));
     Ok(Question {
-        definition: guard.definition(server, era, tool),
+        definition: guard.definition(client, server, tool),
         consent: Arc::new(Consent {
             server: server.name().to_string(),
             kind: what.kind(),
             tool: tool.to_owned(),
             canonical,
             reason,
-            hints: guard.annotations(server, era, tool).words(),
+            hints: guard.annotations(client, server, tool).words(),
             arguments: crate::model::cut(&arguments, limits::CONSENT_ARGUMENTS),
             may_remember: !every_time,
         }),

@@ -7,9 +7,9 @@ use crate::{
 use bytes::Bytes;
 use std::{
     fmt,
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{BuildHasher, RandomState},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
 };
@@ -17,6 +17,9 @@ use switchboard_wire::{Era, Revision, json};
 
 /// Tells clients apart for as long as this process runs.
 pub type ClientId = u64;
+
+/// Marks the identity of a client that is known by principal and key.
+const KNOWN_BY_NAME: u64 = 1 << 63;
 
 /// The log levels of the protocol, least severe first.
 pub const LOG_LEVELS: [&str; 8] = [
@@ -35,7 +38,8 @@ pub struct Client {
     /// Ours, never reused.
     pub id: ClientId,
     /// Who it is over several requests: itself, or (modern HTTP, which has no
-    /// sessions) its principal. Decides whose a server's question can be.
+    /// sessions) its principal. Decides whose a server's question can be. Says
+    /// something only together with the principal.
     pub identity: u64,
     /// On whose behalf it acts.
     pub principal: Arc<str>,
@@ -148,12 +152,18 @@ impl Client {
     /// The same client as all others of its principal that gave this key, or
     /// that gave none: modern HTTP has no sessions.
     pub fn known_by(mut self, key: Option<&str>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        (&self.principal, key).hash(&mut hasher);
+        // Secret, so that nobody can choose keys that come to the same.
+        static SECRET: OnceLock<RandomState> = OnceLock::new();
+        let secret = SECRET.get_or_init(RandomState::new);
         // Never the id of a client that is its own identity: those count from one.
-        self.identity = hasher.finish() | 1 << 63;
+        self.identity = secret.hash_one((&self.principal, key)) | KNOWN_BY_NAME;
         self.keyed = key.is_some();
         self
+    }
+
+    /// Whether it is the same as all others of its principal and key.
+    pub(crate) fn is_known_by_name(&self) -> bool {
+        self.identity & KNOWN_BY_NAME != 0
     }
 
     /// Notes that it has gone.

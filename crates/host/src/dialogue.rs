@@ -67,10 +67,7 @@ impl Dialogue {
             .guard()
             .check(&self.client, &self.server, method)?;
         let connection = self.connect().await?;
-        self.server
-            .catalog(connection.revision().era())
-            .get(list, &connection)
-            .await?;
+        connection.catalog().get(list, &connection).await?;
         Ok(self.host.guard().visible(&self.client, &self.server, list))
     }
 

@@ -2,6 +2,7 @@
 //! in `host/servers.rs`, their lists as one in `host/lists.rs`.
 
 mod lists;
+mod principals;
 mod servers;
 
 pub use servers::Servers;
@@ -20,12 +21,11 @@ use crate::{
 use futures_util::future::join_all;
 use lists::{Stamp, View};
 use parking_lot::{Mutex, RwLock};
+pub use principals::Comers;
+use principals::Principals;
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Weak},
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{Message, name::Style};
@@ -43,8 +43,7 @@ pub struct Host {
     /// Clients of all servers as one: they hear when servers come and go.
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,
-    /// Whether more than one principal can come in.
-    several: AtomicBool,
+    principals: Principals,
 }
 
 impl Host {
@@ -63,7 +62,7 @@ impl Host {
             merged: Mutex::default(),
             clients: Mutex::default(),
             states: Arc::default(),
-            several: AtomicBool::new(false),
+            principals: Principals::default(),
         });
         for server in host.servers().iter() {
             server.report_to(&host);
@@ -148,7 +147,18 @@ impl Host {
     /// Tells clients of all servers as one, and these others, that lists are
     /// not what they were.
     pub(crate) fn announce(&self, lists: &[List], others: Vec<Arc<Client>>) {
+        self.announce_to(None, lists, others);
+    }
+
+    /// The same where it is one principal's lists alone that are others now.
+    pub(crate) fn announce_to(
+        &self,
+        principal: Option<&str>,
+        lists: &[List],
+        others: Vec<Arc<Client>>,
+    ) {
         let mut clients = self.attached();
+        clients.retain(|client| principal.is_none_or(|one| *one == *client.principal));
         clients.extend(others);
         clients.sort_by_key(|client| client.id);
         clients.dedup_by_key(|client| client.id);
@@ -198,17 +208,6 @@ impl Host {
         for server in self.servers().iter() {
             server.detach(client);
         }
-    }
-
-    /// Says whether more than one principal can come in: then none of them may
-    /// have more than half of anything.
-    pub fn set_several_principals(&self, several: bool) {
-        self.several.store(several, Ordering::Relaxed);
-    }
-
-    /// Whether more than one principal can come in.
-    pub fn has_several_principals(&self) -> bool {
-        self.several.load(Ordering::Relaxed)
     }
 
     /// Ends what a modern client with a key had for itself, where it is known to

@@ -36,7 +36,7 @@ pub use client::{Client, ClientId, ClientSink, NoSink};
 pub use dialogue::Dialogue;
 pub use error::CallError;
 pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
-pub use host::Host;
+pub use host::{Comers, Host};
 pub use operator::{Offers, Operator, Question, call_to_end};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{

@@ -203,3 +203,13 @@ pub const CONSENT_ARGUMENTS: usize = 2000;
 pub const PINNED_BYTES: usize = 64 * 1024;
 /// Merged lists that are kept made.
 pub const MERGED_VIEWS: usize = 256;
+/// Tasks and pages of one server whose owners are known; of one principal.
+pub const OWNED_EACH: usize = 4096;
+/// The same of all principals together.
+pub const OWNED: usize = 65_536;
+/// Copies of one server of which it is known whose things are whose, before those
+/// that nobody uses are forgotten.
+pub const OWNED_COPIES: usize = 1024;
+/// Owners of one server's copies whose lists are kept, before those that nobody
+/// uses are forgotten.
+pub const CATALOGS: usize = 1024;

@@ -28,12 +28,10 @@ pub(crate) async fn headers(
     connection: &Arc<Connection>,
     call: &mut Permitted,
 ) -> Result<(), CallError> {
-    let era = connection.revision().era();
     let Named::Tool(name) = call.named.clone() else {
         return Ok(());
     };
-    let server = call.server.clone();
-    let catalog = server.catalog(era);
+    let catalog = connection.catalog();
     let listing = catalog.get(List::Tools, connection).await?;
     let mismatch = match check_given(&listing, &name, call) {
         Ok(()) => return make(listing, &name, call),
@@ -57,8 +55,7 @@ pub(crate) async fn made_anew(
     let (Some(stale), Named::Tool(name)) = (call.listing.take(), call.named.clone()) else {
         return Ok(());
     };
-    let server = call.server.clone();
-    let catalog = server.catalog(connection.revision().era());
+    let catalog = connection.catalog();
     let newer = catalog.renewed(List::Tools, &stale, connection).await?;
     make(newer, &name, call)
 }

@@ -151,10 +151,7 @@ impl Caller {
 
     /// One of its lists, whole.
     pub async fn list(&self, met: &Met, list: List) -> Result<Arc<Listing>, CallError> {
-        met.server
-            .catalog(met.era())
-            .get(list, &met.connection)
-            .await
+        met.connection.catalog().get(list, &met.connection).await
     }
 
     /// Its tools, as far as they may be seen.

@@ -27,6 +27,7 @@ pub async fn serve(
         mut receiver,
     } = end;
     let one = server.and_then(|name| gateway.host().server(name));
+    gateway.host().serves(&principal);
     let manner = Manner {
         scope: one.map_or(Scope::All, Scope::One),
         admission: Admission::served(principal, shutdown.clone()),

@@ -28,9 +28,11 @@ pub async fn serve_streams(
     write: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
+    let admission = Admission::served(PRINCIPAL, shutdown);
+    gateway.host().serves(admission.principal());
     let manner = Manner {
         scope: gateway.whole(),
-        admission: Admission::served(PRINCIPAL, shutdown),
+        admission,
         own_servers: true,
         shared_credential: false,
         modern: true,

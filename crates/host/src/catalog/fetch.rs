@@ -100,8 +100,8 @@ impl Listing {
     }
 }
 
-/// The lists of one server in one era.
-#[derive(Debug, Default)]
+/// The lists of one server in one era, as one owner sees them.
+#[derive(Debug)]
 pub struct Catalog {
     pub(super) cells: [Mutex<Cell>; 4],
     generation: AtomicU64,
@@ -124,10 +124,40 @@ pub(super) struct Cell {
     last: Option<Arc<Listing>>,
 }
 
+impl Default for Catalog {
+    fn default() -> Self {
+        Self {
+            cells: Default::default(),
+            generation: AtomicU64::new(next_generation()),
+            news: OnceLock::new(),
+        }
+    }
+}
+
+/// Counts the changes of all catalogs, so that no two are ever taken for one
+/// another and the sum of several only grows.
+fn next_generation() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Catalog {
-    /// Counts changes: the same number means the same lists.
+    /// Says which lists these are: the same number means the same lists.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
+    }
+
+    fn changed(&self) {
+        self.generation
+            .fetch_max(next_generation(), Ordering::AcqRel);
+    }
+
+    /// Begins with what another knows: shown until the server says better.
+    pub(super) fn begin_with(&self, other: &Self) {
+        for list in List::ALL {
+            self.cells[list as usize].lock().last = other.known(list);
+        }
+        self.changed();
     }
 
     /// Whom to tell when a list is new.
@@ -142,7 +172,7 @@ impl Catalog {
             listing.push(item);
         }
         self.cells[list as usize].lock().last = Some(Arc::new(listing));
-        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.changed();
     }
 
     /// What is known of a list without asking.
@@ -194,7 +224,7 @@ impl Catalog {
                 .is_some_and(|last| last.is_same(&fetched));
             cell.last = Some(fetched.clone());
             if !same {
-                self.generation.fetch_add(1, Ordering::AcqRel);
+                self.changed();
             }
             news = !same;
         }
@@ -249,7 +279,7 @@ impl Catalog {
     fn forget(&self, list: List) {
         let mut cell = self.cells[list as usize].lock();
         cell.current = Arc::default();
-        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.changed();
     }
 }
 

@@ -77,8 +77,10 @@ impl Freshness {
     fn of(server: &Server, client: &Client, list: List) -> Self {
         let era = server.era_for(client.era());
         // One that is being connected, or could not be, may be another in a moment.
-        let (Some(said), Some(hello)) = (server.catalog(era).said(list), server.hello(client))
-        else {
+        let (Some(said), Some(hello)) = (
+            server.catalogs(client).of(era).said(list),
+            server.hello(client),
+        ) else {
             return Self::NONE;
         };
         let now = said.at(Instant::now());

@@ -4,6 +4,7 @@
 mod fetch;
 mod fresh;
 mod merge;
+mod owned;
 mod shape;
 pub mod task;
 mod uri;
@@ -11,6 +12,7 @@ mod uri;
 pub use fetch::{Catalog, Item, LeftOut, Listing, Page};
 pub use fresh::Freshness;
 pub use merge::{Merged, MergedItem};
+pub use owned::Catalogs;
 pub use uri::{Destination, UriRoutes, qualify, split_qualified};
 
 use switchboard_wire::Method;

@@ -7,7 +7,7 @@ use crate::{
     client::Client,
     error::CallError,
     limits,
-    upstream::Server,
+    upstream::{Isolation, Server},
 };
 use futures_util::future::join_all;
 use std::sync::Arc;
@@ -15,8 +15,12 @@ use switchboard_tasks as tasks;
 use switchboard_wire::Era;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// Whose view of which list; nobody's is everything that there is.
-pub(super) type View = (Option<Arc<str>>, Era, List);
+/// Whose view of which list, and whether it is what they may see or everything
+/// that there is.
+pub(super) type View = (Whose, bool, Era, List);
+
+/// Whose view it is: a principal's, or one client's where that has copies of its own.
+pub(super) type Whose = (Arc<str>, Option<u64>);
 
 /// Which servers there were, and how often their lists had changed.
 pub(super) type Stamp = (u64, u64);
@@ -24,20 +28,19 @@ pub(super) type Stamp = (u64, u64);
 impl Host {
     /// A list over all servers, as far as it is known without asking.
     pub fn known(&self, client: &Client, list: List) -> Arc<Merged> {
-        self.view(Some(client.principal.clone()), client, list)
+        self.view(false, client, list)
     }
 
     /// The same with what is hidden from the client, to tell it from what is not there.
     pub(crate) fn everything(&self, client: &Client, list: List) -> Arc<Merged> {
-        self.view(None, client, list)
+        self.view(true, client, list)
     }
 
-    fn view(&self, whose: Option<Arc<str>>, client: &Client, list: List) -> Arc<Merged> {
+    fn view(&self, all: bool, client: &Client, list: List) -> Arc<Merged> {
         let era = client.era();
         let now = self.servers();
-        let stamp = self.stamp_of(&now, era);
-        let all = whose.is_none();
-        let view: View = (whose, era, list);
+        let stamp = self.stamp_of(&now, client);
+        let view: View = (whose(&now, client), all, era, list);
         if let Some((at, merged)) = self.merged.lock().get(&view)
             && *at == stamp
         {
@@ -47,8 +50,8 @@ impl Host {
             .iter()
             .map(|server| {
                 let items = if all {
-                    let known = server.catalog(server.era_for(era)).known(list);
-                    known
+                    server
+                        .listing(client, list)
                         .map(|listing| listing.items.clone())
                         .unwrap_or_default()
                 } else {
@@ -126,17 +129,23 @@ impl Host {
 
     /// Counts changes of what a client may see: the same number means the same lists.
     pub(crate) fn list_version(&self, client: &Client) -> u64 {
-        let (set, lists) = self.stamp_of(&self.servers(), client.era());
+        let (set, lists) = self.stamp_of(&self.servers(), client);
         lists.wrapping_add(set << 32)
     }
 
-    fn stamp_of(&self, servers: &Servers, era: Era) -> Stamp {
-        let generations = servers
-            .iter()
-            .map(|server| server.catalog(server.era_for(era)).generation());
+    fn stamp_of(&self, servers: &Servers, client: &Client) -> Stamp {
+        let generations = servers.iter().map(|server| server.generation(client));
         let sum: u64 = generations.sum();
         (servers.number, sum.wrapping_add(self.guard.version()))
     }
+}
+
+/// Whose view a client has: its principal's, or its own where a server may have a
+/// copy for it alone.
+fn whose(servers: &Servers, client: &Client) -> Whose {
+    let isolated = |server: &Arc<Server>| server.spec.isolation == Isolation::Session;
+    let alone = client.exclusive || servers.iter().any(isolated);
+    (client.principal.clone(), alone.then_some(client.identity))
 }
 
 /// Brings one server's lists up to date, if it can be reached by then.
@@ -168,7 +177,7 @@ async fn refresh(
     let fetch = async {
         let connection = server.connection(client).await?;
         for list in lists {
-            let catalog = server.catalog(connection.revision().era());
+            let catalog = connection.catalog();
             match fresh {
                 true => catalog.fresh(*list, &connection).await?,
                 false => catalog.get(*list, &connection).await?,

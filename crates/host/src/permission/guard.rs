@@ -9,7 +9,7 @@ use crate::{
     limits,
     model::Annotations,
     pins::{Change, Definition, Pinning, Pins, Status},
-    upstream::{Server, ServerSpec, Target},
+    upstream::{Connection, Server, ServerSpec, Target},
 };
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -49,7 +49,7 @@ pub struct Pinned {
 }
 
 /// By server and era.
-type Registers = HashMap<(Arc<str>, Era), Arc<Register>>;
+type Registers = HashMap<(Arc<str>, usize), Arc<Register>>;
 
 /// What is known of one server's tools together.
 #[derive(Debug)]
@@ -128,10 +128,11 @@ impl Guard {
     }
 
     /// The tools of a server that changed after they were approved.
-    pub fn quarantined(&self, server: &Server, era: Era) -> Vec<Change> {
-        let Some(register) = self.register(server, era) else {
+    pub fn quarantined(&self, server: &Server, connection: &Connection) -> Vec<Change> {
+        let Some(listing) = connection.catalog().known(List::Tools) else {
             return Vec::new();
         };
+        let register = self.register_of(server, listing);
         let mut all: Vec<Change> = register.quarantined.values().cloned().collect();
         all.sort_by(|a, b| a.tool.cmp(&b.tool));
         all
@@ -154,7 +155,7 @@ impl Guard {
                 Decision::Deny(LEFT_OUT.to_owned())
             };
         }
-        self.with_facts(server, client.era(), what, None, arguments, |facts| {
+        self.with_facts(client, server, what, None, arguments, |facts| {
             rules.decide(who, &server.spec, what, facts)
         })
     }
@@ -163,7 +164,7 @@ impl Guard {
     pub fn explain(&self, client: &Client, server: &Server, what: What<'_>) -> Ruling {
         let rules = self.rules();
         let what = asked_for(server, what);
-        self.with_facts(server, client.era(), what, None, None, |facts| {
+        self.with_facts(client, server, what, None, None, |facts| {
             rules.explain(who(client), &server.spec, what, facts)
         })
     }
@@ -195,7 +196,7 @@ impl Guard {
         if self.is_plain(&rules, who, &server.spec) {
             return super::exists(&server.spec, what);
         }
-        self.with_facts(server, client.era(), what, Some(raw), None, |facts| {
+        self.with_facts(client, server, what, Some(raw), None, |facts| {
             rules.permitted(who, &server.spec, what, facts)
         })
     }
@@ -209,7 +210,7 @@ impl Guard {
     /// What is known of one of a server's lists, as far as `client` may see it.
     /// Tools whose header annotations break the rules do not exist over modern HTTP.
     pub fn visible(&self, client: &Client, server: &Server, list: List) -> Vec<Item> {
-        let listing = server.catalog(server.era_for(client.era())).known(list);
+        let listing = server.listing(client, list);
         let eras = [client.era(), server.era_for(client.era())];
         let mirrors =
             eras.contains(&Era::Modern) && matches!(server.spec.target, Target::Http { .. });
@@ -227,29 +228,34 @@ impl Guard {
     }
 
     /// Whether the answer to a question about this is worth keeping.
-    pub(crate) fn asks_every_time(&self, server: &Server, era: Era, what: What<'_>) -> bool {
+    pub(crate) fn asks_every_time(&self, client: &Client, server: &Server, what: What<'_>) -> bool {
         let rules = self.rules();
-        self.with_facts(server, era, what, None, None, |facts| {
+        self.with_facts(client, server, what, None, None, |facts| {
             rules.asks_every_time(&server.spec, what, facts)
         })
     }
 
     /// The hash that a remembered answer is bound to.
-    pub(crate) fn definition(&self, server: &Server, era: Era, tool: &str) -> Option<String> {
-        let listing = server.catalog(server.era_for(era)).known(List::Tools)?;
+    pub(crate) fn definition(
+        &self,
+        client: &Client,
+        server: &Server,
+        tool: &str,
+    ) -> Option<String> {
+        let listing = server.listing(client, List::Tools)?;
         Definition::of(&listing.find(tool)?.raw).map(|definition| definition.hash)
     }
 
     /// The canonical name of a tool.
-    pub fn canonical(&self, server: &Server, era: Era, tool: &str) -> String {
-        let register = self.register(server, era);
+    pub fn canonical(&self, client: &Client, server: &Server, tool: &str) -> String {
+        let register = self.register(client, server);
         let known = register.and_then(|register| register.canonical.get(tool).cloned());
         known.unwrap_or_else(|| self.namer.read().assign(&[(server.name(), tool)]).remove(0))
     }
 
     /// What a tool says of itself, as far as its server has been asked.
-    pub fn annotations(&self, server: &Server, era: Era, tool: &str) -> Annotations {
-        let listing = server.catalog(server.era_for(era)).known(List::Tools);
+    pub fn annotations(&self, client: &Client, server: &Server, tool: &str) -> Annotations {
+        let listing = server.listing(client, List::Tools);
         let item = listing.as_ref().and_then(|listing| listing.find(tool));
         item.map(|item| annotations(&item.raw)).unwrap_or_default()
     }
@@ -262,8 +268,8 @@ impl Guard {
 
     fn with_facts<T>(
         &self,
+        client: &Client,
         server: &Server,
-        era: Era,
         what: What<'_>,
         raw: Option<&[u8]>,
         arguments: Option<&[u8]>,
@@ -272,7 +278,7 @@ impl Guard {
         let What::Tool(tool) = what else {
             return decide(&Facts::default());
         };
-        let register = self.register(server, era);
+        let register = self.register(client, server);
         let item = register
             .as_ref()
             .and_then(|register| register.listing.find(tool));
@@ -316,15 +322,21 @@ impl Guard {
     }
 
     /// What is known of a server's tools together; `None` while nothing is listed.
-    fn register(&self, server: &Server, era: Era) -> Option<Arc<Register>> {
-        let era = server.era_for(era);
-        let listing = server.catalog(era).known(List::Tools)?;
-        let (key, version) = ((server.name().clone(), era), self.version());
+    fn register(&self, client: &Client, server: &Server) -> Option<Arc<Register>> {
+        let listing = server.listing(client, List::Tools)?;
+        Some(self.register_of(server, listing))
+    }
+
+    fn register_of(&self, server: &Server, listing: Arc<Listing>) -> Arc<Register> {
+        // Owners are told lists of their own. What is kept holds its list, so that
+        // no other can come to stand where it does.
+        let place = Arc::as_ptr(&listing) as usize;
+        let (key, version) = ((server.name().clone(), place), self.version());
         if let Some(register) = self.registers.lock().get(&key)
             && register.version == version
             && Arc::ptr_eq(&register.listing, &listing)
         {
-            return Some(register.clone());
+            return register.clone();
         }
         let register = Arc::new(self.make_register(server, listing, version));
         let mut registers = self.registers.lock();
@@ -332,7 +344,7 @@ impl Guard {
             registers.clear();
         }
         registers.insert(key, register.clone());
-        Some(register)
+        register
     }
 
     fn make_register(&self, server: &Server, listing: Arc<Listing>, version: u64) -> Register {

@@ -38,12 +38,13 @@ impl Connection {
             if let (Outcome::Reply(reply), Some(client)) = (&outcome, &call.client)
                 && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
             {
-                self.note_pages(reply.message.body(), client.identity);
+                self.note_pages(reply.message.body(), client);
             }
             if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, &call.client)
                 && call.tasks != AboutTasks::Nothing
             {
-                self.tasks.saw(call.tasks, reply, client.identity);
+                let (tasks, several) = (&self.owned.tasks, &self.reports.several);
+                tasks.saw(call.tasks, reply, client, several);
             }
             call.finish(outcome);
         }

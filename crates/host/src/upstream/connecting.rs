@@ -59,7 +59,11 @@ impl Server {
         }
         drop(eras);
         if let Ok(connection) = &result {
-            self.hellos.lock()[usize::from(wanted == Era::Modern)] = connection.hello().cloned();
+            let hello = connection.hello().cloned();
+            connection.catalogs.set_hello(wanted, hello);
+            self.latest
+                .lock()
+                .get_or_insert_with(|| connection.catalogs.clone());
             self.remember();
         }
         result
@@ -207,11 +211,12 @@ impl Server {
     }
 
     fn connection_to(&self, key: &Key, stand_in: bool) -> Arc<Connection> {
-        let (me, era) = (self.me.clone(), key.era);
         let exclusive = key.owner.is_one();
+        let catalogs = self.catalogs_of(&key.owner);
+        let (theirs, era) = (Arc::downgrade(&catalogs), key.era);
         let changes = Box::new(move |method: Method| {
-            if let Some(server) = me.upgrade() {
-                server.catalog(era).invalidate(method);
+            if let Some(catalogs) = theirs.upgrade() {
+                catalogs.of(era).invalidate(method);
             }
         });
         let me = self.me.clone();
@@ -220,13 +225,24 @@ impl Server {
                 server.remember();
             }
         });
+        let me = self.me.clone();
+        // Whoever is not there any more cannot tell: then it is as strict as can be.
+        let several = Box::new(move || me.upgrade().is_none_or(|at| at.has_several_principals()));
         let reports = Reports {
             changes,
             unclear,
+            several,
             needs_turns: self.needs_turns.clone(),
             remarks: self.remarks.clone(),
         };
-        Connection::new(self.spec.clone(), exclusive, stand_in, reports)
+        Connection::new(
+            self.spec.clone(),
+            exclusive,
+            stand_in,
+            catalogs,
+            self.owned(&key.owner),
+            reports,
+        )
     }
 
     /// Ends what was started and adds what the server last said on stderr.

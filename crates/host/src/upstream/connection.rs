@@ -3,13 +3,14 @@
 
 use super::{
     levels::Levels,
-    owners::Owners,
+    owners::Owned,
     remarks::Remarks,
     subscriptions::Subscriptions,
-    tasks::{AboutTasks, TaskOwners},
+    tasks::AboutTasks,
     turns::{NeedsTurns, Turn, Turns},
 };
 use crate::{
+    catalog::{Catalog, Catalogs},
     client::{Client, ClientId},
     error::CallError,
     exchange::{Inbox, Outcome},
@@ -80,6 +81,8 @@ pub(super) struct Reports {
     pub changes: Box<dyn Fn(Method) + Send + Sync>,
     /// A question could not be told apart, for the first time.
     pub unclear: Box<dyn Fn() + Send + Sync>,
+    /// Whether more than one principal can come in.
+    pub several: Box<dyn Fn() -> bool + Send + Sync>,
     /// Whether one could not of late, on any connection: then clients take turns.
     pub needs_turns: Arc<NeedsTurns>,
     /// What the server does wrong although it works.
@@ -96,11 +99,12 @@ pub struct Connection {
     /// Questions of the server's that are open at a client, by the server's id for them.
     pub(super) questions: Mutex<HashMap<Id, CancellationToken>>,
     pub(super) subscriptions: Subscriptions,
-    pub(super) tasks: TaskOwners,
+    /// What its owner is told.
+    pub(super) catalogs: Arc<Catalogs>,
+    /// Whose the server's tasks and pages are.
+    pub(super) owned: Arc<Owned>,
     /// What the server asked of clients (modern ones) that had not declared it.
     pub(super) undeclared: Mutex<HashMap<ClientId, Vec<&'static str>>>,
-    /// Pages that the server sent a client to, by their elicitation's id.
-    pub(super) pages: Owners,
     pub(super) levels: Levels,
     /// Whose turn it is, where clients take turns.
     pub(super) turns: Arc<Turns>,
@@ -197,6 +201,8 @@ impl Connection {
         spec: Arc<ServerSpec>,
         exclusive: bool,
         stand_in: bool,
+        catalogs: Arc<Catalogs>,
+        owned: Arc<Owned>,
         reports: Reports,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
@@ -206,9 +212,9 @@ impl Connection {
             clients: Mutex::default(),
             questions: Mutex::default(),
             subscriptions: Subscriptions::default(),
-            tasks: TaskOwners::default(),
+            catalogs,
+            owned,
             undeclared: Mutex::default(),
-            pages: Owners::default(),
             levels: Levels::default(),
             turns: Arc::default(),
             reports,
@@ -258,6 +264,11 @@ impl Connection {
         self.hello
             .get()
             .map_or(Revision::NEWEST_LEGACY, |hello| hello.revision)
+    }
+
+    /// What the server lists here.
+    pub fn catalog(&self) -> &Catalog {
+        self.catalogs.of(self.revision().era())
     }
 
     /// The `_meta` of modern requests that we make ourselves.

@@ -95,7 +95,7 @@ impl Server {
 
     /// Ends the copies of a modern client whose connection to us has ended.
     pub(crate) fn end_keyed(&self, client: &Client) {
-        let owner = Owner::Keyed(client.identity, client.principal.clone());
+        let owner = Owner::Keyed(client.principal.clone(), client.identity);
         let ended: Vec<Arc<Slot>> = {
             let mut slots = self.slots.lock();
             let theirs: Vec<Key> = slots

@@ -3,7 +3,10 @@
 //! itself when the server answers. Nothing here is believed for longer than that.
 
 use super::{connection::Hello, link::Carrier, server::Server};
-use crate::{catalog::List, limits};
+use crate::{
+    catalog::{Catalogs, List},
+    limits,
+};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -33,6 +36,8 @@ struct Remembered {
     modern: Option<bool>,
     /// The address speaks HTTP+SSE.
     sse: bool,
+    /// On whose behalf the lists were asked for.
+    principal: Option<String>,
     /// Its questions cannot be told apart: clients take turns.
     turns: bool,
     /// In the handshake era and in the modern one.
@@ -113,22 +118,24 @@ impl Server {
         if known.sse {
             *self.carrier.lock() = Carrier::Sse;
         }
+        let catalogs = Catalogs::new(known.principal.as_deref().map(Into::into));
         for era in [Era::Legacy, Era::Modern] {
             let known = &mut known.eras[place(era)];
             let revision = known.revision.as_deref().and_then(Revision::parse);
             if let (Some(revision), Some(hello)) = (revision, known.hello.take()) {
                 let result = String::from(Box::<str>::from(hello)).into();
-                self.hellos.lock()[place(era)] = Some(Hello { revision, result });
+                catalogs.set_hello(era, Some(Hello { revision, result }));
             }
             for list in List::ALL {
                 if let Some(items) = known.list(list).take() {
                     let items = items
                         .into_iter()
                         .map(|item| String::from(Box::<str>::from(item)).into());
-                    self.catalog(era).recall(list, items);
+                    catalogs.of(era).recall(list, items);
                 }
             }
         }
+        let _ = self.recalled.set(catalogs);
     }
 
     /// Writes down what is known, in a moment: several changes are one.
@@ -176,14 +183,19 @@ impl Server {
             turns: self.needs_turns.are_needed(),
             ..Remembered::default()
         };
+        let latest = self.latest.lock().clone();
+        let Some(catalogs) = latest.as_deref().or(self.recalled.get()) else {
+            return known;
+        };
+        known.principal = catalogs.principal.as_ref().map(ToString::to_string);
         for era in [Era::Legacy, Era::Modern] {
             let known = &mut known.eras[place(era)];
-            if let Some(hello) = self.hellos.lock()[place(era)].clone() {
+            if let Some(hello) = catalogs.hello(era) {
                 known.revision = Some(hello.revision.to_string());
                 known.hello = raw(&hello.result);
             }
             for list in List::ALL {
-                let items = self.catalog(era).known(list);
+                let items = catalogs.of(era).known(list);
                 *known.list(list) = items.map(|listing| {
                     listing
                         .items

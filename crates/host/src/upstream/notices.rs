@@ -2,6 +2,7 @@
 
 use super::{
     connection::{Call, Connection},
+    owners::Identity,
     subscriptions::Topic,
     tasks,
 };
@@ -63,7 +64,7 @@ impl Connection {
             Method::ResourceUpdated => self.on_resource_updated(message),
             Method::TaskNews => self.on_task_news(message),
             Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
-            Method::TaskStatus if self.tell_owner(&message) => {}
+            Method::TaskStatus => self.on_task_status(message, during),
             Method::ElicitationComplete if !self.exclusive => self.on_page_done(&message),
             _ => match self.attribute(during) {
                 Attribution::Call { inbox, .. } => inbox.notice(plain(message)),
@@ -72,18 +73,30 @@ impl Connection {
         }
     }
 
-    /// What is said of a task goes to its owner alone. False where that is not known.
-    fn tell_owner(&self, message: &Message) -> bool {
-        let Some(owner) = self.tasks.owner_of(message).filter(|_| !self.exclusive) else {
-            return false;
-        };
-        let attached = self.attached();
-        for client in attached.iter().filter(|client| client.identity == owner) {
-            client
-                .sink()
-                .notice(&self.spec.name, plain(message.clone()));
+    /// What is said of a task goes to its owner alone. Where that is not known and
+    /// it may be somebody else's, to whoever has the call that it came with.
+    fn on_task_status(&self, message: Message, during: Option<u64>) {
+        if let Some(owner) = self.owned.tasks.owner_of(&message) {
+            let attached = self.attached();
+            for client in attached.iter().filter(|client| owner.lets(client)) {
+                let notice = plain(message.clone());
+                client.sink().notice(&self.spec.name, notice);
+            }
+            return;
         }
-        true
+        let several = (self.reports.several)();
+        let is_local = !self.spec.target.is_remote();
+        match self.attribute(during) {
+            Attribution::Call { inbox, .. } if !several || during.is_some() || is_local => {
+                inbox.notice(plain(message));
+            }
+            Attribution::Nobody | Attribution::Several if !several => {
+                self.broadcast(plain(message));
+            }
+            _ => {
+                tracing::debug!(server = %self.spec.name, "the status of a task that is nobody's");
+            }
+        }
     }
 
     /// A page is done: told to the client that was sent there, and nobody else.
@@ -91,18 +104,18 @@ impl Connection {
         let body = message.body();
         let id = json::field(body, "elicitationId").ok().flatten();
         let id = id.and_then(|span| json::text(span.of(body)));
-        let Some(owner) = id.and_then(|id| self.pages.owner(&id)) else {
+        let Some(owner) = id.and_then(|id| self.owned.pages.owner(&id)) else {
             tracing::debug!(server = %self.spec.name, "a page is done that nobody was sent to");
             return;
         };
-        for client in self.attached().iter().filter(|at| at.identity == owner) {
+        for client in self.attached().iter().filter(|at| owner.is(at)) {
             let notice = plain(message.clone());
             client.sink().notice(&self.spec.name, notice);
         }
     }
 
     /// Notes whose pages these are that an error sends its client to.
-    pub(super) fn note_pages(&self, error: &[u8], owner: u64) {
+    pub(super) fn note_pages(&self, error: &[u8], owner: &Client) {
         let Some(data) = json::field(error, "data").ok().flatten() else {
             return;
         };
@@ -117,10 +130,10 @@ impl Connection {
     }
 
     /// Notes whose page this elicitation is about.
-    pub(super) fn note_page(&self, elicitation: &[u8], owner: u64) {
+    pub(super) fn note_page(&self, elicitation: &[u8], owner: &Client) {
         let id = json::field(elicitation, "elicitationId").ok().flatten();
         if let Some(id) = id.and_then(|span| json::text(span.of(elicitation))) {
-            self.pages.note(&id, owner);
+            self.owned.pages.note(&id, Identity::of(owner));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Requests from a server to its client (legacy era): who is asked, and what
 //! is answered when nobody can be.
 
-use super::{connection::Connection, notices::Attribution};
+use super::{connection::Connection, notices::Attribution, owners::Identity};
 use crate::{
     client::Client,
     exchange::{Answer, Input},
@@ -37,8 +37,8 @@ impl Connection {
             let result = json!({ "roots": roots }).to_string();
             return self.answer_peer(&message, Message::response(&id, &result).payload());
         }
-        if let Some(owner) = self.tasks.owner_of(&message) {
-            return self.ask_owner(message, owner);
+        if let Some(owner) = self.owned.tasks.owner_of(&message) {
+            return self.ask_owner(message, &owner);
         }
         match self.attribute(during) {
             Attribution::Call {
@@ -68,9 +68,9 @@ impl Connection {
     }
 
     /// A task asks after its call has been answered: its owner, and nobody else.
-    fn ask_owner(&self, message: Message, owner: u64) {
+    fn ask_owner(&self, message: Message, owner: &Identity) {
         let attached = self.attached();
-        let Some(client) = attached.iter().find(|client| client.identity == owner) else {
+        let Some(client) = attached.iter().find(|client| owner.lets(client)) else {
             return self.refuse(&message, &unsupported(&message));
         };
         if let Some(input) = self.question(message, Some(client), CancellationToken::new(), None) {
@@ -132,7 +132,7 @@ impl Connection {
             return None;
         }
         if let Some(client) = client.filter(|_| is_url_mode(&message)) {
-            self.note_page(message.body(), client.identity);
+            self.note_page(message.body(), client);
         }
         let withdrawn = over.child_token();
         let id = message.id()?;

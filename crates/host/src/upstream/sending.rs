@@ -259,10 +259,7 @@ impl Connection {
             params: mirrored,
             timeout: limit,
         };
-        let tasks = match self.exclusive {
-            true => AboutTasks::Nothing,
-            false => AboutTasks::of(message, params, &client),
-        };
+        let tasks = AboutTasks::of(message, params, &client);
         let out = Outgoing {
             payload: message.edited(&edits),
             about,
@@ -278,10 +275,13 @@ impl Connection {
         }
     }
 
-    /// Whether this task, by the server's own id, is not another client's than this one.
+    /// Whether this task, by the server's own id, is this client's. One of which
+    /// nobody knows whose it is can only be theirs where nobody else can come in.
     pub fn lets_see_task(&self, client: &Client, task: &str) -> bool {
-        let owner = self.tasks.owner(task);
-        self.exclusive || owner.is_none_or(|owner| owner == client.identity)
+        match self.owned.tasks.owner(task) {
+            Some(owner) => owner.lets(client),
+            None => !(self.reports.several)(),
+        }
     }
 
     /// What the server asked of a client that had not declared it; asked once.

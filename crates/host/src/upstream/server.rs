@@ -5,16 +5,18 @@ use super::{
     connection::{Connection, Hello},
     link::Carrier,
     memory::Memory,
+    owners::Owned,
     remarks::Remarks,
     slot::{Content, Slot},
     spec::{AUTHENTICATE, Isolation, ServerSpec},
     turns::NeedsTurns,
 };
 use crate::{
-    catalog::{Catalog, List},
+    catalog::{Catalogs, List, Listing},
     client::{Client, ClientId},
     error::CallError,
     host::Host,
+    limits,
     quota::HeldBy,
 };
 use parking_lot::Mutex;
@@ -41,7 +43,12 @@ pub struct Server {
     pub(super) eras: Mutex<Eras>,
     /// How an HTTP address turned out to be served.
     pub(super) carrier: Mutex<Carrier>,
-    pub(super) catalogs: [Catalog; 2],
+    /// What each owner is told.
+    catalogs: Mutex<HashMap<Owner, Arc<Catalogs>>>,
+    /// Whose lists were news last: these are written down.
+    pub(super) latest: Mutex<Option<Arc<Catalogs>>>,
+    /// What was written down by the last run.
+    pub(super) recalled: OnceLock<Catalogs>,
     pub(super) state: watch::Sender<ServerState>,
     /// Whether a stand-in serves clients, since the server wants a sign-in.
     pub(super) stands_in: AtomicBool,
@@ -54,10 +61,10 @@ pub struct Server {
     /// Whether a question of its could not be told apart of late: clients take turns.
     pub(super) needs_turns: Arc<NeedsTurns>,
     pub(super) remarks: Arc<Remarks>,
-    /// What it last said about itself, in each era.
-    pub(super) hellos: Mutex<[Option<Hello>; 2]>,
-    /// Lists that clients were answered without: they are told when it is there.
-    pub(super) owed: Mutex<Vec<List>>,
+    /// Whose its things are, where all connections lead to the same ones.
+    pub(super) owned: Arc<Owned>,
+    /// The same for each copy of a server that is a process of its own.
+    pub(super) owned_by_copy: Mutex<HashMap<Owner, Arc<Owned>>>,
     /// Who tells them.
     pub(super) host: OnceLock<Weak<Host>>,
     /// What outlives this process of all that.
@@ -102,9 +109,9 @@ pub(super) struct Key {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     Principal(Arc<str>),
-    Client(ClientId, Arc<str>),
-    /// A modern client that gave a key, by its identity.
-    Keyed(u64, Arc<str>),
+    Client(Arc<str>, ClientId),
+    /// A modern client that gave a key, by its principal and identity.
+    Keyed(Arc<str>, u64),
 }
 
 impl HeldBy for Key {
@@ -114,18 +121,18 @@ impl HeldBy for Key {
 }
 
 impl Owner {
-    /// Whether one client alone has it.
-    pub(super) fn is_one(&self) -> bool {
-        !matches!(self, Self::Principal(_))
-    }
-
-    /// On whose behalf it is used.
+    /// On whose behalf.
     pub(super) fn principal(&self) -> &Arc<str> {
         match self {
-            Self::Principal(principal) | Self::Client(_, principal) | Self::Keyed(_, principal) => {
+            Self::Principal(principal) | Self::Client(principal, _) | Self::Keyed(principal, _) => {
                 principal
             }
         }
+    }
+
+    /// Whether one client alone has it.
+    pub(super) fn is_one(&self) -> bool {
+        !matches!(self, Self::Principal(_))
     }
 }
 
@@ -144,7 +151,9 @@ impl Server {
                 modern,
             }),
             carrier: Mutex::default(),
-            catalogs: [Catalog::default(), Catalog::default()],
+            catalogs: Mutex::default(),
+            latest: Mutex::default(),
+            recalled: OnceLock::new(),
             state: watch::Sender::default(),
             stands_in: AtomicBool::new(false),
             opening: Mutex::default(),
@@ -152,22 +161,12 @@ impl Server {
             retired: OnceLock::new(),
             needs_turns: Arc::default(),
             remarks: Arc::default(),
-            hellos: Mutex::default(),
-            owed: Mutex::default(),
+            owned: Arc::default(),
+            owned_by_copy: Mutex::default(),
             host: OnceLock::new(),
             memory,
         });
-        if server.memory.is_some() {
-            server.recall();
-            for catalog in &server.catalogs {
-                let me = server.me.clone();
-                catalog.on_news(move || {
-                    if let Some(server) = me.upgrade() {
-                        server.remember();
-                    }
-                });
-            }
-        }
+        server.recall();
         server
     }
 
@@ -197,9 +196,60 @@ impl Server {
         self.spec.era.is_none() && eras.legacy == Some(true) && eras.modern == Some(true)
     }
 
-    /// What it lists in this era.
-    pub fn catalog(&self, era: Era) -> &Catalog {
-        &self.catalogs[usize::from(era == Era::Modern)]
+    /// What it lists to this client.
+    pub fn catalogs(&self, client: &Client) -> Arc<Catalogs> {
+        self.catalogs_of(&self.owner(client))
+    }
+
+    /// Which lists this client is shown: the same number means the same ones.
+    pub(crate) fn generation(&self, client: &Client) -> u64 {
+        let era = self.era_for(client.era());
+        self.catalogs(client).of(era).generation()
+    }
+
+    /// What is known of one of its lists, as it lists it to this client.
+    pub fn listing(&self, client: &Client, list: List) -> Option<Arc<Listing>> {
+        let era = self.era_for(client.era());
+        self.catalogs(client).of(era).known(list)
+    }
+
+    /// What it lists to this owner.
+    pub(super) fn catalogs_of(&self, owner: &Owner) -> Arc<Catalogs> {
+        let principal = owner.principal();
+        if let Some(known) = self.catalogs.lock().get(owner) {
+            return known.clone();
+        }
+        let recalled = self.recalled.get().filter(|recalled| {
+            recalled.principal.as_ref() == Some(principal) || !self.has_several_principals()
+        });
+        let mut all = self.catalogs.lock();
+        if all.len() >= limits::CATALOGS {
+            all.retain(|_, catalogs| Arc::strong_count(catalogs) > 1);
+        }
+        let new = Arc::new(Catalogs::new(Some(principal.clone())));
+        // Another copy of the same principal's is the best guess.
+        let mut others = all.values();
+        let other = others.find(|other| other.principal.as_ref() == Some(principal));
+        match other.map(AsRef::as_ref).or(recalled) {
+            Some(known) => new.begin_with(known),
+            None => {}
+        }
+        if self.memory.is_some() {
+            self.write_down_news_of(&new);
+        }
+        all.entry(owner.clone()).or_insert(new).clone()
+    }
+
+    fn write_down_news_of(&self, catalogs: &Arc<Catalogs>) {
+        for era in [Era::Legacy, Era::Modern] {
+            let (me, whose) = (self.me.clone(), Arc::downgrade(catalogs));
+            catalogs.of(era).on_news(move || {
+                if let (Some(server), Some(whose)) = (me.upgrade(), whose.upgrade()) {
+                    *server.latest.lock() = Some(whose);
+                    server.remember();
+                }
+            });
+        }
     }
 
     /// The connection this client uses, made if there is none: in its own era
@@ -272,7 +322,7 @@ impl Server {
     pub fn hello(&self, client: &Client) -> Option<Hello> {
         let met = self.current(client).and_then(|met| met.hello().cloned());
         let era = self.era_for(client.era());
-        met.or_else(|| self.hellos.lock()[usize::from(era == Era::Modern)].clone())
+        met.or_else(|| self.catalogs(client).hello(era))
     }
 
     /// The connection this client uses, if there is one now.
@@ -297,7 +347,7 @@ impl Server {
             .map(|(k, s)| (k.clone(), s.clone()))
             .collect();
         for (key, slot) in slots {
-            let is_its_own = matches!(key.owner, Owner::Client(id, _) if id == client.id);
+            let is_its_own = matches!(key.owner, Owner::Client(_, id) if id == client.id);
             let Content::Ready(connection) = slot.content() else {
                 // What could not be made for it keeps nobody's place.
                 if is_its_own && !matches!(slot.content(), Content::Connecting) {
@@ -307,6 +357,8 @@ impl Server {
             };
             connection.detach(client.id);
             if is_its_own {
+                self.owned_by_copy.lock().remove(&key.owner);
+                self.catalogs.lock().remove(&key.owner);
                 self.slots.lock().remove(&key);
                 tasks::spawn(tasks::Kind::Errand, async move {
                     connection.close().await;
@@ -320,15 +372,39 @@ impl Server {
         self.retire("the gateway is stopping").await;
     }
 
-    fn key(&self, client: &Client, era: Era) -> Key {
+    /// Whose the things are that are behind a connection of this owner's.
+    pub(super) fn owned(&self, owner: &Owner) -> Arc<Owned> {
+        if self.spec.target.is_remote() {
+            return self.owned.clone();
+        }
+        let mut copies = self.owned_by_copy.lock();
+        if copies.len() >= limits::OWNED_COPIES && !copies.contains_key(owner) {
+            copies.retain(|_, owned| Arc::strong_count(owned) > 1);
+        }
+        copies.entry(owner.clone()).or_default().clone()
+    }
+
+    /// Whether more than one principal can come in.
+    pub(super) fn has_several_principals(&self) -> bool {
+        let host = self.host.get().and_then(Weak::upgrade);
+        host.is_some_and(|host| host.has_several_principals())
+    }
+
+    /// Whose copy of it this client uses.
+    fn owner(&self, client: &Client) -> Owner {
         let isolated = self.spec.isolation == Isolation::Session;
-        let principal = client.principal.clone();
-        let owner = match client.era() {
-            _ if client.exclusive => Owner::Client(client.id, principal),
-            Era::Legacy if isolated => Owner::Client(client.id, principal),
-            Era::Modern if isolated && client.keyed => Owner::Keyed(client.identity, principal),
-            _ => Owner::Principal(principal),
-        };
+        match client.era() {
+            _ if client.exclusive => Owner::Client(client.principal.clone(), client.id),
+            Era::Legacy if isolated => Owner::Client(client.principal.clone(), client.id),
+            Era::Modern if isolated && client.keyed => {
+                Owner::Keyed(client.principal.clone(), client.identity)
+            }
+            _ => Owner::Principal(client.principal.clone()),
+        }
+    }
+
+    fn key(&self, client: &Client, era: Era) -> Key {
+        let owner = self.owner(client);
         let per_revision = self.spec.target.is_remote() && era == Era::Legacy;
         Key {
             owner,

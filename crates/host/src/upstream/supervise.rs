@@ -185,19 +185,17 @@ impl Server {
                     let there = clients.iter().filter(|client| !client.has_left());
                     let there = there.map(|client| client.id).collect();
                     connection.subscriptions.adopt(&old.subscriptions, &there);
-                    connection.tasks.adopt(&old.tasks);
-                    connection.pages.adopt(&old.pages);
                     connection.subscribe_again().await;
                     // What it lists may be different now.
-                    let catalog = server.catalog(key.era);
-                    let mut owed = server.owed.lock();
+                    let catalog = connection.catalogs.of(key.era);
+                    let mut owed = connection.catalogs.owed.lock();
                     for list in List::ALL {
                         if catalog.known(list).is_some() && !owed.contains(&list) {
                             owed.push(list);
                         }
                     }
                 }
-                server.catalog(key.era).invalidate_all();
+                connection.catalogs.of(key.era).invalidate_all();
             }
             *server.pending.lock() = None;
             if let Err(error) = &result
@@ -234,7 +232,8 @@ impl Server {
                     server.watch_over(&key, &slot, connection).await;
                 }
                 Err(error) => {
-                    let lost = old.is_some() || !server.owed.lock().is_empty();
+                    let catalogs = server.catalogs_of(&key.owner);
+                    let lost = old.is_some() || !catalogs.owed.lock().is_empty();
                     let again = lost && !error.is_final();
                     slot.fill(Err(error), failures, old);
                     if let Some(swapped) = swapped {
@@ -339,10 +338,11 @@ impl Server {
     /// Whether these lists (or, where none is named, the server itself) are
     /// known to clients like this one without asking.
     pub(crate) fn is_known(&self, client: &Client, lists: &[List]) -> bool {
-        let catalog = self.catalog(self.era_for(client.era()));
         if lists.is_empty() {
             return self.hello(client).is_some();
         }
+        let catalogs = self.catalogs(client);
+        let catalog = catalogs.of(self.era_for(client.era()));
         lists.iter().all(|list| catalog.known(*list).is_some())
     }
 
@@ -351,7 +351,8 @@ impl Server {
         if !client.addressable {
             return;
         }
-        let mut owed = self.owed.lock();
+        let catalogs = self.catalogs(client);
+        let mut owed = catalogs.owed.lock();
         for list in lists {
             if !owed.contains(list) {
                 owed.push(*list);
@@ -361,7 +362,7 @@ impl Server {
 
     /// Fetches what is owed, and tells clients about what turned out different.
     pub(crate) fn settle(&self, connection: Arc<Connection>) {
-        let owed = std::mem::take(&mut *self.owed.lock());
+        let owed = std::mem::take(&mut *connection.catalogs.owed.lock());
         let (Some(server), Some(host)) = (self.me.upgrade(), self.host.get().cloned()) else {
             return;
         };
@@ -369,7 +370,7 @@ impl Server {
             return;
         }
         tasks::spawn(tasks::Kind::Errand, async move {
-            let catalog = server.catalog(connection.revision().era());
+            let catalog = connection.catalog();
             let mut changed = Vec::new();
             for list in owed {
                 let before = catalog.known(list);
@@ -382,7 +383,8 @@ impl Server {
                 }
             }
             if let Some(host) = host.upgrade().filter(|_| !changed.is_empty()) {
-                host.announce(&changed, connection.attached());
+                let principal = connection.catalogs.principal.as_deref();
+                host.announce_to(principal, &changed, connection.attached());
             }
         });
     }

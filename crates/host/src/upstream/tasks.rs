@@ -1,8 +1,9 @@
 //! Whose task is whose, where several clients share a server. To everybody but
 //! its owner a task does not exist.
 
-use super::owners::Owners;
+use super::owners::{Identity, Owners};
 use crate::{client::Client, exchange::Reply};
+use std::sync::Arc;
 use switchboard_wire::{Edits, Era, Message, Method, Params, code, json, meta};
 
 /// What the reply to a request can say about tasks.
@@ -32,36 +33,37 @@ impl AboutTasks {
     }
 }
 
-/// The owners of one server's tasks, by [`Client::identity`].
+/// The owners of one server's tasks.
 #[derive(Debug, Default)]
 pub(super) struct TaskOwners(Owners);
 
 impl TaskOwners {
-    /// Takes note of a reply to a request of `owner`'s, and takes out what is not theirs.
-    pub(super) fn saw(&self, about: AboutTasks, reply: &mut Reply, owner: u64) {
+    /// Takes note of a reply to a request of `client`'s, and takes out what is not
+    /// theirs. `several` says whether what is nobody's may be somebody else's.
+    pub(super) fn saw(
+        &self,
+        about: AboutTasks,
+        reply: &mut Reply,
+        client: &Arc<Client>,
+        several: &dyn Fn() -> bool,
+    ) {
         match about {
             AboutTasks::Nothing => {}
             AboutTasks::New => {
                 if let Some(task) = created(reply.message.body()) {
-                    self.0.note(&task, owner);
+                    self.0.note(&task, Identity::following(client));
                 }
             }
-            AboutTasks::List => self.keep_own(reply, owner),
+            AboutTasks::List => self.keep_own(reply, client, several()),
         }
     }
 
-    pub(super) fn owner(&self, task: &str) -> Option<u64> {
+    pub(super) fn owner(&self, task: &str) -> Option<Identity> {
         self.0.owner(task)
     }
 
-    /// Takes over what was known on a connection that has ended: a server may
-    /// keep its tasks.
-    pub(super) fn adopt(&self, old: &Self) {
-        self.0.adopt(&old.0);
-    }
-
     /// The owner of the task that a message of the server's belongs to.
-    pub(super) fn owner_of(&self, message: &Message) -> Option<u64> {
+    pub(super) fn owner_of(&self, message: &Message) -> Option<Identity> {
         let body = message.body();
         let task = match message.method() {
             Method::TaskStatus => task_id(body)?,
@@ -74,7 +76,7 @@ impl TaskOwners {
         self.0.owner(&task)
     }
 
-    fn keep_own(&self, reply: &mut Reply, owner: u64) {
+    fn keep_own(&self, reply: &mut Reply, client: &Client, several: bool) {
         let Some(body) = reply.message.body_span() else {
             return;
         };
@@ -89,7 +91,7 @@ impl TaskOwners {
             let item = span.of(items);
             all += 1;
             let theirs = task_id(item).and_then(|task| self.0.owner(&task));
-            if theirs.is_none_or(|theirs| theirs == owner) {
+            if theirs.map_or(!several, |owner| owner.lets(client)) {
                 kept.push(item);
             }
         }

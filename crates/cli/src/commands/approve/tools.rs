@@ -76,6 +76,6 @@ async fn look(roster: &Roster, server: &Arc<Server>) -> Result<(Vec<Item>, Vec<C
     let failed = |fault| unreachable(server, &fault);
     let met = caller.meet(server).await.map_err(failed)?;
     let listing = caller.list(&met, List::Tools).await.map_err(failed)?;
-    let changes = roster.host.guard().quarantined(server, met.era());
+    let changes = roster.host.guard().quarantined(server, &met.connection);
     Ok((listing.items.clone(), changes))
 }

@@ -92,7 +92,10 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &
         .find(|(item, name)| item.key == tool || **name == plain)
         .or_else(|| found.find(|(_, name)| folded(name) == folded(&plain)));
     let own = found.map(|(item, _)| item.key.clone());
-    let changes = roster.host.guard().quarantined(&met.server, met.era());
+    let changes = roster
+        .host
+        .guard()
+        .quarantined(&met.server, &met.connection);
     About {
         canonical: found.map_or(plain, |(_, name)| name.clone()),
         server: server.to_string(),

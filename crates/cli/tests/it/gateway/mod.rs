@@ -13,6 +13,7 @@ mod no_crossing;
 mod one_reading;
 mod permissions;
 mod plain;
+mod principals;
 mod relay;
 mod relay_bridge;
 mod relay_cancel;

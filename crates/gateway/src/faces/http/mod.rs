@@ -92,6 +92,7 @@ pub async fn serve_routes(
         shutdown: shutdown.clone(),
         tasks: TaskTracker::new(),
     });
+    face.entrance.announce(face.gateway.host());
     let sweeper = {
         let face = face.clone();
         tasks::keep(tasks::Kind::Upkeep, move || sessions::sweep(face.clone()))
@@ -173,9 +174,7 @@ impl Face {
     /// Whether more than one principal can come in; then none has more than half
     /// of anything.
     fn has_several_principals(&self) -> bool {
-        let several = self.entrance.door().has_several_principals();
-        self.gateway.host().set_several_principals(several);
-        several
+        self.entrance.door().has_several_principals()
     }
 
     /// What a client is told when it has come in. It is about the user's own

@@ -1,0 +1,306 @@
+//! Two principals at the same servers: neither sees anything of the other, also
+//! after a reconnect and after a restart.
+
+use crate::support::{echo, stage::Stage};
+use http::Method;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use switchboard_testkit::{HttpClient, HttpServer, LEGACY, MODERN, Program, Said};
+
+/// A remote server with tasks. It cannot tell our principals apart: they all come
+/// with the same credential.
+async fn tasks_server() -> HttpServer {
+    let tasks = Arc::<Mutex<Vec<String>>>::default();
+    HttpServer::start(move |heard| {
+        let params = &heard.message["params"];
+        let named = params["taskId"].as_str().unwrap_or_default().to_owned();
+        let task = |id: &str| json!({"taskId": id, "status": "working", "ttl": null});
+        let mut tasks = tasks.lock().unwrap();
+        let known = tasks.contains(&named);
+        Said::Result(match heard.method() {
+            "initialize" => json!({
+                "protocolVersion": LEGACY,
+                "capabilities": {"tools": {}, "tasks": {
+                    "list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}},
+                "serverInfo": {"name": "tasks", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": [{"name": "work", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => {
+                let id = format!("task-{}", tasks.len());
+                tasks.push(id.clone());
+                json!({"task": task(&id)})
+            }
+            "tasks/list" => {
+                let all: Vec<Value> = tasks.iter().map(|id| task(id)).collect();
+                json!({ "tasks": all })
+            }
+            "tasks/get" | "tasks/cancel" if known => task(&named),
+            "tasks/result" if known => {
+                json!({"content": [{"type": "text", "text": format!("the secret of {named}")}]})
+            }
+            "tasks/get" | "tasks/cancel" | "tasks/result" => {
+                return Said::Error(200, -32602, "no such task here");
+            }
+            "server/discover" => return Said::Error(404, -32601, "what is that?"),
+            _ => json!({}),
+        })
+    })
+    .await
+}
+
+/// A gateway with a token for each principal.
+struct Rig {
+    stage: Stage,
+    gateway: Option<Program>,
+}
+
+impl Rig {
+    async fn start(servers: &Value, names: &[&str]) -> Self {
+        let stage = Stage::new(servers);
+        let gateway = Some(stage.gateway().await);
+        for name in names {
+            stage.run(&["token", "create", name]).await.ok();
+        }
+        Self { stage, gateway }
+    }
+
+    async fn restart(&mut self) {
+        let mut gateway = self.gateway.take().unwrap();
+        gateway.signal(rustix::process::Signal::TERM);
+        gateway.wait(std::time::Duration::from_secs(60)).await;
+        drop(gateway);
+        self.gateway = Some(self.stage.gateway().await);
+    }
+
+    async fn client(&self, name: &str, path: &str) -> HttpClient {
+        let token = format!("Bearer {}", self.stage.token(&format!("tokens/{name}")));
+        let url = self.gateway.as_ref().unwrap().url().await;
+        HttpClient::new(&format!("{url}{path}")).header("authorization", &token)
+    }
+
+    async fn legacy(&self, name: &str, path: &str) -> HttpClient {
+        let mut client = self.client(name, path).await;
+        client.initialize(LEGACY).await;
+        client
+    }
+}
+
+/// Makes a task, at all servers together or at one; its id.
+async fn work(client: &mut HttpClient, tool: &str) -> String {
+    let call = json!({"name": tool, "arguments": {}, "task": {"ttl": 60_000}});
+    let made = client.request("tools/call", call).await;
+    let id = made["result"]["task"]["taskId"].as_str();
+    id.unwrap_or_else(|| panic!("{made}")).to_owned()
+}
+
+async fn listed(client: &mut HttpClient) -> Vec<String> {
+    let listed = client.request("tasks/list", json!({})).await;
+    let tasks = listed["result"]["tasks"].as_array();
+    let tasks = tasks.unwrap_or_else(|| panic!("{listed}"));
+    let id = |task: &Value| task["taskId"].as_str().unwrap().to_owned();
+    tasks.iter().map(id).collect()
+}
+
+/// Whether a client can do everything with a task, or nothing.
+async fn reaches(client: &mut HttpClient, task: &str) -> bool {
+    let mut reached = Vec::new();
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let answer = client.request(method, json!({"taskId": task})).await;
+        if answer["error"].is_object() {
+            // In the words for one that is not there, and not in the server's.
+            assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
+            assert_eq!(answer["error"]["message"], "Unknown task", "{method}");
+        }
+        reached.push(answer["result"].is_object());
+    }
+    assert!(reached.iter().all(|one| *one == reached[0]), "{reached:?}");
+    reached[0]
+}
+
+#[tokio::test]
+async fn tasks_at_a_shared_server_are_their_principals() {
+    for isolation in ["shared", "session"] {
+        let server = tasks_server().await;
+        let entry = json!({"type": "http", "url": server.url, "isolation": isolation});
+        let mut rig = Rig::start(&json!({ "s": entry }), &["alice", "bob"]).await;
+        for (path, tool) in [("/mcp/s", "work"), ("/mcp", "s__work")] {
+            let mut alice = rig.legacy("alice", path).await;
+            let mut bob = rig.legacy("bob", path).await;
+            let hers = work(&mut alice, tool).await;
+            let his = work(&mut bob, tool).await;
+            for round in [
+                "at first",
+                "after a reconnect of theirs",
+                "after one of ours",
+            ] {
+                let what = format!("{isolation}, {path}, {round}");
+                assert_eq!(listed(&mut alice).await, [hers.clone()], "{what}");
+                assert_eq!(listed(&mut bob).await, [his.clone()], "{what}");
+                assert!(!reaches(&mut bob, &hers).await, "{what}");
+                assert!(!reaches(&mut alice, &his).await, "{what}");
+                assert!(reaches(&mut alice, &hers).await, "{what}");
+                assert!(reaches(&mut bob, &his).await, "{what}");
+                if round == "at first" {
+                    for (name, client) in [("alice", &mut alice), ("bob", &mut bob)] {
+                        let ended = client.send(Method::DELETE, &[], "").await;
+                        assert_eq!(ended.status, 200);
+                        *client = rig.legacy(name, path).await;
+                    }
+                } else {
+                    rig.stage.run(&["reconnect", "s"]).await.ok();
+                }
+            }
+            rig.restart().await;
+            // Nobody knows any more whose they are; the server still has them.
+            let mut alice = rig.legacy("alice", path).await;
+            let mut bob = rig.legacy("bob", path).await;
+            for client in [&mut alice, &mut bob] {
+                assert_eq!(
+                    listed(client).await,
+                    [] as [String; 0],
+                    "{isolation}, {path}"
+                );
+                assert!(!reaches(client, &hers).await && !reaches(client, &his).await);
+            }
+            let new = work(&mut alice, tool).await;
+            assert_eq!(listed(&mut alice).await, [new]);
+            assert!(listed(&mut bob).await.is_empty());
+        }
+    }
+}
+
+/// Where one principal alone can come in, what the server has is that one's.
+#[tokio::test]
+async fn tasks_of_the_only_principal_outlive_a_restart() {
+    let server = tasks_server().await;
+    let entry = json!({"type": "http", "url": server.url});
+    let mut rig = Rig::start(&json!({ "s": entry }), &[]).await;
+    for (path, tool) in [("/mcp/s", "work"), ("/mcp", "s__work")] {
+        let mut client = rig.legacy("default", path).await;
+        let task = work(&mut client, tool).await;
+        rig.restart().await;
+        let mut client = rig.legacy("default", path).await;
+        assert!(listed(&mut client).await.contains(&task), "{path}");
+        assert!(reaches(&mut client, &task).await, "{path}");
+    }
+}
+
+async fn names(client: &mut HttpClient, modern: bool, method: &str, field: &str) -> Vec<String> {
+    let listed = match modern {
+        true => client.modern(method, json!({})).await.message(),
+        false => client.request(method, json!({})).await,
+    };
+    let items = listed["result"][field].as_array();
+    let items = items.unwrap_or_else(|| panic!("{listed}"));
+    let name = |item: &Value| item["name"].as_str().unwrap().to_owned();
+    items.iter().map(name).collect()
+}
+
+/// A process lists what its own principal made of it, and to nobody else.
+#[tokio::test]
+async fn lists_of_own_processes_are_their_principals() {
+    for isolation in ["shared", "session"] {
+        let mut entry = echo(&[]);
+        entry["isolation"] = json!(isolation);
+        let mut rig = Rig::start(&json!({ "e": entry }), &["alice", "bob"]).await;
+        for modern in [false, true] {
+            // With a key, so that a modern client has a copy of its own, too.
+            let path = if modern { "/mcp/@key" } else { "/mcp" };
+            let open = async |rig: &Rig, name: &str| match modern {
+                true => rig.client(name, path).await,
+                false => rig.legacy(name, path).await,
+            };
+            let tools = async |client: &mut HttpClient| {
+                let mut all = names(client, modern, "tools/list", "tools").await;
+                all.sort();
+                all
+            };
+            let mut bob = open(&rig, "bob").await;
+            let before = tools(&mut bob).await;
+            let mut alice = open(&rig, "alice").await;
+            assert_eq!(tools(&mut alice).await, before);
+            let change = json!({"name": "e__change_list", "arguments": {}});
+            match modern {
+                true => {
+                    alice.modern("tools/call", change).await;
+                }
+                false => {
+                    alice.request("tools/call", change).await;
+                }
+            }
+            // The list that she is shown grows once the server has told of it.
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            while tools(&mut alice).await == before {
+                assert!(
+                    std::time::Instant::now() < deadline,
+                    "{isolation}: her list is as it was"
+                );
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            let what = format!("{isolation}, modern: {modern}");
+            assert_eq!(tools(&mut bob).await, before, "{what}");
+            let mut again = open(&rig, "bob").await;
+            assert_eq!(tools(&mut again).await, before, "{what}");
+            rig.restart().await;
+            let mut bob = open(&rig, "bob").await;
+            assert_eq!(tools(&mut bob).await, before, "{what}, after a restart");
+        }
+    }
+}
+
+/// A list that its server calls private is nobody else's, wherever it comes from.
+#[tokio::test]
+async fn private_lists_of_a_remote_server_are_their_principals() {
+    let count = Arc::<Mutex<u64>>::default();
+    let server = HttpServer::start(move |heard| {
+        Said::Result(match heard.method() {
+            "server/discover" => json!({
+                "resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "public",
+                "supportedVersions": [MODERN], "capabilities": {"resources": {}},
+                "serverInfo": {"name": "private", "version": "1"},
+            }),
+            "resources/list" => {
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                let name = format!("document-{count}");
+                json!({
+                    "resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "private",
+                    "resources": [{"uri": format!("doc://{name}"), "name": name}],
+                })
+            }
+            "resources/templates/list" => json!({
+                "resultType": "complete", "ttlMs": 3_600_000, "cacheScope": "private",
+                "resourceTemplates": [],
+            }),
+            _ => return Said::Error(404, -32601, "what is that?"),
+        })
+    })
+    .await;
+    let entry = json!({"type": "http", "url": server.url, "era": "modern"});
+    let mut rig = Rig::start(&json!({ "s": entry }), &["alice", "bob"]).await;
+    for modern in [true, false] {
+        let mut seen: Vec<Vec<String>> = Vec::new();
+        for name in ["alice", "bob"] {
+            let mut client = match modern {
+                true => rig.client(name, "/mcp").await,
+                false => rig.legacy(name, "/mcp").await,
+            };
+            let first = names(&mut client, modern, "resources/list", "resources").await;
+            let second = names(&mut client, modern, "resources/list", "resources").await;
+            assert_eq!(first.len(), 1);
+            assert_eq!(
+                first, second,
+                "a list that is good for an hour was asked for twice"
+            );
+            assert!(
+                !seen.contains(&first),
+                "{name} is shown another's {first:?}"
+            );
+            seen.push(first);
+        }
+        rig.restart().await;
+        let mut bob = rig.client("bob", "/mcp").await;
+        let after = names(&mut bob, true, "resources/list", "resources").await;
+        assert_ne!(after, seen[0], "bob is shown what was remembered of alice");
+    }
+}

@@ -1,0 +1,58 @@
+//! What one owner of a server's copies is told by it: its lists and what it says
+//! of itself. Nobody else is shown them: a process may list what its own client
+//! made of it, and a list may be private.
+
+use super::{Catalog, List};
+use crate::upstream::Hello;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use switchboard_wire::Era;
+
+/// The lists of one server as one owner sees them.
+#[derive(Debug)]
+pub struct Catalogs {
+    /// On whose behalf they were asked for; nobody's where that was not noted.
+    pub(crate) principal: Option<Arc<str>>,
+    eras: [Catalog; 2],
+    /// What the server last said about itself, in each era.
+    hellos: Mutex<[Option<Hello>; 2]>,
+    /// Lists that clients were answered without: they are told when it is there.
+    pub(crate) owed: Mutex<Vec<List>>,
+}
+
+impl Catalogs {
+    pub(crate) fn new(principal: Option<Arc<str>>) -> Self {
+        Self {
+            principal,
+            eras: [Catalog::default(), Catalog::default()],
+            hellos: Mutex::default(),
+            owed: Mutex::default(),
+        }
+    }
+
+    /// The lists in this era.
+    pub fn of(&self, era: Era) -> &Catalog {
+        &self.eras[place(era)]
+    }
+
+    /// What the server last said about itself in this era.
+    pub(crate) fn hello(&self, era: Era) -> Option<Hello> {
+        self.hellos.lock()[place(era)].clone()
+    }
+
+    pub(crate) fn set_hello(&self, era: Era, hello: Option<Hello>) {
+        self.hellos.lock()[place(era)] = hello;
+    }
+
+    /// Begins with what is known elsewhere: shown until the server says better.
+    pub(crate) fn begin_with(&self, other: &Self) {
+        for era in [Era::Legacy, Era::Modern] {
+            self.set_hello(era, other.hello(era));
+            self.of(era).begin_with(other.of(era));
+        }
+    }
+}
+
+const fn place(era: Era) -> usize {
+    matches!(era, Era::Modern) as usize
+}
