@@ -62,24 +62,28 @@ fn text(answer: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// A principal that may change nothing changes nothing by a flow.
+/// A principal whose calls wait for a yes makes none without it by a flow.
 #[tokio::test]
 async fn the_callers_mode_holds_in_a_flow() {
     let rig = Rig::start(&json!({
-        "modes": {"bob": "read-only"},
+        "modes": {"bob": "default"},
         // The flow itself may be called: it is the step that is looked at.
         "allow": ["mcp__team__*"],
     }))
     .await;
-    let mut alice = rig.legacy("alice", "/mcp").await;
-    let worked = alice.call("team__count", json!({})).await;
-    assert_ne!(worked["result"]["isError"], true, "{worked}");
-    let mut bob = rig.legacy("bob", "/mcp").await;
-    let direct = bob.call("mail__count", json!({})).await;
-    assert!(direct["error"].is_object(), "{direct}");
-    let by_flow = bob.call("team__count", json!({})).await;
-    let refused = by_flow["error"].is_object() || by_flow["result"]["isError"] == true;
-    assert!(refused, "{by_flow}");
+    let call = |tool: &str| json!({"name": tool, "arguments": {}});
+    let mut alice = rig.client("alice", "/mcp").await;
+    let worked = alice.modern("tools/call", call("team__count")).await;
+    assert_eq!(text(&worked.message()), "1", "{worked:?}");
+    let mut bob = rig.client("bob", "/mcp").await;
+    for tool in ["mail__count", "team__count"] {
+        let asked = bob.modern("tools/call", call(tool)).await.message();
+        assert_eq!(
+            asked["result"]["resultType"], "input_required",
+            "{tool}: {asked}"
+        );
+        assert!(asked.to_string().contains("count"), "{tool}: {asked}");
+    }
 }
 
 /// Each has a copy of a server of its own; so have the steps of its flows.
