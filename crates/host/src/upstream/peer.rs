@@ -38,7 +38,7 @@ impl Connection {
             return self.answer_peer(&message, Message::response(&id, &result).payload());
         }
         if let Some(owner) = self.owned.tasks.owner_of(&message) {
-            return self.ask_owner(message, &owner);
+            return self.ask_owner(message, &owner, during);
         }
         match self.attribute(during) {
             Attribution::Call {
@@ -67,11 +67,23 @@ impl Connection {
         }
     }
 
-    /// A task asks after its call has been answered: its owner, and nobody else.
-    fn ask_owner(&self, message: Message, owner: &Identity) {
+    /// A task asks after its call has been answered: its owner, and nobody else. One
+    /// that can hear nothing outside its calls is asked within the call that it has.
+    fn ask_owner(&self, message: Message, owner: &Identity, during: Option<u64>) {
         let attached = self.attached();
         let Some(client) = attached.iter().find(|client| owner.lets(client)) else {
-            return self.refuse(&message, &unsupported(&message));
+            return match self.attribute(during) {
+                Attribution::Call {
+                    inbox,
+                    client: Some(client),
+                    over,
+                } if owner.lets(&client) => {
+                    if let Some(input) = self.question(message, Some(&client), over) {
+                        inbox.input(input);
+                    }
+                }
+                _ => self.refuse(&message, &unsupported(&message)),
+            };
         };
         if let Some(input) = self.question(message, Some(client), CancellationToken::new(), None) {
             client.sink().ask(input);
