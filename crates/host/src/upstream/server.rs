@@ -230,9 +230,8 @@ impl Server {
         // Another copy of the same principal's is the best guess.
         let mut others = all.values();
         let other = others.find(|other| other.principal.as_ref() == Some(principal));
-        match other.map(AsRef::as_ref).or(recalled) {
-            Some(known) => new.begin_with(known),
-            None => {}
+        if let Some(known) = other.map(AsRef::as_ref).or(recalled) {
+            new.begin_with(known);
         }
         if self.memory.is_some() {
             self.write_down_news_of(&new);
