@@ -134,8 +134,8 @@ async fn tasks_at_a_shared_server_are_their_principals() {
                 "after one of ours",
             ] {
                 let what = format!("{isolation}, {path}, {round}");
-                assert_eq!(listed(&mut alice).await, [hers.clone()], "{what}");
-                assert_eq!(listed(&mut bob).await, [his.clone()], "{what}");
+                assert_eq!(listed(&mut alice).await, [hers.as_str()], "{what}");
+                assert_eq!(listed(&mut bob).await, [his.as_str()], "{what}");
                 assert!(!reaches(&mut bob, &hers).await, "{what}");
                 assert!(!reaches(&mut alice, &his).await, "{what}");
                 assert!(reaches(&mut alice, &hers).await, "{what}");
