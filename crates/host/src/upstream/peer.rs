@@ -74,13 +74,15 @@ impl Connection {
         let Some(client) = attached.iter().find(|client| owner.lets(client)) else {
             return match self.attribute(during) {
                 Attribution::Call {
+                    request,
                     inbox,
                     client: Some(client),
                     over,
                 } if owner.lets(&client) => {
-                    if let Some(input) = self.question(message, Some(&client), over) {
-                        inbox.input(input);
-                    }
+                    let asked = self.question(message, Some(&client), over, Some(request));
+                    let Some(input) = asked else { return };
+                    self.give_turn_back(request);
+                    inbox.input(input);
                 }
                 _ => self.refuse(&message, &unsupported(&message)),
             };
