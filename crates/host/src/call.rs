@@ -22,7 +22,7 @@ use crate::{
     exchange::{Asked, Consent, Exchange, can_be_asked},
     host::Host,
     limits, mirror,
-    permission::{Decision, Guard, What, not_permitted},
+    permission::{Decision, FOR_PROJECTS, Guard, What, not_permitted},
     upstream::{Connection, Server},
 };
 use std::{sync::Arc, time::Duration};
@@ -305,9 +305,9 @@ fn permit(
         Decision::Allow => None,
         Decision::Deny(reason) => return Err(not_permitted(&server.spec, what, reason)),
         Decision::Ask(reason) => {
-            let arguments = admitted.arguments();
-            say_one_thing(arguments)?;
-            Some(question(host, client, server, what, arguments, reason)?)
+            let shown = shown(&admitted.message);
+            say_one_thing(shown)?;
+            Some(question(host, client, server, what, shown, reason)?)
         }
     };
     let timeouts = &server.spec.timeouts;
@@ -368,8 +368,12 @@ fn question(
         let remedy = if every_time {
             "an ask rule of Switchboard's settings covers it".to_owned()
         } else {
+            let project = match guard.rules().is_from_project(server.name()) {
+                true => FOR_PROJECTS,
+                false => "",
+            };
             format!(
-                "to allow it, put {canonical:?} into permissions.allow of Switchboard's settings"
+                "to allow it, put \"{project}{canonical}\" into permissions.allow of Switchboard's settings"
             )
         };
         return Err(CallError::NotAllowed {
@@ -379,18 +383,45 @@ fn question(
             ),
         });
     }
-    let arguments = String::from_utf8_lossy(arguments.unwrap_or(b"{}"));
+    let consent = Consent {
+        server: server.name().to_string(),
+        kind: what.kind(),
+        tool: tool.to_owned(),
+        canonical,
+        reason,
+        hints: guard.annotations(client, server, tool).words(),
+        arguments: arguments.map(|text| String::from_utf8_lossy(text).into_owned()),
+        may_remember: !every_time,
+    };
+    // A person who cannot see all of it cannot say yes to it. Whoever is at a
+    // terminal of ours turns pages.
+    let length = consent.text().len();
+    if !client.decides && length > limits::CONSENT_BYTES {
+        return Err(CallError::NotAllowed {
+            what: what.of_server(server.name()),
+            reason: format!(
+                "somebody has to see its arguments and say yes first, and a question of {length} bytes is more than a client is asked to show ({} bytes)",
+                limits::CONSENT_BYTES
+            ),
+        });
+    }
     Ok(Question {
         definition: guard.definition(client, server, tool),
-        consent: Arc::new(Consent {
-            server: server.name().to_string(),
-            kind: what.kind(),
-            tool: tool.to_owned(),
-            canonical,
-            reason,
-            hints: guard.annotations(client, server, tool).words(),
-            arguments: crate::model::cut(&arguments, limits::CONSENT_ARGUMENTS),
-            may_remember: !every_time,
-        }),
+        consent: Arc::new(consent),
     })
+}
+
+/// What a question shows besides the name.
+fn shown(message: &Message) -> Option<&[u8]> {
+    let (key, absent): (_, Option<&[u8]>) = match message.method() {
+        Method::ToolsCall | Method::PromptsGet => ("arguments", Some(b"{}")),
+        Method::Complete => ("argument", None),
+        _ => return None,
+    };
+    match json::field(message.body(), key) {
+        Ok(Some(span)) => Some(span.of(message.body())),
+        Ok(None) => absent,
+        // What cannot be read in one way is shown as it is.
+        Err(_) => Some(message.body()),
+    }
 }

@@ -197,8 +197,9 @@ pub const ANSWERS_KEPT: usize = 10_000;
 pub const REGISTERS: usize = 1024;
 /// How long somebody may take to say whether a call may go ahead.
 pub const CONSENT: Duration = Duration::from_secs(600);
-/// Characters of a call's arguments that such a question shows.
-pub const CONSENT_ARGUMENTS: usize = 2000;
+/// Bytes of such a question to a client, which shows all arguments; a call that
+/// would need more is refused.
+pub const CONSENT_BYTES: usize = 64 * 1024;
 /// Bytes of a tool's definition that are kept to show what changed.
 pub const PINNED_BYTES: usize = 64 * 1024;
 /// Merged lists that are kept made.

@@ -5,7 +5,7 @@ use crate::{
     roster::{Roster, Status},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
-use switchboard_config::{Entry, Transport, settings::Permissions};
+use switchboard_config::{Entry, settings::Permissions};
 use switchboard_host::{
     permission::{Answers, Effect, Mode, Origin, Pinned, RuleFault, Rules},
     pins::{Pinning, Pins},
@@ -77,12 +77,13 @@ impl Roster {
             }
         }
         for member in &self.members {
-            if matches!(member.status, Status::Server(_))
-                && member.entry.transport == Transport::Builtin
+            if let Status::Server(server) = &member.status
+                && server.spec.is_vouched_for
             {
-                builder = builder.trust(member.entry.name.as_str());
+                builder = builder.vouch(member.entry.name.as_str());
             }
         }
+        builder = builder.from_projects(self.project_servers());
         for server in &permissions.trusted {
             builder = builder.trust(server.text.as_str());
         }

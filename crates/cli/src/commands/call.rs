@@ -3,6 +3,7 @@
 mod arguments;
 mod ask;
 pub mod form;
+mod pages;
 mod progress;
 pub mod resolve;
 pub mod terminal;

@@ -33,7 +33,9 @@ impl PermissionRule {
     /// Whether it is about anything of ours: other clients' files also have
     /// rules for tools of their own.
     pub fn is_for_us(&self) -> bool {
-        self.ours || self.rule.text.trim_start().starts_with("mcp__")
+        let text = self.rule.text.trim_start();
+        let text = text.strip_prefix("project:").unwrap_or(text);
+        self.ours || text.trim_start().starts_with("mcp__")
     }
 }
 

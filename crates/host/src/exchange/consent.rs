@@ -11,6 +11,7 @@ use crate::{
     error::CallError,
     limits,
     permission::{self, Guard},
+    shape::visible,
     upstream::Connection,
 };
 use bytes::Bytes;
@@ -35,8 +36,9 @@ pub struct Consent {
     pub reason: String,
     /// What the tool says of itself, in words.
     pub hints: Vec<&'static str>,
-    /// The arguments, cut.
-    pub arguments: String,
+    /// The arguments, all of them, as they would be sent. Whoever shows them
+    /// escapes what a terminal would obey.
+    pub arguments: Option<String>,
     /// Whether the answer can hold for later calls too.
     pub may_remember: bool,
 }
@@ -99,17 +101,23 @@ impl Verdict {
 impl Consent {
     /// The question in words.
     pub fn text(&self) -> String {
+        // A name has only letters, digits, - and _; an address can hold anything,
+        // such as what looks like the rest of this question.
+        let what = match self.kind {
+            "resource" => format!("{:?}", self.canonical),
+            _ => self.canonical.clone(),
+        };
         let mut text = format!(
-            "[switchboard] Allow the {} {} of server {:?}?",
-            self.kind, self.canonical, self.server
+            "[switchboard] Allow the {} {what} of server {:?}?",
+            self.kind, self.server
         );
         if !self.hints.is_empty() {
             text.push_str(&format!(" It says of itself: {}.", self.hints.join(", ")));
         }
-        if self.kind == "tool" {
-            text.push_str(&format!(" Arguments: {}", self.arguments));
+        if let Some(arguments) = &self.arguments {
+            text.push_str(&format!(" Arguments: {arguments}"));
         }
-        text
+        visible::line(&text)
     }
 
     /// The parameters of the elicitation.

@@ -6,7 +6,7 @@ use super::{
     classify::ByAnnotations,
     exists,
     remember::Answers,
-    rule::{Rule, Target},
+    rule::{FOR_PROJECTS, Rule, Target},
 };
 use crate::{model::Annotations, upstream::ServerSpec};
 use std::{
@@ -26,6 +26,11 @@ pub struct Rules {
     mode: Mode,
     modes: HashMap<String, Mode>,
     trusted: HashSet<String>,
+    /// Servers whose word is our own.
+    vouched: HashSet<String>,
+    /// Servers that a project brings along, with the name that answers about
+    /// them are kept under.
+    from_projects: HashMap<String, String>,
     classifier: Arc<dyn Classifier>,
     answers: Arc<Answers>,
     made_of: Arc<str>,
@@ -87,6 +92,8 @@ impl Rules {
                 mode,
                 modes: HashMap::new(),
                 trusted: HashSet::new(),
+                vouched: HashSet::new(),
+                from_projects: HashMap::new(),
                 classifier: Arc::new(ByAnnotations),
                 answers: Arc::default(),
                 made_of: Arc::from(""),
@@ -178,7 +185,24 @@ impl Rules {
 
     /// Whether what this server says of its tools counts.
     pub fn trusts(&self, server: &str) -> bool {
-        self.trusted.contains(server)
+        let named = match self.is_from_project(server) {
+            true => self.trusted.contains(&format!("{FOR_PROJECTS}{server}")),
+            false => self.trusted.contains(server),
+        };
+        named || self.vouched.contains(server)
+    }
+
+    /// Whether a project brings this server along.
+    pub fn is_from_project(&self, server: &str) -> bool {
+        self.from_projects.contains_key(server)
+    }
+
+    /// The name that answers about a server are kept under: what was said of the
+    /// user's own is nothing that was said of a project's.
+    pub(super) fn answers_to<'a>(&'a self, server: &'a str) -> &'a str {
+        self.from_projects
+            .get(server)
+            .map_or(server, String::as_str)
     }
 
     /// The steps, in order. The first that decides, decides.
@@ -225,9 +249,10 @@ impl Rules {
         }
         chain.pass("ask rules", || "none is about it".to_owned());
         if let What::Tool(tool) = what {
+            let about = self.answers_to(&server.name);
             match self
                 .answers
-                .find(who.principal, &server.name, tool, facts.definition)
+                .find(who.principal, about, tool, facts.definition)
             {
                 Some(true) => {
                     return chain.allow("remembered answers", "it was allowed before".to_owned());
@@ -241,9 +266,7 @@ impl Rules {
         if let Some(rule) = self.rule(Effect::Allow, server, what, facts) {
             return chain.allow("allow rules", named(rule));
         }
-        chain.pass("allow rules", || {
-            "none is about it, or not about it alone".to_owned()
-        });
+        chain.pass("allow rules", || self.no_allow_rule(server, what, facts));
         match what {
             What::Tool(tool) => self.by_mode(mode, who, server, tool, &hints, facts, chain),
             _ => chain.allow("kind", "prompts and resources are read, not run".to_owned()),
@@ -319,9 +342,37 @@ impl Rules {
         }
     }
 
+    /// Why no rule allows it, for whoever wrote one.
+    fn no_allow_rule(&self, server: &ServerSpec, what: What<'_>, facts: &Facts<'_>) -> String {
+        let from_project = self.is_from_project(&server.name);
+        let elses = from_project
+            .then(|| self.rule_for(false, Effect::Allow, server, what, facts))
+            .flatten();
+        match elses {
+            Some(rule) => format!(
+                "{} is about your own server of that name, and this one is the project's; for that write \"{FOR_PROJECTS}{}\"",
+                named(rule),
+                rule.name
+            ),
+            None => "none is about it, or not about it alone".to_owned(),
+        }
+    }
+
     /// The first rule with this effect that is about this.
     fn rule(
         &self,
+        effect: Effect,
+        server: &ServerSpec,
+        what: What<'_>,
+        facts: &Facts<'_>,
+    ) -> Option<&Rule> {
+        let from_project = self.is_from_project(&server.name);
+        self.rule_for(from_project, effect, server, what, facts)
+    }
+
+    fn rule_for(
+        &self,
+        from_project: bool,
         effect: Effect,
         server: &ServerSpec,
         what: What<'_>,
@@ -358,7 +409,7 @@ impl Rules {
             .flatten();
         let candidates = by_server.chain(by_text).map(|at| &self.rules[*at]);
         candidates
-            .filter(|rule| rule.effect == effect)
+            .filter(|rule| rule.effect == effect && rule.counts_for(from_project))
             .find(|rule| rule.covers(&target))
     }
 }
@@ -418,7 +469,22 @@ impl RulesBuilder {
         self
     }
 
-    /// What this server says of its tools counts.
+    /// These servers come from a project: what the user permits a server of their
+    /// own does not count for them. With each the name that answers about it are
+    /// kept under.
+    pub fn from_projects(mut self, servers: HashMap<String, String>) -> Self {
+        self.rules.from_projects = servers;
+        self
+    }
+
+    /// What this server says of its tools is our own word, whoever configured it.
+    pub fn vouch(mut self, server: impl Into<String>) -> Self {
+        self.rules.vouched.insert(server.into());
+        self
+    }
+
+    /// What this server says of its tools counts. With `project:` before its name
+    /// it is the project's server of that name, else the user's own.
     pub fn trust(mut self, server: impl Into<String>) -> Self {
         self.rules.trusted.insert(server.into());
         self
@@ -450,7 +516,7 @@ impl RulesBuilder {
             for server in servers {
                 rules.by_server.entry(server.clone()).or_default().push(at);
             }
-            rules.by_text.entry(rule.text.clone()).or_default().push(at);
+            rules.by_text.entry(rule.name.clone()).or_default().push(at);
         }
         (rules, self.faults)
     }

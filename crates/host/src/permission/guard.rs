@@ -108,7 +108,9 @@ impl Guard {
 
     /// Remembers what somebody answered.
     pub fn remember(&self, answer: Answer<'_>) -> Result<(), AnswersFault> {
-        let kept = self.rules().answers().remember(answer);
+        let rules = self.rules();
+        let server = rules.answers_to(answer.server);
+        let kept = rules.answers().remember(Answer { server, ..answer });
         self.changed();
         kept
     }
@@ -366,7 +368,8 @@ impl Guard {
         };
         let pinned = self.pinned.read().clone();
         let pinned = pinned.filter(|pinned| pinned.holds(&server.spec));
-        let has_answers = self.rules().answers().has_any(server.name());
+        let rules = self.rules();
+        let has_answers = rules.answers().has_any(rules.answers_to(server.name()));
         if pinned.is_some() || has_answers {
             let definitions: Vec<Definition> = register
                 .listing

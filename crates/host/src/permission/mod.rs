@@ -17,7 +17,7 @@ pub use decision::{Decision, Reason, Ruling};
 pub(crate) use guard::not_permitted;
 pub use guard::{Guard, Pinned};
 pub use remember::{Answer, Answers, AnswersFault};
-pub use rule::{Effect, Origin, RuleFault, Spellings};
+pub use rule::{Effect, FOR_PROJECTS, Origin, RuleFault, Spellings};
 
 use crate::{catalog::List, upstream::ServerSpec};
 use std::{fmt, str::FromStr};

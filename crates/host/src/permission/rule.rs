@@ -3,6 +3,9 @@
 //! The text can be read in several ways (`mcp__a__b__c` is `b__c` of `a`, or
 //! `c` of `a__b`), and two names can look alike once they are made safe. A
 //! restriction holds for every reading; a permission only where there is one.
+//!
+//! A permission is about the user's own servers: one that a project brings along
+//! under the same name is another. `project:mcp__server__tool` is about those.
 
 use crate::wildcard::matches;
 use std::{collections::HashMap, sync::Arc};
@@ -78,12 +81,19 @@ pub enum RuleFault {
     TooWide(String),
 }
 
+/// What a rule begins with that is about servers which a project brings along.
+pub const FOR_PROJECTS: &str = "project:";
+
 /// A rule, read against the configured servers.
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) text: String,
+    /// The same without `project:`, as canonical names are written.
+    pub(super) name: String,
     pub(super) effect: Effect,
     pub(super) origin: Origin,
+    /// It says `project:`.
+    for_projects: bool,
     /// What it means for each server that it is about.
     readings: Vec<(Arc<str>, Tools)>,
 }
@@ -150,8 +160,11 @@ impl Rule {
         namer: &Namer,
         servers: &[Arc<str>],
     ) -> Result<Self, RuleFault> {
-        let body = text
-            .trim()
+        let (for_projects, name) = match text.trim().strip_prefix(FOR_PROJECTS) {
+            Some(rest) => (true, rest.trim_start()),
+            None => (false, text.trim()),
+        };
+        let body = name
             .strip_prefix("mcp__")
             .ok_or_else(|| RuleFault::NotOurs(text.to_owned()))?;
         // A restriction on some arguments restricts the tool; a permission for some is not understood.
@@ -193,8 +206,10 @@ impl Rule {
         }
         Ok(Self {
             text: text.to_owned(),
+            name: name.to_owned(),
             effect,
             origin,
+            for_projects,
             readings,
         })
     }
@@ -204,11 +219,20 @@ impl Rule {
         self.readings.iter().map(|(server, _)| server)
     }
 
+    /// Whether it counts for servers like this one: a permission for those it
+    /// was given to, a restriction for all unless it says otherwise.
+    pub(super) fn counts_for(&self, from_project: bool) -> bool {
+        match self.effect {
+            Effect::Allow => self.for_projects == from_project,
+            Effect::Ask | Effect::Deny => from_project || !self.for_projects,
+        }
+    }
+
     /// Whether the rule is about this.
     pub(super) fn covers(&self, target: &Target<'_>) -> bool {
         // A name that was given a hash tells exactly one pair, whatever else is configured.
         if let (Some(canonical), Some(name)) = (target.canonical, target.name)
-            && canonical == self.text
+            && canonical == self.name
             && !canonical.ends_with(&normalize(name))
         {
             return true;

@@ -1,10 +1,8 @@
 //! What a server asks for, and what we ask ourselves, as questions on a
 //! terminal: field by field, each checked before the next.
 
-use crate::show::{
-    safe,
-    term::{self},
-};
+use super::pages;
+use crate::show::{safe, term};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, Write};
 use switchboard::host::{Consent, Verdict, operator::Form};
@@ -154,9 +152,13 @@ pub fn consent(consent: &Consent, input: &mut dyn BufRead, out: &mut dyn Write) 
     if !consent.hints.is_empty() {
         rows.push(("it says", consent.hints.join(", ")));
     }
-    rows.push(("arguments", consent.arguments.clone()));
     for (label, text) in rows {
         let _ = writeln!(out, "  {label:<9} {}", safe::line(&text));
+    }
+    if let Some(arguments) = &consent.arguments
+        && !pages::show(arguments, input, out)
+    {
+        return Verdict::No;
     }
     let choices = if consent.may_remember {
         "[y = yes, a = always, N = no, never]"

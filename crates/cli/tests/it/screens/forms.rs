@@ -209,6 +209,33 @@ fn a_page_is_shown_in_full_and_never_opened() {
     );
 }
 
+/// Nothing is cut off: who says yes has had all of it on the screen.
+#[test]
+fn long_arguments_are_turned_page_by_page() {
+    let list: Vec<String> = (0..150).map(|i| format!("\"item-{i}\"")).collect();
+    let words = format!("call r__t '{{\"list\": [{}]}}'", list.join(","));
+    for (key, code, calls) in [("y\r", Some(0), 1), ("q\r", Some(5), 0)] {
+        let home = asking(&Value::Null, json!({"ask": ["mcp__r__t"]}));
+        let mut screen = Screen::start(&home, &words);
+        screen.sees("\"item-20\"");
+        screen.sees("more lines of arguments: Enter goes on, q says no");
+        if code == Some(0) {
+            for item in ["\"item-50\"", "\"item-90\"", "\"item-120\""] {
+                screen.types("\r");
+                screen.sees(item);
+                screen.sees("more lines of arguments");
+            }
+            screen.types("\r");
+            screen.sees("\"item-149\"");
+            screen.sees("[y/N]");
+        }
+        screen.types(key);
+        assert_eq!(screen.end(), code, "{key:?}");
+        let sent = sent(&home, |message| message["method"] == "tools/call");
+        assert_eq!(sent.len(), calls, "{key:?}");
+    }
+}
+
 #[test]
 fn a_call_waits_for_a_yes() {
     for (key, code, calls) in [

@@ -142,7 +142,7 @@ fn only_a_clear_yes_is_one() {
         canonical: "mcp__s__t".to_owned(),
         reason: "mode default".to_owned(),
         hints: Vec::new(),
-        arguments: "{}".to_owned(),
+        arguments: Some("{}".to_owned()),
         may_remember,
     };
     for (typed, remember, expected) in [
