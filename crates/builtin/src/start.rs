@@ -3,7 +3,7 @@
 use crate::{
     BuiltinError, Files, Memory, OwnFolders, Protection, ServerReport, Shell, System, Toolbox,
     in_process, linked, on_stdio_until,
-    tools::{Caller, Workplace},
+    tools::{Approval, Caller, Trust, Workplace},
 };
 use bytes::Bytes;
 use futures_util::Stream;
@@ -83,6 +83,11 @@ pub struct Setup {
     pub data: Option<PathBuf>,
     /// The folder of `tools`.
     pub manifests: Option<PathBuf>,
+    /// Who has to be asked about each of its manifests; nobody where the folder
+    /// is the user's own affair.
+    pub approval: Option<Arc<dyn Approval>>,
+    /// Its manifests get none of our variables: somebody else wrote them.
+    pub withholds_variables: bool,
     /// How flows reach other servers.
     pub caller: Option<Arc<dyn Caller>>,
     /// How `system` learns about the others.
@@ -166,7 +171,11 @@ impl Server {
             ServerKind::Tools => {
                 let folder = setup.manifests.as_ref();
                 let folder = folder.ok_or_else(|| lacks("needs a folder of manifests"))?;
-                let toolbox = Toolbox::open(version, folder, setup.workplace()?)?;
+                let trust = Trust {
+                    approval: setup.approval.clone(),
+                    withholds_variables: setup.withholds_variables,
+                };
+                let toolbox = Toolbox::open_with(version, folder, setup.workplace()?, trust)?;
                 Self::Tools(match setup.caller.clone() {
                     Some(caller) => toolbox.calling(caller),
                     None => toolbox,

@@ -2,10 +2,11 @@
 //! was meant.
 //!
 //! An approval is bound to the whole entry as written, to the real directory of
-//! its file and to the program that its command is. It is kept outside of the
-//! repository, readable for the user alone. Nothing of an entry is expanded to
-//! decide this.
+//! its file, to the program that its command is and to the content of whatever
+//! of it the repository brings along. It is kept outside of the repository,
+//! readable for the user alone. Nothing of an entry is expanded to decide this.
 
+pub mod contents;
 mod prompt;
 mod store;
 
@@ -15,7 +16,8 @@ use crate::{
     places::Places,
     program,
 };
-pub use prompt::{Prompt, Reads};
+use contents::{Contents, Found, Ground};
+pub use prompt::{Prompt, Reads, replaced};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -32,24 +34,48 @@ pub struct Binding {
     pub program: Option<PathBuf>,
     /// The entry as written, its keys in order.
     pub entry: Value,
+    /// What of it lies in the repository.
+    pub contents: Contents,
 }
 
 impl Binding {
     /// What an approval of this entry would be given for, here and now.
     pub fn of(entry: &Entry, places: &Places) -> Self {
-        let file = entry
-            .source
-            .file()
-            .map(ToOwned::to_owned)
-            .unwrap_or_default();
-        let real = file.canonicalize().unwrap_or_else(|_| file.clone());
-        let folder = real.parent().unwrap_or(&real).to_owned();
+        let found = Found::of(entry, &Ground::of(places));
+        Self::with(entry, places, found.contents)
+    }
+
+    fn with(entry: &Entry, places: &Places, contents: Contents) -> Self {
         Self {
             name: entry.name.clone(),
-            directory: folder,
+            directory: directory(entry),
             program: resolve(entry, places),
             entry: sorted(&entry.written),
+            contents,
         }
+    }
+
+    /// Why nobody can say yes to it: something of it cannot be bound.
+    pub fn obstacle(&self) -> Option<String> {
+        let mut contents = self.contents.iter();
+        contents.find_map(|(path, content)| match content {
+            contents::Content::Unbound(why) => Some(format!("{}: {why}", path.display())),
+            _ => None,
+        })
+    }
+
+    /// Whether a yes to this one is a yes to the other: the same, with nothing of
+    /// the repository that is not as it was.
+    fn covers(&self, now: &Self) -> bool {
+        self.is_same_entry(now) && contents::covers(&self.contents, &now.contents)
+    }
+
+    /// The same but for contents.
+    fn is_same_entry(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.directory == other.directory
+            && self.program == other.program
+            && self.entry == other.entry
     }
 
     /// A short text that is equal only for equal bindings.
@@ -59,9 +85,16 @@ impl Binding {
             "directory": self.directory.to_string_lossy(),
             "program": self.program.as_ref().map(|path| path.to_string_lossy()),
             "entry": self.entry,
+            "contents": self.contents_json(),
         });
-        let digest = Sha256::digest(whole.to_string().as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        contents::hex(&Sha256::digest(whole.to_string().as_bytes()))
+    }
+
+    fn contents_json(&self) -> Value {
+        let pairs = self.contents.iter();
+        let pairs =
+            pairs.map(|(path, content)| (path.display().to_string(), json!(content.to_string())));
+        Value::Object(pairs.collect())
     }
 
     /// What is different in another one, line by line.
@@ -85,8 +118,56 @@ impl Binding {
                 });
             }
         }
+        for (path, content) in &now.contents {
+            let known = self.contents.get(path);
+            if known != Some(content) {
+                found.push(Difference {
+                    field: format!("(content of {})", path.display()),
+                    before: known.map(|known| json!(known.to_string())),
+                    after: Some(json!(content.to_string())),
+                });
+            }
+        }
         found
     }
+}
+
+/// The digest of these parts, none of which runs into the next.
+pub fn digest_of<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    contents::hex(&hash.finalize())
+}
+
+/// An approval that rests on a list of the user's, and has to be kept before
+/// anything is started on the strength of it: a change must ask again.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// Where approvals are kept.
+    pub file: PathBuf,
+    /// What is approved.
+    pub binding: Binding,
+}
+
+impl Pin {
+    /// Keeps it, unless it is kept already.
+    pub fn keep(&self) -> Result<(), StoreError> {
+        if Store::read(&self.file)?.decision(&self.binding) == Decision::Approved {
+            return Ok(());
+        }
+        Store::decide(&self.file, &[(self.binding.clone(), true)])
+    }
+}
+
+/// The real directory of the file that an entry is written in.
+pub(crate) fn directory(entry: &Entry) -> PathBuf {
+    let file = entry.source.file().map(ToOwned::to_owned);
+    let file = file.unwrap_or_default();
+    let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+    real.parent().unwrap_or(&real).to_owned()
 }
 
 /// One field that is not what was approved.

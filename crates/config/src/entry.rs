@@ -1,8 +1,11 @@
 //! One configured server, as its file has it: nothing is expanded yet.
 
-use crate::fault::{Fault, Source};
+use crate::{
+    approval::{Pin, contents::Bound},
+    fault::{Fault, Source},
+};
 use serde_json::{Map, Value};
-use std::{fmt, path::PathBuf};
+use std::{fmt, path::PathBuf, sync::Arc};
 use switchboard_wire::Era;
 
 /// One server, as it is written somewhere.
@@ -68,6 +71,10 @@ pub struct Entry {
     /// The program that an approval was given for: that one runs, whatever PATH
     /// says by then.
     pub program: Option<PathBuf>,
+    /// What of the repository it was approved with: nothing else of it may run.
+    pub bound: Option<Arc<Bound>>,
+    /// An approval that has to be kept before it is started.
+    pub pin: Option<Arc<Pin>>,
     /// Variables that it knows by its place, such as `CLAUDE_PLUGIN_ROOT`.
     pub given: Vec<(String, String)>,
     /// All of it, as it is written: what an approval is bound to.
@@ -335,6 +342,8 @@ impl Entry {
             inside: false,
             wary: false,
             program: None,
+            bound: None,
+            pin: None,
             given: Vec::new(),
             written: Value::Null,
             unknown: Map::new(),

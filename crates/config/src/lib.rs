@@ -24,6 +24,7 @@ pub mod plugin;
 pub mod policy;
 mod position;
 pub mod program;
+pub mod program_variables;
 pub mod read;
 pub mod settings;
 pub mod sign_in;

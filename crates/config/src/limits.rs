@@ -29,3 +29,18 @@ pub const CONNECTORS_RETRY: Duration = Duration::from_secs(60);
 
 /// Servers that are named in one sentence; the others are counted.
 pub const NAMED_SERVERS: usize = 12;
+
+/// Bytes of programs and scripts of a repository that one approval is bound to.
+pub const BOUND_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Files of a repository that one approval is bound to.
+pub const BOUND_FILES: usize = 1024;
+
+/// Words of one entry that are looked at to find them.
+pub const BOUND_LOOKS: usize = 10_000;
+
+/// Manifests of one folder, and bytes of each: what the built-in `tools` takes.
+pub const BOUND_MANIFESTS: usize = 256;
+
+/// See [`BOUND_MANIFESTS`].
+pub const MANIFEST_BYTES: u64 = 256 * 1024;

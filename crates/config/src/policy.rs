@@ -8,7 +8,10 @@
 
 mod pattern;
 
-use crate::entry::{Entry, Transport};
+use crate::{
+    entry::{Entry, Transport},
+    program_variables::changes_programs,
+};
 use pattern::{UrlPattern, glob};
 use serde_json::Value;
 use std::path::Path;
@@ -173,39 +176,6 @@ fn argv(pattern: &[String], command: &str, args: &[String]) -> bool {
             .iter()
             .zip(words())
             .all(|(pattern, word)| glob(pattern, word))
-}
-
-/// Variables that make a known command run something else.
-fn changes_programs(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let exact = [
-        "PATH",
-        "BASH_ENV",
-        "ENV",
-        "NODE_OPTIONS",
-        "NODE_PATH",
-        "PYTHONPATH",
-        "PYTHONSTARTUP",
-        "PYTHONHOME",
-        "PERL5LIB",
-        "PERL5OPT",
-        "RUBYOPT",
-        "RUBYLIB",
-        "JAVA_TOOL_OPTIONS",
-        "SHELL",
-        "IFS",
-        "GIT_SSH_COMMAND",
-    ];
-    let begins = [
-        "LD_",
-        "DYLD_",
-        "NPM_CONFIG_",
-        "UV_",
-        "PIP_",
-        "BUN_",
-        "DENO_",
-    ];
-    exact.contains(&name.as_str()) || begins.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use switchboard_transport::Undelivered;
-use switchboard_wire::{Edits, Message, Method, Named, Params, code, reading::ambiguous_key};
+use switchboard_wire::{Edits, Message, Method, Named, Params, code, json, reading::ambiguous_key};
 use tokio::time::timeout;
 
 /// Whom a client addresses.

@@ -40,6 +40,6 @@ pub use host::{Comers, Host};
 pub use operator::{Offers, Operator, Question, call_to_end};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
-    AUTHENTICATE, Behalf, Callers, Connection, Hello, Ide, IdeCarrier, Isolation, Remote, Server,
-    ServerSpec, ServerState, StandIn, Target, Timeouts, Topic,
+    AUTHENTICATE, Behalf, Callers, Connection, Hello, Ide, IdeCarrier, Isolation, MayStart, Remote,
+    Server, ServerSpec, ServerState, StandIn, Target, Timeouts, Topic,
 };

@@ -40,6 +40,13 @@ pub fn identity(entry: &Entry, program: Option<&str>, directory: &Path) -> Strin
     for argument in &entry.args {
         add(argument);
     }
+    // The user's own server is another than a project's that looks just like it,
+    // and an approved one another than what it was before.
+    add(if entry.inside { "inside" } else { "" });
+    for (path, content) in entry.bound.iter().flat_map(|bound| &bound.contents) {
+        add(&path.display().to_string());
+        add(&content.to_string());
+    }
     if matches!(entry.transport, Transport::Stdio | Transport::Builtin) {
         add(&directory.display().to_string());
     }

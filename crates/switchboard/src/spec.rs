@@ -9,11 +9,12 @@ pub use builtin::memory_folder;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use switchboard_auth::Authority;
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
-use switchboard_host::{self as host, IdeCarrier, ServerSpec, Target};
+use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
 use switchboard_transport::process::{ServerCommand, Start};
 
 /// What an entry becomes.
@@ -74,6 +75,8 @@ pub(crate) fn spec(
         spec.memory = folder.map(|folder| folder.join(format!("{identity}.json")));
     }
     spec.identity = identity.into();
+    spec.may_start = may_start(&expanded);
+    spec.is_vouched_for = entry.transport == Transport::Builtin && builtin::is_our_word(&expanded);
     spec.timeouts = settings.timeouts;
     if let Some(timeout) = entry.timeout {
         spec.timeouts.tool_call = Duration::from_millis(timeout);
@@ -92,6 +95,32 @@ pub(crate) fn spec(
         spec,
         authority: way.authority,
     })
+}
+
+/// What is asked before each start of a server that had to be approved: whether
+/// that is kept, and whether it is still what was approved.
+fn may_start(entry: &Entry) -> Option<MayStart> {
+    let bound = entry.bound.clone()?;
+    let entry = entry.clone();
+    Some(MayStart(Arc::new(move || {
+        if let Some(pin) = &entry.pin {
+            let kept = pin.keep();
+            kept.map_err(|error| format!("its approval cannot be kept: {error}"))?;
+        }
+        // A built-in server asks about each of its manifests on its own.
+        if entry.transport == Transport::Builtin {
+            return Ok(());
+        }
+        let advice = advice(&entry.name);
+        bound
+            .check(&entry)
+            .map_err(|why| format!("{why}; {advice}"))
+    })))
+}
+
+/// What to do about something that is not as it was approved.
+fn advice(name: &str) -> String {
+    format!("look at it and approve it: switchboard approve {name}")
 }
 
 /// The addresses of the directories that an entry names; relative ones are below

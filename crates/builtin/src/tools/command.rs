@@ -90,6 +90,11 @@ impl Command {
         })
     }
 
+    /// None of our variables reach it, but for the usual few.
+    pub(super) fn without_variables(&mut self) {
+        self.env.clear();
+    }
+
     /// Runs it with these arguments, which fit the schema.
     pub(super) async fn run(
         &self,

@@ -1,6 +1,7 @@
 //! Reading a folder of manifests.
 
 use super::{
+    approval::Trust,
     command::Command,
     flow::Flow,
     manifest::{FlowManifest, ToolManifest},
@@ -45,6 +46,8 @@ pub(super) type Stamp = Vec<(PathBuf, u64, u64, i64, i64, u32)>;
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) file: PathBuf,
+    /// The manifest as it was read.
+    pub(super) bytes: Vec<u8>,
     pub(super) tool: Tool,
     pub(super) check: Check,
     pub(super) action: Action,
@@ -59,7 +62,7 @@ pub(super) enum Action {
 
 impl Set {
     /// Reads the folder. An error only where that cannot be read at all.
-    pub(super) fn read(folder: &Path, workplace: &Workplace) -> io::Result<Self> {
+    pub(super) fn read(folder: &Path, workplace: &Workplace, trust: &Trust) -> io::Result<Self> {
         let mut set = Self {
             tools: BTreeMap::new(),
             faults: Vec::new(),
@@ -74,7 +77,7 @@ impl Set {
                 );
                 break;
             }
-            match read_one(&file, folder, workplace) {
+            match read_one(&file, folder, workplace, trust) {
                 Ok(loaded) => set.add(loaded),
                 Err(problem) => set.fault(file, problem),
             }
@@ -165,7 +168,12 @@ fn trusted(found: &Metadata) -> Result<(), &'static str> {
     }
 }
 
-fn read_one(path: &Path, folder: &Path, workplace: &Workplace) -> Result<Loaded, String> {
+fn read_one(
+    path: &Path,
+    folder: &Path,
+    workplace: &Workplace,
+    trust: &Trust,
+) -> Result<Loaded, String> {
     // A pipe is not waited for: it is no file.
     let waits_for_nothing = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -185,6 +193,7 @@ fn read_one(path: &Path, folder: &Path, workplace: &Workplace) -> Result<Loaded,
     file.take(limits::MANIFEST_BYTES)
         .read_to_end(&mut bytes)
         .map_err(|fault| fault.to_string())?;
+    trust.may_be_offered(path, &bytes)?;
     let is_flow = path.to_string_lossy().ends_with(".flow.json");
     let (head, action) = if is_flow {
         let manifest: FlowManifest =
@@ -210,7 +219,10 @@ fn read_one(path: &Path, folder: &Path, workplace: &Workplace) -> Result<Loaded,
     } else {
         let manifest: ToolManifest =
             serde_json::from_slice(&bytes).map_err(|fault| fault.to_string())?;
-        let command = Command::new(&manifest, folder, workplace)?;
+        let mut command = Command::new(&manifest, folder, workplace)?;
+        if trust.withholds_variables {
+            command.without_variables();
+        }
         let ToolManifest {
             name,
             title,
@@ -233,6 +245,7 @@ fn read_one(path: &Path, folder: &Path, workplace: &Workplace) -> Result<Loaded,
     let check = head.check()?;
     Ok(Loaded {
         file: path.to_path_buf(),
+        bytes,
         tool: head.tool(),
         check,
         action,

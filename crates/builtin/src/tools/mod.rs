@@ -24,9 +24,11 @@
 //! |---|---|
 //! | `manifest`, `load` | the files, and reading them |
 //! | `workplace` | where programs begin |
+//! | `approval` | whether somebody said yes to them |
 //! | `argv`, `command` | a program as a tool, never through a shell |
 //! | `template`, `flow`, `caller` | calls to other servers as a tool |
 
+mod approval;
 mod argv;
 mod caller;
 mod command;
@@ -36,12 +38,13 @@ mod manifest;
 mod template;
 mod workplace;
 
+pub use approval::{Approval, Trust};
 pub use caller::{CallFault, Caller, FLOW_DEPTH, ToolCall};
 pub use load::ManifestFault;
 pub use workplace::Workplace;
 
 use crate::{
-    answer::{guarded, unknown_tool},
+    answer::{Failure, guarded, unknown_tool},
     early::Early,
     limits,
     serve::{BuiltinError, Session},
@@ -72,6 +75,7 @@ pub struct Toolbox {
     version: Arc<str>,
     folder: Arc<PathBuf>,
     workplace: Arc<Workplace>,
+    trust: Arc<Trust>,
     caller: Option<Arc<dyn Caller>>,
     set: Arc<Mutex<Arc<Set>>>,
     flows: Arc<Semaphore>,
@@ -95,6 +99,17 @@ impl Toolbox {
         folder: &Path,
         workplace: Workplace,
     ) -> Result<Self, BuiltinError> {
+        Self::open_with(version, folder, workplace, Trust::default())
+    }
+
+    /// The same for a folder that is not, or not only, the user's own: a manifest
+    /// that was not approved as it is, is left out.
+    pub fn open_with(
+        version: impl Into<Arc<str>>,
+        folder: &Path,
+        workplace: Workplace,
+        trust: Trust,
+    ) -> Result<Self, BuiltinError> {
         let wrong = |fault: &dyn fmt::Display| {
             BuiltinError(format!(
                 "the tools in {} cannot be used: {fault}",
@@ -102,12 +117,13 @@ impl Toolbox {
             ))
         };
         let folder = folder.canonicalize().map_err(|fault| wrong(&fault))?;
-        let set = Set::read(&folder, &workplace).map_err(|fault| wrong(&fault))?;
+        let set = Set::read(&folder, &workplace, &trust).map_err(|fault| wrong(&fault))?;
         set.warn();
         Ok(Self {
             version: version.into(),
             folder: Arc::new(folder),
             workplace: Arc::new(workplace),
+            trust: Arc::new(trust),
             caller: None,
             set: Arc::new(Mutex::new(Arc::new(set))),
             flows: Arc::new(Semaphore::new(limits::FLOWS_AT_ONCE)),
@@ -150,6 +166,19 @@ impl Toolbox {
         Arc::clone(&self.set.lock())
     }
 
+    /// Whether what a tool runs is still what was approved.
+    async fn may_run(&self, set: &Arc<Set>, name: &str) -> Result<(), String> {
+        if self.trust.approval.is_none() {
+            return Ok(());
+        }
+        let (trust, set, name) = (Arc::clone(&self.trust), Arc::clone(set), name.to_owned());
+        let look = tasks::blocking(move || match set.tools.get(&name) {
+            Some(one) => trust.may_run(&one.file, &one.bytes),
+            None => Ok(()),
+        });
+        look.await.unwrap_or_else(|fault| Err(fault.to_string()))
+    }
+
     fn offers(&self, one: &Loaded) -> bool {
         self.caller.is_some() || !matches!(one.action, Action::Flow(_))
     }
@@ -158,13 +187,14 @@ impl Toolbox {
     async fn refreshed(&self) -> Arc<Set> {
         let before = self.current();
         let (folder, workplace) = (Arc::clone(&self.folder), Arc::clone(&self.workplace));
+        let trust = Arc::clone(&self.trust);
         let known = before.stamp.clone();
         let look = tasks::blocking(move || {
             let stamp = load::stamp(&folder)?;
             if stamp == known {
                 Ok(None)
             } else {
-                Set::read(&folder, &workplace).map(Some)
+                Set::read(&folder, &workplace, &trust).map(Some)
             }
         });
         let new = match look.await {
@@ -210,10 +240,25 @@ impl ToolboxSession {
         let set = toolbox.refreshed().await;
         let found = set.tools.get(request.name.as_ref());
         let Some(one) = found.filter(|one| toolbox.offers(one)) else {
-            return unknown_tool(&request.name);
+            // It may be one of those that were left out.
+            let fault = set.faults.first();
+            return match fault.filter(|_| toolbox.trust.approval.is_some()) {
+                Some(fault) => Failure::new(format!(
+                    "there is no tool {}: {} is left out ({})",
+                    crate::text::cut(&crate::text::line(&request.name), 200),
+                    fault.file.display(),
+                    fault.problem
+                ))
+                .hint("somebody has to look at it: switchboard list says which server waits")
+                .answer(),
+                None => unknown_tool(&request.name),
+            };
         };
         if let Some(refusal) = one.check.refuse(request.arguments.as_ref()) {
             return refusal;
+        }
+        if let Err(why) = toolbox.may_run(&set, &request.name).await {
+            return Failure::new(why).answer();
         }
         let arguments = request.arguments.unwrap_or_default();
         let result = match &one.action {

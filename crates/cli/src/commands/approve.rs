@@ -1,23 +1,23 @@
 //! `approve`, `reject` and `reset-project-choices`: servers that come from
 //! inside a project. What would run is shown first, word for word.
 
+mod answer;
+mod show;
 mod tools;
 
 use super::explain::missing;
 use crate::{
     context::Context,
     failure::{Code, Failure},
-    show::{out, safe, term},
+    show::{out, safe},
 };
+use answer::{Answer, Subject};
 use clap::Args;
-use serde_json::Value;
-use std::io::Write;
 use switchboard::{
     config::{
         Configured, Loaded, Places, Standing,
-        approval::{Binding, Decision, Prompt, Store, StoreError},
+        approval::{Binding, Prompt, Store, StoreError, digest_of},
         explain,
-        target::redacted,
     },
     host::pins::{Pins, PinsFault},
     permissions::pin_key,
@@ -32,9 +32,15 @@ pub struct Options {
     /// Variables that the administrator sets, instead of servers
     #[arg(long, conflicts_with = "name")]
     pub environment: bool,
-    /// Do not ask
-    #[arg(short, long)]
+    /// Do not ask; only on a terminal
+    #[arg(short, long, conflicts_with_all = ["show", "digest"])]
     pub yes: bool,
+    /// Show it and its digest, and change nothing
+    #[arg(long, conflicts_with = "digest")]
+    pub show: bool,
+    /// Approve exactly what --show printed with this digest, without a terminal
+    #[arg(long, value_name = "DIGEST")]
+    pub digest: Option<String>,
 }
 
 /// Options of `reject`.
@@ -47,11 +53,16 @@ pub struct RejectOptions {
 /// Approves, after showing what.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let places = context.places()?;
+    let answer = Answer::of(options);
     if options.environment {
-        return environment(&context.quiet_load(), &places, options.yes);
+        return environment(&context.quiet_load(), &places, &answer);
     }
     let loaded = context.load_to_look();
     let name = options.name.as_deref().unwrap_or_default();
+    if name == "all" && options.digest.is_some() {
+        let text = "a digest is of one server, and all of them were named";
+        return Err(Failure::usage(text).hint("switchboard approve NAME --digest DIGEST"));
+    }
     let waits = |server: &&Configured| {
         server.entry.inside
             && matches!(
@@ -74,7 +85,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             None => Err(missing(&loaded, name)),
             Some(server)
                 if server.standing == Standing::Active
-                    && tools::approve(context, &loaded, name, options.yes)? =>
+                    && tools::approve(context, &loaded, name, &answer)? =>
             {
                 Ok(Code::Done)
             }
@@ -91,17 +102,43 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let store = Store::read(&places.approvals()).map_err(|error| failed(&error))?;
     let mut decisions = Vec::new();
     let pins = Pins::open(places.data.join("pins"));
-    for server in waiting {
-        let prompt = Prompt::of(&server.entry, &places);
-        show(server, &prompt, &store)?;
-        if options.yes || ask(&server.entry.name, &server.entry.name)? {
-            decisions.push((prompt.binding, true));
-            // Another server than the one whose tools were pinned.
-            forget(&pins, &pin_key(&server.entry)).map_err(|fault| {
-                Failure::new(Code::Configuration, fault.to_string())
-                    .hint("nothing was approved; put that right and try again")
-            })?;
+    let prompts: Vec<_> = waiting
+        .into_iter()
+        .map(|server| (server, Prompt::of(&server.entry, &places)))
+        .collect();
+    for (server, prompt) in &prompts {
+        let digest = prompt.binding.hash();
+        show::prompt(&loaded, server, prompt, &store)?;
+        let subject = Subject {
+            what: &server.entry.name,
+            argument: &server.entry.name,
+            digest: &digest,
+        };
+        // Two files may have a server of one name; the digest says which is meant.
+        let another = prompts.len() > 1 && answer.is_for_another(&digest);
+        if another
+            && prompts
+                .iter()
+                .any(|(_, one)| answer.is_for(&one.binding.hash()))
+        {
+            continue;
         }
+        if !answer.is_yes(&subject)? {
+            continue;
+        }
+        if let Some(why) = prompt.binding.obstacle() {
+            return Err(Failure::new(Code::NotPermitted, why)
+                .hint("what cannot be bound cannot be approved; nothing was approved"));
+        }
+        decisions.push((prompt.binding.clone(), true));
+        // Another server than the one whose tools were pinned.
+        forget(&pins, &pin_key(&server.entry)).map_err(|fault| {
+            Failure::new(Code::Configuration, fault.to_string())
+                .hint("nothing was approved; put that right and try again")
+        })?;
+    }
+    if decisions.is_empty() {
+        return Ok(Code::Done);
     }
     Store::decide(&places.approvals(), &decisions).map_err(|error| failed(&error))?;
     for (binding, _) in &decisions {
@@ -111,7 +148,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 }
 
 /// Approves what an administrator sets in our environment, after showing it.
-fn environment(loaded: &Loaded, places: &Places, yes: bool) -> Result<Code, Failure> {
+fn environment(loaded: &Loaded, places: &Places, answer: &Answer) -> Result<Code, Failure> {
     let waiting = loaded.environment.waiting();
     if waiting.is_empty() {
         out::line("Nothing waits for approval.")?;
@@ -122,7 +159,15 @@ fn environment(loaded: &Loaded, places: &Places, yes: bool) -> Result<Code, Fail
         out::line(&safe::line(&text))?;
         out::line(&format!("  from      {}", safe::line(&variable.place)))?;
     }
-    if !yes && !ask("these variables", "--environment")? {
+    let pairs = waiting.iter().flat_map(|one| [&one.name, &one.value]);
+    let digest = digest_of(pairs.map(String::as_bytes));
+    show::digest(&digest)?;
+    let subject = Subject {
+        what: "these variables",
+        argument: "--environment",
+        digest: &digest,
+    };
+    if !answer.is_yes(&subject)? {
         return Ok(Code::Done);
     }
     let kept = loaded.environment.accept(&places.approvals());
@@ -187,92 +232,4 @@ pub fn reset(context: &Context) -> Result<Code, Failure> {
 
 fn failed(error: &StoreError) -> Failure {
     Failure::new(Code::Configuration, error.to_string()).hint(error.hint())
-}
-
-/// Everything that a yes would be said to.
-fn show(server: &Configured, prompt: &Prompt, store: &Store) -> Result<(), Failure> {
-    let paint = term::stdout();
-    let line = |label: &str, text: &str| out::line(&format!("  {label:<9} {}", safe::line(text)));
-    out::line(&paint.bold(&safe::line(&server.entry.name)))?;
-    line("from", &prompt.place)?;
-    for (i, word) in prompt.argv.iter().enumerate() {
-        line(if i == 0 { "runs" } else { "" }, &format!("{word:?}"))?;
-    }
-    if !prompt.argv.is_empty() {
-        let program = prompt
-            .binding
-            .program
-            .as_ref()
-            .map(|program| program.display().to_string());
-        line(
-            "program",
-            program
-                .as_deref()
-                .unwrap_or("is not found, or depends on variables"),
-        )?;
-    }
-    if let Some(url) = &prompt.url {
-        line("connects", url)?;
-    }
-    for helper in &prompt.helpers {
-        line("also runs", helper)?;
-    }
-    for read in &prompt.reads {
-        line(
-            "reads",
-            &format!(
-                "{} for {}, which goes to {}",
-                read.variable, read.field, read.to
-            ),
-        )?;
-    }
-    for path in &prompt.from_the_repository {
-        let text = format!(
-            "{} is inside the repository: whoever can change the repository can change it",
-            path.display()
-        );
-        out::line(&format!(
-            "  {} {}",
-            paint.yellow("warning  "),
-            safe::line(&text)
-        ))?;
-    }
-    let rest = serde_json::to_string(&redacted(&server.entry.written)).unwrap_or_default();
-    line("entry", &rest)?;
-    if let Decision::Changed(differences) = store.decision(&prompt.binding) {
-        out::line("  changed since you approved it:")?;
-        let text = |value: &Option<Value>| {
-            value
-                .as_ref()
-                .map_or_else(|| "nothing".to_owned(), Value::to_string)
-        };
-        for difference in differences {
-            let (before, after) = (text(&difference.before), text(&difference.after));
-            out::line(&format!(
-                "    {}: {} -> {}",
-                safe::line(&difference.field),
-                safe::line(&before),
-                safe::line(&after)
-            ))?;
-        }
-    }
-    Ok(())
-}
-
-fn ask(name: &str, argument: &str) -> Result<bool, Failure> {
-    if !term::can_ask() {
-        let text = "nobody can be asked: there is no terminal";
-        return Err(Failure::new(Code::NotPermitted, text).hint(format!(
-            "look at the above, then: switchboard approve {argument} --yes"
-        )));
-    }
-    let _ = write!(
-        std::io::stderr().lock(),
-        "Approve {}? [y/N] ",
-        safe::line(name)
-    );
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.map_err(|error| Failure::new(Code::Interrupted, error.to_string()))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -1,16 +1,22 @@
 //! What a person must see before saying yes. Values only; whoever shows them
 //! escapes what a terminal would obey.
 
-use super::Binding;
+use super::{
+    Binding,
+    contents::{Content, Found, Ground, Manifest},
+};
 use crate::{
     entry::{Entry, Transport},
     expand::variables,
+    load::{Loaded, Standing},
     places::Places,
+    program_variables::changes_programs,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// All that an approval is about.
+/// All that an approval is about. Nothing of it is redacted: it is the
+/// repository's text, and whoever hides something hides it there.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// What it would be bound to.
@@ -19,14 +25,24 @@ pub struct Prompt {
     pub place: String,
     /// The program and its arguments, word for word.
     pub argv: Vec<String>,
+    /// Where it would start, as written.
+    pub cwd: Option<String>,
     /// The address, as written.
     pub url: Option<String>,
+    /// The variables that it sets, as written.
+    pub variables: Vec<(String, String)>,
+    /// The headers that it sends, as written.
+    pub headers: Vec<(String, String)>,
     /// Other programs that it would run, such as a headers helper.
     pub helpers: Vec<String>,
     /// The variables that it would read.
     pub reads: Vec<Reads>,
+    /// The manifests of a built-in `tools`.
+    pub manifests: Vec<Manifest>,
     /// What of it the repository itself brings along.
     pub from_the_repository: Vec<PathBuf>,
+    /// What deserves a second look, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// A variable that an entry would read, and where its value would go.
@@ -43,60 +59,141 @@ pub struct Reads {
 impl Prompt {
     /// Finds out what there is to be shown. Nothing is expanded, and no program run.
     pub fn of(entry: &Entry, places: &Places) -> Self {
-        let binding = Binding::of(entry, places);
+        let ground = Ground::of(places);
+        let found = Found::of(entry, &ground);
         let local = entry.transport == Transport::Stdio;
         let command = entry.command.iter().filter(|_| local);
-        let helper = entry.written.get("headersHelper").and_then(Value::as_str);
-        let to = if local {
-            entry.command.clone().unwrap_or_default()
-        } else {
-            entry.url.clone().unwrap_or_default()
-        };
-        let mut reads = Vec::new();
-        fields("", &entry.written, &mut |field, text| {
-            reads.extend(variables(text).into_iter().map(|variable| Reads {
-                variable: variable.to_owned(),
-                field: field.to_owned(),
-                to: to.clone(),
-            }));
-        });
+        let from_the_repository = found.contents.keys().cloned().collect();
+        let warnings = warnings(entry, &found, &ground);
         Self {
             place: entry.place(),
             argv: command
                 .chain(entry.args.iter().filter(|_| local))
                 .cloned()
                 .collect(),
+            cwd: entry.cwd.clone(),
             url: entry.url.clone().filter(|_| !local),
-            helpers: helper.map(str::to_owned).into_iter().collect(),
-            reads,
-            from_the_repository: inside(entry, &binding, places),
-            binding,
+            variables: entry.env.clone(),
+            headers: entry.headers.clone(),
+            helpers: entry.headers_helper.iter().cloned().collect(),
+            reads: reads(entry),
+            manifests: found.manifests,
+            from_the_repository,
+            warnings,
+            binding: Binding::with(entry, places, found.contents),
         }
     }
 }
 
-/// The program, and whatever argument is a file, where they lie in the tree.
-fn inside(entry: &Entry, binding: &Binding, places: &Places) -> Vec<PathBuf> {
-    let directory = places
-        .directory
-        .join(entry.cwd.as_deref().unwrap_or_default());
-    let helper = entry.written.get("headersHelper").and_then(Value::as_str);
-    let words = entry
-        .args
-        .iter()
-        .map(String::as_str)
-        .chain(helper.into_iter().flat_map(str::split_whitespace));
-    let files = words
-        // `--config=x.js` names a file, too.
-        .flat_map(|word| [Some(word), word.split_once('=').map(|(_, value)| value)])
-        .flatten()
-        .filter(|word| !word.is_empty())
-        .map(|word| directory.join(Path::new(word)))
-        .filter(|path| path.exists());
-    let all = binding.program.iter().cloned().chain(files);
-    let mut found: Vec<PathBuf> = all.filter(|path| places.is_inside(path)).collect();
-    found.dedup();
-    found
+/// The entry of the user's own whose name an entry from inside a project would
+/// take, if it were approved.
+pub fn replaced<'a>(loaded: &'a Loaded, entry: &Entry) -> Option<&'a Entry> {
+    let own = |(_, server): &(usize, &crate::Configured)| {
+        server.entry.name == entry.name && !server.entry.inside
+    };
+    let mut all = loaded.servers.iter().enumerate();
+    let at = all.position(|(_, server)| {
+        server.entry.inside
+            && server.entry.name == entry.name
+            && server.entry.place() == entry.place()
+    })?;
+    let mut all = loaded.servers.iter().enumerate().filter(own);
+    let loses = all.find(|(i, server)| {
+        matches!(server.standing, Standing::Active | Standing::Shadowed(_))
+            && (server.entry.scope, *i) < (entry.scope, at)
+    })?;
+    Some(&loses.1.entry)
+}
+
+/// Every variable, and where it would go.
+fn reads(entry: &Entry) -> Vec<Reads> {
+    let to = match entry.transport {
+        Transport::Stdio => entry.command.clone().unwrap_or_default(),
+        Transport::Builtin => format!("the built-in server {}", entry.builtin_name()),
+        _ => entry.url.clone().unwrap_or_default(),
+    };
+    let mut reads = Vec::new();
+    fields("", &entry.written, &mut |field, text| {
+        reads.extend(variables(text).into_iter().map(|variable| Reads {
+            variable: variable.to_owned(),
+            field: field.to_owned(),
+            to: to.clone(),
+        }));
+    });
+    reads
+}
+
+fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(odd) = entry.name.chars().find(|c| !c.is_ascii()) {
+        all.push(format!(
+            "its name has letters that can look like others: {}",
+            odd.escape_unicode()
+        ));
+    }
+    for (name, _) in entry.env.iter().filter(|(name, _)| changes_programs(name)) {
+        all.push(format!(
+            "it sets {name}, which changes what runs or what that loads, whatever the command says"
+        ));
+    }
+    if let Some(cwd) = &entry.cwd {
+        all.push(format!(
+            "it works in {cwd:?}: programs take settings and code from the directory they work in"
+        ));
+    }
+    let command = entry.command.as_deref().unwrap_or_default();
+    if entry.transport == Transport::Stdio && takes_code_from_its_directory(command, &entry.args) {
+        all.push(format!(
+            "{command} takes code and settings from the directory it works in; what is there is no part of this approval"
+        ));
+    }
+    if entry.transport == Transport::Builtin && entry.builtin_name() == "shell" {
+        all.push("it runs any command that a client sends".to_owned());
+    }
+    for (path, content) in &found.contents {
+        let path = path.display();
+        all.push(match content {
+            Content::Bytes(_) => format!(
+                "{path} is inside the repository: it is approved as it is now, and what it loads in turn is not looked at"
+            ),
+            Content::Leads(to) => format!(
+                "{path} is inside the repository, and leads to {}",
+                to.display()
+            ),
+            Content::Unbound(why) => format!("{path} cannot be approved: {why}"),
+        });
+    }
+    for path in &found.data {
+        all.push(format!(
+            "{} is inside the repository and taken for data: it may change without a question",
+            path.display()
+        ));
+    }
+    for manifest in &found.manifests {
+        if !manifest.variables.is_empty() && ground.holds(&manifest.file) {
+            all.push(format!(
+                "{} asks for {}; it does not get them, since the repository brings it along",
+                manifest.file.display(),
+                manifest.variables.join(", ")
+            ));
+        }
+    }
+    all
+}
+
+/// Launchers that run what they find where they work.
+fn takes_code_from_its_directory(command: &str, args: &[String]) -> bool {
+    const LAUNCHERS: &[&str] = &[
+        "npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "uv", "uvx", "pipx", "poetry",
+        "pdm", "hatch", "make", "just", "task", "cargo", "go", "dotnet", "gradle", "mvn", "docker",
+        "podman", "rake", "bundle", "composer",
+    ];
+    let name = Path::new(command)
+        .file_name()
+        .and_then(|name| name.to_str());
+    let name = name.unwrap_or_default();
+    LAUNCHERS.contains(&name)
+        || name.starts_with("python") && args.iter().any(|word| word.starts_with("-m"))
 }
 
 /// Every string of an entry, with its field.

@@ -1,7 +1,11 @@
 //! The file of approvals.
 
-use super::{Binding, Difference};
+use super::{
+    Binding, Difference,
+    contents::{Content, Contents},
+};
 use crate::edit::{self, EditError, Target};
+use crate::entry::Entry;
 use crate::environment::Variable;
 use crate::guard;
 use serde_json::{Map, Value, json};
@@ -92,6 +96,7 @@ impl Store {
                         directory: directory.into(),
                         program: record["program"].as_str().map(PathBuf::from),
                         entry: record["entry"].clone(),
+                        contents: contents(&record["contents"]),
                     },
                 });
             }
@@ -105,49 +110,69 @@ impl Store {
 
     /// What was decided about exactly this.
     pub fn decision(&self, binding: &Binding) -> Decision {
-        let same = |record: &&Record| {
-            record.binding.name == binding.name && record.binding.directory == binding.directory
-        };
-        match self.records.iter().find(same) {
+        match self.about(&binding.name, &binding.directory) {
             None => Decision::Open,
-            Some(record) if record.binding.hash() == binding.hash() => {
-                if record.approved {
+            Some(record) if record.approved => {
+                if record.binding.covers(binding) {
                     Decision::Approved
                 } else {
-                    Decision::Rejected
+                    Decision::Changed(record.binding.differences(binding))
                 }
             }
+            Some(record) if record.binding.hash() == binding.hash() => Decision::Rejected,
             // A refusal of something else says nothing about this.
-            Some(record) if record.approved => {
-                Decision::Changed(record.binding.differences(binding))
-            }
             Some(_) => Decision::Open,
         }
     }
 
+    /// Whether anything was decided about an entry of this name there, so that it
+    /// is worth while to look at its files.
+    pub fn knows(&self, name: &str, directory: &Path) -> bool {
+        self.about(name, directory).is_some()
+    }
+
+    fn about(&self, name: &str, directory: &Path) -> Option<&Record> {
+        let same =
+            |record: &&Record| record.binding.name == name && record.binding.directory == directory;
+        self.records.iter().find(same)
+    }
+
     /// The directory in which an entry of this name was first taken on trust,
     /// other than this one.
-    pub fn elsewhere(&self, binding: &Binding) -> Option<&Record> {
+    pub fn elsewhere(&self, entry: &Entry) -> Option<&Record> {
+        let (directory, written) = (super::directory(entry), super::sorted(&entry.written));
         self.records.iter().find(|record| {
             record.approved
-                && record.binding.name == binding.name
-                && record.binding.directory != binding.directory
-                && record.binding.entry != binding.entry
+                && record.binding.name == entry.name
+                && record.binding.directory != directory
+                && record.binding.entry != written
         })
     }
 
-    /// Keeps decisions, replacing older ones about the same servers.
+    /// Keeps decisions, replacing older ones about the same servers. Files that
+    /// were approved with the same entry stay so: in another directory it may
+    /// have others.
     pub fn decide(path: &Path, decisions: &[(Binding, bool)]) -> Result<(), StoreError> {
         // What cannot be understood is not written over.
-        Self::read(path)?;
+        let known = Self::read(path)?;
         edit::replace_json(&Target::private(path), |whole: &mut Map<String, Value>| {
             let projects = object(whole, "projects");
             for (binding, approved) in decisions {
                 let key = binding.directory.display().to_string();
+                let mut binding = binding.clone();
+                let before = known.about(&binding.name, &binding.directory);
+                if let Some(before) = before.filter(|before| {
+                    *approved && before.approved && before.binding.is_same_entry(&binding)
+                }) {
+                    let mut contents = before.binding.contents.clone();
+                    contents.append(&mut binding.contents);
+                    binding.contents = contents;
+                }
                 let record = json!({
                     "approved": approved,
                     "program": binding.program.as_ref().map(|path| path.to_string_lossy()),
                     "entry": binding.entry,
+                    "contents": binding.contents_json(),
                 });
                 object(projects, &key).insert(binding.name.clone(), record);
             }
@@ -222,4 +247,15 @@ fn object<'a>(whole: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<Strin
         Value::Object(object) => object,
         _ => unreachable!("it was just made one"),
     }
+}
+
+/// What a record says of files.
+fn contents(value: &Value) -> Contents {
+    let pairs = value.as_object().into_iter().flatten();
+    pairs
+        .map(|(path, content)| {
+            let content = Content::parse(content.as_str().unwrap_or_default());
+            (PathBuf::from(path), content)
+        })
+        .collect()
 }

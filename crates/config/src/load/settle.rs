@@ -3,14 +3,17 @@
 
 use super::{Configured, Loaded, Request, Standing, gather::Gathered};
 use crate::{
-    approval::{Binding, Decision, Difference, Store, StoreError},
+    approval::{
+        self, Binding, Decision, Difference, Pin, Store, StoreError,
+        contents::{Bound, Ground},
+    },
     entry::{Entry, Scope, Transport},
     expand, itself,
     places::Places,
     policy::Verdict,
     settings::{Lists, Named},
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 /// Decides about all of them.
 pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loaded) {
@@ -128,6 +131,12 @@ impl Court<'_> {
                 Some(format!("disabledMcpjsonServers in {}", named.place)),
             );
         }
+        // Its files are read only where somebody has spoken of it: a repository
+        // could name any number of large ones.
+        let listed = self.listed(entry);
+        if !self.store.knows(&entry.name, &approval::directory(entry)) && listed.is_none() {
+            return (Standing::PendingApproval, None);
+        }
         let binding = Binding::of(entry, places);
         let because = match self.store.decision(&binding) {
             Decision::Approved => "you approved it as it is".to_owned(),
@@ -135,27 +144,37 @@ impl Court<'_> {
             Decision::Changed(differences) => {
                 return (Standing::PendingApproval, Some(changed(&differences)));
             }
-            Decision::Open => match self.listed(&binding) {
+            Decision::Open => match listed.filter(|_| binding.obstacle().is_none()) {
                 Some(place) => {
                     loaded.pins.push(binding.clone());
+                    entry.pin = Some(Arc::new(Pin {
+                        file: places.approvals(),
+                        binding: binding.clone(),
+                    }));
                     format!("approved by {place}")
                 }
-                None => return (Standing::PendingApproval, None),
+                None => {
+                    let obstacle = binding.obstacle();
+                    let because = obstacle.map(|why| format!("it cannot be approved: {why}"));
+                    return (Standing::PendingApproval, because);
+                }
             },
         };
         entry.program = binding.program;
+        let bound = Bound::new(entry, Ground::of(places), binding.contents);
+        entry.bound = Some(Arc::new(bound));
         (Standing::Active, Some(because))
     }
 
     /// The user's own list that approves it, the first time it is seen. A name
     /// that is meant for everywhere is good for one entry: another repository
     /// can call anything by the same name.
-    fn listed(&self, binding: &Binding) -> Option<String> {
+    fn listed(&self, entry: &Entry) -> Option<String> {
         let named = |lists: &Lists| {
             let found = lists
                 .enabled
                 .iter()
-                .find(|named| named.name == binding.name)?;
+                .find(|named| named.name == entry.name)?;
             Some(format!("enabledMcpjsonServers in {}", found.place))
         };
         let all = |lists: &Lists| {
@@ -169,7 +188,7 @@ impl Court<'_> {
             .or_else(|| here().find_map(all))
             .or_else(|| everywhere().find_map(all))
             .or_else(|| {
-                let pinned = self.store.elsewhere(binding).is_some();
+                let pinned = self.store.elsewhere(entry).is_some();
                 everywhere().find_map(named).filter(|_| !pinned)
             })
     }

@@ -4,7 +4,7 @@ use super::{
     callers::Callers,
     connection::Connection,
     ide::IdeCarrier,
-    spec::{Remote, ServerSpec, StandIn, Target},
+    spec::{MayStart, Remote, ServerSpec, StandIn, Target},
 };
 use std::sync::Arc;
 use switchboard_transport::{
@@ -37,6 +37,9 @@ pub(super) fn open(
     budget: &Budget,
     connection: &Arc<Connection>,
 ) -> Result<(), String> {
+    if let Some(MayStart(ask)) = &spec.may_start {
+        ask()?;
+    }
     let receive: Arc<dyn Receive> = connection.clone();
     let link = match &spec.target {
         Target::Stdio(command) => {

@@ -35,6 +35,8 @@ pub use connection::{Connection, Hello};
 pub use ide::{Ide, IdeCarrier};
 pub use remarks::Remarks;
 pub use server::{Server, ServerState};
-pub use spec::{AUTHENTICATE, Isolation, Remote, Rooms, ServerSpec, StandIn, Target, Timeouts};
+pub use spec::{
+    AUTHENTICATE, Isolation, MayStart, Remote, Rooms, ServerSpec, StandIn, Target, Timeouts,
+};
 pub use subscriptions::Topic;
 pub(crate) use turns::Turn;

@@ -39,6 +39,21 @@ pub struct ServerSpec {
     pub identity: Arc<str>,
     /// Where to keep what is known of it, for the next start.
     pub memory: Option<PathBuf>,
+    /// Asked before every start, the first and each that follows.
+    pub may_start: Option<MayStart>,
+    /// What it says of its tools is our own word, and not somebody's who could
+    /// have written anything.
+    pub is_vouched_for: bool,
+}
+
+/// Says why a server must not be started as things are now.
+#[derive(Clone)]
+pub struct MayStart(pub Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
+
+impl fmt::Debug for MayStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MayStart")
+    }
 }
 
 /// A server inside this process that clients are given while the real one wants
@@ -200,6 +215,8 @@ impl ServerSpec {
             stand_in: None,
             identity: "".into(),
             memory: None,
+            may_start: None,
+            is_vouched_for: false,
         }
     }
 

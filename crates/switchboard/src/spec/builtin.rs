@@ -1,13 +1,18 @@
 //! Servers inside this program: what an entry says to them, and how they reach
 //! the others.
 
+use super::advice;
 use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
 };
-use switchboard_builtin::{ServerKind, ServerReport, Setup};
-use switchboard_config::{Entry, Fault, expand};
+use switchboard_builtin::{ServerKind, ServerReport, Setup, tools::Approval};
+use switchboard_config::{
+    Entry, Fault, Scope,
+    approval::contents::{Bound, Ground},
+    expand,
+};
 use switchboard_host::{Host, ServerState, Target};
 
 /// The host that built-in servers report on and call through; empty until it exists.
@@ -78,6 +83,11 @@ fn setup(
         _ => {}
     }
     let reported = host.clone();
+    let manifests = options.folder.as_ref().map(path);
+    let approval = entry.bound.clone().map(|bound| {
+        let name = entry.name.clone();
+        Arc::new(Approved { bound, name }) as Arc<dyn Approval>
+    });
     Ok(Setup {
         version: VERSION.to_owned(),
         roots,
@@ -86,10 +96,77 @@ fn setup(
         read_only: options.read_only,
         shell_enabled: options.enabled,
         data,
-        manifests: options.folder.as_ref().map(path),
+        withholds_variables: is_somebody_elses(entry, manifests.as_deref()),
+        manifests,
+        approval,
         caller: None,
         reports: Some(Arc::new(move || report(&reported))),
     })
+}
+
+/// Whether what a built-in server says of its tools is our own word. What runs
+/// any program says what whoever wrote its entry or its manifests wants.
+pub(super) fn is_our_word(entry: &Entry) -> bool {
+    match ServerKind::parse(entry.builtin_name()) {
+        Some(ServerKind::Shell) => !entry.inside,
+        Some(ServerKind::Tools) => {
+            let folder = entry.builtin_options.folder.as_deref();
+            // Whatever is below the user's home by its name is no project's.
+            let folder = folder.filter(|folder| !folder.starts_with("~/"));
+            let here = here(entry).unwrap_or_default();
+            let folder = folder.map(|folder| here.join(folder));
+            !entry.inside && !is_somebody_elses(entry, folder.as_deref())
+        }
+        Some(_) => true,
+        None => false,
+    }
+}
+
+/// Whether a repository could have written a folder of manifests that nobody
+/// has named for this very project.
+fn is_somebody_elses(entry: &Entry, folder: Option<&Path>) -> bool {
+    let known = |name: &str| {
+        let mut given = entry.given.iter();
+        let found = given.find(|(given, _)| given == name)?;
+        Some(PathBuf::from(&found.1))
+    };
+    let for_this_project = !entry.inside && matches!(entry.scope, Scope::Local | Scope::Dynamic);
+    let ground = match &entry.bound {
+        Some(bound) => bound.ground.clone(),
+        None => {
+            let home = known("userHome");
+            let holds_home =
+                |tree: &PathBuf| home.as_ref().is_some_and(|home| home.starts_with(tree));
+            Ground {
+                tree: known("workspaceFolder").filter(|tree| !holds_home(tree)),
+                home: home.clone(),
+                ..Ground::default()
+            }
+        }
+    };
+    !for_this_project && folder.is_some_and(|folder| ground.holds(folder))
+}
+
+/// An approval, for a server that asks before it runs anything.
+struct Approved {
+    bound: Arc<Bound>,
+    name: String,
+}
+
+impl Approval for Approved {
+    fn manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+        self.told(self.bound.check_manifest(file, bytes))
+    }
+
+    fn run(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+        self.told(self.bound.check_run(file, bytes))
+    }
+}
+
+impl Approved {
+    fn told(&self, verdict: Result<(), String>) -> Result<(), String> {
+        verdict.map_err(|why| format!("{why}; {}", advice(&self.name)))
+    }
 }
 
 /// Where `memory` keeps its file if nobody says.

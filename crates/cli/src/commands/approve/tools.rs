@@ -1,7 +1,10 @@
 //! Tools that changed after they were approved: shown as a difference, and
 //! used again once somebody says yes.
 
-use super::ask;
+use super::{
+    answer::{Answer, Subject},
+    show,
+};
 use crate::{
     commands::tools::{one, unreachable},
     context::Context,
@@ -12,7 +15,7 @@ use crate::{
 use std::sync::Arc;
 use switchboard::{
     Caller, Purpose, Roster,
-    config::Loaded,
+    config::{Loaded, approval::digest_of},
     host::{
         Server,
         catalog::{Item, List},
@@ -23,7 +26,12 @@ use switchboard::{
 
 /// Asks the server what it has now, shows what changed, and approves that.
 /// Whether there was anything to approve.
-pub fn approve(context: &Context, loaded: &Loaded, name: &str, yes: bool) -> Result<bool, Failure> {
+pub(super) fn approve(
+    context: &Context,
+    loaded: &Loaded,
+    name: &str,
+    answer: &Answer,
+) -> Result<bool, Failure> {
     let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
     let server = one(&roster, name)?;
     let (items, changes) = life::short(async |stop| {
@@ -48,11 +56,19 @@ pub fn approve(context: &Context, loaded: &Loaded, name: &str, yes: bool) -> Res
             out::line(&format!("  {line}"))?;
         }
     }
-    if !yes && !ask(name, name)? {
-        return Ok(true);
-    }
     let changed = |item: &&Item| changes.iter().any(|change| change.tool == item.key);
     let approved: Vec<Item> = items.iter().filter(changed).cloned().collect();
+    let parts = approved.iter().map(|item| item.raw.as_ref());
+    let digest = digest_of(std::iter::once(name.as_bytes()).chain(parts));
+    show::digest(&digest)?;
+    let subject = Subject {
+        what: name,
+        argument: name,
+        digest: &digest,
+    };
+    if !answer.is_yes(&subject)? {
+        return Ok(true);
+    }
     roster
         .host
         .guard()

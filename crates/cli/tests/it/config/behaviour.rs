@@ -80,7 +80,7 @@ fn check(rows: Vec<Row>) {
             }
             Lists(expected) => assert_eq!(listed(&home), expected, "{line}"),
             Approved(expected) => {
-                home.run(&["approve", "all", "--yes"]).ok();
+                home.approve("all");
                 assert_eq!(listed(&home), expected, "{line}");
             }
         }
@@ -311,9 +311,9 @@ fn approval() {
         Says(&["call", "a__x"], 5, "waits for your approval"),
     ));
     rows.push(row(
-        "approve asks, and without a terminal wants --yes",
+        "approve asks, and without a terminal wants the digest of what it showed",
         &[(PROJECT, one("a", "sh"))],
-        Says(&["approve", "a"], 5, "switchboard approve a --yes"),
+        Says(&["approve", "a"], 5, "switchboard approve a --digest "),
     ));
     check(rows);
 }

@@ -93,8 +93,7 @@ fn every_way_to_be_there_or_not() {
     texts.check("denied-tool-by-rule", &told(&home, "mcp__mail__send"));
     texts.check("missing-server-of-a-tool", &told(&home, "mcp__nothing__x"));
     // An approved entry that is another now.
-    let approved = run(&home, &["approve", "team", "--yes"]);
-    assert_eq!(approved.code, Some(0), "{approved:?}");
+    homes::approve_by(|args| run(&home, args), "team");
     let entry = home.read("home/repo/.mcp.json").replace("legacy", "modern");
     home.write("home/repo/.mcp.json", entry);
     texts.check("changed-server", &told(&home, "team"));

@@ -235,7 +235,7 @@ fn approval_with_and_without_a_terminal() {
         assert!(ran.out.contains(said), "{said}: {ran:?}");
     }
     assert_eq!(home.run(&["call", "p__x"]).code, Some(5));
-    home.run(&["approve", "p", "--yes"]).ok();
+    home.approve("p");
     assert_eq!(
         home.run(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
         "failed"
@@ -385,11 +385,13 @@ fn variables_of_an_administrator() {
             .contains("CORP_HOST=\"corp.example\"\n  from      /etc/managed-settings.json:2\n")
             && asked
                 .err
-                .contains("then: switchboard approve --environment --yes"),
+                .contains("then: switchboard approve --environment --digest "),
         "{asked:?}"
     );
     assert_eq!(state(), ("failed".to_owned(), true));
-    home.run(&["approve", "--environment", "--yes"]).ok();
+    let yes = home.run(&["approve", "--environment", "--yes"]);
+    assert_eq!(yes.code, Some(5), "{yes:?}");
+    home.approve("--environment");
     assert_eq!(state(), ("not-connected".to_owned(), false));
     // One millisecond for a server that says nothing: the three count at once.
     home.write(

@@ -202,7 +202,7 @@ fn no_edit_of_an_approved_entry_gets_anything() {
     };
     for (name, entry) in [("local", &local), ("remote", &remote)] {
         write(name, entry);
-        home.run(&["approve", name, "--yes"]).ok();
+        home.approve(name);
     }
     // As they were approved they do run: what comes below could go wrong.
     write("local", &local);

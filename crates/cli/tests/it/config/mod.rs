@@ -1,5 +1,7 @@
 //! What is configured, approved, written and explained.
 
+mod approved_files;
+mod approving;
 mod behaviour;
 mod closed;
 mod connectors;
@@ -12,6 +14,7 @@ mod hostile;
 mod list;
 mod managed_rules;
 mod planted;
+mod project_tools;
 mod reload;
 mod trust;
 mod trust_serving;

@@ -381,7 +381,7 @@ fn a_tool_that_changed_is_quarantined_until_it_is_approved() {
     }}});
     home.write("home/repo/.mcp.json", entry.to_string());
     script("Greets.");
-    home.run(&["approve", "r", "--yes"]).ok();
+    home.approve("r");
     let ran = home.run(&["call", "greet"]).ok();
     assert_eq!(ran.out, "hello\n");
 
@@ -404,7 +404,9 @@ fn a_tool_that_changed_is_quarantined_until_it_is_approved() {
     let ran = home.run(&["approve", "r"]);
     assert_eq!(ran.code, Some(5), "nobody can be asked: {ran:?}");
     assert!(ran.out.contains("id_rsa"), "{ran:?}");
-    let ran = home.run(&["approve", "r", "--yes"]).ok();
+    let ran = home.run(&["approve", "r", "--yes"]);
+    assert_eq!(ran.code, Some(5), "--yes needs a terminal: {ran:?}");
+    let ran = home.approve("r");
     assert!(ran.out.contains("Approved greet of r"), "{ran:?}");
     assert_eq!(home.run(&["call", "greet"]).ok().out, "hello\n");
 }

@@ -75,7 +75,7 @@ fn a_newcomers_walk() {
     home.write("home/repo/.mcp.json", theirs.to_string());
     let refused = home.run(&["call", "mcp__team__time"]);
     assert_eq!(refused.code, Some(5), "{refused:?}");
-    let shown = home.run(&["approve", "team", "--yes"]).ok();
+    let shown = home.approve("team");
     assert!(
         shown.out.contains("\"builtin\""),
         "what would run is shown: {shown:?}"

@@ -89,7 +89,7 @@ fn story(home: &Home, shown: &mut Shown) {
         json!({"mcpServers": {"theirs": echo}}).to_string(),
     );
     shown.until("it waits", |rows| rows.says("theirs", "waits for approval"));
-    home.run(&["approve", "theirs", "--yes"]).ok();
+    home.approve("theirs");
     shown.until("it was approved", |rows| rows.says("theirs", "connected"));
     // And one goes.
     user_settings(home, &json!({"echo": fragile(home)}));

@@ -300,7 +300,16 @@ async fn a_repositorys_helper_waits_for_approval() {
         "the server was not asked either"
     );
     assert_eq!(person.run(&["login", "theirs"]).await.code, Some(5));
-    person.run(&["approve", "theirs", "--yes"]).await.ok();
+    let shown = person.run(&["approve", "theirs", "--show"]).await.ok();
+    let digest = shown
+        .out
+        .lines()
+        .find_map(|line| line.strip_prefix("  digest    "));
+    let digest = digest.expect("the digest is shown");
+    person
+        .run(&["approve", "theirs", "--digest", digest])
+        .await
+        .ok();
     person.run(&["list"]).await.ok();
     assert!(touched.exists());
 }

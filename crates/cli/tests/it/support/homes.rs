@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
+use switchboard_testkit::{LEGACY, Program, StdioClient};
 
 pub struct Home {
     _dir: tempfile::TempDir,
@@ -94,12 +95,59 @@ impl Home {
         Ran::of(self.command(args).output().unwrap(), &self.root)
     }
 
+    /// The program over stdio in the repository, with a client that has shaken
+    /// hands. There is a second server, so that tools have their servers' names.
+    pub async fn serve(&self, args: &[&str]) -> StdioClient {
+        let second = super::config(&serde_json::json!({"second": super::echo(&[])}));
+        let program = Program::new(env!("CARGO_BIN_EXE_switchboard"));
+        let mut launch = program
+            .args(["--mcp-config", &second, "serve"])
+            .args(args)
+            .env("HOME", self.path("home"))
+            .env("SWITCHBOARD_TEST_MANAGED_DIR", self.path("etc"))
+            .cwd(self.path("home/repo"));
+        for (name, folder) in [
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_STATE_HOME", ".local/state"),
+            ("XDG_CACHE_HOME", ".cache"),
+        ] {
+            launch = launch.env(name, self.path("home").join(folder));
+        }
+        let mut client = StdioClient::new(launch.spawn());
+        client.initialize(LEGACY).await;
+        client
+    }
+
+    /// Approves without a terminal: what `--show` prints, by its digest.
+    #[track_caller]
+    pub fn approve(&self, name: &str) -> Ran {
+        approve_by(|args| self.run(args), name)
+    }
+
     /// Every file with its content, to see that nothing was written.
     pub fn everything(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         walk(&self.root, &mut found);
         found
     }
+}
+
+/// Approves without a terminal, by the digests of what is shown. Gives all that
+/// was said.
+#[track_caller]
+pub fn approve_by(run: impl Fn(&[&str]) -> Ran, name: &str) -> Ran {
+    let shown = run(&["approve", name, "--show"]).ok();
+    let (mut server, mut all) = (name, shown.out.clone());
+    for line in shown.out.lines() {
+        if name == "all" && !line.starts_with(' ') {
+            server = line;
+        }
+        if let Some(digest) = line.strip_prefix("  digest    ") {
+            all += &run(&["approve", server, "--digest", digest]).ok().out;
+        }
+    }
+    Ran { out: all, ..shown }
 }
 
 fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {

@@ -1,0 +1,379 @@
+//! What of an entry lies in the repository and is bound by its content: the
+//! program, scripts among its words, and the manifests of a built-in `tools`
+//! with what those run.
+//!
+//! No variable of the environment is read. Those that an entry knows by its
+//! place are filled in, and of `${VAR:-default}` the default is taken. What only
+//! turns out to be a file of the repository once all variables are filled in
+//! was not bound, and is refused when the server starts ([`Bound::check`]).
+
+mod manifests;
+mod words;
+
+use crate::{
+    entry::{Entry, Transport},
+    expand::substitute,
+    limits,
+    places::Places,
+    program_variables::changes_programs,
+};
+pub use manifests::Manifest;
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    path::{Component, Path, PathBuf},
+};
+
+/// What a file of the repository was when it was approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Its bytes, by their hash.
+    Bytes(String),
+    /// A link that leads out of the repository, to this file.
+    Leads(PathBuf),
+    /// It cannot be bound; why. Nothing is equal to that.
+    Unbound(String),
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(hash) => write!(f, "sha256:{hash}"),
+            Self::Leads(path) => write!(f, "link:{}", path.display()),
+            Self::Unbound(why) => write!(f, "unbound:{why}"),
+        }
+    }
+}
+
+impl Content {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub(super) fn parse(text: &str) -> Self {
+        match text.split_once(':') {
+            Some(("sha256", hash)) => Self::Bytes(hash.to_owned()),
+            Some(("link", path)) => Self::Leads(path.into()),
+            _ => Self::Unbound(text.strip_prefix("unbound:").unwrap_or(text).to_owned()),
+        }
+    }
+
+    /// Whether it is certain to be the same.
+    fn is(&self, other: &Self) -> bool {
+        !matches!(self, Self::Unbound(_)) && self == other
+    }
+}
+
+/// Files by their paths, and what they were.
+pub type Contents = BTreeMap<PathBuf, Content>;
+
+/// Whether everything in `now` is as it was in `approved`. What was approved and
+/// is no longer there runs nothing.
+pub fn covers(approved: &Contents, now: &Contents) -> bool {
+    now.iter()
+        .all(|(path, content)| approved.get(path).is_some_and(|known| known.is(content)))
+}
+
+/// What an entry's words are held against.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ground {
+    /// Where relative paths begin.
+    pub directory: PathBuf,
+    /// What a repository could have written.
+    pub tree: Option<PathBuf>,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+}
+
+impl Ground {
+    /// The ground of one run of the program.
+    pub fn of(places: &Places) -> Self {
+        Self {
+            directory: places.directory.clone(),
+            tree: places.tree().map(ToOwned::to_owned),
+            home: places.home.clone(),
+        }
+    }
+
+    /// Whether a repository could have written this: by its path, or by where
+    /// that really leads.
+    pub fn holds(&self, path: &Path) -> bool {
+        let Some(tree) = &self.tree else { return false };
+        let real = path.canonicalize();
+        plain(path).starts_with(tree) || real.is_ok_and(|real| real.starts_with(tree))
+    }
+
+    /// The path that a text names, from `base`.
+    fn path(&self, base: &Path, text: &str) -> PathBuf {
+        match (text.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(text),
+        }
+    }
+}
+
+/// What was found of an entry in the repository.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// What is bound.
+    pub contents: Contents,
+    /// Files that it works on rather than runs, such as a database or a log:
+    /// they may change.
+    pub data: Vec<PathBuf>,
+    /// Manifests of a built-in `tools`.
+    pub manifests: Vec<Manifest>,
+}
+
+impl Found {
+    /// Looks for what an entry has in the repository. Its program is not run.
+    pub fn of(entry: &Entry, ground: &Ground) -> Self {
+        let mut search = Search::new(ground);
+        let directory = match &entry.cwd {
+            None => Some(ground.directory.clone()),
+            Some(cwd) => known(entry, cwd).map(|cwd| ground.directory.join(cwd)),
+        };
+        // Where that depends on a variable nothing relative can be found yet.
+        let Some(base) = directory else {
+            return search.found;
+        };
+        match entry.transport {
+            Transport::Stdio => {
+                let words = |text: &String| known(entry, text).unwrap_or_default();
+                let command = entry.command.as_ref().map(words).unwrap_or_default();
+                let args: Vec<String> = entry.args.iter().map(words).collect();
+                search.argv(&base, &command, &args);
+                for (name, value) in &entry.env {
+                    if changes_programs(name) {
+                        search.text(&base, &known(entry, value).unwrap_or_default());
+                    }
+                }
+            }
+            Transport::Builtin if entry.builtin_name() == "tools" => {
+                let folder = entry.builtin_options.folder.as_ref();
+                let workplace = workplace(entry, ground);
+                match folder.map(|folder| (folder, known(entry, folder).zip(workplace))) {
+                    Some((_, Some((known, workplace)))) => {
+                        search.folder(&ground.path(&base, &known), &workplace)
+                    }
+                    Some((written, None)) => search.unbound(
+                        Path::new(written),
+                        "the folder, or where its programs run, depends on variables, so that its manifests cannot be shown",
+                    ),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+        if let Some(helper) = &entry.headers_helper {
+            search.text(&base, &known(entry, helper).unwrap_or_default());
+        }
+        search.found
+    }
+}
+
+/// What an approval was given for, for whoever starts the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// What words are held against.
+    pub ground: Ground,
+    /// What was approved.
+    pub contents: Contents,
+    /// Where programs of manifests run that do not say where.
+    workplace: PathBuf,
+}
+
+impl Bound {
+    /// What this entry was approved with.
+    pub fn new(entry: &Entry, ground: Ground, contents: Contents) -> Self {
+        let workplace = workplace(entry, &ground).unwrap_or_default();
+        Self {
+            ground,
+            contents,
+            workplace,
+        }
+    }
+
+    /// Refuses to start an entry, whose variables are filled in, with anything of
+    /// the repository that is not as it was approved.
+    pub fn check(&self, entry: &Entry) -> Result<(), String> {
+        self.compare(&Found::of(entry, &self.ground).contents)
+    }
+
+    /// Refuses a manifest that is not as it was approved.
+    pub fn check_manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+        let content = Content::Bytes(hash(bytes));
+        self.compare(&Contents::from([(plain(file), content)]))
+    }
+
+    /// Refuses to run what a manifest names where that is not as it was approved.
+    pub fn check_run(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+        self.check_manifest(file, bytes)?;
+        let mut search = Search::new(&self.ground);
+        search.runs(&Manifest::read(file.to_owned(), bytes), &self.workplace);
+        self.compare(&search.found.contents)
+    }
+
+    fn compare(&self, now: &Contents) -> Result<(), String> {
+        for (path, content) in now {
+            let path_text = path.display();
+            return Err(match (self.contents.get(path), content) {
+                (Some(known), content) if known.is(content) => continue,
+                (_, Content::Unbound(why)) => format!("{path_text} cannot be approved: {why}"),
+                (Some(_), _) => {
+                    format!("{path_text} has changed since you approved this server")
+                }
+                // A variable led there, or it has appeared since.
+                (None, _) => format!(
+                    "{path_text} was no part of this server when you approved it (where a variable leads there, ${{workspaceFolder}} or the path itself would be seen)"
+                ),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Where programs of manifests run that do not say where: the first directory
+/// that the entry names, or its own.
+fn workplace(entry: &Entry, ground: &Ground) -> Option<PathBuf> {
+    let base = match &entry.cwd {
+        Some(cwd) => ground.directory.join(known(entry, cwd)?),
+        None => ground.directory.clone(),
+    };
+    match entry.builtin_options.roots.first() {
+        Some(root) => Some(ground.path(&base, &known(entry, root)?)),
+        None => Some(base),
+    }
+}
+
+/// The text with what an entry knows by its place; nothing where it would take more.
+fn known(entry: &Entry, text: &str) -> Option<String> {
+    let given = |name: &str| {
+        let mut given = entry.given.iter();
+        let found = given.find(|(known, _)| known == name)?;
+        Some(found.1.clone())
+    };
+    substitute(text, &given).ok()
+}
+
+/// The path without `.` and `..`, which nothing is asked for.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Collects, within limits: a repository may name anything any number of times.
+struct Search<'a> {
+    ground: &'a Ground,
+    found: Found,
+    looks: usize,
+    bytes: u64,
+}
+
+impl<'a> Search<'a> {
+    fn new(ground: &'a Ground) -> Self {
+        Self {
+            ground,
+            found: Found::default(),
+            looks: 0,
+            bytes: 0,
+        }
+    }
+
+    fn unbound(&mut self, path: &Path, why: impl Into<String>) {
+        let why = Content::Unbound(why.into());
+        self.found.contents.insert(plain(path), why);
+    }
+
+    /// Binds a file, if it is one of the repository's; whether it is.
+    fn bind(&mut self, path: &Path) -> bool {
+        let path = &plain(path);
+        if self.found.contents.contains_key(path) {
+            return true;
+        }
+        if !path.is_file() || !self.ground.holds(path) {
+            return false;
+        }
+        let outside = |real: &PathBuf| {
+            let tree = self.ground.tree.as_ref();
+            tree.is_some_and(|tree| !real.starts_with(tree))
+        };
+        let content = match path.canonicalize().ok().filter(outside) {
+            Some(real) => Content::Leads(real),
+            None => self.read(path),
+        };
+        self.found.contents.insert(path.clone(), content);
+        true
+    }
+
+    fn read(&mut self, path: &Path) -> Content {
+        if self.found.contents.len() >= limits::BOUND_FILES {
+            let why = format!("it has more than {} files", limits::BOUND_FILES);
+            return Content::Unbound(why);
+        }
+        let left = limits::BOUND_BYTES.saturating_sub(self.bytes);
+        match digest(path, left) {
+            Ok((hash, bytes)) => {
+                self.bytes += bytes;
+                Content::Bytes(hash)
+            }
+            Err(error) => Content::Unbound(error.to_string()),
+        }
+    }
+
+    /// Whether to go on looking at words.
+    fn may_look(&mut self) -> bool {
+        self.looks += 1;
+        if self.looks == limits::BOUND_LOOKS {
+            let directory = self.ground.directory.clone();
+            self.unbound(&directory, "the entry has too many words to look at them");
+        }
+        self.looks < limits::BOUND_LOOKS
+    }
+}
+
+/// The hash of a file of at most so many bytes, and how many it has.
+fn digest(path: &Path, most: u64) -> io::Result<(String, u64)> {
+    let mut file = open(path)?.take(most + 1);
+    let mut hash = Sha256::new();
+    let bytes = io::copy(&mut file, &mut hash)?;
+    if bytes > most {
+        let text = format!(
+            "it and what else is bound have more than {} bytes",
+            limits::BOUND_BYTES
+        );
+        return Err(io::Error::other(text));
+    }
+    Ok((hex(&hash.finalize()), bytes))
+}
+
+/// Opens a file. A pipe is not waited for: it is none.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("is not a file")),
+    }
+}
