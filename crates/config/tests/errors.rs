@@ -229,7 +229,9 @@ fn stores(world: &World, told: &mut Told) {
         );
     };
     tell(Store::read(&file).unwrap_err());
+    // A file that cannot be read is not written over; one in no folder cannot be written.
     tell(Store::decide(&file, &[]).unwrap_err());
+    tell(Store::decide(Path::new("/proc/nowhere/approvals.json"), &[]).unwrap_err());
 }
 
 fn standings(world: &World, told: &mut Told) {

@@ -231,7 +231,7 @@ fn a_look_starts_nothing_whose_approval_is_not_kept() {
         assert!(!home.path("started-second").exists(), "{args:?}");
 
         // And where nothing can be kept nothing starts.
-        let home = Home::new();
+        let home = Home::untrusted();
         home.write(
             "home/.claude/settings.json",
             r#"{"enabledMcpjsonServers": ["p"]}"#,

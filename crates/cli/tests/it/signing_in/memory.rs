@@ -198,6 +198,9 @@ async fn a_helper_has_the_environment_of_a_server_and_what_it_names() {
     );
     let planted = person.write("work/env", "#!/bin/sh\ntouch $HOME/wrong-env\n");
     fs::set_permissions(planted, fs::Permissions::from_mode(0o755)).unwrap();
+    // A helper that names something of a folder nobody trusts is not run at all.
+    let trusted = person.command(&["trust"]).output().await.unwrap();
+    assert!(trusted.status.success(), "{trusted:?}");
     let path = format!(".::work:{}:/usr/bin:/bin", person.path("bin").display());
     let listed = person
         .command(&["list", "--json"])
