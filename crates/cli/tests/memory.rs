@@ -117,7 +117,10 @@ async fn judge(gateway: &Gateway, release: bool, what: &str, said: &str) {
         "figure: {what}, release {release}: at most {} MiB ({said:.200})",
         peak / 1024
     );
-    assert!(peak < 128 * 1024, "{what}: {peak} KiB");
+    // Of a debug build twice as much of the program itself is in memory, in each
+    // of the three processes: 16 MiB and more that say nothing about calls.
+    let limit = if release { 128 } else { 144 };
+    assert!(peak < limit * 1024, "{what}: {peak} KiB");
 }
 
 #[tokio::test]
