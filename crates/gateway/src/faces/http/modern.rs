@@ -82,9 +82,10 @@ fn check(headers: &HeaderMap, message: &Message, params: &Params) -> Result<(), 
     }
     modern::check(message, params)?;
     agree(headers, "mcp-method", &message.method_name(), false)?;
-    let (named, _) = params.named(message)?;
+    // Only where a header repeats it: a method that this era has not is told so
+    // first, whatever it names.
     if message.method().name_header_field().is_some()
-        && let Some(name) = named.text()
+        && let Some(name) = params.named(message)?.0.text()
     {
         agree(headers, "mcp-name", name, true)?;
     }
