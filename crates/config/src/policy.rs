@@ -4,7 +4,10 @@
 //! Deny wins. Where the allow list has commands, a local server must match one
 //! of them and its name no longer suffices; the same for addresses and remote
 //! servers. A deny rule is read generously and an allow rule narrowly: what
-//! could make a command mean something else takes it off an allow list.
+//! could make a command mean something else takes it off an allow list. That is
+//! also the directory it works in, since launchers run what they find there: an
+//! entry with a `cwd` is allowed by its command only where the rule says
+//! `serverCwd` too.
 
 mod pattern;
 
@@ -14,7 +17,7 @@ use crate::{
 };
 use pattern::{UrlPattern, glob};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// What would be right where a rule is not.
 pub(crate) const WRITE: &str =
@@ -40,7 +43,11 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 enum What {
     Name(String),
-    Command(Vec<String>),
+    Command {
+        words: Vec<String>,
+        /// Where it may work, if an entry says where.
+        cwd: Option<String>,
+    },
     Url(UrlPattern),
 }
 
@@ -60,11 +67,19 @@ impl Rule {
     pub fn read(value: &Value, place: String) -> Result<Self, String> {
         const SHAPE: &str =
             "a rule has exactly one of `serverName`, `serverCommand` and `serverUrl`";
-        let object = value.as_object().filter(|object| object.len() == 1);
-        let (key, value) = object
-            .and_then(|object| object.iter().next())
-            .ok_or_else(|| SHAPE.to_owned())?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
+        let mut rule = value.as_object().cloned().ok_or(SHAPE)?;
+        let cwd = match rule.shift_remove("serverCwd") {
+            Some(cwd) => Some(text(&cwd).ok_or("`serverCwd` must be a string")?),
+            None => None,
+        };
+        if cwd.is_some() && !rule.contains_key("serverCommand") {
+            return Err("`serverCwd` stands beside a `serverCommand`".to_owned());
+        }
+        let mut keys = rule.iter();
+        let (Some((key, value)), None) = (keys.next(), keys.next()) else {
+            return Err(SHAPE.to_owned());
+        };
         let what = match key.as_str() {
             "serverName" => What::Name(text(value).ok_or("`serverName` must be a string")?),
             "serverUrl" => {
@@ -75,10 +90,10 @@ impl Rule {
                 let words: Option<Vec<String>> = value
                     .as_array()
                     .and_then(|words| words.iter().map(text).collect());
-                let words = words.filter(|words| !words.is_empty());
-                What::Command(words.ok_or(
+                let words = words.filter(|words| !words.is_empty()).ok_or(
                     "`serverCommand` must be a list of strings: the command and its arguments",
-                )?)
+                )?;
+                What::Command { words, cwd }
             }
             _ => return Err(SHAPE.to_owned()),
         };
@@ -87,9 +102,10 @@ impl Rule {
 
     fn denies(&self, entry: &Entry) -> bool {
         match &self.what {
-            What::Name(name) => name.replace('-', "_") == entry.name.replace('-', "_"),
+            What::Name(name) => glob(&name.replace('-', "_"), &entry.name.replace('-', "_")),
             What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.denies(url)),
-            What::Command(words) => {
+            // Wherever it works.
+            What::Command { words, .. } => {
                 let command = entry.command.as_deref().unwrap_or_default();
                 let file = Path::new(command)
                     .file_name()
@@ -104,13 +120,14 @@ impl Rule {
 
     fn allows(&self, entry: &Entry) -> bool {
         match &self.what {
-            What::Name(name) => *name == entry.name,
+            What::Name(name) => glob(name, &entry.name),
             What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.allows(url)),
-            What::Command(words) => {
+            What::Command { words, cwd } => {
                 let command = entry.command.as_deref().unwrap_or_default();
                 let relative = command.contains('/') && !command.starts_with('/');
                 is_local(entry)
                     && !relative
+                    && works_in(cwd.as_deref(), entry)
                     && !entry.env.iter().any(|(name, _)| changes_programs(name))
                     && argv(words, command, &entry.args)
             }
@@ -151,7 +168,7 @@ impl Policy {
 }
 
 fn is_command(what: &What) -> bool {
-    matches!(what, What::Command(_))
+    matches!(what, What::Command { .. })
 }
 
 fn is_url(what: &What) -> bool {
@@ -160,6 +177,20 @@ fn is_url(what: &What) -> bool {
 
 fn is_local(entry: &Entry) -> bool {
     entry.transport == Transport::Stdio
+}
+
+/// Whether an entry works where a rule lets it: nowhere in particular, or in a
+/// directory that the rule names.
+fn works_in(pattern: Option<&str>, entry: &Entry) -> bool {
+    let Some(cwd) = &entry.cwd else {
+        return true;
+    };
+    // `/srv/../home` is not in `/srv/*`.
+    let plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+    let path = Path::new(cwd);
+    path.is_absolute()
+        && path.components().all(plain)
+        && pattern.is_some_and(|pattern| glob(pattern, cwd))
 }
 
 /// The whole argument vector: `*` stands for any text inside one word, and `**`

@@ -44,6 +44,8 @@ pub struct Rules {
     pub denied: Vec<Rule>,
     /// `allowManagedMcpServersOnly`.
     pub managed_only: bool,
+    /// Whether the file says anything of the kind.
+    pub there: bool,
     /// Rules that cannot be understood.
     pub faults: Vec<Fault>,
 }
@@ -107,6 +109,8 @@ impl Rules {
         rules.allowed = allowed;
         rules.denied = denied;
         let only = doc.value(&["allowManagedMcpServersOnly"]);
+        rules.there = rules.allowed.is_some() || doc.value(&["deniedMcpServers"]).is_some();
+        rules.there |= only.is_some();
         rules.managed_only = only.is_some_and(|(value, _)| value == Value::Bool(true));
         rules
     }

@@ -96,9 +96,15 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                 loaded,
                 owner: Some(places.managed_owner),
             };
+            let mut policy_only = false;
             let there = found.read(Scope::Enterprise, &file, |doc, this| {
                 this.rules(doc, &file, Writer::Administrator);
                 if name == "managed-mcp.json" {
+                    // Servers, even none, are the only ones. Rules about
+                    // servers alone are rules about everybody's.
+                    let rules = this.gathered.managed.last();
+                    policy_only = rules.is_some_and(|rules| rules.there)
+                        && doc.value(&["mcpServers"]).is_none();
                     this.servers(
                         doc,
                         &["mcpServers"],
@@ -112,7 +118,8 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                     this.environment(doc, &file);
                 }
             });
-            if there && name == "managed-mcp.json" || loaded.faults.len() > faults {
+            let exclusive = there && name == "managed-mcp.json" && !policy_only;
+            if exclusive || loaded.faults.len() > faults {
                 loaded.exclusive.get_or_insert(file);
             }
         }

@@ -181,6 +181,44 @@ fn commands_are_judged_as_a_whole() {
         entry.env = vec![(name.into(), "x".into())];
         assert!(!allow(json!(["npx"]), &entry), "{name}");
     }
+    // So does the directory that it works in.
+    for (rule, cwd, expected) in [
+        (json!({"serverCommand": ["npx"]}), "/srv/mcp", '0'),
+        (
+            json!({"serverCommand": ["npx"], "serverCwd": "/srv/*"}),
+            "/srv/mcp",
+            '+',
+        ),
+        (
+            json!({"serverCommand": ["npx"], "serverCwd": "/srv/*"}),
+            "/srv/../tmp",
+            '0',
+        ),
+        (
+            json!({"serverCommand": ["npx"], "serverCwd": "/srv/*"}),
+            "/tmp/srv/mcp",
+            '0',
+        ),
+        (
+            json!({"serverCommand": ["npx"], "serverCwd": "*"}),
+            "mcp",
+            '0',
+        ),
+    ] {
+        let mut entry = local("a", &["npx"]);
+        let rules = json!([rule]);
+        assert_eq!(verdict(&rules, &json!([]), &entry), '+', "{rule}");
+        entry.cwd = Some(cwd.to_owned());
+        assert_eq!(verdict(&rules, &json!([]), &entry), expected, "{rule}");
+        assert_eq!(verdict(&json!(null), &rules, &entry), '-', "{rule}");
+    }
+    for bad in [
+        json!({"serverCwd": "/srv"}),
+        json!({"serverName": "a", "serverCwd": "/srv"}),
+        json!({"serverCommand": ["npx"], "serverCwd": ["/srv"]}),
+    ] {
+        assert!(Rule::read(&bad, String::new()).is_err(), "{bad}");
+    }
     // To forbid is to forbid under any path, and under either spelling of a name.
     let denied = |rule: Value, entry: &Entry| verdict(&json!(null), &json!([rule]), entry) == '-';
     assert!(denied(
@@ -191,6 +229,15 @@ fn commands_are_judged_as_a_whole() {
         json!({"serverName": "my-server"}),
         &local("my_server", &["x"])
     ));
+    assert!(denied(
+        json!({"serverName": "my-*"}),
+        &local("my_server", &["x"])
+    ));
+    for (name, expected) in [("my-server", '+'), ("my_server", '0'), ("amy-server", '0')] {
+        let rule = json!([{"serverName": "my-*"}]);
+        let entry = local(name, &["x"]);
+        assert_eq!(verdict(&rule, &json!([]), &entry), expected, "{name}");
+    }
 }
 
 #[test]

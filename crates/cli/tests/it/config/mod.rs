@@ -14,6 +14,7 @@ mod hostile;
 mod list;
 mod managed_rules;
 mod planted;
+mod policy;
 mod project_tools;
 mod reload;
 mod trust;
