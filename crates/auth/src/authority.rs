@@ -15,6 +15,7 @@ use crate::{
     engine::Engine,
     fault::Fault,
     flow::Flow,
+    hook::Proving,
     needs_auth::NeedsAuth,
     net::NetLimits,
     record::{Client, ClientKind, Record},
@@ -315,6 +316,7 @@ impl Authority {
                 secret: Some(secret),
                 redirect_uri: String::new(),
                 kind: ClientKind::Configured,
+                proving: Proving::default(),
             }),
             ..Record::default()
         };

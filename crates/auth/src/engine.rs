@@ -47,13 +47,14 @@ impl Engine {
             }
             _ => false,
         };
-        // `invalid_client`: the registration is gone, which no waiting will mend.
-        let withdrawn = matches!(fault, AuthError::TokenRefreshRejected(_))
-            || (refused && (why.contains("invalid_client") || why.contains("unauthorized_client")));
-        if withdrawn {
-            return Fault::Withdrawn(why);
+        // No waiting will mend it: the registration is gone, or never was good.
+        if refused && (why.contains("invalid_client") || why.contains("unauthorized_client")) {
+            return Fault::Client(why);
         }
-        Fault::Token(why)
+        match fault {
+            AuthError::TokenRefreshRejected(_) => Fault::Withdrawn(why),
+            _ => Fault::Token(why),
+        }
     }
 }
 

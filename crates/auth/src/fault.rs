@@ -41,7 +41,11 @@ pub enum Fault {
     /// The token endpoint did not give a token, and may do so later.
     #[error("the token endpoint did not answer as it should: {0}")]
     Token(String),
-    /// The token endpoint will not take this refresh token or client any more.
+    /// The token endpoint does not take us for a client of its own, however we
+    /// prove it.
+    #[error("the authorization server does not accept us as its client: {0}")]
+    Client(String),
+    /// The token endpoint will not take this refresh token any more.
     #[error("the authorization server has withdrawn the sign-in: {0}")]
     Withdrawn(String),
     /// Nobody signed in within the time.
@@ -61,7 +65,10 @@ pub enum Fault {
 impl Fault {
     /// Whether a person has to sign in before this can work.
     pub fn needs_sign_in(&self) -> bool {
-        matches!(self, Self::NeedsSignIn(_) | Self::Withdrawn(_))
+        matches!(
+            self,
+            Self::NeedsSignIn(_) | Self::Withdrawn(_) | Self::Client(_)
+        )
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     dpop::Dpop,
     engine::{Engine, quiet, tokens},
     fault::Fault,
-    hook::ResourceParam,
+    hook::{Proving, ResourceParam},
     net::NetLimits,
     record::{Client, ClientKind, Record},
     settings::{OauthSettings, Server, Visit},
@@ -42,7 +42,7 @@ impl Flow<'_> {
             .and_then(|client| Url::parse(&client.redirect_uri).ok()?.port());
         let back = Return::ready(visit, self.settings.callback_port, last_port).await?;
         let scopes = scopes(self.settings, &found, &known, self.challenge);
-        let client = identify(
+        let mut client = identify(
             &mut engine,
             &found,
             &known,
@@ -60,6 +60,7 @@ impl Flow<'_> {
         let patience = self.settings.patience;
         let answer = walk(&engine, &found.metadata, page, back, visit, patience).await?;
         let (received, granted) = tokens(&answer)?;
+        client.proving = engine.hook.proving();
         Ok(Record {
             server: self.server.name.clone(),
             url: self.server.url.to_string(),
@@ -164,6 +165,11 @@ async fn identify(
         secret,
         redirect_uri: redirect_uri.to_string(),
         kind,
+        // One that is known from before is known to have worked so.
+        proving: known
+            .client
+            .as_ref()
+            .map_or_else(Proving::default, |client| client.proving),
     };
     let takes_documents = found
         .metadata
@@ -224,10 +230,12 @@ async fn register(
         secret,
         redirect_uri: redirect_uri.to_string(),
         kind: ClientKind::Registered,
+        proving: engine.hook.proving(),
     })
 }
 
 /// A public client where that is possible; else the first method that both know.
+/// About the form servers agree, about the header they do not.
 fn registration_method(found: &Discovered) -> Option<&'static str> {
     let known = strings(
         found
@@ -238,7 +246,7 @@ fn registration_method(found: &Discovered) -> Option<&'static str> {
     if known.is_empty() || known.iter().any(|method| method == "none") {
         return None;
     }
-    ["client_secret_basic", "client_secret_post"]
+    ["client_secret_post", "client_secret_basic"]
         .into_iter()
         .find(|ours| known.iter().any(|method| method == ours))
 }
@@ -246,6 +254,7 @@ fn registration_method(found: &Discovered) -> Option<&'static str> {
 /// Tells the engine who we are.
 pub(crate) fn configure(engine: &mut Engine, client: &Client) -> Result<(), Fault> {
     let mut config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
+    engine.hook.set_proving(client.proving);
     if let Some(secret) = &client.secret {
         engine.hook.confide(secret);
         config = config.with_client_secret(secret.expose());

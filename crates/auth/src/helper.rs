@@ -16,7 +16,7 @@ use std::{
 };
 use switchboard_transport::{
     http::{Asking, Authorize, BoxFuture, Refusal, Withheld},
-    process::{self, Room},
+    process::{self, Inherit, Room},
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -38,6 +38,7 @@ pub struct HeadersHelper {
     /// Where to make an empty directory to run it in, if it may not run in ours.
     elsewhere: Option<Option<PathBuf>>,
     variables: Vec<(String, String)>,
+    inherit: Inherit,
     limit: Duration,
     /// Whether a failure leaves the configured headers to do, because the
     /// configuration says that they suffice.
@@ -58,6 +59,7 @@ impl HeadersHelper {
             folder: None,
             elsewhere: None,
             variables: Vec::new(),
+            inherit: Inherit::default(),
             limit: LIMIT,
             optional: false,
             beneath: None,
@@ -94,6 +96,12 @@ impl HeadersHelper {
     /// A failure is not the server's failure: its configured headers suffice.
     pub fn optional(mut self) -> Self {
         self.optional = true;
+        self
+    }
+
+    /// What it gets of our environment besides what every program needs.
+    pub fn inheriting(mut self, inherit: Inherit) -> Self {
+        self.inherit = inherit;
         self
     }
 
@@ -159,7 +167,7 @@ impl HeadersHelper {
             .env_clear()
             // What the command names comes first: a search path stays as it was cleaned.
             .envs(named)
-            .envs(process::for_children())
+            .envs(process::for_children(&self.inherit))
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .env("CLAUDE_CODE_MCP_SERVER_NAME", &self.server)
             .env("CLAUDE_CODE_MCP_SERVER_URL", &self.url)

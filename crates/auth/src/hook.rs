@@ -5,6 +5,7 @@
 //! (the resource, why a request failed) is noted.
 
 mod amend;
+mod proving;
 
 use crate::{
     address::Guard,
@@ -22,6 +23,7 @@ use std::{sync::Arc, time::Duration};
 use url::Url;
 
 pub(crate) use amend::NO_AUTHORIZATION_ENDPOINT;
+pub use proving::Proving;
 
 /// What is said about the `resource` of token requests.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +58,8 @@ pub(crate) struct Hook {
     dpop: Mutex<Option<Arc<Dpop>>>,
     /// How a client that we register will prove itself, if not as a public one.
     registration: Mutex<Option<&'static str>>,
+    /// How a client with a secret proves itself here.
+    proving: Mutex<Proving>,
     last: Mutex<Option<Last>>,
     /// The protected-resource document that was seen last.
     document: Mutex<Option<Value>>,
@@ -72,6 +76,7 @@ impl Hook {
             resource: Mutex::default(),
             dpop: Mutex::default(),
             registration: Mutex::default(),
+            proving: Mutex::default(),
             last: Mutex::default(),
             document: Mutex::default(),
             confided: Mutex::default(),
@@ -88,6 +93,15 @@ impl Hook {
 
     pub(crate) fn set_registration(&self, method: Option<&'static str>) {
         *self.registration.lock() = method;
+    }
+
+    pub(crate) fn set_proving(&self, proving: Proving) {
+        *self.proving.lock() = proving;
+    }
+
+    /// How the client proved itself when that last went well.
+    pub(crate) fn proving(&self) -> Proving {
+        *self.proving.lock()
     }
 
     pub(crate) fn last(&self) -> Option<Last> {
@@ -139,14 +153,18 @@ impl Hook {
     /// Sends a request of ours.
     pub(crate) async fn send(&self, out: Outbound) -> Result<Inbound, NetFault> {
         let sent = net::send(&self.guard, &self.limits, out).await;
-        *self.last.lock() = Some(match &sent {
-            Ok(answer) => Last::Answered {
-                status: answer.status,
-                retry_after: retry_after(answer),
-            },
-            Err(fault) => Last::Failed(fault.clone()),
-        });
+        match &sent {
+            Ok(answer) => self.note(answer),
+            Err(fault) => *self.last.lock() = Some(Last::Failed(fault.clone())),
+        }
         sent
+    }
+
+    fn note(&self, answer: &Inbound) {
+        *self.last.lock() = Some(Last::Answered {
+            status: answer.status,
+            retry_after: retry_after(answer),
+        });
     }
 
     /// Sends a request of ours of whose answer only the head matters; the body may
@@ -164,9 +182,32 @@ impl Hook {
         Ok(serde_json::from_slice(&answer.body).ok())
     }
 
-    /// Sends a form to a token endpoint, with proof of possession where there is a
-    /// key; a wish for a nonce is granted once.
+    /// Sends a form to a token endpoint, proven in another way where the server
+    /// does not know the client in the first.
     pub(crate) async fn token_request(&self, out: Outbound) -> Result<Inbound, NetFault> {
+        let Some(named) = proving::Named::by_header(&out) else {
+            return self.possessed(out).await;
+        };
+        let usual = self.proving();
+        let refused = self.possessed(usual.apply(&out, &named)).await?;
+        if !proving::refuses_client(&refused) {
+            return Ok(refused);
+        }
+        for other in Proving::ALL.into_iter().filter(|way| *way != usual) {
+            let answer = self.possessed(other.apply(&out, &named)).await?;
+            if !proving::refuses_client(&answer) {
+                self.set_proving(other);
+                return Ok(answer);
+            }
+        }
+        // The first refusal is about what the server itself says it wants.
+        self.note(&refused);
+        Ok(refused)
+    }
+
+    /// Sends a form with proof of possession where there is a key; a wish for a
+    /// nonce is granted once.
+    async fn possessed(&self, out: Outbound) -> Result<Inbound, NetFault> {
         let dpop = self.dpop.lock().clone();
         let Some(dpop) = dpop else {
             return self.send(out).await;
@@ -211,6 +252,9 @@ impl Hook {
             return Err(NetFault::Refused(
                 "a redirect of a registration is not followed".into(),
             ));
+        }
+        if let (true, Some(proving)) = (registers, Proving::registered(&answer)) {
+            self.set_proving(proving);
         }
         if answer.status == StatusCode::OK
             && url.path().contains("/.well-known/")

@@ -7,7 +7,7 @@ use crate::{
     engine::{Engine, quiet, tokens},
     fault::{Fault, shown},
     flow::{configure, set_param},
-    hook::{Hook, ResourceParam},
+    hook::{Hook, Proving, ResourceParam},
     jwt::{self, Claims},
     net::NetLimits,
     record::{Client, ClientKind, Record},
@@ -191,6 +191,7 @@ impl IdentityProvider {
             secret: self.client_secret.clone(),
             redirect_uri: back.redirect_uri().to_string(),
             kind: ClientKind::Configured,
+            proving: Proving::default(),
         };
         configure(engine, &client)?;
         engine.hook.set_resource(ResourceParam::Absent);

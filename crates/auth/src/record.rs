@@ -1,7 +1,7 @@
 //! All that is known about one sign-in. The engine forgets most of this over a
 //! restart (client secret, granted scopes, resource), so the record is ours.
 
-use crate::{clock, secret::Secret};
+use crate::{clock, hook::Proving, secret::Secret};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -53,6 +53,9 @@ pub struct Client {
     pub redirect_uri: String,
     /// How we came by it.
     pub kind: ClientKind,
+    /// How it proves itself, if it has a secret.
+    #[serde(default)]
+    pub proving: Proving,
 }
 
 /// How a client identity came about.
@@ -137,16 +140,18 @@ impl Record {
         self.issuer = None;
         self.dpop_key = None;
         self.trouble = None;
-        if self
-            .client
-            .as_ref()
-            .is_some_and(|c| c.kind == ClientKind::Registered)
-        {
-            self.client = None;
-        }
+        self.forget_registration();
     }
 
     /// Notes a failed renewal and until when nobody should try again.
+    /// Forgets who we are there, if we registered ourselves.
+    pub(crate) fn forget_registration(&mut self) {
+        self.client = self
+            .client
+            .take()
+            .filter(|client| client.kind != ClientKind::Registered);
+    }
+
     pub(crate) fn note_trouble(&mut self, why: String, wait: Duration) {
         let times = self.trouble.as_ref().map_or(0, |trouble| trouble.times) + 1;
         let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -197,6 +202,7 @@ mod tests {
                 secret: Some(Secret::new("canary-client")),
                 redirect_uri: String::new(),
                 kind: ClientKind::Registered,
+                proving: Proving::default(),
             }),
             ..Record::default()
         };
@@ -217,6 +223,7 @@ mod tests {
                     secret: None,
                     redirect_uri: String::new(),
                     kind,
+                    proving: Proving::default(),
                 }),
                 ..Record::default()
             };

@@ -66,7 +66,7 @@ pub(crate) async fn refresh(
         doubtful: false,
         retry_after: None,
     };
-    let (client, refresh) = prepare(engine, record, dpop).await.map_err(sure)?;
+    let (mut client, refresh) = prepare(engine, record, dpop).await.map_err(sure)?;
     let answer = match quiet(engine.manager.refresh_token()).await {
         Ok(answer) => answer,
         Err(fault) => {
@@ -81,6 +81,7 @@ pub(crate) async fn refresh(
         }
     };
     let (mut received, granted) = tokens(&answer).map_err(sure)?;
+    client.proving = engine.hook.proving();
     // A server that does not rotate gives none back: the old one stays good.
     received.refresh = received.refresh.or(Some(refresh));
     let id_token = answer.extra_fields().0.get("id_token");
@@ -163,6 +164,7 @@ pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, Fau
             .map(|token| (token, "refresh_token")),
         Some((&tokens.access, "access_token")),
     ];
+    engine.hook.set_proving(client.proving);
     for (token, hint) in both.into_iter().flatten() {
         let out = revocation(&url, client, &metadata, token, hint)?;
         let answer = engine

@@ -9,7 +9,7 @@ use crate::{
     engine::Engine,
     fault::Fault,
     flow,
-    hook::ResourceParam,
+    hook::{Proving, ResourceParam},
     net::Outbound,
     record::{Client, ClientKind, Record},
     renew,
@@ -172,6 +172,10 @@ impl Inner {
             if let Some(tokens) = &mut changed.tokens {
                 tokens.refresh = None;
             }
+            // A registration that is gone is no good for the next sign-in either.
+            if matches!(failed.fault, Fault::Client(_)) {
+                changed.forget_registration();
+            }
         } else {
             let times = changed.trouble.as_ref().map_or(0, |trouble| trouble.times);
             let wait = failed.wait(changed.tokens.as_ref(), times);
@@ -269,6 +273,7 @@ impl Inner {
                 secret: None,
                 redirect_uri: String::new(),
                 kind: ClientKind::Configured,
+                proving: Proving::default(),
             }),
             issuer: Some(found.issuer),
             resource: Some(found.resource),

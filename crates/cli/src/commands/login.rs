@@ -243,6 +243,13 @@ pub fn failure(name: &str, fault: &Fault) -> Failure {
         Fault::NeedsSignIn(_) | Fault::Withdrawn(_) => {
             (Code::NeedsAuth, Some(format!("switchboard login {name}")))
         }
+        Fault::Client(_) => (
+            Code::NeedsAuth,
+            Some(format!(
+                "sign in once more, which registers anew: switchboard login {name}; if that ends the same \
+                 way, register a client there by hand and add its id as oauth.clientId"
+            )),
+        ),
         Fault::Denied { .. } | Fault::Callback(_) => (Code::NeedsAuth, None),
         Fault::TimedOut(_) => (Code::TimedOut, None),
         Fault::Settings(_) | Fault::Helper(_) => (Code::Configuration, None),

@@ -7,4 +7,5 @@ mod door;
 mod gateway;
 mod memory;
 mod more;
+mod proving;
 mod signin;

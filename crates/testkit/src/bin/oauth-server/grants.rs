@@ -63,6 +63,7 @@ pub fn register(world: &World, call: &Call, tenant: &str) -> Response<Body> {
         secret,
         redirects,
         tenant: tenant.into(),
+        method: method.into(),
     };
     world.state().clients.insert(id, client);
     json_reply(201, &answer)
@@ -81,6 +82,16 @@ pub fn authenticate(
     let basic = call
         .header("authorization")
         .and_then(|value| value.strip_prefix("Basic "));
+    let in_form = one(form, "client_id").is_some();
+    if world.says("insists", "id") && !in_form {
+        return Err("Missing client_id".into());
+    }
+    if world.says("insists", "once") && in_form && basic.is_some() {
+        return Err("the client says twice who it is".into());
+    }
+    if world.says("insists", "nobody") {
+        return Err("nobody is known here".into());
+    }
     let (id, secret) = match basic {
         Some(basic) => {
             let both = STANDARD.decode(basic).map_err(|_| "not base64")?;
@@ -114,6 +125,19 @@ pub fn authenticate(
             .secret
             .clone()
     };
+    let method = world
+        .state()
+        .clients
+        .get(&id)
+        .map(|client| client.method.clone());
+    let proven = match method.as_deref() {
+        Some("client_secret_basic") => basic.is_some(),
+        Some("client_secret_post") => basic.is_none(),
+        _ => true,
+    };
+    if !proven {
+        return Err("the client registered to prove itself in another way".into());
+    }
     if expected != secret {
         world.count("bad_client");
         return Err("the client's secret is missing or wrong".into());

@@ -22,6 +22,7 @@
 //! | `deny` | `false` | the person says no |
 //! | `dcr`, `dcr_secret` | `true`, `false` | registration, and whether it gives a secret |
 //! | `methods` | `["none","client_secret_basic","client_secret_post"]` | client authentication |
+//! | `insists` | – | how clients say who they are: `id`: always in the form too; `once`: never twice; `nobody`: nobody is known |
 //! | `clients` | `{}` | registered by hand: `{"id":{"secret":"s","redirect":"…"}}` |
 //! | `cimd` | `false` | whether metadata documents are accepted as ids |
 //! | `dpop` | `off` | `off`, `on`, `nonce` |

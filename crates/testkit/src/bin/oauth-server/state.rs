@@ -35,6 +35,8 @@ pub struct Client {
     pub secret: Option<String>,
     pub redirects: Vec<String>,
     pub tenant: String,
+    /// How it said that it would prove itself.
+    pub method: String,
 }
 
 #[derive(Clone)]
