@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|deny|docs|faults`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|faults`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -51,6 +51,8 @@ enum Command {
     BenchList(bench::list::Options),
     /// Measure how soon a start shows the tools of slow servers
     BenchStart(bench::start::Options),
+    /// Count the instructions of a small call
+    BenchInstructions(bench::instructions::Options),
     /// Check licences, bans and sources, installing cargo-deny if it is absent
     Deny,
     /// Write the generated pages, and what the pages of the guide show
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&options),
         Command::BenchList(options) => bench::list::run(&options),
         Command::BenchStart(options) => bench::start::run(&options),
+        Command::BenchInstructions(options) => bench::instructions::run(&options),
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
         Command::Faults(options) => faults::run(&options),

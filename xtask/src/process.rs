@@ -212,6 +212,12 @@ impl Server {
         self.group.id()
     }
 
+    /// Asks it to end, and waits so long before it is killed.
+    pub fn end_within(mut self, limit: Duration) -> Result<Ended> {
+        let _ = kill_process(self.group.pid, Signal::TERM);
+        self.group.wait(Instant::now() + limit, None)
+    }
+
     /// Whether it still runs.
     pub fn alive(&mut self) -> bool {
         matches!(self.group.child.try_wait(), Ok(None))

@@ -27,6 +27,9 @@ pub struct Entry {
     pub args: Vec<String>,
     /// Its own variables, in the order they are written.
     pub env: Vec<(String, String)>,
+    /// Which of our variables it gets besides the usual ones (`inheritEnv`):
+    /// with none in the list not even those by which a network is reached.
+    pub inherit_env: Option<Vec<String>>,
     /// Where to start it.
     pub cwd: Option<String>,
     /// Where it listens (all but stdio and builtin).
@@ -321,6 +324,7 @@ impl Entry {
             command: None,
             args: Vec::new(),
             env: Vec::new(),
+            inherit_env: None,
             cwd: None,
             url: None,
             headers: Vec::new(),

@@ -16,6 +16,7 @@ pub mod explain;
 pub mod fault;
 pub mod guard;
 pub mod import;
+mod inherit;
 pub mod itself;
 pub mod limits;
 pub mod load;

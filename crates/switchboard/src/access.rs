@@ -1,7 +1,7 @@
 //! How configured servers are got in to: from an entry to an authority, a headers
 //! helper, or both.
 
-use crate::{apart::Apart, dirs::Dirs, stand_in::stand_in};
+use crate::{apart::Apart, dirs::Dirs, spec::surroundings, stand_in::stand_in};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{fs::File, io::Read, sync::Arc};
@@ -105,7 +105,8 @@ impl Access {
             None => beneath,
             Some(command) => {
                 let mut helper = HeadersHelper::new(command, &entry.name, address)
-                    .knowing(entry.given.iter().cloned());
+                    .knowing(entry.given.iter().cloned())
+                    .inheriting(surroundings(entry));
                 if let Some(apart) = apart {
                     helper = apart.help(helper);
                 }

@@ -40,6 +40,11 @@ pub fn identity(entry: &Entry, program: Option<&str>, directory: &Path) -> Strin
     for argument in &entry.args {
         add(argument);
     }
+    // The settings can say it for all, so it need not be in what is written.
+    for name in entry.inherit_env.iter().flatten() {
+        add(name);
+    }
+    add(&format!("{:?}", entry.inherit_env.as_ref().map(Vec::len)));
     // The user's own server is another than a project's that looks just like it,
     // and an approved one another than what it was before.
     add(if entry.inside { "inside" } else { "" });

@@ -75,7 +75,10 @@ use parking_lot::Mutex;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 use switchboard_builtin::{Server, ServerKind, Setup};
 use switchboard_host::{Remote, ServerSpec, Target};
-use switchboard_transport::{in_process::End, process::ServerCommand};
+use switchboard_transport::{
+    in_process::End,
+    process::{Inherit, ServerCommand},
+};
 
 /// A server that comes with Switchboard, under its own name.
 /// Our own folders are protected from it, also where the setup does not say so.
@@ -142,6 +145,7 @@ pub fn command(
     let command = ServerCommand {
         program: program.into(),
         args: args.into_iter().map(Into::into).collect(),
+        inherit: Inherit::whole(),
         ..ServerCommand::default()
     };
     ServerSpec::new(name, Target::Stdio(command))

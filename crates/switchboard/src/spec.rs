@@ -15,7 +15,7 @@ use std::{
 use switchboard_auth::Authority;
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
 use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
-use switchboard_transport::process::{ServerCommand, Start};
+use switchboard_transport::process::{Inherit, ServerCommand, Start, Table};
 
 /// What an entry becomes.
 pub(crate) struct Prepared {
@@ -165,6 +165,7 @@ fn command(
             .iter()
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
+        inherit: surroundings(entry),
         cwd: entry.cwd.as_ref().map(Into::into),
         tree: folder.tree.clone(),
         start: if entry.wary {
@@ -177,6 +178,18 @@ fn command(
         Apart::new(settings, folder).apply(&mut command);
     }
     Ok(command)
+}
+
+/// What the server of an entry gets of our environment besides what every
+/// program needs. A repository has no say in it.
+pub(crate) fn surroundings(entry: &Entry) -> Inherit {
+    let (table, also) = match &entry.inherit_env {
+        _ if entry.inside => (Table::Network, Vec::new()),
+        None => (Table::Whole, Vec::new()),
+        Some(names) if names.is_empty() => (Table::Nothing, Vec::new()),
+        Some(names) => (Table::Whole, names.clone()),
+    };
+    Inherit { table, also }
 }
 
 /// A project's server runs the program that was approved, and one whose command

@@ -7,6 +7,7 @@
 //! again: what disturbs the machine disturbs them alike. The figures are
 //! medians over the rounds.
 
+pub mod instructions;
 pub mod list;
 mod measure;
 mod others;

@@ -153,17 +153,29 @@ fn gateway(
     token: &Path,
     scratch: &Path,
 ) -> Result<Server> {
+    let command = Command::new(&programs.gateway);
+    let mut command = gateway_command(command, entry, token, scratch)?;
+    Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT).context("the gateway")
+}
+
+/// `command`, which is the gateway's program or runs it, with what it serves.
+pub fn gateway_command(
+    mut command: Command,
+    entry: &serde_json::Value,
+    token: &Path,
+    scratch: &Path,
+) -> Result<Command> {
     let config = json!({"mcpServers": {ENTRY: entry}}).to_string();
-    let mut command = Command::new(&programs.gateway);
     command
         .args(["serve", "--http", "127.0.0.1:0", "--token-file"])
         .arg(token)
         .args(["--strict-mcp-config", "--mcp-config", &config]);
     own_home(&mut command, scratch)?;
-    Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT).context("the gateway")
+    Ok(command)
 }
 
-fn token(scratch: &Path) -> Result<PathBuf> {
+/// A file with a client token.
+pub fn token(scratch: &Path) -> Result<PathBuf> {
     let path = scratch.join("token");
     if !path.exists() {
         let mut random = [0; 24];

@@ -32,7 +32,7 @@ use std::{
     pin::Pin,
     sync::{Arc, LazyLock},
 };
-use switchboard_transport::process::ServerCommand;
+use switchboard_transport::process::{Inherit, ServerCommand};
 use tokio_util::sync::CancellationToken;
 
 static TOOLS: LazyLock<Toolset<ShellSession>> =
@@ -101,6 +101,7 @@ impl Shell {
             args: vec!["-c".into(), no_nul("the command", text)?.into()],
             env: variables,
             cwd: Some(cwd.path()),
+            inherit: Inherit::whole(),
             ..ServerCommand::default()
         })
     }

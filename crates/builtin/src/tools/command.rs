@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use switchboard_transport::process::ServerCommand;
+use switchboard_transport::process::{Inherit, ServerCommand, Table};
 use tokio_util::sync::CancellationToken;
 
 /// A program, and how its arguments and its output are treated.
@@ -30,6 +30,7 @@ pub(super) struct Command {
     output_check: Option<Check>,
     cwd: PathBuf,
     env: Vec<String>,
+    inherit: Inherit,
     timeout: Duration,
     keep: usize,
 }
@@ -85,14 +86,17 @@ impl Command {
             output_check,
             cwd: workplace.directory(folder, manifest.cwd.as_deref())?,
             env: manifest.env.clone(),
+            inherit: Inherit::whole(),
             timeout: timeout.min(limits::COMMAND_TIME_MAX),
             keep: keep.min(limits::OUTPUT_BYTES_MAX),
         })
     }
 
-    /// None of our variables reach it, but for the usual few.
+    /// None of our variables reach it, but for the usual few and the way to a
+    /// network.
     pub(super) fn without_variables(&mut self) {
         self.env.clear();
+        self.inherit.table = Table::Network;
     }
 
     /// Runs it with these arguments, which fit the schema.
@@ -110,6 +114,7 @@ impl Command {
             args: args.into_iter().map(Into::into).collect(),
             env: env.collect(),
             cwd: Some(self.cwd.clone()),
+            inherit: self.inherit.clone(),
             ..ServerCommand::default()
         };
         let stdin = match self.stdin {

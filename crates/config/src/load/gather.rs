@@ -7,7 +7,7 @@ use super::{Loaded, Looked, Outcome};
 use crate::{
     entry::{Entry, Isolation, Scope},
     fault::{Fault, Source},
-    guard,
+    guard, inherit,
     places::Places,
     policy::Policy,
     read::{self, Doc},
@@ -29,6 +29,8 @@ pub(super) struct Gathered {
     managed: Vec<Rules>,
     user: Vec<Rules>,
     restrictions: Vec<Rules>,
+    /// `inheritEnv` of the user.
+    pub(super) inherit_env: Option<Vec<String>>,
     /// `enabledPlugins` of the user.
     plugins: Vec<String>,
     /// What the administrator says about signing in.
@@ -171,6 +173,9 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             this.sign_in(doc, &file, writer);
             if file == places.settings() {
                 this.connectors_address(doc, &file, writer);
+                if writer == Writer::User {
+                    this.inherit_env(doc);
+                }
             }
         });
     }
@@ -360,8 +365,17 @@ impl Reading<'_> {
             entry.inside = true;
             entry.isolation = Isolation::default();
             entry.always_load = false;
+            // What it asks for of ours is `env`, where a person sees it.
+            entry.inherit_env = None;
             // Where the network may be searched is not for a repository to say.
             entry.oauth.allow_private_addresses = false;
+        }
+    }
+
+    fn inherit_env(&mut self, doc: &Doc<'_>) {
+        match inherit::read(doc) {
+            Ok(names) => self.gathered.inherit_env = names,
+            Err(fault) => self.loaded.faults.push((Scope::User, fault)),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
         contents::{Bound, Ground},
     },
     entry::{Entry, Scope, Transport},
-    expand, itself,
+    expand, inherit, itself,
     places::Places,
     policy::Verdict,
     settings::{Lists, Named},
@@ -45,7 +45,10 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
         store: &store,
     };
     loaded.switched_off = court.all(|lists| &lists.off).cloned().collect();
-    for entry in entries {
+    for mut entry in entries {
+        if !entry.inside {
+            inherit::settle(&mut entry, gathered.inherit_env.as_ref());
+        }
         let configured = court.judge(entry, loaded);
         loaded.servers.push(configured);
     }

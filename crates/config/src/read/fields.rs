@@ -3,7 +3,10 @@
 mod oauth;
 
 use super::{File, kind};
-use crate::entry::{Entry, Isolation, Transport};
+use crate::{
+    entry::{Entry, Isolation, Transport},
+    inherit,
+};
 use jsonc_parser::{
     ast::{Object, Value},
     common::Ranged,
@@ -43,6 +46,7 @@ impl<'a> Reader<'a> {
                 "command" => self.entry.command = self.command(value),
                 "args" => self.entry.args = self.strings(key, value).unwrap_or_default(),
                 "env" => self.entry.env = self.table(key, value),
+                "inheritEnv" => self.inherit_env(key, value),
                 "cwd" => self.entry.cwd = self.text(key, value),
                 "url" => self.entry.url = self.text(key, value),
                 "headers" => self.entry.headers = self.table(key, value),
@@ -223,6 +227,18 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(text)
+    }
+
+    fn inherit_env(&mut self, key: &str, value: &Value<'_>) {
+        let Some(names) = self.strings(key, value) else {
+            return;
+        };
+        if let Some(wrong) = names.iter().find(|name| !inherit::is_pattern(name)) {
+            let problem = format!("cannot have {wrong:?} in it");
+            let at = value.range().start;
+            self.fault(at, Some(key), &problem, Some(inherit::WRITE));
+        }
+        self.entry.inherit_env = Some(names);
     }
 
     fn isolation(&mut self, key: &str, value: &Value<'_>) {

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::environment;
 use super::room::Room;
+use super::surroundings::Inherit;
 use super::tag::{self, Tag};
 
 /// A server's command line, as its entry configures it.
@@ -18,6 +19,8 @@ pub struct ServerCommand {
     pub args: Vec<OsString>,
     /// The entry's own variables; they win over what is inherited.
     pub env: Vec<(OsString, OsString)>,
+    /// What it gets of our environment besides what every program needs.
+    pub inherit: Inherit,
     /// Where to run it; ours when absent.
     pub cwd: Option<PathBuf>,
     /// The repository that we work in, a real path: a program in it is not
@@ -242,7 +245,7 @@ impl ServerCommand {
             });
         }
         let tree = self.tree.as_deref();
-        let mut all: Vec<_> = environment::inherited(std::env::vars_os()).collect();
+        let mut all: Vec<_> = environment::inherited(std::env::vars_os(), &self.inherit).collect();
         if self.start != Start::Here {
             all.retain(|(name, value)| name == "PATH" || !environment::leads_into(value, tree));
         }

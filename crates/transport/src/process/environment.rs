@@ -4,6 +4,7 @@
 //! gets the variables a program needs to find its home, its tools and its
 //! language, and the variables its own entry names.
 
+use super::surroundings::Inherit;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use switchboard_wire::secret;
@@ -48,12 +49,12 @@ const PREFIXES: &[&str] = &[];
 
 /// What any program that we start for a server may see of our environment, with
 /// a `PATH` that leads nowhere by accident.
-pub fn for_children() -> Vec<(OsString, OsString)> {
+pub fn for_children(inherit: &Inherit) -> Vec<(OsString, OsString)> {
     let clean = |(name, value): (OsString, OsString)| match name == "PATH" {
         true => (name, path_outside(&value, None)),
         false => (name, value),
     };
-    inherited(std::env::vars_os()).map(clean).collect()
+    inherited(std::env::vars_os(), inherit).map(clean).collect()
 }
 
 /// Our environment for a program of the user's own, such as a browser: all of
@@ -69,11 +70,15 @@ pub fn without_secrets() -> Vec<(OsString, OsString)> {
     ours.map(clean).collect()
 }
 
-/// The part of `ours` that every server may see.
+/// The part of `ours` that a server may see: what every program needs, and what
+/// this one gets besides.
 pub(crate) fn inherited(
     ours: impl Iterator<Item = (OsString, OsString)>,
+    besides: &Inherit,
 ) -> impl Iterator<Item = (OsString, OsString)> {
-    ours.filter(|(name, value)| is_allowed(name) && !is_shell_function(value))
+    ours.filter(|(name, value)| {
+        (is_allowed(name) || besides.takes(name, value)) && !is_shell_function(value)
+    })
 }
 
 /// A search path without relative entries, which mean whatever folder we happen
@@ -138,6 +143,7 @@ mod tests {
             pairs
                 .iter()
                 .map(|(name, value)| (OsString::from(name), OsString::from(value))),
+            &Inherit::default(),
         )
         .map(|(name, _)| name.into_string().unwrap())
         .collect()

@@ -7,7 +7,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `command`, `environment`, `tag` | what is started, and with what |
+//! | `command`, `environment`, `surroundings`, `tag` | what is started, and with what |
 //! | `room` | empty directories to start in |
 //! | `child` | a running server and its pipes |
 //! | `family`, `kin` | which processes are the server's |
@@ -28,6 +28,7 @@ mod orphans;
 pub(crate) mod registry;
 mod room;
 mod stderr;
+mod surroundings;
 pub(crate) mod table;
 mod tag;
 
@@ -39,3 +40,4 @@ pub use ladder::{GIVE_UP_AFTER, KILL_AFTER, Rung, Stopped, TERMINATE_AFTER};
 pub use orphans::{Orphan, orphans};
 pub use room::Room;
 pub use stderr::{KEPT as STDERR_KEPT, LineSink, StderrRing};
+pub use surroundings::{Inherit, ROWS as INHERITED, Row as InheritedRow, Table};

@@ -17,6 +17,7 @@ mod planted;
 mod policy;
 mod project_tools;
 mod reload;
+mod surroundings;
 mod trust;
 mod trust_serving;
 mod writes;

@@ -243,6 +243,7 @@ fn kind(property: &Value) -> String {
     match (property["$ref"].as_str(), property["type"].as_str()) {
         (Some("#/$defs/names"), _) => "names".to_owned(),
         (Some("#/$defs/servers"), _) => "servers by name".to_owned(),
+        (Some("#/$defs/variables"), _) => "names of variables".to_owned(),
         (Some("#/$defs/rules"), _) => "rules".to_owned(),
         (Some("#/$defs/toolRules"), _) => "names of tools".to_owned(),
         (Some("#/$defs/permissions"), _) => "permissions".to_owned(),
@@ -263,6 +264,27 @@ fn environment() -> String {
     for (name, about) in VARIABLES {
         writeln!(text, "| `{name}` | {about} |").unwrap();
     }
+    text.push_str(
+        "\n## What servers get of our environment\n\n\
+         Every server gets `HOME`, `PATH`, `USER`, `LOGNAME`, `SHELL`, `TERM`, `LANG`, `TZ`, `TMPDIR`, `LC_*` and \
+         `XDG_*`, and the variables of its own entry. Besides these, so that a server which works in a \
+         terminal works here:\n\n\
+         | variables | what | who gets them |\n|---|---|---|\n",
+    );
+    for row in switchboard::transport::process::INHERITED {
+        let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
+        let who = match row.network {
+            true => "every server",
+            false => "your own servers",
+        };
+        writeln!(text, "| {} | {} | {who} |", names.join(", "), row.what).unwrap();
+    }
+    text.push_str(
+        "\nOf what is taken by the start of its name (`*`), names and values of secrets are left out, and so is an \
+         address with a password in it, except a proxy's. `\"inheritEnv\": [\"NAME\", \"PREFIX_*\"]` in an entry of \
+         your own, or in the settings for all of them, adds variables, whatever they hold; `[]` takes the table away. \
+         A project's entry cannot have it: it names what it wants in `env`, where you see it when you approve it.\n",
+    );
     text
 }
 

@@ -1,0 +1,136 @@
+//! `cargo xtask bench-instructions`: how many instructions a small call costs
+//! the gateway, counted by callgrind.
+//!
+//! A count does not depend on what else the machine does, so two builds can be
+//! compared to the percent. A gateway runs twice with other numbers of calls;
+//! what the calls have not caused (start, handshake, end) is the same in both
+//! and falls out of the difference.
+
+use super::subjects::gateway_command;
+use crate::paths;
+use crate::process::Server;
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Calls of the two runs.
+const FEW: u64 = 200;
+const MANY: u64 = 1200;
+/// Under callgrind everything takes fifty times as long.
+const START_LIMIT: Duration = Duration::from_secs(180);
+
+/// Options of `cargo xtask bench-instructions`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Measure this program instead of a build of this tree; can be repeated
+    #[arg(long = "program", value_name = "PATH")]
+    programs: Vec<PathBuf>,
+    /// Take echo-server and bench-load as built already, in this profile
+    #[arg(long, value_name = "PROFILE")]
+    built: Option<String>,
+    /// Only this era
+    #[arg(long, value_parser = ["legacy", "modern"])]
+    era: Option<String>,
+}
+
+/// Measures, and prints a line for each program, era and transport.
+pub fn run(options: &Options) -> Result<()> {
+    let valgrind = Command::new("valgrind").arg("--version").output();
+    ensure!(
+        valgrind.is_ok_and(|output| output.status.success()),
+        "valgrind is not installed: install the package `valgrind` and run again"
+    );
+    let profile = super::built(
+        options.built.as_deref(),
+        &["switchboard-cli", "switchboard-testkit"],
+    )?;
+    let upstream = paths::program(profile, "echo-server")?;
+    let load = paths::program(profile, "bench-load")?;
+    let programs = match options.programs.is_empty() {
+        true => vec![paths::program(profile, "switchboard")?],
+        false => options.programs.clone(),
+    };
+    let eras = match options.era.as_deref() {
+        Some(era) => vec![era],
+        None => vec!["legacy", "modern"],
+    };
+    println!("instructions of the gateway for one small call (200 bytes, a server on stdio):");
+    for program in &programs {
+        for era in &eras {
+            let few = count(program, &upstream, &load, era, FEW)?;
+            let many = count(program, &upstream, &load, era, MANY)?;
+            let each = many.saturating_sub(few) / (MANY - FEW);
+            println!("  {era:8} {each:>8}   {}", program.display());
+        }
+    }
+    Ok(())
+}
+
+/// All instructions of a gateway's processes that serves `calls` calls.
+fn count(program: &Path, upstream: &Path, load: &Path, era: &str, calls: u64) -> Result<u64> {
+    let scratch = paths::scratch("instructions")?;
+    let counts = scratch.join("counts");
+    std::fs::create_dir_all(&counts)?;
+    let entry = json!({"type": "stdio", "command": upstream, "args": ["--stdio"]});
+    let token = super::subjects::token(&scratch)?;
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=callgrind", "--trace-children=yes", "-q"])
+        .arg("--trace-children-skip=*/echo-server")
+        .arg(format!("--callgrind-out-file={}/%p", counts.display()))
+        .arg(program);
+    let command = gateway_command(valgrind, &entry, &token, &scratch)?;
+    serve(command, load, era, calls, &token, &scratch)?;
+    let total = totals(&counts)?;
+    std::fs::remove_dir_all(&scratch)?;
+    Ok(total)
+}
+
+/// Starts the gateway, puts the load on it, ends it.
+fn serve(
+    mut command: Command,
+    load: &Path,
+    era: &str,
+    calls: u64,
+    token: &Path,
+    scratch: &Path,
+) -> Result<()> {
+    let gateway = Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT)?;
+    let output = Command::new(load)
+        .arg(format!("{}/mcp/echo", gateway.url))
+        .args(["--era", era, "--warmup-ms", "0", "--duration-ms", "600000"])
+        .args(["--count", &calls.to_string(), "--token-file"])
+        .arg(token)
+        .output()
+        .context("bench-load")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(
+        output.status.success() && said.contains("\"errors\":0"),
+        "bench-load: {said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let ended = gateway.end_within(Duration::from_secs(120))?;
+    ensure!(
+        !ended.timed_out,
+        "the gateway did not end, so nothing was counted"
+    );
+    Ok(())
+}
+
+/// The sum over the files that callgrind wrote, one for each process.
+fn totals(counts: &Path) -> Result<u64> {
+    let mut sum = 0;
+    for file in std::fs::read_dir(counts)? {
+        let text = std::fs::read_to_string(file?.path())?;
+        let total = text
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("totals: "));
+        let total = total.context("callgrind wrote no sum")?;
+        sum += total.trim().parse::<u64>().context("callgrind's sum")?;
+    }
+    ensure!(sum > 0, "callgrind wrote nothing");
+    Ok(sum)
+}
