@@ -14,12 +14,12 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 }
 
 /// What a settings file says.
-pub(crate) fn read(doc: &Doc<'_>) -> Result<Option<Vec<String>>, Fault> {
+pub(crate) fn read(doc: &Doc<'_>) -> Result<Option<Vec<String>>, Box<Fault>> {
     let key = "inheritEnv";
     let Some((whole, line)) = doc.value(&[key]) else {
         return Ok(None);
     };
-    let fault = |problem: String| doc.fault_at(line, problem, Some(WRITE.to_owned()));
+    let fault = |problem: String| Box::new(doc.fault_at(line, problem, Some(WRITE.to_owned())));
     let Value::Array(items) = whole else {
         return Err(fault(format!("`{key}` must be a list, found {whole}")));
     };

@@ -375,7 +375,7 @@ impl Reading<'_> {
     fn inherit_env(&mut self, doc: &Doc<'_>) {
         match inherit::read(doc) {
             Ok(names) => self.gathered.inherit_env = names,
-            Err(fault) => self.loaded.faults.push((Scope::User, fault)),
+            Err(fault) => self.loaded.faults.push((Scope::User, *fault)),
         }
     }
 
