@@ -1,6 +1,7 @@
 //! Who is asking: one client of ours, as the upstream side sees it.
 
 use crate::{
+    bridge::object_with,
     exchange::{Input, Notice},
     limits,
 };
@@ -61,6 +62,8 @@ pub struct Client {
     pub(crate) keyed: bool,
     /// Whether it has gone: nothing is kept for it any more.
     left: AtomicBool,
+    /// Whom it stands for in one request, where it is not the client itself.
+    stands_for: Option<Arc<Client>>,
     sink: Arc<dyn ClientSink>,
 }
 
@@ -108,6 +111,7 @@ impl Client {
             decides: false,
             keyed: false,
             left: AtomicBool::new(false),
+            stands_for: None,
             sink,
         }
     }
@@ -149,6 +153,32 @@ impl Client {
         self
     }
 
+    /// The same client for one request during which nothing can be asked of it.
+    pub fn unasked(self: &Arc<Self>) -> Arc<Self> {
+        let questions = ["elicitation", "sampling", "roots"];
+        Arc::new(Self {
+            id: self.id,
+            identity: self.identity,
+            principal: self.principal.clone(),
+            revision: self.revision,
+            capabilities: object_with(&self.capabilities, &questions, &[]).into(),
+            greeting: self.greeting.clone(),
+            exclusive: self.exclusive,
+            log_level: AtomicU8::new(self.log_level.load(Ordering::Relaxed)),
+            addressable: false,
+            decides: self.decides,
+            keyed: self.keyed,
+            left: AtomicBool::new(false),
+            stands_for: Some(self.itself().clone()),
+            sink: self.sink.clone(),
+        })
+    }
+
+    /// The client itself, where this one stands for it.
+    pub(crate) fn itself(self: &Arc<Self>) -> &Arc<Self> {
+        self.stands_for.as_ref().unwrap_or(self)
+    }
+
     /// The same client as all others of its principal that gave this key, or
     /// that gave none: modern HTTP has no sessions.
     pub fn known_by(mut self, key: Option<&str>) -> Self {
@@ -173,7 +203,8 @@ impl Client {
 
     /// Whether it has gone.
     pub(crate) fn has_left(&self) -> bool {
-        self.left.load(Ordering::Acquire)
+        let itself = self.stands_for.as_deref().unwrap_or(self);
+        itself.left.load(Ordering::Acquire)
     }
 
     /// Legacy or modern.

@@ -15,6 +15,8 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// Something failed on our side or behind us.
     pub const INTERNAL: i64 = -32603;
+    /// No such session, beside HTTP's 404; alone, by custom, a time-out.
+    pub const SESSION_NOT_FOUND: i64 = -32001;
     /// No such resource, up to 2025-11-25.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
     /// The HTTP headers contradict the body (2026-07-28).

@@ -12,21 +12,38 @@ mod seal;
 mod tasks;
 pub mod watch;
 
-use switchboard_wire::Payload;
+use switchboard_wire::{Method, Payload};
 
 /// Where the messages for one client, or for one of its requests, go.
 pub trait Outlet: Send + Sync {
     /// Sends a message. Must not block; what cannot be kept is dropped by weight.
     fn send(&self, payload: Payload, weight: Weight);
+
+    /// Whether the client would see a question put to it here.
+    fn takes_questions(&self) -> bool {
+        true
+    }
 }
 
 /// What must not be lost, and what may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// A notification: the first to give way.
+    /// How far a request is: the first to give way.
+    Progress,
+    /// Another notification.
     Notice,
     /// A question that somebody waits for.
     Question,
     /// The answer to a request.
     Reply,
+}
+
+impl Weight {
+    /// The weight of a notification.
+    fn of(method: Method) -> Self {
+        match method {
+            Method::Progress => Self::Progress,
+            _ => Self::Notice,
+        }
+    }
 }

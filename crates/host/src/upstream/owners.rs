@@ -41,7 +41,7 @@ impl Identity {
     /// The same, of whom we can tell when it has gone.
     pub(super) fn following(client: &Arc<Client>) -> Self {
         Self {
-            client: (!client.is_known_by_name()).then(|| Arc::downgrade(client)),
+            client: (!client.is_known_by_name()).then(|| Arc::downgrade(client.itself())),
             ..Self::of(client)
         }
     }

@@ -1,5 +1,6 @@
 //! Clients in front of servers: what crosses, what is shared, what is kept apart.
 
+mod accept;
 mod aggregate;
 mod at_the_door;
 mod attached_rules;

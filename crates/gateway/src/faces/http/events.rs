@@ -1,6 +1,7 @@
 //! Event streams of legacy sessions: numbered, kept for a while, and resumed
 //! by whoever shows the number of the last event it has seen.
 
+use super::modern::MESSAGE;
 use crate::{
     limits,
     session::{Outlet, Weight},
@@ -37,6 +38,8 @@ struct State {
     bytes: usize,
     /// Counts readers; only the newest one is served.
     readers: u64,
+    /// How many of them have not gone yet.
+    reading: usize,
     finished: Option<Instant>,
 }
 
@@ -88,6 +91,11 @@ impl EventLog {
         .await;
     }
 
+    /// Whether somebody reads it just now.
+    pub(super) fn is_read(&self) -> bool {
+        self.state.lock().reading > 0
+    }
+
     /// Whether there is an event already.
     pub(super) fn has_begun(&self) -> bool {
         !self.state.lock().events.is_empty()
@@ -100,6 +108,7 @@ impl EventLog {
         let (reader, unread) = {
             let mut state = self.state.lock();
             state.readers += 1;
+            state.reading += 1;
             (state.readers, state.sent.saturating_sub(1))
         };
         self.waker.wake();
@@ -125,7 +134,7 @@ impl Outlet for EventLog {
         state.make_room(payload.len());
         let full = state.events.len() >= limits::STREAM_EVENTS
             || state.bytes + payload.len() > limits::STREAM_BYTES;
-        if full && weight == Weight::Notice {
+        if full && weight <= Weight::Notice {
             return;
         }
         let number = state.next;
@@ -160,7 +169,7 @@ impl State {
             && let Some(at) = self
                 .events
                 .iter()
-                .position(|event| event.weight == Weight::Notice)
+                .position(|event| event.weight <= Weight::Notice)
         {
             self.forget(at);
         }
@@ -219,9 +228,9 @@ impl Stream for Reader {
                 this.after = number;
                 this.alive.reset();
                 let id = format!("{stream}_{number}");
-                return Poll::Ready(Some(
-                    Ok(encode_event(Some(&id), None, payload).into_bytes()),
-                ));
+                return Poll::Ready(Some(Ok(
+                    encode_event(Some(&id), Some(MESSAGE), payload).into_bytes()
+                )));
             }
             if state.finished.is_some() {
                 state.forget_large();
@@ -232,6 +241,12 @@ impl Stream for Reader {
             Poll::Ready(_) => Poll::Ready(Some(Ok(Bytes::from_static(b": alive\n\n")))),
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.log.state.lock().reading -= 1;
     }
 }
 

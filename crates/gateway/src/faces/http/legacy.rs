@@ -3,6 +3,7 @@
 
 use super::{
     Face,
+    accept::{Accepts, not_acceptable},
     body::Body,
     events::{EventLog, parse_event_id},
     read::{Post, id_of},
@@ -16,7 +17,7 @@ use crate::{
     session::{Outlet, Weight, legacy::Session},
 };
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use smallvec::SmallVec;
 use std::{pin::Pin, sync::Arc};
@@ -60,7 +61,7 @@ pub(super) fn post(
         match message.kind() {
             Kind::Request => {
                 let log = held.log();
-                let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+                let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
                 let owed = message.id().into_iter().collect();
                 let admitted = session.admit(message, params);
                 let running: Running =
@@ -109,13 +110,40 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
         return reply::accepted();
     }
     let log = held.log();
-    let (session, outlet) = (held.session.clone(), log.clone() as Arc<dyn Outlet>);
+    let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
     let owed = batch.iter().flatten().filter_map(Message::id).collect();
     let running: Running = Box::pin(async move { session.batch(batch, outlet).await });
     answer(post, &held, log, owed, running).await
 }
 
-/// Plain JSON if the answer comes at once and alone, events otherwise.
+/// Where what comes before an answer goes.
+fn outlet(accepts: Accepts, held: &Held, log: &Arc<EventLog>) -> Arc<dyn Outlet> {
+    match accepts {
+        Accepts::Json => Arc::new(Beside(held.general.clone())),
+        Accepts::Either | Accepts::Events => log.clone(),
+    }
+}
+
+/// For a request whose answer is JSON and nothing else: what comes before it goes
+/// on the session's own stream, if the client reads that. Progress has no use there.
+struct Beside(Arc<EventLog>);
+
+impl Outlet for Beside {
+    fn send(&self, payload: Payload, weight: Weight) {
+        match weight {
+            Weight::Progress => {}
+            Weight::Notice if !self.0.is_read() => {}
+            _ => self.0.send(payload, weight),
+        }
+    }
+
+    fn takes_questions(&self) -> bool {
+        self.0.is_read()
+    }
+}
+
+/// In the form that the client takes. If it takes both: plain JSON if the answer
+/// comes at once and alone, events otherwise.
 async fn answer(
     post: Post,
     held: &Arc<Held>,
@@ -123,40 +151,49 @@ async fn answer(
     owed: Owed,
     running: Running,
 ) -> Response<Body> {
-    let may_stream = accepts_events(&post.headers);
     // The head of the request ends here, and with it the buffer it was read into.
     let Post {
-        face, admission, ..
+        face,
+        admission,
+        accepts,
+        ..
     } = post;
     let budget = face.gateway.host().budget();
     let mut running = KeepsRunning {
         face: face.clone(),
         future: Some(running),
     };
-    if !may_stream {
-        let payload = tokio::select! {
-            payload = running.get() => payload.unwrap_or_default(),
-            _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
-        };
-        running.done();
-        return reply::json(StatusCode::OK, spool::body(payload, budget).await);
-    }
-    tokio::select! {
-        biased;
-        payload = running.get() => {
+    match accepts {
+        Accepts::Json => {
+            let payload = tokio::select! {
+                payload = running.get() => payload,
+                _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
+            };
             running.done();
-            match payload {
-                Some(payload) if !log.has_begun() => {
-                    return reply::json(StatusCode::OK, spool::body(payload, budget).await);
-                }
-                // What came before the answer, in the same moment, must not be lost.
-                Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
-                // Given up by the client: nothing is owed, so the stream ends without a word.
-                None => { log.finish(); return events(&log, None, false, admission); }
-            }
+            return match payload {
+                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, budget).await),
+                // Given up by the client: nothing is owed.
+                None => reply::accepted(),
+            };
         }
-        () = log.begun() => {}
-        () = tokio::time::sleep(limits::PLAIN_ANSWER) => {}
+        Accepts::Events => {}
+        Accepts::Either => tokio::select! {
+            biased;
+            payload = running.get() => {
+                running.done();
+                match payload {
+                    Some(payload) if !log.has_begun() => {
+                        return reply::json(StatusCode::OK, spool::body(payload, budget).await);
+                    }
+                    // What came before the answer, in the same moment, must not be lost.
+                    Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
+                    // Given up by the client: nothing is owed, so the stream ends without a word.
+                    None => { log.finish(); return events(&log, None, false, admission); }
+                }
+            }
+            () = log.begun() => {}
+            () = tokio::time::sleep(limits::PLAIN_ANSWER) => {}
+        },
     }
     held.keep(&log);
     if let Some(future) = running.take() {
@@ -242,16 +279,34 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
                 path_of(&post.scope).to_owned(),
                 place,
             );
+            let log = held.log();
+            let as_events = post.accepts == Accepts::Events;
+            if as_events {
+                held.keep(&log);
+            }
             let id = post.face.sessions.add(held);
             let Ok(id) = HeaderValue::try_from(id) else {
                 session.close();
                 return reply::busy();
             };
-            let mut response = reply::json(StatusCode::OK, payload);
+            let mut response = if as_events {
+                log.send(payload, Weight::Reply);
+                log.finish();
+                let prime = session.client().revision.has_priming_events();
+                events(&log, None, prime, post.admission)
+            } else {
+                reply::json(StatusCode::OK, payload)
+            };
             response.headers_mut().insert(SESSION, id);
             response
         }
-        Err(fault) => reply::error(StatusCode::OK, &fault.to_error(), Some(&id_of(&message))),
+        Err(fault) => {
+            let error = fault.to_error().response(Some(&id_of(&message)));
+            match post.accepts {
+                Accepts::Events => super::modern::one_event(error),
+                Accepts::Either | Accepts::Json => reply::json(StatusCode::OK, error),
+            }
+        }
     }
 }
 
@@ -266,9 +321,8 @@ pub(super) async fn get(
     if !headers.contains_key(&SESSION) {
         return reply::method_not_allowed();
     }
-    if !accepts_events(headers) {
-        let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
-        return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
+    if !Accepts::events(headers) {
+        return not_acceptable("text/event-stream");
     }
     let held = match find(&face, &scope, admission.principal(), headers) {
         Ok(held) => held,
@@ -304,12 +358,10 @@ pub(super) async fn delete(
     let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else {
         return reply::status(StatusCode::NOT_FOUND);
     };
-    let ended = face.sessions.remove(id, principal, path_of(&scope));
-    reply::status(if ended {
-        StatusCode::OK
-    } else {
-        StatusCode::NOT_FOUND
-    })
+    match face.sessions.remove(id, principal, path_of(&scope)) {
+        true => reply::status(StatusCode::OK),
+        false => reply::session_not_found(None),
+    }
 }
 
 enum Refusal {
@@ -320,21 +372,13 @@ enum Refusal {
 
 impl Refusal {
     fn response(&self, id: Option<&Id>) -> Response<Body> {
-        let (status, text) = match self {
-            Self::NoSession => (
-                StatusCode::BAD_REQUEST,
-                "Mcp-Session-Id is missing; send initialize first",
-            ),
-            Self::Unknown => (
-                StatusCode::NOT_FOUND,
-                "this session is not known here; send initialize again",
-            ),
-            Self::Version => (
-                StatusCode::BAD_REQUEST,
-                "MCP-Protocol-Version names no revision that is known here",
-            ),
+        let text = match self {
+            Self::Unknown => return reply::session_not_found(id),
+            Self::NoSession => "Mcp-Session-Id is missing; send initialize first",
+            Self::Version => "MCP-Protocol-Version names no revision that is known here",
         };
-        reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), id)
+        let error = ErrorObject::new(code::INVALID_REQUEST, text);
+        reply::error(StatusCode::BAD_REQUEST, &error, id)
     }
 }
 
@@ -376,23 +420,4 @@ fn events(
     let over = async move { admission.withdrawn().await };
     let events = log.read(last, prime).take_until(Box::pin(over));
     super::modern::event_stream(Body::Stream(Box::pin(events)))
-}
-
-/// Whether `Accept` allows event streams; silence allows all.
-pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(header::ACCEPT).iter().peekable();
-    let is_allowed = |range: &str| {
-        let kind = range.split(';').next().unwrap_or_default().trim();
-        ["text/event-stream", "*/*", "text/*"]
-            .iter()
-            .any(|allowed| kind.eq_ignore_ascii_case(allowed))
-    };
-    values.peek().is_none()
-        || values.any(|value| {
-            // What nearly all clients say, to save a closer look.
-            value == "application/json, text/event-stream"
-                || value
-                    .to_str()
-                    .is_ok_and(|text| text.split(',').any(is_allowed))
-        })
 }

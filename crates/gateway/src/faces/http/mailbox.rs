@@ -78,7 +78,7 @@ impl Mailbox {
 impl Outlet for Mailbox {
     fn send(&self, payload: Payload, weight: Weight) {
         // While the client does not read, what it can do without goes first.
-        if weight == Weight::Notice && self.state.lock().bytes > limits::STREAM_BYTES {
+        if weight <= Weight::Notice && self.state.lock().bytes > limits::STREAM_BYTES {
             return;
         }
         self.push(encode_event(None, Some("message"), payload));

@@ -2,6 +2,7 @@
 //! each of them, legacy and modern clients on the same addresses; the same over
 //! HTTP+SSE (`/sse`) and WebSocket (`/ws`); and the plain dialect (`/plain/…`).
 
+mod accept;
 mod api;
 mod attach;
 mod body;

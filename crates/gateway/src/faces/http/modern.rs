@@ -2,6 +2,7 @@
 //! answer as JSON or as events, and a closed stream as the sign to stop.
 
 use super::{
+    accept::{Accepts, not_acceptable},
     body::Body,
     read::{Post, id_of},
     reply, spool,
@@ -17,9 +18,15 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::{io, sync::Arc};
 use switchboard_host::CallError;
 use switchboard_tasks as tasks;
-use switchboard_transport::http::sse::encode_event;
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Params, Payload, code, header as mirror};
+use switchboard_transport::{Budget, http::sse::encode_event};
+use switchboard_wire::{
+    ErrorObject, Id, Kind, Message, Method, Params, Payload, code, header as mirror,
+};
 use tokio::time::{Instant, sleep_until, timeout};
+
+/// The name of every event. It is the one that events without a name have; some
+/// clients look for it all the same.
+pub(super) const MESSAGE: &str = "message";
 
 /// One message of a modern client.
 pub(super) async fn post(post: Post, message: Message, params: Params) -> Response<Body> {
@@ -31,12 +38,22 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     if let Err(error) = check(&post.headers, &message, &params) {
         return reply::error(StatusCode::BAD_REQUEST, &error, Some(&id));
     }
-    let (face, admission) = (post.face.clone(), post.admission.clone());
+    if message.method() == Method::Listen && post.accepts == Accepts::Json {
+        return not_acceptable("text/event-stream");
+    }
+    let (face, admission, accepts) = (post.face.clone(), post.admission.clone(), post.accepts);
+    let budget = face.gateway.host().budget();
     match modern::begin(&face.gateway, request(post, message, params)).await {
-        Begun::Answer(answer) => whole(answer, face.gateway.host().budget()).await,
+        Begun::Answer(answer) => whole(answer, accepts, budget).await,
+        Begun::Exchange(relayed) if accepts == Accepts::Json => {
+            tokio::select! {
+                answer = alone(relayed) => whole(answer, accepts, budget).await,
+                _ = admission.withdrawn() => reply::status(StatusCode::UNAUTHORIZED),
+            }
+        }
         Begun::Exchange(mut relayed) => {
             match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
-                Ok(Step::Done(answer)) => whole(answer, face.gateway.host().budget()).await,
+                Ok(Step::Done(answer)) => whole(answer, accepts, budget).await,
                 Ok(Step::Notice(notice)) => relay(relayed, Some(notice), admission, id),
                 Err(_) => relay(relayed, None, admission, id),
             }
@@ -130,13 +147,24 @@ fn param_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     params.collect()
 }
 
-/// An answer that came alone, with the status that its error asks for.
-async fn whole(answer: Answer, budget: &switchboard_transport::Budget) -> Response<Body> {
+/// The answer, however long it takes, without what comes before it.
+async fn alone(mut relayed: Box<Relayed>) -> Answer {
+    loop {
+        if let Step::Done(answer) = relayed.next().await {
+            return answer;
+        }
+    }
+}
+
+/// An answer that came alone, with the status that its error asks for. One that
+/// is refused is JSON for everybody.
+async fn whole(answer: Answer, accepts: Accepts, budget: &Budget) -> Response<Body> {
     let status = match answer.code {
         Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => {
             StatusCode::BAD_REQUEST
         }
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        _ if accepts == Accepts::Events => return one_event(answer.payload),
         _ => StatusCode::OK,
     };
     reply::json(status, spool::body(answer.payload, budget).await)
@@ -182,6 +210,11 @@ fn over(ended: Ended, id: &Id) -> Payload {
     ErrorObject::new(code::INVALID_REQUEST, ended.as_str()).response(Some(id))
 }
 
+/// A message as a stream that ends with it.
+pub(super) fn one_event(payload: Payload) -> Response<Body> {
+    event_stream(Body::from(encode_event(None, Some(MESSAGE), payload)))
+}
+
 /// A response that is a stream of events.
 pub(super) fn event_stream(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
@@ -196,7 +229,7 @@ pub(super) fn event_stream(body: Body) -> Response<Body> {
 }
 
 fn event(payload: Payload) -> io::Result<Bytes> {
-    Ok(encode_event(None, None, payload).into_bytes())
+    Ok(encode_event(None, Some(MESSAGE), payload).into_bytes())
 }
 
 fn alive() -> io::Result<Bytes> {

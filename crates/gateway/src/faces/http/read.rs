@@ -1,6 +1,11 @@
 //! POST: reading the body, and telling a legacy request from a modern one.
 
-use super::{Face, body::Body, legacy, modern, reply, routes};
+use super::{
+    Face,
+    accept::{Accepts, not_acceptable},
+    body::Body,
+    legacy, modern, reply, routes,
+};
 use crate::{admission::Admission, limits, session};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
@@ -23,6 +28,8 @@ pub(super) struct Post {
     /// What tells the client from others of its principal.
     pub key: Option<Arc<str>>,
     pub headers: HeaderMap,
+    /// What form the answer may have.
+    pub accepts: Accepts,
 }
 
 pub(super) async fn post(
@@ -39,6 +46,9 @@ pub(super) async fn post(
         );
         return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error, None);
     }
+    let Some(accepts) = Accepts::of(&headers) else {
+        return not_acceptable("application/json or text/event-stream");
+    };
     let budget = face.gateway.host().budget().clone();
     if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
         return reply::busy();
@@ -59,6 +69,7 @@ pub(super) async fn post(
         admission,
         key: routes::client_key(uri.path(), &headers),
         headers,
+        accepts,
     };
     drop(uri);
     match Received::parse(body) {

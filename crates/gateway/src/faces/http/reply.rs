@@ -29,6 +29,13 @@ fn error_body(error: &ErrorObject, id: Option<&Id>) -> Payload {
     }
 }
 
+/// The session that a legacy client names has ended, or never was. In the words
+/// that clients look for before they shake hands again.
+pub(super) fn session_not_found(id: Option<&Id>) -> Response<Body> {
+    let fault = ErrorObject::new(code::SESSION_NOT_FOUND, "Session not found");
+    error(StatusCode::NOT_FOUND, &fault, id)
+}
+
 /// A fault of ours ended the request.
 pub(super) fn broke_off(id: Option<&Id>) -> Response<Body> {
     let fault = CallError::broke_off().to_error();

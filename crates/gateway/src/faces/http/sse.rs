@@ -3,8 +3,8 @@
 
 use super::{
     Face,
+    accept::{Accepts, not_acceptable},
     body::Body,
-    legacy::accepts_events,
     mailbox::Mailbox,
     modern::event_stream,
     read::{is_json, read},
@@ -46,9 +46,8 @@ pub(super) fn open(
     admission: Admission,
     request: &Request<Incoming>,
 ) -> Response<Body> {
-    if !accepts_events(request.headers()) {
-        let error = ErrorObject::new(code::INVALID_REQUEST, "Accept must allow text/event-stream");
-        return reply::error(StatusCode::NOT_ACCEPTABLE, &error, None);
+    if !Accepts::events(request.headers()) {
+        return not_acceptable("text/event-stream");
     }
     let (posted, incoming) = mpsc::channel(limits::POSTED);
     let id = random_id();
@@ -140,10 +139,7 @@ pub(super) async fn post(
         .filter(|open| *open.principal == *principal)
         .map(|open| open.posted.clone());
     let Some(posted) = known else {
-        return refuse(
-            StatusCode::NOT_FOUND,
-            "this session is not known here; open /sse again",
-        );
+        return reply::session_not_found(None);
     };
     if !is_json(&parts.headers) {
         return refuse(
@@ -166,9 +162,6 @@ pub(super) async fn post(
     match posted.try_send(received) {
         Ok(()) => reply::accepted(),
         Err(TrySendError::Full(_)) => reply::busy(),
-        Err(TrySendError::Closed(_)) => refuse(
-            StatusCode::NOT_FOUND,
-            "this session is not known here; open /sse again",
-        ),
+        Err(TrySendError::Closed(_)) => reply::session_not_found(None),
     }
 }

@@ -192,7 +192,7 @@ struct Out(WsWriter);
 impl Outlet for Out {
     fn send(&self, payload: Payload, weight: Weight) {
         // While the client does not read, what it can do without goes first.
-        if weight == Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
+        if weight <= Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
             return;
         }
         if self.0.send(payload).is_err() {

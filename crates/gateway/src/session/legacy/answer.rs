@@ -83,7 +83,8 @@ impl Session {
                 Event::Notice(notice) => {
                     if self.desk.wants(&notice) {
                         let server = exchange.connection().server_name();
-                        outlet.send(self.desk.addressed(server, notice), Weight::Notice);
+                        let weight = Weight::of(notice.method);
+                        outlet.send(self.desk.addressed(server, notice), weight);
                     }
                 }
                 Event::Input(input) => asked.extend(self.desk.put(input, outlet.clone())),

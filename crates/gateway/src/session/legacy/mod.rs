@@ -120,10 +120,13 @@ impl Session {
     /// is returned, or nothing if the client gave the request up.
     pub async fn request(
         &self,
-        admitted: Box<Admitted>,
+        mut admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
     ) -> Option<Payload> {
         let id = admitted.message.id()?;
+        if !outlet.takes_questions() {
+            admitted.client = admitted.client.unasked();
+        }
         let (given_up, cancel) = oneshot::channel();
         {
             let mut in_flight = self.in_flight.lock();
