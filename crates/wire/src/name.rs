@@ -130,8 +130,7 @@ impl Namer {
             }
             for i in shared {
                 let (server, item) = pairs[i];
-                let plain = self.plain(style, server, item);
-                names[i] = hashed(&plain, style.limit(), server, item, round);
+                names[i] = self.tagged(style, server, item, round);
             }
         }
         names
@@ -139,27 +138,47 @@ impl Namer {
 
     /// The name as far as the configured servers alone decide it.
     fn name(&self, style: Style, server: &str, item: &str) -> String {
-        let name = self.plain(style, server, item);
-        let limit = style.limit();
-        if name.len() > limit || (style != Style::Bare && self.ambiguous(style, server, &name)) {
-            hashed(&name, limit, server, item, 0)
+        let name = self.head(style, server) + &normalize(item);
+        let ambiguous = || style != Style::Bare && self.ambiguous(style, server, &name);
+        if name.len() > style.limit() || ambiguous() {
+            self.tagged(style, server, item, 0)
         } else {
             name
         }
     }
 
-    fn plain(&self, style: Style, server: &str, item: &str) -> String {
+    /// The name with a hash at its end. Where that is too long, the server's part
+    /// gives way first: one can tell servers apart by little, tools only by theirs.
+    fn tagged(&self, style: Style, server: &str, item: &str, round: u64) -> String {
+        let (head, own, room) = (
+            self.head(style, server),
+            normalize(item),
+            style.limit() - TAG,
+        );
+        let kept = own.len().min(KEPT.max(room.saturating_sub(head.len())));
+        let head = if head.len() + kept <= room {
+            head
+        } else {
+            format!("{}{JOINT}", &head[..room - kept - JOINT.len()])
+        };
+        let plain = head + &own[..kept];
+        hashed(&plain, style.limit(), server, item, round)
+    }
+
+    /// What the plain names of a server's items begin with.
+    fn head(&self, style: Style, server: &str) -> String {
         match (style, self.find(server)) {
-            (Style::Bare, _) => normalize(item),
-            (_, Some(server)) => server.head.clone() + &normalize(item),
-            (_, None) => head(style, &normalize(server)) + &normalize(item),
+            (Style::Bare, _) => String::new(),
+            (_, Some(server)) => server.head.clone(),
+            (_, None) => head(style, &normalize(server)),
         }
     }
 
     /// Whether a plain name could also be a name of another server's item.
     fn ambiguous(&self, style: Style, server: &str, name: &str) -> bool {
         let own = self.find(server).map_or(0, |server| server.head.len());
-        let kept = style.limit() - TAG;
+        // As little as there may be left of another server's.
+        let kept = style.limit() - TAG - KEPT - JOINT.len();
         let like_a_hash = ends_like_a_hash(name);
         self.servers.iter().any(|other| {
             // `a` + `b__c` reads like `a__b` + `c` if there is a server `a__b`; and a name
@@ -174,10 +193,16 @@ impl Namer {
 
 fn head(style: Style, prefix: &str) -> String {
     match style {
-        Style::Full => format!("mcp__{prefix}__"),
-        Style::Short | Style::Bare => format!("{prefix}__"),
+        Style::Full => format!("mcp__{prefix}{JOINT}"),
+        Style::Short | Style::Bare => format!("{prefix}{JOINT}"),
     }
 }
+
+/// What stands between a server's name and an item's.
+const JOINT: &str = "__";
+
+/// What is left of an item's name at least, however long its server's is.
+const KEPT: usize = 24;
 
 /// How many hashes are tried before a collision is left as it is.
 const ROUNDS: u64 = 16;

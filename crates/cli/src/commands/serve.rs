@@ -25,10 +25,12 @@ use switchboard::{
 pub struct Options {
     #[command(flatten)]
     pub listen: Listen,
-    /// How tools are named: server__tool, mcp__server__tool, or bare where that is unambiguous
-    #[arg(long, value_name = "STYLE", default_value = "short")]
-    pub names: Names,
-    /// Only these servers
+    /// How tools are named: short (server__tool; the default), full (mcp__server__tool), or bare
+    /// where that is unambiguous
+    #[arg(long, value_name = "STYLE")]
+    names: Option<Names>,
+    /// Only these servers. On stdio, one alone is served under its own names, as if it were asked
+    /// directly, unless --names is given
     #[arg(long, value_name = "SERVER", value_delimiter = ',')]
     pub only: Vec<String>,
     /// On stdio: be a way to the gateway that runs, whatever it serves; servers of its own only where
@@ -39,6 +41,13 @@ pub struct Options {
     /// asks its own user), default, auto, read-only or bypassPermissions
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<Mode>,
+}
+
+impl Options {
+    /// How tools are named.
+    fn names(&self) -> Names {
+        self.names.unwrap_or(Names::Short)
+    }
 }
 
 /// How tools are named outward.
@@ -86,7 +95,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Purpose::Gateway,
         options.permission_mode,
         loaded,
-        options.names.style(),
+        options.names().style(),
     )?;
     usable(&roster)?;
     let places = options.listen.places()?;
@@ -110,7 +119,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let open = listen::open(places)?;
         let whole = open.iter().find_map(listen::Open::whole);
         let token = options.listen.token_path()?;
-        let note = whole.and_then(|address| presence.note(address, options.names.word(), token));
+        let note = whole.and_then(|address| presence.note(address, options.names().word(), token));
         let served = {
             let serve = listen::serve(&gateway, open, &stop);
             tokio::pin!(serve);
@@ -155,7 +164,7 @@ fn stdio(
     known: Known,
     announcement: Announcement,
 ) -> Result<Code, Failure> {
-    let single = single(roster);
+    let single = single(options, roster);
     let told = announcement.get();
     if let Some(code) =
         attach::try_run(context, options, roster, single.as_deref(), told.as_deref())?
@@ -248,15 +257,12 @@ pub fn usable(roster: &Roster) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The only server, which is then served under its own names. A second one
-/// that is configured and broken counts: names must not depend on who is well.
-fn single(roster: &Roster) -> Option<Arc<str>> {
-    let mut counting = roster.counting();
-    match (
-        counting.next().map(|member| &member.status),
-        counting.next(),
-    ) {
-        (Some(Status::Server(server)), None) => Some(server.name().clone()),
-        _ => None,
-    }
+/// The one server that was asked for, which is then served under its own names.
+/// That just one is configured is no reason: names must not change with a second.
+fn single(options: &Options, roster: &Roster) -> Option<Arc<str>> {
+    let [name] = options.only.as_slice() else {
+        return None;
+    };
+    let server = roster.host.server(name).filter(|_| options.names.is_none());
+    server.map(|server| server.name().clone())
 }

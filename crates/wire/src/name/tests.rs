@@ -301,6 +301,36 @@ fn names_are_cut_at_the_limit_and_not_before() {
     );
 }
 
+/// However long the server's name is, at least 24 characters of the tool's stay.
+#[test]
+fn a_long_server_leaves_room_for_its_tools() {
+    let server = long('s', 70);
+    for (style, head) in [
+        (Style::Short, "sssssssssss__"),
+        (Style::Full, "mcp__sssssss"),
+    ] {
+        let tool = "list_pull_requests_of_all_repositories";
+        let name = one(style, &server, tool);
+        assert!(name.starts_with(head), "{name}");
+        assert!(name.contains(&format!("s__{}", &tool[..24])), "{name}");
+        assert_eq!(name.len(), style.limit());
+        let name = one(style, &server, "echo");
+        assert!(name.contains("s__echo_"), "{name}");
+        assert_eq!(name.len(), style.limit());
+    }
+    // A short server's name gives way to nothing, and nor does one that fits.
+    let name = one(Style::Short, "github", &long('t', 60));
+    assert!(
+        name.starts_with(&format!("github__{}", long('t', 29))),
+        "{name}"
+    );
+    let name = one(Style::Short, &long('s', 20), &long('t', 60));
+    assert!(
+        name.starts_with(&format!("{}__{}_", long('s', 11), long('t', 24))),
+        "{name}"
+    );
+}
+
 #[test]
 fn bare_names_give_way_only_where_they_collide() {
     let namer = Namer::new(Style::Bare, ["a", "b", "c"]);

@@ -86,7 +86,7 @@ fn serves_the_same(
     let ours = |name: &str| servers.iter().any(|server| &**server.name() == name);
     let more = |known: &&switchboard::attached::Known| !ours(&known.name);
     let mut more = gateway.servers.iter().filter(more);
-    gateway.running.names == options.names.word()
+    gateway.running.names == options.names().word()
         && if options.only.is_empty() {
             more.all(|known| known.builtin)
         } else {

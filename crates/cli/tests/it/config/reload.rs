@@ -180,6 +180,24 @@ async fn serve_on_stdio_follows_its_files() {
     assert_eq!(pid(&mut client, "keep").await, keep, "not touched");
 }
 
+/// The second server of a client that began with one comes with its names, and
+/// the first keeps its own.
+#[tokio::test]
+async fn a_second_server_on_stdio_renames_nothing() {
+    let stage = Stage::new(&servers([("keep", echo(&[]))]));
+    let mut client = stage.client(&[]);
+    client.initialize(LEGACY).await;
+    let keep = pid(&mut client, "keep").await;
+    stage.configure(&servers([("keep", echo(&[])), ("new", echo(&[]))]));
+    client.notification(CHANGED).await;
+    until_listed(&mut client, |names| {
+        ["keep__pid", "new__pid"].map(|name| names.iter().any(|one| one == name)) == [true; 2]
+    })
+    .await;
+    assert_eq!(pid(&mut client, "keep").await, keep, "not touched");
+    pid(&mut client, "new").await;
+}
+
 /// `up` brings servers along that have no entry: they are known by name, with
 /// and without a gateway that runs.
 #[tokio::test]

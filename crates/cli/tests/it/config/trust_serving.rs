@@ -65,11 +65,11 @@ async fn a_client_in_home_or_root_finds_its_servers_as_before() {
 
 #[tokio::test]
 async fn a_client_in_an_untrusted_clone_finds_its_servers_and_is_told() {
-    for names in [&["a"][..], &["a", "b"]] {
+    for (args, tool) in [(&["--only", "a"][..], "echo"), (&[], "a__echo")] {
         let home = Home::untrusted();
-        witnesses(&home, names);
+        witnesses(&home, &["a", "b"]);
         let repo = home.path("home/repo");
-        let mut client = StdioClient::new(launch(&home, &repo, &[]).spawn());
+        let mut client = StdioClient::new(launch(&home, &repo, args).spawn());
         let hello = client.initialize(LEGACY).await;
         assert!(hello["capabilities"]["logging"].is_object(), "{hello}");
         let told = client.notification("notifications/message").await;
@@ -85,8 +85,6 @@ async fn a_client_in_an_untrusted_clone_finds_its_servers_and_is_told() {
             "{text}"
         );
         client.program.wait_for_line(&text).await;
-        // One server is served under its own names.
-        let tool = if names.len() == 1 { "echo" } else { "a__echo" };
         let called = client.call(tool, json!({"nonce": "n"})).await;
         assert_eq!(called["result"]["content"][0]["text"], "n", "{called}");
         let place = home.read("where-a");

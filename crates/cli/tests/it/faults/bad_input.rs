@@ -152,7 +152,8 @@ async fn sessions_and_versions() {
     for (what, headers, status) in cases {
         let answer = wire.post("/mcp/echo", &headers, ping).await;
         assert_eq!(answer.status, status, "{what}: {answer:?}");
-        assert_eq!(code(&answer), -32600, "{what}: {answer:?}");
+        let expected = if status == 404 { -32001 } else { -32600 };
+        assert_eq!(code(&answer), expected, "{what}: {answer:?}");
         assert_eq!(answer.json()["id"], 2, "{what}");
         still_serves(&mut wire, what).await;
     }

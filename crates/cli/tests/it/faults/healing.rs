@@ -363,14 +363,14 @@ async fn row_44_calls_right_after_a_servers_death_wait_for_the_next_copy() {
     let stage = Stage::new(&servers([("a", entry)]));
     let _gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
-    let before = text_of(&client.call("pid", json!({})).await).to_owned();
-    assert_eq!(text_of(&client.call("go", json!({})).await), "gone");
+    let before = text_of(&client.call("a__pid", json!({})).await).to_owned();
+    assert_eq!(text_of(&client.call("a__go", json!({})).await), "gone");
     // The first of these may be lost on the way: it was written, and then nobody read it.
     let mut waiting = Vec::new();
     for _ in 0..20 {
         waiting.push(
             client
-                .start("tools/call", json!({"name": "pid", "arguments": {}}))
+                .start("tools/call", json!({"name": "a__pid", "arguments": {}}))
                 .await,
         );
         tokio::time::sleep(Duration::from_millis(20)).await;

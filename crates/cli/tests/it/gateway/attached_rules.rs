@@ -104,14 +104,14 @@ async fn who_has_other_rules_is_not_led_past_them() {
 
     let mut same = client(&[]);
     same.initialize(LEGACY).await;
-    assert!(listed(&mut same).await.contains(&"count".to_owned()));
+    assert!(listed(&mut same).await.contains(&"far__count".to_owned()));
     same.program.wait_for_line(ATTACHED).await;
 
     let mut careful = client(&["--permission-mode", "read-only"]);
     careful.initialize(LEGACY).await;
     let shown = listed(&mut careful).await;
-    assert!(shown.contains(&"echo".to_owned()), "{shown:?}");
-    assert!(!shown.contains(&"count".to_owned()), "{shown:?}");
+    assert!(shown.contains(&"far__echo".to_owned()), "{shown:?}");
+    assert!(!shown.contains(&"far__count".to_owned()), "{shown:?}");
     assert!(!careful.program.stderr().contains(ATTACHED));
 
     let rules = json!({"permissions": {"deny": ["mcp__far__count"]}});
@@ -120,8 +120,8 @@ async fn who_has_other_rules_is_not_led_past_them() {
     let mut bound = client(&[]);
     bound.initialize(LEGACY).await;
     let shown = listed(&mut bound).await;
-    assert!(!shown.contains(&"count".to_owned()), "{shown:?}");
-    let answer = bound.call("count", json!({})).await;
+    assert!(!shown.contains(&"far__count".to_owned()), "{shown:?}");
+    let answer = bound.call("far__count", json!({})).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
     assert!(!bound.program.stderr().contains(ATTACHED));
 }

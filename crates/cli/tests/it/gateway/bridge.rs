@@ -29,6 +29,8 @@ fn switchboard(entry: &Value) -> switchboard_testkit::Launch {
         "--mcp-config",
         &config,
         "serve",
+        "--only",
+        "fixture",
     ])
 }
 

@@ -78,7 +78,7 @@ async fn commands_pass_a_frozen_gateway_by() {
     let mut client = stage.client(&[]);
     client.initialize(switchboard_testkit::LEGACY).await;
     assert!(
-        text_of(&client.call("pid", json!({})).await)
+        text_of(&client.call("a__pid", json!({})).await)
             .parse::<u32>()
             .is_ok()
     );
@@ -93,10 +93,10 @@ async fn an_attached_client_notices_a_frozen_gateway() {
     let stage = Stage::new(&servers([("a", echo(&[]))]));
     let gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
-    client.call("pid", json!({})).await;
+    client.call("a__pid", json!({})).await;
     let _frozen = Frozen::new(&gateway).await;
     client.deadline = Duration::from_secs(90);
-    let answer = client.call("pid", json!({})).await;
+    let answer = client.call("a__pid", json!({})).await;
     let text = answer["error"]["message"].as_str().unwrap_or_default();
     assert!(text.contains("does not answer any more"), "{answer}");
     let status = client.program.wait(Duration::from_secs(20)).await;
@@ -112,7 +112,7 @@ async fn an_attached_client_waits_for_a_slow_call() {
     let mut client = stage.attached(&[]).await;
     client.deadline = Duration::from_secs(90);
     // Longer than a frozen gateway is waited for.
-    let answer = client.call("sleep", json!({"ms": 24_000})).await;
+    let answer = client.call("a__sleep", json!({"ms": 24_000})).await;
     assert_eq!(text_of(&answer), "slept", "{answer}");
 }
 

@@ -59,7 +59,11 @@ impl Wired {
         args: &[&str],
     ) -> Self {
         let recorder = Recorder::new(side, script, modern).await;
-        let args: Vec<&str> = ["serve"].iter().chain(args).copied().collect();
+        let args: Vec<&str> = ["serve", "--only", "odd"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
         let launch = launch(&recorder.entry, permissions, &args);
         let mut client = StdioClient::new(launch.spawn());
         if !modern {

@@ -136,7 +136,9 @@ async fn a_gateway_hides_and_refuses_in_both_eras() {
 async fn one_server_alone_hides_as_well() {
     let denied = json!({"deny": ["mcp__e__count", "mcp__e__greet"]});
     let servers = config(&json!({"e": echo(&[])}));
-    let launch = with_permissions(&denied).args(["--mcp-config", &servers, "serve"]);
+    let launch = with_permissions(&denied)
+        .args(["--mcp-config", &servers, "serve"])
+        .args(["--only", "e"]);
     let mut client = StdioClient::new(launch.spawn());
     client.initialize("2025-11-25").await;
     let listed = names(&mut client, false).await;

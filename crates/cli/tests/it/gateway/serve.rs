@@ -5,48 +5,59 @@ use crate::support;
 use rustix::process::Signal;
 use serde_json::json;
 use std::{os::unix::fs::PermissionsExt, time::Duration};
-use support::{config, echo, run, switchboard};
+use support::{config, echo, run, stage::tool_names, switchboard};
 use switchboard_testkit::{HttpClient, StdioClient, text_of};
 
 const SOON: Duration = Duration::from_secs(5);
 
-#[tokio::test]
-async fn one_server_is_served_under_its_own_names() {
-    let servers = config(&json!({"e": echo(&[])}));
-    let mut client = StdioClient::new(
-        switchboard()
-            .args(["--mcp-config", &servers, "serve"])
-            .spawn(),
-    );
+/// A client of `serve` with these arguments that has shaken hands.
+async fn serving(servers: &serde_json::Value, args: &[&str]) -> StdioClient {
+    let launch = switchboard().args(["--mcp-config", &config(servers), "serve"]);
+    let mut client = StdioClient::new(launch.args(args).spawn());
     client.initialize("2025-11-25").await;
-    assert_eq!(
-        text_of(&client.call("echo", json!({"nonce": "n"})).await),
-        "n"
-    );
+    client
 }
 
 #[tokio::test]
-async fn several_servers_are_served_as_one() {
-    let servers = config(&json!({"a": echo(&[]), "b": echo(&[]), "broken": {"command": 1}}));
-    for (names, tool) in [("short", "b__echo"), ("full", "mcp__b__echo")] {
-        let args = ["--mcp-config", &servers, "serve", "--names", names];
-        let mut client = StdioClient::new(switchboard().args(args).spawn());
-        client.initialize("2025-11-25").await;
-        assert_eq!(
-            text_of(&client.call(tool, json!({"nonce": names})).await),
-            names
-        );
+async fn names_do_not_depend_on_how_many_servers_there_are() {
+    let alone = json!({"b": echo(&[])});
+    let broken = json!({"b": echo(&[]), "broken": {"command": 1}});
+    let several = json!({"a": echo(&[]), "b": echo(&[]), "broken": {"command": 1}});
+    for servers in [&alone, &broken, &several] {
+        for (args, tool) in [
+            (&[][..], "b__echo"),
+            (&["--names", "short"], "b__echo"),
+            (&["--names", "full"], "mcp__b__echo"),
+            // One that was asked for is served as it is, unless names are asked for too.
+            (&["--only", "b"], "echo"),
+            (&["--only", "b", "--names", "short"], "b__echo"),
+            (&["--only", "b", "--names", "full"], "mcp__b__echo"),
+            (&["--only", "b", "--names", "bare"], "echo"),
+        ] {
+            let mut client = serving(servers, args).await;
+            let names = tool_names(&mut client).await;
+            assert!(names.iter().any(|name| name == tool), "{args:?}: {names:?}");
+            let answer = client.call(tool, json!({"nonce": "n"})).await;
+            assert_eq!(text_of(&answer), "n", "{args:?}");
+        }
     }
-    // The broken one counts: names do not depend on who is well.
-    let servers = config(&json!({"a": echo(&[]), "broken": {"command": 1}}));
-    let mut client = StdioClient::new(
-        switchboard()
-            .args(["--mcp-config", &servers, "serve"])
-            .spawn(),
-    );
-    client.initialize("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn a_long_name_of_a_server_leaves_room_for_the_tools() {
+    let server = "s".repeat(70);
+    let mut client = serving(&json!({&server: echo(&[])}), &[]).await;
+    let names = tool_names(&mut client).await;
+    for tool in ["change_list", "echo", "elicit"] {
+        let name = names
+            .iter()
+            .find(|name| name.contains(&format!("ss__{tool}_")));
+        let name = name.unwrap_or_else(|| panic!("{tool} is not in {names:?}"));
+        assert!(name.len() <= 46, "{name}");
+    }
+    let name = names.iter().find(|name| name.contains("__echo_")).unwrap();
     assert_eq!(
-        text_of(&client.call("a__echo", json!({"nonce": "n"})).await),
+        text_of(&client.call(name, json!({"nonce": "n"})).await),
         "n"
     );
 }

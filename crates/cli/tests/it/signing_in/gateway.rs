@@ -98,7 +98,7 @@ async fn a_client_that_opens_no_pages_gets_the_address() {
     let site = Site::start().await;
     let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
     // One server, under its own names.
-    let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
+    let mut client = StdioClient::new(person.launch(&["serve", "--only", "docs"]).spawn());
     let params = json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}}, "clientInfo": {"name": "plain", "version": "1"}});
     client.request("initialize", params).await;
     client.notify("notifications/initialized", json!({})).await;

@@ -96,7 +96,7 @@ impl Home {
     }
 
     /// The program over stdio in the repository, with a client that has shaken
-    /// hands. There is a second server, so that tools have their servers' names.
+    /// hands, and with a second server.
     pub async fn serve(&self, args: &[&str]) -> StdioClient {
         let second = super::config(&serde_json::json!({"second": super::echo(&[])}));
         let program = Program::new(env!("CARGO_BIN_EXE_switchboard"));

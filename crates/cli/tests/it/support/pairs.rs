@@ -76,7 +76,7 @@ impl Gateway {
     /// Starts it in front of one server called `e`.
     pub async fn start(carrier: Carrier, upstream: &Upstream) -> Self {
         let servers = config(&json!({"e": upstream.entry}));
-        let launch = switchboard().args(["--mcp-config", &servers, "serve"]);
+        let launch = switchboard().args(["--mcp-config", &servers, "serve", "--only", "e"]);
         if carrier == Carrier::Stdio {
             return Self {
                 carrier,

@@ -55,11 +55,19 @@ pub fn http(servers: &Value) -> Launch {
         .args(["--strict-mcp-config", "--mcp-config", &config(servers)])
 }
 
-/// The arguments of a gateway over stdio.
+/// The arguments of a gateway over stdio. If there is one server it is asked for
+/// by name, and keeps its own names.
 pub fn stdio(servers: &Value) -> Launch {
-    Program::new(env!("CARGO_BIN_EXE_switchboard"))
+    let launch = Program::new(env!("CARGO_BIN_EXE_switchboard"))
         .args(["serve", "--strict-mcp-config", "--mcp-config"])
-        .arg(config(servers))
+        .arg(config(servers));
+    match servers
+        .as_object()
+        .map(|all| all.keys().collect::<Vec<_>>())
+    {
+        Some(names) if names.len() == 1 => launch.args(["--only", names[0]]),
+        _ => launch,
+    }
 }
 
 /// A client of a gateway over stdio.

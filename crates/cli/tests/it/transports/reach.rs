@@ -20,7 +20,8 @@ async fn echo(flag: &str) -> (Program, String) {
 }
 
 fn serve(entry: &Value) -> Launch {
-    switchboard().args(["--mcp-config", &config(&json!({"e": entry})), "serve"])
+    let servers = config(&json!({"e": entry}));
+    switchboard().args(["--mcp-config", &servers, "serve", "--only", "e"])
 }
 
 /// One call through the program to this server.

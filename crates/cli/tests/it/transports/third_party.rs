@@ -28,7 +28,7 @@ fn client(entry: &Value) -> Channel {
     let servers = config(&json!({"e": entry}));
     Channel::stdio(
         switchboard()
-            .args(["--mcp-config", &servers, "serve"])
+            .args(["--mcp-config", &servers, "serve", "--only", "e"])
             .spawn(),
     )
 }
