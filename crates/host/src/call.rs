@@ -94,6 +94,7 @@ pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, Call
     }
     let (mut permitted, question) = permit(host, routed, is_governed)?;
     let connection = permitted.server.connection(permitted.client()).await?;
+    connection.takes(permitted.message().method())?;
     if mirror::concerns(&connection, &permitted) {
         // Boxed: most requests do without it.
         Box::pin(mirror::headers(&connection, &mut permitted)).await?;

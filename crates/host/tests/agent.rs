@@ -49,6 +49,10 @@ async fn a_tool_use_becomes_a_tool_result() {
             .any(|tool| tool["function"]["name"] == "mcp__s__echo")
     );
     assert!(tools.tokens()["s"] > 0);
+    assert!(
+        tools.find("mcp__s__page_only").is_none(),
+        "it is for pages of apps, and not for models"
+    );
 
     let result = agent
         .call(&tool_use("1", "mcp__s__echo", json!({"text": "hello"})))

@@ -20,3 +20,11 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// The extension by which the modern era has tasks: both sides declare it.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// What a tool, or its result, says of the page that shows it (MCP Apps).
+pub const UI: &str = "ui";
+/// The member of that with the page's address.
+pub const UI_PAGE_MEMBER: &str = "resourceUri";
+/// The same address as a key of its own, as it was written at first.
+pub const UI_PAGE: &str = "ui/resourceUri";
+/// The extension by which there are such pages.
+pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";

@@ -167,7 +167,7 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
 }
 
 /// Tasks where the client's own kind is meant: the ones of the other era are run
-/// by us. Nothing else of what is experimental or an extension is offered, since
+/// by us; and pages, which lead back to their servers. Nothing else of what is experimental or an extension is offered, since
 /// we could not route it.
 fn merge_tasks(
     all: &mut Map<String, Value>,
@@ -177,6 +177,13 @@ fn merge_tasks(
 ) {
     let [legacy, extensions, _] =
         ["tasks", "extensions", "experimental"].map(|name| theirs.remove(name));
+    let pages = extensions
+        .as_ref()
+        .and_then(|all| all.get(meta::UI_EXTENSION));
+    if let Some(pages) = pages.filter(|pages| pages.is_object()) {
+        let slot = all.entry("extensions").or_insert_with(|| json!({}));
+        unite(&mut slot[meta::UI_EXTENSION], pages.clone());
+    }
     if hello.revision.era() != client.era() {
         return;
     }

@@ -6,6 +6,7 @@ pub mod hello;
 pub mod legacy;
 pub mod lists;
 pub mod modern;
+mod older;
 pub(crate) mod parked;
 mod rewrite;
 mod seal;

@@ -4,16 +4,21 @@
 
 use crate::gateway::Gateway;
 use std::sync::Arc;
-use switchboard_host::{Client, Input, Notice, Reply, catalog::task};
+use switchboard_host::{
+    Client, Input, Notice, Reply,
+    catalog::{is_page, task},
+};
 use switchboard_wire::{Edits, Kind, Message, Method, Params, Payload, Span, json, meta};
 
-/// An answer of `server`'s as a client of all servers gets it.
+/// An answer of `server`'s as a client of all servers gets it, apart from the
+/// places that have been changed already.
 pub(super) fn reply(
     gateway: &Gateway,
     client: &Arc<Client>,
     server: &Arc<str>,
     method: Method,
     reply: &mut Reply,
+    changed: &[Span],
 ) {
     if reply.message.kind() != Kind::Response {
         return;
@@ -22,8 +27,23 @@ pub(super) fn reply(
         return;
     };
     let raw = reply.message.raw().clone();
-    let found = Found::in_result(&raw, body, method);
+    let mut found = Found::in_result(&raw, body, method);
+    let is_left = |uri: &Span| {
+        !changed
+            .iter()
+            .any(|done| done.start <= uri.start && uri.end <= done.end)
+    };
+    found.uris.retain(is_left);
     found.change(gateway, client, server, &raw, &mut reply.edits);
+}
+
+/// The address under which a client of all servers can read what `server` calls this.
+pub(super) fn outward(gateway: &Gateway, client: &Client, server: &Arc<str>, uri: &str) -> String {
+    let host = gateway.host();
+    let outward = host
+        .known_routes(client)
+        .outward(&host.namer(), server, uri);
+    outward.unwrap_or_else(|| uri.to_owned())
 }
 
 /// What has to change in a message.
@@ -117,6 +137,9 @@ impl Found {
             }
         }
         self.tasks.extend(meta.and_then(|meta| related(raw, meta)));
+        if let Some(meta) = meta {
+            self.pages(raw, meta);
+        }
         self.tasks
             .extend(legacy.and_then(|task| at(raw, task, "taskId")));
         match kind.map(|span| span.of(raw)) {
@@ -136,6 +159,15 @@ impl Found {
             self.tool_result(raw, result);
         }
         self.questions(raw, body);
+    }
+
+    /// The page that shows a result.
+    fn pages(&mut self, raw: &[u8], meta: Span) {
+        let nested = at(raw, meta, meta::UI).and_then(|ui| at(raw, ui, meta::UI_PAGE_MEMBER));
+        let is_page = |span: &Span| json::text(span.of(raw)).is_some_and(|uri| is_page(&uri));
+        let found = [nested, at(raw, meta, meta::UI_PAGE)];
+        self.uris
+            .extend(found.into_iter().flatten().filter(is_page));
     }
 
     fn questions(&mut self, raw: &[u8], body: Span) {

@@ -12,8 +12,8 @@ use std::{
     },
 };
 use switchboard_host::{
-    CallError, Client, ClientSink, Host, Input, NoSink, Notice, Scope, Topic, call::route_uris,
-    catalog::task, permission::What,
+    CallError, Client, ClientSink, Hello, Host, Input, NoSink, Notice, Scope, Topic,
+    call::route_uris, catalog::task, permission::What,
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
@@ -94,7 +94,9 @@ impl Listen {
             Scope::One(server) => {
                 host.guard().check(&client, server, What::Method)?;
                 let connection = server.connection(&client).await?;
-                let topics = filter.topics(|task| connection.lets_see_task(&client, task));
+                let mut topics = filter.topics(|task| connection.lets_see_task(&client, task));
+                // What a server does not tell of is missing in what is acknowledged.
+                topics.retain(|topic| tells_of(connection.hello(), topic));
                 connection.watch(&client, &topics).await?;
                 filter.limited_to(&connection.acknowledged())
             }
@@ -119,12 +121,19 @@ impl Listen {
     async fn watch_all(&self, mut filter: Filter) -> Result<Filter, CallError> {
         let (host, client) = (&self.host, &self.client);
         let mut topics: HashMap<Arc<str>, Vec<Topic>> = HashMap::new();
-        for (server, uri) in route_uris(host, client, &filter.updates).await? {
+        let routed = route_uris(host, client, &filter.updates).await?;
+        let mut told = Vec::new();
+        for ((server, own), uri) in routed.into_iter().zip(filter.updates) {
             let guard = host.guard();
-            guard.check(client, &server, What::Resource(&uri))?;
-            let theirs = topics.entry(server.name().clone()).or_default();
-            theirs.push(Topic::Resource(uri));
+            guard.check(client, &server, What::Resource(&own))?;
+            let topic = Topic::Resource(own);
+            if tells_of(server.hello(client).as_ref(), &topic) {
+                let theirs = topics.entry(server.name().clone()).or_default();
+                theirs.push(topic);
+                told.push(uri);
+            }
         }
+        filter.updates = told;
         filter.tasks.retain(|id| {
             let Some((server, own)) = task::route(&host.namer(), id) else {
                 return false;
@@ -191,6 +200,14 @@ impl Listen {
             meta::SUBSCRIPTION_ID
         );
         Message::response(&self.id, &result).payload()
+    }
+}
+
+/// Whether a server said that it tells of this; one that has not spoken yet may.
+fn tells_of(hello: Option<&Hello>, topic: &Topic) -> bool {
+    match topic {
+        Topic::Resource(_) => hello.is_none_or(Hello::tells_of_resources),
+        Topic::Task(_) => true,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Agent, own_tools};
 use crate::{
-    catalog::List,
+    catalog::{Item, List},
     model::{LeftOut, ModelTool, model_tools},
     search::{self, Deferral, Index, Plan},
 };
@@ -135,6 +135,7 @@ impl Agent {
                 .visible(&bench.client, server, List::Tools);
             items.extend(
                 seen.into_iter()
+                    .filter(Item::is_for_model)
                     .map(|item| (server.name().as_ref(), item.raw)),
             );
             let connection = server.current(&bench.client);

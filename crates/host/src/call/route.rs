@@ -3,7 +3,7 @@
 
 use super::{Admitted, Routed, Scope};
 use crate::{
-    catalog::{Destination, List, UriRoutes, task},
+    catalog::{Destination, List, UriRoutes, is_page, task},
     client::Client,
     error::CallError,
     host::Host,
@@ -79,13 +79,29 @@ async fn find(
         return Ok((item.server.clone(), item.item.key.clone()));
     }
     // It may be new, or its server not asked yet.
-    if let Some(item) = host.merged(client, list).await.find(name) {
+    let merged = host.merged(client, list).await;
+    if let Some(item) = merged.find(name) {
         return Ok((item.server.clone(), item.item.key.clone()));
     }
     // What is there and hidden is refused as such: `permit` says why.
-    match host.everything(client, list).find(name) {
-        Some(item) => Ok((item.server.clone(), item.item.key.clone())),
-        None => Err(CallError::refused(
+    if let Some(item) = host.everything(client, list).find(name) {
+        return Ok((item.server.clone(), item.item.key.clone()));
+    }
+    let of_pages = match list {
+        List::Tools => merged.of_pages(name),
+        _ => Vec::new(),
+    };
+    match of_pages.as_slice() {
+        [item] => Ok((item.server.clone(), item.item.key.clone())),
+        [_, _, ..] => {
+            let names: Vec<&str> = of_pages.iter().map(|item| item.outward.as_str()).collect();
+            let text = format!(
+                "Several servers have a tool {name}; call one of {}",
+                names.join(", ")
+            );
+            Err(CallError::refused(code::INVALID_PARAMS, text))
+        }
+        [] => Err(CallError::refused(
             code::INVALID_PARAMS,
             format!("Unknown {what}: {name}"),
         )),
@@ -98,6 +114,14 @@ pub async fn route_uri(
     client: &Arc<Client>,
     uri: &str,
 ) -> Result<(Arc<Server>, String), CallError> {
+    if is_page(uri) {
+        host.refresh(client, &[List::Tools]).await;
+        let routes = host.known_routes(client);
+        // Whose page it is, its tools say: no other list is waited for.
+        if routes.has_page(uri) {
+            return routed_uri(host, client, &routes, uri);
+        }
+    }
     let routes = host.uri_routes(client).await;
     routed_uri(host, client, &routes, uri)
 }

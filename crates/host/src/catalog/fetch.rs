@@ -1,7 +1,7 @@
 //! Fetching one server's lists, page by page and guarded, and keeping them
 //! until the server says that they changed.
 
-use super::{List, fresh::Said, shape};
+use super::{List, app::Ui, fresh::Said, shape};
 use crate::{
     error::CallError, exchange::Outcome, limits, model::Annotations, upstream::Connection,
 };
@@ -36,6 +36,20 @@ pub struct Item {
     pub raw: Bytes,
     /// For a tool: the parameters to mirror into headers, or why its annotations break the rules.
     pub mirrored: Result<Vec<MirroredParam>, String>,
+    /// For a tool: what it says of the page that shows it.
+    pub ui: Option<Box<Ui>>,
+}
+
+impl Item {
+    /// Whether it is meant for models.
+    pub fn is_for_model(&self) -> bool {
+        self.ui.as_ref().is_none_or(|ui| ui.for_model)
+    }
+
+    /// Whether it is meant for pages.
+    pub fn is_for_app(&self) -> bool {
+        self.ui.as_ref().is_none_or(|ui| ui.for_app)
+    }
 }
 
 /// Items of a list that are left out: all are counted, the first are named.
@@ -464,11 +478,13 @@ fn item(list: List, raw: Bytes) -> Result<Item, String> {
     {
         mirrored = switchboard_wire::header::mirrored_params(schema.of(&raw));
     }
+    let ui = (list == List::Tools).then(|| Ui::of(&raw)).flatten();
     Ok(Item {
         key,
         key_span,
         raw,
         mirrored,
+        ui,
     })
 }
 

@@ -1,10 +1,10 @@
 //! The lists of all servers as one: order, names and pages.
 
-use super::{Item, List, uri::UriRoutes};
+use super::{Item, List, app::Pages, uri::UriRoutes};
 use crate::upstream::Server;
 use bytes::Bytes;
 use std::{collections::HashMap, sync::Arc};
-use switchboard_wire::{Edits, json, name::Namer};
+use switchboard_wire::{Edits, Span, json, name::Namer};
 
 /// One item of a merged list.
 #[derive(Clone, Debug)]
@@ -15,16 +15,21 @@ pub struct MergedItem {
     pub item: Item,
     /// What clients of the aggregate call it.
     pub outward: String,
+    /// Its page, where that must be called otherwise too.
+    pages: Vec<(Span, String)>,
 }
 
 impl MergedItem {
     /// The item as clients of the aggregate see it: its own bytes with the outward name.
     pub fn text(&self) -> Bytes {
-        if self.outward == self.item.key {
+        if self.outward == self.item.key && self.pages.is_empty() {
             return self.item.raw.clone();
         }
         let mut edits = Edits::new();
         edits.replace(self.item.key_span, json::quote(&self.outward));
+        for (span, uri) in &self.pages {
+            edits.replace(*span, json::quote(uri));
+        }
         edits.apply_to_slice(&self.item.raw)
     }
 }
@@ -38,6 +43,8 @@ pub struct Merged {
     /// Names with `-` and `_` taken for the same, where that is unambiguous.
     by_spelling: HashMap<String, Option<usize>>,
     by_own: HashMap<(Arc<str>, String), usize>,
+    /// The pages that tools name.
+    pub pages: Arc<Pages>,
 }
 
 impl Merged {
@@ -70,7 +77,17 @@ impl Merged {
                 })
                 .collect(),
         };
-        let mut merged = Self::default();
+        let mut pages = Pages::default();
+        for (server, item) in &all {
+            if let Some(ui) = &item.ui {
+                pages.add(server.name(), ui);
+            }
+        }
+        let routes = UriRoutes::of_pages(Arc::new(pages));
+        let mut merged = Self {
+            pages: routes.pages.clone(),
+            ..Self::default()
+        };
         for ((server, item), outward) in all.into_iter().zip(outward) {
             let at = merged.items.len();
             merged
@@ -82,7 +99,13 @@ impl Merged {
                 .and_modify(|only| *only = None)
                 .or_insert(Some(at));
             merged.by_name.insert(outward.clone(), at);
+            let named = item.ui.iter().flat_map(|ui| &ui.pages);
+            let renamed = named.filter_map(|(span, uri)| {
+                Some((*span, routes.outward(namer, server.name(), uri)?))
+            });
+            let pages = renamed.collect();
             merged.items.push(MergedItem {
+                pages,
                 server,
                 item,
                 outward,
@@ -105,6 +128,24 @@ impl Merged {
     pub fn own(&self, server: &Arc<str>, key: &str) -> Option<&MergedItem> {
         self.items
             .get(*self.by_own.get(&(server.clone(), key.to_owned()))?)
+    }
+
+    /// The tools that a page means which knows its server's tools by their own
+    /// names alone: those of this name, meant for pages, of servers that have any.
+    pub fn of_pages(&self, name: &str) -> Vec<&MergedItem> {
+        let has_pages = |server: &Arc<str>| {
+            let theirs = self
+                .items
+                .iter()
+                .filter(|item| item.server.name() == server);
+            theirs
+                .filter_map(|item| item.item.ui.as_ref())
+                .any(|ui| !ui.pages.is_empty())
+        };
+        let named = self.items.iter().filter(|item| item.item.key == name);
+        named
+            .filter(|item| item.item.is_for_app() && has_pages(item.server.name()))
+            .collect()
     }
 
     /// The page after `cursor`, and the cursor after that page. The cursor is

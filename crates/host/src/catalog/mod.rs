@@ -1,6 +1,7 @@
 //! What a server lists: tools, resources, templates and prompts, each item as
 //! the bytes the server sent.
 
+mod app;
 mod fetch;
 mod fresh;
 mod merge;
@@ -9,6 +10,7 @@ mod shape;
 pub mod task;
 mod uri;
 
+pub use app::{Pages, Ui, is_page};
 pub use fetch::{Catalog, Item, LeftOut, Listing, Page};
 pub use fresh::Freshness;
 pub use merge::{Merged, MergedItem};

@@ -4,7 +4,7 @@
 //! `{server}+{uri}`. The answer depends on the catalog alone, so that restarts
 //! and replicas agree.
 
-use super::Item;
+use super::{Item, app::Pages};
 use std::{
     collections::{BTreeSet, HashMap},
     sync::Arc,
@@ -44,9 +44,25 @@ pub struct UriRoutes {
     listed: HashMap<String, Vec<Arc<str>>>,
     templates: Vec<(String, Arc<str>)>,
     schemes: HashMap<String, BTreeSet<Arc<str>>>,
+    /// The pages of apps, which tools name: those decide before any list does, so
+    /// that no list need be waited for.
+    pub(super) pages: Arc<Pages>,
 }
 
 impl UriRoutes {
+    /// Knows of pages alone.
+    pub fn of_pages(pages: Arc<Pages>) -> Self {
+        Self {
+            pages,
+            ..Self::default()
+        }
+    }
+
+    /// Whether it is known whose page this is.
+    pub fn has_page(&self, uri: &str) -> bool {
+        !self.pages.servers(uri).is_empty()
+    }
+
     /// Adds one server's resources or templates.
     pub fn add(&mut self, server: &Arc<str>, items: &[Item], templates: bool) {
         for item in items {
@@ -72,7 +88,8 @@ impl UriRoutes {
             .listed
             .get(uri)
             .is_some_and(|servers| servers.len() > 1);
-        if several {
+        let pages = self.pages.servers(uri);
+        if several || pages.iter().any(|other| other != server) {
             qualify(namer.prefix(server).unwrap_or(server), uri)
         } else {
             uri.to_owned()
@@ -85,11 +102,16 @@ impl UriRoutes {
             return Destination::Server(server.into(), plain);
         }
         let here = |server: &Arc<str>| Destination::Server(server.clone(), uri.to_owned());
-        if let Some(servers) = self.listed.get(uri) {
-            return match servers.as_slice() {
-                [server] => here(server),
-                several => Destination::Unclear(several.iter().map(ToString::to_string).collect()),
-            };
+        let listed = self.listed.get(uri).map_or(&[][..], Vec::as_slice);
+        for servers in [self.pages.servers(uri), listed] {
+            match servers {
+                [] => {}
+                [server] => return here(server),
+                several => {
+                    let names = several.iter().map(ToString::to_string);
+                    return Destination::Unclear(names.collect());
+                }
+            }
         }
         let matching: BTreeSet<&Arc<str>> = self
             .templates

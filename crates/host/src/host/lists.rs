@@ -88,7 +88,8 @@ impl Host {
 
     /// The same, as far as it is known without asking.
     pub fn known_routes(&self, client: &Client) -> UriRoutes {
-        let mut routes = UriRoutes::default();
+        let pages = self.known(client, List::Tools).pages.clone();
+        let mut routes = UriRoutes::of_pages(pages);
         for server in self.servers().iter() {
             for list in [List::Resources, List::Templates] {
                 routes.add(

@@ -2,6 +2,7 @@
 //! What goes out is in `sending.rs`, what comes in `arriving.rs`.
 
 use super::{
+    declared::Declared,
     levels::Levels,
     owners::Owned,
     remarks::Remarks,
@@ -115,6 +116,8 @@ pub struct Connection {
     stand_in: bool,
     pub(super) link: OnceLock<Link>,
     pub(super) hello: OnceLock<Hello>,
+    /// Which requests that allows.
+    pub(super) declared: OnceLock<Declared>,
     pub(super) next: AtomicU64,
     /// Whether the server has answered anything since we met.
     pub(super) of_use: AtomicBool,
@@ -222,6 +225,7 @@ impl Connection {
             stand_in,
             link: OnceLock::new(),
             hello: OnceLock::new(),
+            declared: OnceLock::new(),
             next: AtomicU64::new(1),
             of_use: AtomicBool::new(false),
             lost: AtomicU32::new(0),

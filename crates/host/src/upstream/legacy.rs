@@ -10,7 +10,10 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 use switchboard_transport::Link;
-use switchboard_wire::{Edits, Era, Kind, Message, Method, Revision, json};
+use switchboard_wire::{Edits, Era, Kind, Message, Method, Revision, json, meta::UI_EXTENSION};
+
+/// The kind of page that an app is.
+const APP_PAGE: &str = "text/html;profile=mcp-app";
 
 /// Sends `initialize`. `client` is the one client of an exclusive connection;
 /// `bridged` is one that serves modern clients.
@@ -89,7 +92,8 @@ fn our_greeting(revision: Revision, has_roots: bool) -> String {
         _ => "",
     };
     format!(
-        "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{{elicitation}{roots}\"sampling\":{{}}}},\
+        "{{\"protocolVersion\":\"{revision}\",\"capabilities\":{{{elicitation}{roots}\"sampling\":{{}},\
+         \"extensions\":{{\"{UI_EXTENSION}\":{{\"mimeTypes\":[\"{APP_PAGE}\"]}}}}}},\
          \"clientInfo\":{{\"name\":\"switchboard\",\"version\":\"{}\"}}}}",
         env!("CARGO_PKG_VERSION")
     )

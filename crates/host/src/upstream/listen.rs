@@ -63,6 +63,14 @@ async fn listen(connection: Arc<Connection>) {
     let mut current: Option<Open> = None;
     loop {
         let wanted = subscriptions.topics();
+        if wanted.is_empty() && connection.changing_lists().next().is_none() {
+            current = None;
+            subscriptions.has_no_news();
+            tokio::select! {
+                () = subscriptions.changed.notified() => continue,
+                _ = connection.ended() => break,
+            }
+        }
         let is_open = current.as_ref().is_some_and(|open| open.topics == wanted);
         let mut over = Over::Changed;
         if !is_open {
@@ -99,7 +107,8 @@ async fn replace(
 ) -> Over {
     let subscriptions = &connection.subscriptions;
     let settled = subscriptions.settled.notified();
-    let Ok(mut stream) = connection.ask(Method::Listen, &params(&wanted), FOR_EVER) else {
+    let Ok(mut stream) = connection.ask(Method::Listen, &params(connection, &wanted), FOR_EVER)
+    else {
         return Over::Gone;
     };
     let early = tokio::select! {
@@ -118,7 +127,14 @@ async fn replace(
             let held = current.as_ref().map_or(&[][..], |open| &open.topics);
             let new = wanted.into_iter().filter(|topic| !held.contains(topic));
             let new: Vec<Topic> = new.collect();
-            tracing::warn!(server = %connection.spec.name, ?new, "the server does not let us listen to these");
+            if new.is_empty() {
+                let text = "it says that its lists change and refuses subscriptions/listen";
+                connection
+                    .remarks()
+                    .set(Method::Listen.as_str(), Some(text.to_owned()));
+            } else {
+                tracing::warn!(server = %connection.spec.name, ?new, "the server does not let us listen to these");
+            }
             subscriptions.retract(&new);
             if current.is_none() && new.is_empty() {
                 return Over::Refused;
@@ -147,7 +163,7 @@ async fn end_of(connection: &Connection, stream: &mut Exchange) -> Over {
     }
 }
 
-fn params(topics: &[Topic]) -> String {
+fn params(connection: &Connection, topics: &[Topic]) -> String {
     let (mut uris, mut tasks) = (Vec::new(), Vec::new());
     for topic in topics {
         match topic {
@@ -161,9 +177,10 @@ fn params(topics: &[Topic]) -> String {
         let filter = format!(",\"taskIds\":[{}]", tasks.join(","));
         (modern::own_meta_with_tasks(), filter)
     };
+    let lists = connection.changing_lists();
+    let lists: String = lists.map(|list| format!("\"{list}\":true,")).collect();
     format!(
-        "{{\"_meta\":{meta},\"notifications\":{{\"toolsListChanged\":true,\"promptsListChanged\":true,\
-         \"resourcesListChanged\":true,\"resourceSubscriptions\":[{}]{tasks}}}}}",
+        "{{\"_meta\":{meta},\"notifications\":{{{lists}\"resourceSubscriptions\":[{}]{tasks}}}}}",
         uris.join(",")
     )
 }

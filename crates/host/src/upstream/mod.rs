@@ -8,6 +8,7 @@ mod arriving;
 mod callers;
 mod connecting;
 mod connection;
+mod declared;
 mod ide;
 mod keyed;
 mod legacy;

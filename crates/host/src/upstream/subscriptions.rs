@@ -109,6 +109,12 @@ impl Subscriptions {
         self.settled.notify_waiters();
     }
 
+    /// Notes that the server tells of nothing, and is not asked to.
+    pub(super) fn has_no_news(&self) {
+        self.state.lock().honoured = Bytes::from_static(b"{}");
+        self.settled.notify_waiters();
+    }
+
     /// Adds all of these for a client, or none.
     fn add(&self, client: ClientId, topics: &[Topic]) -> Result<(), CallError> {
         let mut state = self.state.lock();
@@ -185,12 +191,16 @@ impl Subscriptions {
 
 impl Connection {
     /// Subscribes a client to all of these, and makes sure that the server tells
-    /// of its lists; the server's own error if it refuses.
+    /// of its lists; the server's own error if it refuses, or ours if it did not
+    /// declare that it tells of any.
     pub async fn watch(
         self: &Arc<Self>,
         client: &Client,
         topics: &[Topic],
     ) -> Result<(), CallError> {
+        for topic in topics {
+            self.tells_of(topic)?;
+        }
         self.subscriptions.add(client.id, topics)?;
         // It may have gone while it was being connected.
         let has_left = client.has_left();

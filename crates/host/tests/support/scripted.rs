@@ -233,6 +233,7 @@ fn tools() -> Value {
             "name": "large", "annotations": {"readOnlyHint": true},
             "inputSchema": {"type": "object", "properties": {"chars": {"type": "integer"}}},
         },
+        {"name": "page_only", "inputSchema": object, "_meta": {"ui": {"visibility": ["app"]}}},
         {
             "name": "liar", "inputSchema": object, "annotations": {"readOnlyHint": true},
             "outputSchema": {"type": "object", "properties": {"n": {"type": "number"}}},

@@ -2,6 +2,7 @@
 
 mod accept;
 mod aggregate;
+mod apps;
 mod at_the_door;
 mod attached_rules;
 mod bridge;
@@ -12,6 +13,7 @@ mod frozen;
 mod interview;
 mod lossless;
 mod no_crossing;
+mod older;
 mod one_reading;
 mod permissions;
 mod plain;
@@ -24,3 +26,4 @@ mod running;
 mod serve;
 mod sharing;
 mod sharing_questions;
+mod undeclared;

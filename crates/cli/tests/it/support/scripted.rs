@@ -3,7 +3,7 @@
 use super::serving::{address, command};
 use serde_json::{Value, json};
 use std::fs;
-use switchboard_testkit::{Program, bin};
+use switchboard_testkit::{Program, bin, record};
 
 /// A recorder's script, with the folder that it lies in.
 pub struct Scripted {
@@ -27,6 +27,31 @@ impl Scripted {
         first.chain(own).chain([at("record")]).collect()
     }
 
+    /// What it was sent, in order.
+    fn heard(&self) -> Vec<Value> {
+        let messages = record::read(self.folder.path().join("record")).unwrap_or_default();
+        let read = messages
+            .iter()
+            .map(|message| serde_json::from_slice(message));
+        read.filter_map(Result::ok).collect()
+    }
+
+    /// The methods of that.
+    pub fn asked(&self) -> Vec<String> {
+        let heard = self.heard();
+        let methods = heard
+            .iter()
+            .filter_map(|message| message["method"].as_str());
+        methods.map(str::to_owned).collect()
+    }
+
+    /// The first message with this method.
+    pub fn told(&self, method: &str) -> Value {
+        let mut heard = self.heard().into_iter();
+        let found = heard.find(|message| message["method"] == method);
+        found.unwrap_or_else(|| panic!("it was not sent {method}"))
+    }
+
     /// As an entry over stdio.
     pub fn stdio(&self) -> Value {
         command("recorder", self.args(&["--stdio"]))
@@ -40,6 +65,17 @@ impl Scripted {
         let entry = address(&program).await;
         (program, entry)
     }
+}
+
+/// The handshake of a server with these capabilities, in either era, as lines of a script.
+pub fn able_to(capabilities: &Value) -> [Value; 2] {
+    let info = json!({"name": "scripted", "version": "1"});
+    let old =
+        json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info});
+    let new = json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities,
+        "resultType": "complete", "ttlMs": 0, "cacheScope": "private"});
+    [("initialize", old), ("server/discover", new)]
+        .map(|(method, result)| json!({"method": method, "reply": result.to_string()}))
 }
 
 /// The list of these tools, as a line of a script.

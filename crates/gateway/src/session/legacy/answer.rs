@@ -2,11 +2,15 @@
 //! server's, with what happens on the way.
 
 use super::Session;
-use crate::session::{Outlet, Weight, lists, rewrite, tasks};
+use crate::session::{
+    Outlet, Weight, lists,
+    older::{self, Between},
+    rewrite, tasks,
+};
 use std::sync::Arc;
 use switchboard_host::{
-    Admitted, CallError, Event, Outcome, Scope, call::route_uri, catalog::List, client::LOG_LEVELS,
-    permission::What,
+    Admitted, CallError, Connection, Event, Outcome, Reply, Scope, call::route_uri, catalog::List,
+    client::LOG_LEVELS, permission::What,
 };
 use switchboard_wire::{Id, Message, Method, Params, Payload, code};
 use tokio::sync::oneshot;
@@ -90,14 +94,7 @@ impl Session {
                 Event::Input(input) => asked.extend(self.desk.put(input, outlet.clone())),
                 Event::Outcome(Outcome::Reply(mut reply)) => {
                     self.desk.withdraw(&asked, &outlet);
-                    if matches!(self.scope, Scope::All) {
-                        let server = exchange.connection().server_name();
-                        rewrite::reply(&self.gateway, &self.client, server, method, &mut reply);
-                    } else if let Scope::One(server) = &self.scope {
-                        let (gateway, client) = (&self.gateway, &self.client);
-                        let connection = exchange.connection();
-                        lists::hide(gateway, server, client, method, connection, &mut reply)?;
-                    }
+                    self.adapt(method, exchange.connection(), &mut reply)?;
                     return Ok(reply.payload(id));
                 }
                 Event::Outcome(Outcome::Failed(fault)) => {
@@ -106,6 +103,33 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// A server's answer as this client gets it.
+    fn adapt(
+        &self,
+        method: Method,
+        connection: &Connection,
+        reply: &mut Reply,
+    ) -> Result<(), CallError> {
+        let (gateway, client) = (&self.gateway, &self.client);
+        let between = Between {
+            client: client.revision,
+            connection: connection.revision(),
+        };
+        match &self.scope {
+            Scope::All => {
+                let server = connection.server_name();
+                let outward = |uri: &str| rewrite::outward(gateway, client, server, uri);
+                let done = older::reply(&between, method, reply, outward);
+                rewrite::reply(gateway, client, server, method, reply, &done);
+            }
+            Scope::One(server) => {
+                older::reply(&between, method, reply, str::to_owned);
+                lists::hide(gateway, server, client, method, connection, reply)?;
+            }
+        }
+        Ok(())
     }
 
     async fn set_level(&self, message: &Message, params: &Params) -> Result<(), CallError> {

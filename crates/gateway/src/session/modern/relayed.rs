@@ -129,6 +129,7 @@ impl Relayed {
                 exchange.connection().server_name(),
                 method,
                 &mut reply,
+                &[],
             );
         } else if let Scope::One(server) = &self.request.scope
             && !asks_for_input(&reply.message)
