@@ -18,6 +18,7 @@ use switchboard_transport::{
     http::{Asking, Authorize, BoxFuture, Refusal, Withheld},
     process::{self, Inherit, Room},
 };
+use switchboard_wire::secret;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},
@@ -276,6 +277,7 @@ fn headers(out: &[u8]) -> Result<HeaderMap, Fault> {
         let mut value =
             HeaderValue::from_str(text).map_err(|_| wrong("a value that no header can have"))?;
         value.set_sensitive(true);
+        secret::remember_value(name, text);
         let name = HeaderName::try_from(name.as_str())
             .map_err(|_| wrong("as a name, which no header can have"))?;
         headers.insert(name, value);

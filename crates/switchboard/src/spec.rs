@@ -16,6 +16,7 @@ use switchboard_auth::Authority;
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
 use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
 use switchboard_transport::process::{Inherit, ServerCommand, Start, Table};
+use switchboard_wire::secret;
 
 /// What an entry becomes.
 pub(crate) struct Prepared {
@@ -41,6 +42,8 @@ pub(crate) fn spec(
         return Err(entry.faults.clone());
     }
     let expanded = expand::expand(entry, lookup)?;
+    confide(entry);
+    confide(&expanded);
     let way = match access {
         Some(access) if is_remote(entry.transport) => {
             let apart = expanded.wary.then(|| Apart::new(settings, folder));
@@ -95,6 +98,17 @@ pub(crate) fn spec(
         spec,
         authority: way.authority,
     })
+}
+
+/// Whatever the server says is shown without what it was told in confidence.
+fn confide(entry: &Entry) {
+    for (name, value) in entry.env.iter().chain(&entry.headers) {
+        secret::remember_value(name, value);
+    }
+    secret::remember_arguments(entry.args.iter().map(String::as_str));
+    if let Some(secret) = &entry.oauth.client_secret {
+        secret::remember(secret);
+    }
 }
 
 /// What is asked before each start of a server that had to be approved: whether

@@ -314,6 +314,7 @@ fn plain(raw: &RawValue) -> String {
 fn print(tools: &[Tool]) -> Result<(), Failure> {
     let paint = term::stdout();
     let widest = tools.iter().map(|tool| tool.name.len()).max().unwrap_or(0);
+    let widest = widest.min(256);
     let room = if paint.terminal {
         term::width().saturating_sub(widest + 4).max(20)
     } else {

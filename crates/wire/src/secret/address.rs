@@ -75,7 +75,12 @@ fn push_parameters(shown: &mut String, more: &str, strict: bool) {
         let after = &rest[mark.len_utf8()..];
         let end = after.find(['?', '#', '&', ';']).unwrap_or(after.len());
         let (parameter, next) = after.split_at(end);
+        let bare = parameter.trim_end_matches('=');
         match parameter.split_once('=') {
+            // What base64 is filled up with is no mark between name and value.
+            Some(_) if !bare.contains('=') && value::is_segment(bare, false) => {
+                shown.push_str(HIDDEN);
+            }
             Some((name, value)) if is_secret(name, value, strict) => {
                 shown.push_str(&format!("{name}={}", hidden(value)));
             }

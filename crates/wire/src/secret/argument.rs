@@ -62,7 +62,7 @@ pub(super) fn said_by(option: &str) -> Next {
     match option {
         "-e" | "--env" | "--environment" | "--build-arg" | "--set-env" => Next::Variable,
         "-H" | "--header" | "--headers" | "--http-header" | "--add-header" => Next::Header,
-        "-u" | "--user" => Next::User,
+        "-u" | "--user" | "--proxy-user" | "--basic" | "-U" => Next::User,
         "-k" => Next::Secret,
         "-c" | "-lc" | "-ec" | "-ic" | "/c" | "/C" => Next::Script,
         "-t" | "-p" | "-s" | "-a" | "-K" | "-T" | "-P" | "-S" => Next::Perhaps,
@@ -74,10 +74,23 @@ pub(super) fn said_by(option: &str) -> Next {
 
 /// `--name=value`, or `--name` alone.
 fn option(argument: &str) -> Cow<'_, str> {
-    let Some((name, value)) = argument.split_once('=') else {
-        return Cow::Borrowed(argument);
-    };
-    join(argument, name, "=", after(said_by(name), value))
+    // An option of one letter may have its value behind it at once.
+    for letter in ["-p", "-k"] {
+        if let Some(value) = argument.strip_prefix(letter)
+            && could_be_one(value)
+        {
+            return join(argument, letter, "", hidden(value));
+        }
+    }
+    if let Some((name, value)) = argument.split_once('=') {
+        return join(argument, name, "=", after(said_by(name), value));
+    }
+    match argument.split_once(':') {
+        Some((name, value)) if name::is_name(name) && !value.is_empty() => {
+            join(argument, name, ":", named(value))
+        }
+        _ => Cow::Borrowed(argument),
+    }
 }
 
 /// A word after an option that says what it is.
@@ -138,7 +151,13 @@ fn could_be_one(word: &str) -> bool {
 
 /// A word that nothing is known about.
 pub(super) fn shown(word: &str) -> Cow<'_, str> {
-    if word.contains(|c: char| c.is_whitespace() || matches!(c, '{' | '"' | '\'' | ',')) {
+    // A header behind its option at once, as curl takes it.
+    if let Some(header) = word.strip_prefix("-H")
+        && header.contains(':')
+    {
+        return join(word, "-H", "", after(Next::Header, header));
+    }
+    if word.contains(|c: char| c.is_whitespace() || matches!(c, '{' | '"' | '\'' | ',' | '<')) {
         return whole_pair(word).unwrap_or_else(|| command_text(word));
     }
     single(word, true)
@@ -208,6 +227,19 @@ fn form(word: &str, sure: bool) -> Cow<'_, str> {
 /// `NAME=value`, also where the value is a pair again. Not by recursion: a word
 /// may hold any number of them.
 fn pairs(word: &str, sure: bool) -> Cow<'_, str> {
+    // What base64 is filled up with at its end names nothing.
+    let body = word.trim_end_matches('=');
+    if body.len() < word.len() && !body.is_empty() {
+        let shown = match body.contains('=') {
+            true => pairs(body, sure),
+            false if value::is_value(body) => hidden(body),
+            false => Cow::Borrowed(body),
+        };
+        return match shown {
+            Cow::Owned(shown) => Cow::Owned(shown),
+            Cow::Borrowed(_) => Cow::Borrowed(word),
+        };
+    }
     let mut begin = 0;
     while let Some(length) = word[begin..].find('=') {
         let (name, value) = (&word[begin..begin + length], &word[begin + length + 1..]);

@@ -14,15 +14,18 @@
 //! | `address` | secrets in addresses |
 //! | `argument` | secrets in command lines |
 //! | `text` | secrets in running text |
+//! | `known` | secrets that entries have, in whatever somebody says |
 
 mod address;
 mod argument;
+mod known;
 mod name;
 mod text;
 mod value;
 
 pub use address::address;
 pub use argument::arguments;
+pub use known::{remember, remember_arguments, remember_value};
 pub use name::is_name;
 pub use text::{command_text, text};
 pub use value::is_value;
@@ -51,8 +54,7 @@ pub(crate) fn hidden(value: &str) -> Cow<'_, str> {
     if value.is_empty() || value == HIDDEN {
         return Cow::Borrowed(value);
     }
-    let variable = value.strip_prefix('$').is_some_and(name::is_variable);
-    if variable || value::is_path(value) && !is_value(value) {
+    if value::is_place(value) {
         return Cow::Borrowed(value);
     }
     let (scheme, rest) = value::scheme(value);

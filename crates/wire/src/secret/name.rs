@@ -2,8 +2,6 @@
 
 /// Names that only sound like secrets.
 const HARMLESS: &[&str] = &[
-    "pwd",
-    "oldpwd",
     "ssh_auth_sock",
     "xauthority",
     "xdg_session_id",
@@ -150,6 +148,10 @@ const NO_KEYS: &[&str] = &["monkey", "turkey", "hockey", "jockey", "whiskey", "h
 /// a parameter, in whatever spelling.
 pub fn is_name(name: &str) -> bool {
     let name = bare(name);
+    // The working directory, as shells call it. As an option it is a password.
+    if matches!(name, "PWD" | "OLDPWD") {
+        return false;
+    }
     if name.is_empty() || HARMLESS.contains(&name.to_ascii_lowercase().as_str()) || is_about(name) {
         return false;
     }

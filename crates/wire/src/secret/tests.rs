@@ -83,6 +83,26 @@ fn secrets_in_arguments_are_hidden() {
         ("--config|{\"apiKey\":\"CANARY\",\"n\":1}", plain),
         ("--config|{\\\"apiKey\\\": \\\"CANARY\\\"}", plain),
         ("--config={\"apiKey\": \"CANARY\"}", plain),
+        // Filled up at its end, as base64 is.
+        ("CANARY=", "q8Zx2Lp0aB7cD4eFg5Hh6Jk7"),
+        ("--opt|CANARY==", "Zq8x2Lp0aB7cD4eFg5Hh6Jk7Lw"),
+        ("--opt=CANARY==", "Zq8x2Lp0aB7cD4eFg5Hh6Jk7Lw"),
+        ("CANARY=", "ghp_aZ09aZ09aZ09aZ09aZ09aZ09aZ09aZ09aZ09"),
+        ("https://host/mcp?CANARY=", "q8Zx2Lp0aB7cD4eFg5Hh6Jk7"),
+        ("https://host/CANARY==/x", "q8Zx2Lp0aB7cD4eFg5Hh6Jk7"),
+        // Begins like a path, or like a variable.
+        ("--api-key|/CANARY", plain),
+        ("--password=./CANARY", plain),
+        ("--token|CANARY", "$wanderlust"),
+        ("--secret|/CANARY", "q8Zx2Lp0+aB7cD4eFg5Hh6Jk7Lw"),
+        ("-HAuthorization: CANARY", plain),
+        ("--proxy-user|me:CANARY", plain),
+        ("--basic|me:CANARY", plain),
+        ("--pwd|CANARY", plain),
+        ("--key:CANARY", plain),
+        ("/key:CANARY", plain),
+        ("-pCANARY", "canary0Wanderlust"),
+        ("<password>CANARY</password>", plain),
     ] {
         let text = template.replace("CANARY", secret);
         let words: Vec<&str> = text.split('|').collect();
@@ -258,6 +278,25 @@ fn values_where_secrets_are_kept() {
             "Bearer ${T:-[redacted]}",
         ),
         ("X-Key", "a-${T}", "[redacted]${T}"),
+        ("X-Foo", "${PFX:-}wanderlust", "${PFX:-}[redacted]"),
+        ("X-Bar", "a://wanderlust", HIDDEN),
+        ("PASSWORD", "$uperSecret2", HIDDEN),
+        (
+            "AWS_SECRET_ACCESS_KEY",
+            "/Zk3bExampleKeyExampleKeyExampleKey12345",
+            HIDDEN,
+        ),
+        ("TOKEN", "file:///wanderlust", HIDDEN),
+        (
+            "KEY",
+            "/etc/ssl/private/server.pem",
+            "/etc/ssl/private/server.pem",
+        ),
+        (
+            "SECRET",
+            "~/.config/app/secret.json",
+            "~/.config/app/secret.json",
+        ),
         ("HOME", "/home/me", "/home/me"),
         ("LOG", "debug", "debug"),
         ("NODE_ENV", "production", "production"),
@@ -349,4 +388,24 @@ fn whatever_comes_nothing_panics() {
         );
         let _ = kept_value("A", &long);
     }
+}
+
+#[test]
+fn what_is_known_to_be_one_is_hidden_wherever_it_is_said() {
+    remember_value("MY_TOKEN", "plainknownsecret");
+    remember_value("Authorization", "Bearer otherknownsecret");
+    remember_value("NODE_ENV", "production");
+    remember_arguments([
+        "--api-key",
+        "thirdknownsecret",
+        "--x=fine",
+        "--pass=fourthknownsecret",
+    ]);
+    let said = text(
+        "no such key plainknownsecret, otherknownsecret, thirdknownsecret or fourthknownsecret in production",
+    );
+    assert_eq!(
+        said,
+        "no such key [redacted], [redacted], [redacted] or [redacted] in production"
+    );
 }

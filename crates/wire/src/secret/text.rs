@@ -4,14 +4,17 @@
 use super::{
     HIDDEN, Part,
     argument::{self, Next},
-    name, references, value,
+    known, name, references, value,
 };
 use std::borrow::Cow;
 
 /// A text for people without what looks like a secret. In a sentence a word
 /// such as "token" is followed by other words, which stay.
 pub fn text(text: &str) -> Cow<'_, str> {
-    scan(text, false)
+    match known::without(text) {
+        Cow::Borrowed(text) => scan(text, false),
+        Cow::Owned(text) => Cow::Owned(scan(&text, false).into_owned()),
+    }
 }
 
 /// A command line that is one text, such as what a shell is given: there a
@@ -151,7 +154,8 @@ fn said_by(unit: &str, after: &str, sure: bool) -> Next {
         };
     }
     let name = unit.trim_end_matches([':', '=']);
-    let marked = name.len() < unit.len() || after.trim_start().starts_with([':', '=']);
+    let element = after.starts_with('>');
+    let marked = name.len() < unit.len() || element || after.trim_start().starts_with([':', '=']);
     if marked && name::is_name(name) {
         Next::Named
     } else {

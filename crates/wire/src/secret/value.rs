@@ -56,6 +56,24 @@ const MAYBE: &[&str] = &[
     "secret_", "ya29.", "dapi", "phc_", "phx_", "pul-", "rnd_", "pat-", "key-", "key_", "ctx7sk-",
 ];
 
+/// Values that are in every other configuration.
+const EVERYDAY: &[&str] = &[
+    "production",
+    "development",
+    "localhost",
+    "disabled",
+    "enabled",
+    "readonly",
+    "read-only",
+    "no-cache",
+    "keep-alive",
+    "stateless",
+    "streamable-http",
+    "chromium",
+    "firefox",
+    "headless",
+];
+
 /// Words of which the next one is a secret.
 const SCHEMES: &[&str] = &[
     "bearer",
@@ -95,32 +113,80 @@ pub(super) fn is_segment(segment: &str, strict: bool) -> bool {
 /// Whether a value that is kept where secrets are could be one, for all that
 /// can be seen: it is not short, and nothing that one knows.
 pub(super) fn is_opaque(value: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "production",
-        "development",
-        "localhost",
-        "disabled",
-        "enabled",
-        "readonly",
-        "read-only",
-        "no-cache",
-        "keep-alive",
-        "stateless",
-        "streamable-http",
-        "chromium",
-        "firefox",
-        "headless",
-    ];
-    let known = KNOWN.iter().any(|word| value.eq_ignore_ascii_case(word));
+    // What comes from a variable is not written here; what is around it is.
+    super::references(value).any(|part| match part {
+        super::Part::Reference { default, .. } => default.is_some_and(is_opaque_word),
+        super::Part::Literal(literal) => is_opaque_word(literal),
+    })
+}
+
+fn is_opaque_word(value: &str) -> bool {
     let media = value.starts_with("application/") || value.starts_with("text/");
     let number = value.contains(['.', '-'])
         && value
             .chars()
             .all(|c| c.is_ascii_digit() || matches!(c, '.' | '-'));
     let language = value.ends_with("UTF-8") && value.len() < 16;
-    let reference = value.starts_with("${") || value.contains("://");
-    let harmless = known || media || number || language || reference || is_path(value);
+    let harmless = is_everyday(value)
+        || media
+        || number
+        || language
+        || is_address(value)
+        || is_path(value) && !is_value(value);
     value.chars().count() >= 8 && !harmless
+}
+
+/// Whether this is a word that configurations are full of.
+pub(super) fn is_everyday(value: &str) -> bool {
+    EVERYDAY.iter().any(|word| value.eq_ignore_ascii_case(word))
+}
+
+/// Whether this is an address of something: it has a host.
+fn is_address(value: &str) -> bool {
+    let Some((scheme, rest)) = value.split_once("://") else {
+        return false;
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    scheme.len() > 1
+        && scheme.chars().all(named)
+        && (host.contains(['.', ':', '[']) || host.starts_with("localhost") || host.is_empty())
+}
+
+/// Whether this is a place on this machine even where a secret is expected: it
+/// begins as places do, and its parts are words.
+pub(super) fn is_place(word: &str) -> bool {
+    const ROOTS: [&str; 16] = [
+        "/home/",
+        "/Users/",
+        "/etc/",
+        "/run/",
+        "/var/",
+        "/tmp/",
+        "/opt/",
+        "/usr/",
+        "/root/",
+        "/mnt/",
+        "/srv/",
+        "/dev/",
+        "/secrets/",
+        "~/",
+        "./",
+        "../",
+    ];
+    let path = word.strip_prefix("file://").unwrap_or(word);
+    let Some(rest) = ROOTS.iter().find_map(|root| path.strip_prefix(root)) else {
+        return false;
+    };
+    let several = rest.trim_end_matches('/').contains('/');
+    let drive_or_file = rest.rsplit('/').next().is_some_and(|last| {
+        last.rsplit_once('.')
+            .is_some_and(|(name, kind)| !name.is_empty() && (1..=6).contains(&kind.len()))
+    });
+    // Keys in base64 have slashes too, and signs that few paths have.
+    (several || drive_or_file || path.starts_with("/dev/"))
+        && !path.contains(['+', '='])
+        && !path.split('/').any(is_value)
 }
 
 /// Whether this is a path of this machine, which everybody can see.
@@ -129,6 +195,7 @@ pub(super) fn is_path(word: &str) -> bool {
         .as_bytes()
         .get(1..3)
         .is_some_and(|rest| rest == b":\\" || rest == b":/")
+        && !word[1..].starts_with("://")
         && word.starts_with(|c: char| c.is_ascii_alphabetic());
     let begins = ["/", "~/", "./", "../", "file:///"];
     drive

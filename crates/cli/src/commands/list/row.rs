@@ -137,6 +137,10 @@ impl Row {
     }
 }
 
+/// How wide the columns for name and target get at most, whatever a repository
+/// calls its servers.
+const WIDEST: (usize, usize) = (256, 4096);
+
 /// Columns that fit all rows, known before any server is.
 #[derive(Debug)]
 pub struct Layout {
@@ -164,8 +168,8 @@ impl Layout {
             usize::MAX
         };
         Self {
-            name,
-            target: target.min(room),
+            name: name.min(WIDEST.0),
+            target: target.min(room).min(WIDEST.1),
             paint,
         }
     }
@@ -177,7 +181,11 @@ impl Layout {
         } else {
             String::new()
         };
-        let name = format!("{:<width$}", safe::line(&row.name), width = self.name);
+        let name = format!(
+            "{:<width$}",
+            safe::cut(&safe::line(&row.name), self.name),
+            width = self.name
+        );
         let target = format!(
             "{:<width$}",
             safe::cut(&safe::line(&row.target), self.target),

@@ -11,7 +11,7 @@ const PLAIN: &str = "wanderlust";
 
 /// Where secrets are in arguments: `<S>` one that could be any word, `<R>` one
 /// that nobody would make up.
-const SHAPES: [&[&str]; 28] = [
+const SHAPES: [&[&str]; 34] = [
     &["run", "-e", "X=<R>", "image"],
     &["run", "-e", "GITHUB_PERSONAL_ACCESS_TOKEN=<S>", "image"],
     &["run", "-e", "X=<S>", "image"],
@@ -40,6 +40,12 @@ const SHAPES: [&[&str]; 28] = [
     &["API_KEY=<S>"],
     &["--config", "{\"apiKey\":\"<S>\"}"],
     &["-c", "TOKEN=<S> exec it --port 7"],
+    &["<R>=="],
+    &["--opt=<R>="],
+    &["--api-key", "/<S>"],
+    &["--password", "$<S>"],
+    &["-HAuthorization: <S>"],
+    &["--pwd=<S>"],
 ];
 
 /// A server that says its arguments, and ends.

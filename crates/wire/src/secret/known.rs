@@ -1,0 +1,65 @@
+//! Secrets that are known to be some, because an entry has them under a telling
+//! name. A server may repeat what it was given in its own words, and a secret may
+//! look like any word.
+
+use super::{HIDDEN, arguments, kept_value};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::{PoisonError, RwLock};
+
+/// How many are remembered. Configurations have a few dozen.
+const MOST: usize = 4096;
+/// Shorter ones are parts of words.
+const SHORTEST: usize = 6;
+/// Longer ones are files, and nobody repeats them whole.
+const LONGEST: usize = 16 * 1024;
+
+static KNOWN: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
+
+/// Remembers the value of a variable or a header, if it is a secret.
+pub fn remember_value(name: &str, value: &str) {
+    if kept_value(name, value) != value {
+        let (_, secret) = super::value::scheme(value);
+        remember(secret);
+    }
+}
+
+/// Remembers what of a command's arguments is secret.
+pub fn remember_arguments<'a>(all: impl IntoIterator<Item = &'a str> + Clone) {
+    for (argument, shown) in all.clone().into_iter().zip(arguments(all)) {
+        // What stays at both ends is no part of it.
+        let Some((before, after)) = shown.split_once(HIDDEN) else {
+            continue;
+        };
+        let secret = argument.strip_prefix(before);
+        let secret = secret.and_then(|rest| rest.strip_suffix(after));
+        if let Some(secret) = secret {
+            remember(secret);
+        }
+    }
+}
+
+/// Remembers a secret.
+pub fn remember(secret: &str) {
+    let secret = secret.trim();
+    if !(SHORTEST..=LONGEST).contains(&secret.len()) || super::value::is_everyday(secret) {
+        return;
+    }
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    if known.len() < MOST {
+        known.insert(secret.to_owned());
+    }
+}
+
+/// A text without secrets that are known.
+pub(super) fn without(text: &str) -> Cow<'_, str> {
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let mut shown = Cow::Borrowed(text);
+    // One that begins as another does is longer, and comes after it.
+    for secret in known.iter().rev() {
+        if shown.contains(secret.as_str()) {
+            shown = Cow::Owned(shown.replace(secret.as_str(), HIDDEN));
+        }
+    }
+    shown
+}
