@@ -147,12 +147,21 @@ fn last_words_of_a_server_are_without_its_secrets() {
         &["connecting with ghp_<S>"],
         &["{\"access_token\":\"<R>\"}"],
         &["<R>"],
+        // Any word at all, said without anything that tells: but it is known.
+        &["--api-key", "<S>"],
+        &["--pass=<S>"],
     ];
-    let servers: serde_json::Map<String, Value> = shapes
+    let mut servers: serde_json::Map<String, Value> = shapes
         .iter()
         .enumerate()
         .map(|(at, shape)| (format!("s{at}"), dying(shape)))
         .collect();
+    let line = "echo \"sorry, $GIVEN is nobody we know; nor is ${2#--pass=}\" >&2; exit 3";
+    servers.insert(
+        "repeats".into(),
+        json!({"command": "sh", "args": ["-c", line, "x", "--verbose", format!("--pass={PLAIN}")],
+            "env": {"GIVEN": PLAIN}}),
+    );
     let settings = json!({ "mcpServers": servers }).to_string();
     home.write("home/.config/switchboard/settings.json", settings);
     for args in [
@@ -163,6 +172,7 @@ fn last_words_of_a_server_are_without_its_secrets() {
         &["doctor", "--json"],
         &["call", "s1__x"],
         &["call", "s1__x", "--json"],
+        &["call", "repeats__x"],
     ] {
         let ran = home.run(args);
         let text = format!("{}\n{}", ran.out, ran.err);
