@@ -41,7 +41,7 @@ pub struct Binding {
 impl Binding {
     /// What an approval of this entry would be given for, here and now.
     pub fn of(entry: &Entry, places: &Places) -> Self {
-        let found = Found::of(entry, &Ground::of(places));
+        let found = Found::of(entry, &Ground::of(entry, places));
         Self::with(entry, places, found.contents)
     }
 
@@ -192,7 +192,8 @@ pub fn resolve(entry: &Entry, places: &Places) -> Option<PathBuf> {
         return None;
     }
     let directory = places.directory.join(cwd);
-    program::resolve(command, &directory, &places.path, places.tree())
+    let trees = Ground::of(entry, places).trees;
+    program::resolve(command, &directory, &places.path, &trees)
 }
 
 /// The value with the keys of every object in order. Depth is bounded by the

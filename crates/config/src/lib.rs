@@ -18,6 +18,7 @@ pub mod guard;
 pub mod import;
 mod inherit;
 pub mod itself;
+mod launchers;
 pub mod limits;
 pub mod load;
 pub mod places;

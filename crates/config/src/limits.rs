@@ -39,6 +39,9 @@ pub const BOUND_FILES: usize = 1024;
 /// Words of one entry that are looked at to find them.
 pub const BOUND_LOOKS: usize = 10_000;
 
+/// Directories that one entry may name, from each of which its words are looked at.
+pub const BOUND_DIRECTORIES: usize = 64;
+
 /// Manifests of one folder, and bytes of each: what the built-in `tools` takes.
 pub const BOUND_MANIFESTS: usize = 256;
 

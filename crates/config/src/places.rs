@@ -125,15 +125,16 @@ impl Places {
     /// What a repository could have written: its root, or the directory we are
     /// in. A home directory is nobody's repository, even where it is kept in one.
     pub fn tree(&self) -> Option<&Path> {
-        let holds_home = |folder: &Path| {
-            self.home
-                .as_deref()
-                .is_some_and(|home| home.starts_with(folder))
-        };
         self.repository()
             .into_iter()
             .chain([self.directory.as_path()])
-            .find(|folder| !holds_home(folder))
+            .find(|folder| !self.holds_home(folder))
+    }
+
+    /// Whether the user's home is in this folder.
+    pub(crate) fn holds_home(&self, folder: &Path) -> bool {
+        let home = self.home.as_deref();
+        home.is_some_and(|home| home.starts_with(folder))
     }
 
     /// Whether the real path is inside the tree. What does not exist is where

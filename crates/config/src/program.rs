@@ -6,13 +6,13 @@ use std::{
 };
 
 /// Finds the program that a command names. Entries of the search path that are
-/// relative, or inside `tree`, are skipped: there a repository could put its
+/// relative, or inside one of `trees`, are skipped: there a repository could put its
 /// own `npx`. A command with a `/` in it is taken from `directory`.
 pub fn resolve(
     command: &str,
     directory: &Path,
     path: &OsStr,
-    tree: Option<&Path>,
+    trees: &[PathBuf],
 ) -> Option<PathBuf> {
     if command.is_empty() {
         return None;
@@ -22,9 +22,9 @@ pub fn resolve(
         return is_program(&found).then_some(found);
     }
     let inside = |folder: &Path| {
-        let real = folder.canonicalize();
-        tree.is_some_and(|tree| {
-            folder.starts_with(tree) || real.is_ok_and(|real| real.starts_with(tree))
+        let real = folder.canonicalize().ok();
+        trees.iter().any(|tree| {
+            folder.starts_with(tree) || real.as_ref().is_some_and(|real| real.starts_with(tree))
         })
     };
     std::env::split_paths(path)
@@ -62,11 +62,14 @@ mod tests {
         ])
         .unwrap();
         let find =
-            |command: &str, tree: Option<&Path>| resolve(command, Path::new("/"), &path, tree);
-        assert_eq!(find("sh", Some(&tree)), Some("/bin/sh".into()));
-        assert_eq!(find("sh", None), Some(tree.join("sh")));
-        assert_eq!(find("bin/sh", None), Some("/bin/sh".into()));
-        assert_eq!(find("etc/passwd", None), None);
-        assert_eq!(find("no-such-program", None), None);
+            |command: &str, trees: &[PathBuf]| resolve(command, Path::new("/"), &path, trees);
+        assert_eq!(
+            find("sh", std::slice::from_ref(&tree)),
+            Some("/bin/sh".into())
+        );
+        assert_eq!(find("sh", &[]), Some(tree.join("sh")));
+        assert_eq!(find("bin/sh", &[]), Some("/bin/sh".into()));
+        assert_eq!(find("etc/passwd", &[]), None);
+        assert_eq!(find("no-such-program", &[]), None);
     }
 }

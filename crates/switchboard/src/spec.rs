@@ -217,10 +217,12 @@ fn approved_program(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<OsStrin
         .given
         .iter()
         .find(|(name, _)| name == "workspaceFolder");
-    let tree = tree.map(|(_, folder)| Path::new(folder));
+    let tree = tree.map(|(_, folder)| PathBuf::from(folder));
+    let ground = entry.bound.iter().flat_map(|bound| &bound.ground.trees);
+    let trees: Vec<PathBuf> = tree.into_iter().chain(ground.cloned()).collect();
     let directory = Path::new(entry.cwd.as_deref().unwrap_or("."));
     let path = lookup("PATH").unwrap_or_default();
-    match program::resolve(command, directory, path.as_ref(), tree) {
+    match program::resolve(command, directory, path.as_ref(), &trees) {
         Some(program) => Ok(program.into()),
         None => {
             let problem = format!("there is no program {command:?} outside of the project");

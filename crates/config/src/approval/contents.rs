@@ -7,6 +7,7 @@
 //! turns out to be a file of the repository once all variables are filled in
 //! was not bound, and is refused when the server starts ([`Bound::check`]).
 
+mod ground;
 mod manifests;
 mod words;
 
@@ -14,9 +15,8 @@ use crate::{
     entry::{Entry, Transport},
     expand::substitute,
     limits,
-    places::Places,
-    program_variables::changes_programs,
 };
+pub use ground::Ground;
 pub use manifests::Manifest;
 use sha2::{Digest, Sha256};
 use std::{
@@ -24,7 +24,7 @@ use std::{
     fmt,
     fs::{File, OpenOptions},
     io::{self, Read},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 /// What a file of the repository was when it was approved.
@@ -32,7 +32,7 @@ use std::{
 pub enum Content {
     /// Its bytes, by their hash.
     Bytes(String),
-    /// A link that leads out of the repository, to this file.
+    /// A link of the repository's leads from there to this file.
     Leads(PathBuf),
     /// It cannot be bound; why. Nothing is equal to that.
     Unbound(String),
@@ -74,44 +74,6 @@ pub fn covers(approved: &Contents, now: &Contents) -> bool {
         .all(|(path, content)| approved.get(path).is_some_and(|known| known.is(content)))
 }
 
-/// What an entry's words are held against.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ground {
-    /// Where relative paths begin.
-    pub directory: PathBuf,
-    /// What a repository could have written.
-    pub tree: Option<PathBuf>,
-    /// What `~` stands for.
-    pub home: Option<PathBuf>,
-}
-
-impl Ground {
-    /// The ground of one run of the program.
-    pub fn of(places: &Places) -> Self {
-        Self {
-            directory: places.directory.clone(),
-            tree: places.tree().map(ToOwned::to_owned),
-            home: places.home.clone(),
-        }
-    }
-
-    /// Whether a repository could have written this: by its path, or by where
-    /// that really leads.
-    pub fn holds(&self, path: &Path) -> bool {
-        let Some(tree) = &self.tree else { return false };
-        let real = path.canonicalize();
-        plain(path).starts_with(tree) || real.is_ok_and(|real| real.starts_with(tree))
-    }
-
-    /// The path that a text names, from `base`.
-    fn path(&self, base: &Path, text: &str) -> PathBuf {
-        match (text.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => base.join(text),
-        }
-    }
-}
-
 /// What was found of an entry in the repository.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
@@ -141,12 +103,7 @@ impl Found {
                 let words = |text: &String| known(entry, text).unwrap_or_default();
                 let command = entry.command.as_ref().map(words).unwrap_or_default();
                 let args: Vec<String> = entry.args.iter().map(words).collect();
-                search.argv(&base, &command, &args);
-                for (name, value) in &entry.env {
-                    if changes_programs(name) {
-                        search.text(&base, &known(entry, value).unwrap_or_default());
-                    }
-                }
+                search.argv(&base, &command, &args, &variables(entry));
             }
             Transport::Builtin if entry.builtin_name() == "tools" => {
                 let folder = entry.builtin_options.folder.as_ref();
@@ -165,10 +122,19 @@ impl Found {
             _ => {}
         }
         if let Some(helper) = &entry.headers_helper {
-            search.text(&base, &known(entry, helper).unwrap_or_default());
+            let helper = known(entry, helper).unwrap_or_default();
+            let line = ["-c".to_owned(), helper];
+            search.argv(&base, "/bin/sh", &line, &variables(entry));
         }
         search.found
     }
+}
+
+/// The variables that an entry sets, as far as its place says what they are.
+fn variables(entry: &Entry) -> Vec<(String, String)> {
+    let each = entry.env.iter();
+    each.map(|(name, value)| (name.clone(), known(entry, value).unwrap_or_default()))
+        .collect()
 }
 
 /// What an approval was given for, for whoever starts the server.
@@ -202,7 +168,7 @@ impl Bound {
     /// Refuses a manifest that is not as it was approved.
     pub fn check_manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
         let content = Content::Bytes(hash(bytes));
-        self.compare(&Contents::from([(plain(file), content)]))
+        self.compare(&Contents::from([(self.ground.place_of(file), content)]))
     }
 
     /// Refuses to run what a manifest names where that is not as it was approved.
@@ -255,19 +221,6 @@ fn known(entry: &Entry, text: &str) -> Option<String> {
     substitute(text, &given).ok()
 }
 
-/// The path without `.` and `..`, which nothing is asked for.
-fn plain(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => drop(out.pop()),
-            part => out.push(part),
-        }
-    }
-    out
-}
-
 fn hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -296,27 +249,28 @@ impl<'a> Search<'a> {
 
     fn unbound(&mut self, path: &Path, why: impl Into<String>) {
         let why = Content::Unbound(why.into());
-        self.found.contents.insert(plain(path), why);
+        self.found.contents.insert(self.ground.place_of(path), why);
     }
 
-    /// Binds a file, if it is one of the repository's; whether it is.
+    /// Binds a file, if it is one of the repository's; whether it is. The bytes
+    /// are bound under its real path, and where a link of the repository's led
+    /// there, that too.
     fn bind(&mut self, path: &Path) -> bool {
-        let path = &plain(path);
-        if self.found.contents.contains_key(path) {
-            return true;
-        }
-        if !path.is_file() || !self.ground.holds(path) {
+        let leads = self.ground.follow(path);
+        let is_inside = self.ground.is_inside(&leads.real);
+        if !(is_inside || leads.by_the_repository) || !leads.real.is_file() {
             return false;
         }
-        let outside = |real: &PathBuf| {
-            let tree = self.ground.tree.as_ref();
-            tree.is_some_and(|tree| !real.starts_with(tree))
-        };
-        let content = match path.canonicalize().ok().filter(outside) {
-            Some(real) => Content::Leads(real),
-            None => self.read(path),
-        };
-        self.found.contents.insert(path.clone(), content);
+        if leads.by_the_repository {
+            let link = Content::Leads(leads.real.clone());
+            self.found
+                .contents
+                .insert(path.components().collect(), link);
+        }
+        if is_inside && !self.found.contents.contains_key(&leads.real) {
+            let content = self.read(&leads.real);
+            self.found.contents.insert(leads.real, content);
+        }
         true
     }
 

@@ -8,12 +8,13 @@ use super::{
 use crate::{
     entry::{Entry, Transport},
     expand::variables,
+    launchers::{Kind, gives_code, kind, takes_code_from_its_directory},
     load::{Loaded, Standing},
     places::Places,
     program_variables::changes_programs,
 };
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// All that an approval is about. Nothing of it is redacted: it is the
 /// repository's text, and whoever hides something hides it there.
@@ -59,7 +60,7 @@ pub struct Reads {
 impl Prompt {
     /// Finds out what there is to be shown. Nothing is expanded, and no program run.
     pub fn of(entry: &Entry, places: &Places) -> Self {
-        let ground = Ground::of(places);
+        let ground = Ground::of(entry, places);
         let found = Found::of(entry, &ground);
         let local = entry.transport == Transport::Stdio;
         let command = entry.command.iter().filter(|_| local);
@@ -141,10 +142,16 @@ fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
             "it works in {cwd:?}: programs take settings and code from the directory they work in"
         ));
     }
-    let command = entry.command.as_deref().unwrap_or_default();
-    if entry.transport == Transport::Stdio && takes_code_from_its_directory(command, &entry.args) {
+    let command = entry
+        .command
+        .iter()
+        .filter(|_| entry.transport == Transport::Stdio);
+    let own = command.filter_map(|command| taking_code(command, &entry.args));
+    // A helper is a text for the shell.
+    let helper = entry.headers_helper.iter().map(|_| "headersHelper");
+    for program in own.chain(helper) {
         all.push(format!(
-            "{command} takes code and settings from the directory it works in; what is there is no part of this approval"
+            "{program} takes code and settings from the directory it works in; what is there is no part of this approval"
         ));
     }
     if entry.transport == Transport::Builtin && entry.builtin_name() == "shell" {
@@ -181,19 +188,26 @@ fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
     all
 }
 
-/// Launchers that run what they find where they work.
-fn takes_code_from_its_directory(command: &str, args: &[String]) -> bool {
-    const LAUNCHERS: &[&str] = &[
-        "npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "uv", "uvx", "pipx", "poetry",
-        "pdm", "hatch", "make", "just", "task", "cargo", "go", "dotnet", "gradle", "mvn", "docker",
-        "podman", "rake", "bundle", "composer",
-    ];
-    let name = Path::new(command)
-        .file_name()
-        .and_then(|name| name.to_str());
-    let name = name.unwrap_or_default();
-    LAUNCHERS.contains(&name)
-        || name.starts_with("python") && args.iter().any(|word| word.starts_with("-m"))
+/// The program of a command line that runs what it finds where it works: a
+/// launcher, whatever is wrapped around it, or anything that runs other
+/// programs by words which nobody but itself understands.
+fn taking_code<'a>(command: &'a str, args: &'a [String]) -> Option<&'a str> {
+    if takes_code_from_its_directory(command) {
+        return Some(command);
+    }
+    let wrapped = || args.iter().map(String::as_str);
+    let gets_code = || {
+        args.iter()
+            .any(|word| gives_code(word) || word.starts_with("-m"))
+    };
+    match kind(command)? {
+        Kind::Wrapper => wrapped()
+            .find(|word| takes_code_from_its_directory(word))
+            .or_else(|| wrapped().find(|word| kind(word).is_some()))
+            .or(Some(command)),
+        Kind::Shell => Some(command),
+        Kind::Interpreter => gets_code().then_some(command),
+    }
 }
 
 /// Every string of an entry, with its field.

@@ -164,7 +164,7 @@ impl Court<'_> {
             },
         };
         entry.program = binding.program;
-        let bound = Bound::new(entry, Ground::of(places), binding.contents);
+        let bound = Bound::new(entry, Ground::of(entry, places), binding.contents);
         entry.bound = Some(Arc::new(bound));
         (Standing::Active, Some(because))
     }

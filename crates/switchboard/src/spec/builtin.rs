@@ -138,7 +138,10 @@ fn is_somebody_elses(entry: &Entry, folder: Option<&Path>) -> bool {
             let holds_home =
                 |tree: &PathBuf| home.as_ref().is_some_and(|home| home.starts_with(tree));
             Ground {
-                tree: known("workspaceFolder").filter(|tree| !holds_home(tree)),
+                trees: known("workspaceFolder")
+                    .filter(|tree| !holds_home(tree))
+                    .into_iter()
+                    .collect(),
                 home: home.clone(),
                 ..Ground::default()
             }

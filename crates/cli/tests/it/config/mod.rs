@@ -3,6 +3,7 @@
 mod approved_files;
 mod approving;
 mod behaviour;
+mod bound;
 mod closed;
 mod connectors;
 mod denied_addresses;

@@ -104,7 +104,7 @@ impl Search<'_> {
             Some(cwd) => folder.join(cwd),
             None => workplace.to_owned(),
         };
-        self.argv(&base, program, args);
+        self.argv(&base, program, args, &[]);
     }
 }
 

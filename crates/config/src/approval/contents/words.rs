@@ -1,204 +1,277 @@
 //! The words of a command line: which of them name files of the repository, and
 //! which of those are run rather than worked on.
+//!
+//! What a shell makes of a text is not worked out here. Every part of it that
+//! could be a path is tried, from every directory that the line names: to bind
+//! too much costs a question, to bind too little runs what nobody has seen.
 
 use super::Search;
-use std::path::Path;
+use crate::{
+    launchers::{Kind, gives_code, kind, known_name},
+    limits,
+    program_variables::changes_programs,
+};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 impl Search<'_> {
-    /// Binds the program and whatever its words name.
-    pub(super) fn argv(&mut self, base: &Path, command: &str, args: &[String]) {
-        // A name without a path is looked for outside of the repository.
-        if command.contains('/') {
-            self.bind(&base.join(command));
-        }
-        let reader = Reader::of(command);
+    /// Binds the program and whatever its words and variables name.
+    pub(super) fn argv(
+        &mut self,
+        base: &Path,
+        command: &str,
+        args: &[String],
+        env: &[(String, String)],
+    ) {
+        let texts = args.iter().chain(env.iter().map(|(_, value)| value));
+        let bases = self.directories(base, texts);
+        self.program(&bases, command, env);
+        let mut reader = Reader::of(command);
+        // Before an interpreter has its script, every file may be it; and where
+        // it is given code, that may run any of them.
         let mut script_to_come = reader.is_some();
+        let mut has_code = false;
         let mut before: Option<&str> = None;
         for word in args {
+            has_code |= script_to_come && gives_code(word);
+            if script_to_come && reader.is_none_or(|reader| reader.looks_through) {
+                reader = Reader::of(word).or(reader);
+            }
             let option = match word.split_once('=') {
                 Some((name, _)) if name.starts_with('-') => Some(name),
                 _ => before,
             };
-            let may_be_data = !script_to_come;
-            let found = self.word(base, word, option.filter(|_| may_be_data), may_be_data)
-                | self.guessed(base, word, reader.unwrap_or(Reader::Other));
+            let may_be_data = !script_to_come && !has_code;
+            let found = self.word(&bases, word, option, may_be_data)
+                | self.guessed(&bases, word, reader.map_or(&[], |reader| reader.guesses));
             script_to_come &= !found;
             before = Some(word.as_str()).filter(|word| word.starts_with('-'));
         }
+        for (name, value) in env {
+            let may_be_data = !has_code && !changes_programs(name);
+            self.word(&bases, value, Some(name), may_be_data);
+        }
     }
 
-    /// Binds whatever a text names, such as a command for a shell.
-    pub(super) fn text(&mut self, base: &Path, text: &str) {
-        self.word(base, text, None, false);
+    /// Binds the program itself. A name without a path is looked for outside of
+    /// the repository, unless the entry itself says where.
+    fn program(&mut self, bases: &[PathBuf], command: &str, env: &[(String, String)]) {
+        let searched = env.iter().any(|(name, _)| name == "PATH");
+        let from = match command.contains('/') {
+            true => &bases[..1],
+            false if searched => bases,
+            false => &bases[1..],
+        };
+        for base in from.iter().filter(|_| !command.is_empty()) {
+            self.bind(&self.ground.path(base, command));
+        }
+    }
+
+    /// Where paths may begin: the working directory, and every directory that a
+    /// word names from there (`cd server && ./run.sh`, `env -C server ./run.sh`).
+    fn directories<'a>(
+        &mut self,
+        base: &Path,
+        texts: impl Iterator<Item = &'a String>,
+    ) -> Vec<PathBuf> {
+        let pieces: BTreeSet<String> = texts.flat_map(|text| pieces(text)).collect();
+        let climbs = pieces.iter().any(|piece| piece.contains(".."));
+        let mut all = vec![base.to_owned()];
+        let mut at = 0;
+        while let Some(from) = all.get(at).cloned() {
+            for piece in &pieces {
+                let is_whole = piece.starts_with('/') || piece.starts_with("~/");
+                if is_whole && at > 0 {
+                    continue;
+                }
+                if !self.may_look() {
+                    return all;
+                }
+                let path = self.ground.path(&from, piece);
+                if !path.is_dir() {
+                    continue;
+                }
+                let real = self.ground.follow(&path).real;
+                let matters = climbs || self.ground.is_around(&real);
+                if matters && !all.contains(&real) {
+                    all.push(real);
+                }
+            }
+            if all.len() > limits::BOUND_DIRECTORIES {
+                let why = format!(
+                    "it names more than {} directories",
+                    limits::BOUND_DIRECTORIES
+                );
+                self.unbound(base, why);
+                return all;
+            }
+            at += 1;
+        }
+        all
     }
 
     /// Binds what one word names; whether that was anything.
-    fn word(&mut self, base: &Path, word: &str, option: Option<&str>, may_be_data: bool) -> bool {
+    fn word(
+        &mut self,
+        bases: &[PathBuf],
+        word: &str,
+        option: Option<&str>,
+        may_be_data: bool,
+    ) -> bool {
         let mut found = false;
         for piece in pieces(word) {
-            if !self.may_look() {
-                break;
-            }
-            let path = self.ground.path(base, piece);
-            if may_be_data && path.is_file() && (option.is_some_and(names_data) || is_store(&path))
-            {
-                if self.ground.holds(&path) && !self.found.data.contains(&path) {
-                    self.found.data.push(path);
+            for base in bases {
+                if !self.may_look() {
+                    return found;
                 }
-                continue;
+                let path = self.ground.path(base, &piece);
+                if !path.is_file() {
+                    continue;
+                }
+                if may_be_data && is_data(&path, option) {
+                    if self.ground.holds(&path) && !self.found.data.contains(&path) {
+                        self.found.data.push(path);
+                    }
+                    continue;
+                }
+                found |= self.bind(&path);
             }
-            found |= self.bind(&path);
         }
         found
     }
 
     /// Binds what an interpreter would find under a name that is no file.
-    fn guessed(&mut self, base: &Path, word: &str, reader: Reader) -> bool {
-        if word.starts_with('-') {
+    fn guessed(&mut self, bases: &[PathBuf], word: &str, guesses: &[&str]) -> bool {
+        let mut found = false;
+        if word.starts_with('-') || guesses.is_empty() {
             return false;
         }
-        let path = self.ground.path(base, word);
-        let mut found = false;
-        for guess in reader.guesses() {
-            if !self.may_look() {
-                break;
-            }
-            let file = match guess.strip_prefix('/') {
+        for base in bases {
+            let path = self.ground.path(base, word);
+            // A module of a package, as Python writes it.
+            let module = base.join(word.replace('.', "/"));
+            let modules = [module.with_extension("py"), module.join("__main__.py")];
+            let modules = modules.into_iter().filter(|_| guesses.contains(&".py"));
+            let files = guesses.iter().map(|guess| match guess.strip_prefix('/') {
                 Some(inside) => path.join(inside),
                 None => format!("{}{guess}", path.display()).into(),
-            };
-            found |= self.bind(&file);
-        }
-        if reader == Reader::Python && word.contains('.') {
-            // A module of a package.
-            let module = base.join(word.replace('.', "/"));
-            found |= self.bind(&module.with_extension("py"));
-            found |= self.bind(&module.join("__main__.py"));
+            });
+            for file in files.chain(modules) {
+                if !self.may_look() {
+                    return found;
+                }
+                found |= self.bind(&file);
+            }
         }
         found
     }
 }
 
-/// What reads a script: before it has one, every file may be it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
-    Node,
-    Python,
-    Other,
+/// What reads a script, or runs another command.
+#[derive(Clone, Copy)]
+struct Reader {
+    /// What it appends to a name on its own.
+    guesses: &'static [&'static str],
+    /// Whether a word of it may be another one.
+    looks_through: bool,
 }
 
 impl Reader {
     fn of(command: &str) -> Option<Self> {
-        const OTHERS: &[&str] = &[
-            "sh",
-            "bash",
-            "dash",
-            "zsh",
-            "ksh",
-            "fish",
-            "busybox",
-            "env",
-            "nice",
-            "nohup",
-            "timeout",
-            "xargs",
-            "sudo",
-            "doas",
-            "stdbuf",
-            "setsid",
-            "deno",
-            "tsx",
-            "ts-node",
-            "ruby",
-            "perl",
-            "php",
-            "lua",
-            "luajit",
-            "java",
-            "dotnet",
-            "pwsh",
-            "rscript",
-            "julia",
-            "elixir",
-            "osascript",
-            "tclsh",
-            "wish",
-            "guile",
-            "racket",
-            "awk",
-            "gawk",
-            "mawk",
-            "make",
-            "just",
-            "uv",
+        const NODE: &[&str] = &[
+            ".js",
+            ".mjs",
+            ".cjs",
+            ".json",
+            ".node",
+            ".ts",
+            "/package.json",
+            "/index.js",
+            "/index.mjs",
+            "/index.cjs",
+            "/index.ts",
         ];
-        let name = Path::new(command)
-            .file_name()?
-            .to_str()?
-            .to_ascii_lowercase();
-        let name = name.strip_suffix(".exe").unwrap_or(&name);
-        // `python3.12` is `python`.
-        let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        match name {
-            "node" | "nodejs" | "bun" => Some(Self::Node),
-            "python" | "pypy" => Some(Self::Python),
-            name => OTHERS.contains(&name).then_some(Self::Other),
-        }
-    }
-
-    /// What it appends to a name on its own.
-    fn guesses(self) -> &'static [&'static str] {
-        match self {
-            Self::Node => &[
-                ".js",
-                ".mjs",
-                ".cjs",
-                ".json",
-                ".node",
-                ".ts",
-                "/package.json",
-                "/index.js",
-                "/index.mjs",
-                "/index.cjs",
-                "/index.ts",
-            ],
-            Self::Python => &[".py", "/__main__.py", "/__init__.py"],
-            Self::Other => &[],
-        }
+        const PYTHON: &[&str] = &[".py", "/__main__.py", "/__init__.py"];
+        let kind = kind(command)?;
+        Some(Self {
+            guesses: match known_name(command).as_str() {
+                "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => NODE,
+                "python" | "pypy" => PYTHON,
+                _ => &[],
+            },
+            looks_through: kind == Kind::Wrapper,
+        })
     }
 }
 
 /// The word, and every part of it that could be a path: `--config=x.js`,
-/// `-rx.js`, `@words`, `sh -c "exec ./x.sh"`.
-fn pieces(word: &str) -> impl Iterator<Item = &str> {
+/// `-rx.js`, `@words`, `sh -c "exec './my x.sh'"`, `$PWD/x.sh`.
+fn pieces(word: &str) -> BTreeSet<String> {
     const BETWEEN: &str = "=:;,|&()<>'\"`{}$";
-    let parts = word.split(|c: char| c.is_whitespace() || BETWEEN.contains(c));
-    std::iter::once(word)
-        .chain(parts)
-        .flat_map(|part| {
-            let glued = part.strip_prefix('-').and_then(|rest| rest.get(1..));
-            [Some(part), glued, part.strip_prefix('@')]
-        })
-        .flatten()
-        .filter(|part| !part.is_empty() && part.len() < 4096)
+    // Whatever a shell, or a process of its own, makes of the beginning.
+    let beginning_is_open =
+        word.contains(['$', '`']) || word.starts_with("/proc/") || word.starts_with("/dev/");
+    let unquoted: String = word.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    let parts = |text: &str| -> Vec<String> {
+        let parts = text.split(|c: char| c.is_whitespace() || BETWEEN.contains(c));
+        parts.map(str::to_owned).collect()
+    };
+    let quoted = word.split(['\'', '"']).map(|part| part.trim().to_owned());
+    let mut all: BTreeSet<String> = quoted.chain([word.to_owned()]).collect();
+    all.extend(parts(word));
+    all.extend(parts(&unquoted));
+    let mut more = Vec::new();
+    for part in &all {
+        let glued = part.strip_prefix('-').and_then(|rest| rest.get(1..));
+        more.extend(
+            [glued, part.strip_prefix('@')]
+                .into_iter()
+                .flatten()
+                .map(str::to_owned),
+        );
+        if beginning_is_open {
+            let behind = part.match_indices('/').map(|(at, _)| &part[at + 1..]);
+            more.extend(behind.map(str::to_owned));
+        }
+    }
+    all.extend(more);
+    all.retain(|part| !part.is_empty() && part.len() < 4096);
+    all
 }
 
-/// Whether an option is about what a server writes to, or keeps.
+/// Whether a file is what a server works on: by the option in front of it, or by
+/// what it is. What can be run as it is may be run.
+fn is_data(path: &Path, option: Option<&str>) -> bool {
+    use std::io::Read;
+    let mut first = Vec::new();
+    let read = super::open(path).and_then(|file| file.take(16).read_to_end(&mut first));
+    let can_run = first.starts_with(b"#!") || first.starts_with(b"\x7fELF") || is_executable(path);
+    read.is_ok() && !can_run && (option.is_some_and(names_data) || first == b"SQLite format 3\0")
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    false
+}
+
+/// Whether an option is about what a server writes to, or keeps. `--no-cache` is
+/// about nothing, and what follows it is something else.
 fn names_data(option: &str) -> bool {
     const DATA: &[&str] = &[
         "log", "logs", "logfile", "db", "database", "sqlite", "cache", "out", "output", "memory",
         "history", "pid", "pidfile", "state", "data", "storage", "store",
     ];
     let name = option.to_ascii_lowercase();
-    name.split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|part| DATA.contains(&part))
-}
-
-/// A database by its own first bytes.
-fn is_store(path: &Path) -> bool {
-    use std::io::Read;
-    let mut first = [0; 16];
-    super::open(path)
-        .and_then(|mut file| file.read_exact(&mut first))
-        .is_ok_and(|()| &first == b"SQLite format 3\0")
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_switch = name.trim_start_matches('-').starts_with("no-");
+    !is_switch && parts.any(|part| DATA.contains(&part))
 }

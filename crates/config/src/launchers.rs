@@ -1,0 +1,354 @@
+//! Programs that run what their words say: wrappers around another command,
+//! shells, interpreters, and launchers that take code from where they work. One
+//! list: an approval looks through them and warns of them, and policy looks for
+//! a forbidden command behind them.
+
+use std::path::Path;
+
+/// What a program does with its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Runs the command that its words are.
+    Wrapper,
+    /// Runs a script, or a text as one.
+    Shell,
+    /// Reads a script in a language of its own.
+    Interpreter,
+}
+
+/// They run another command, with another environment, user, priority or limit.
+const WRAPPERS: &[&str] = &[
+    "busybox",
+    "bwrap",
+    "caffeinate",
+    "capsh",
+    "catchsegv",
+    "cgexec",
+    "chpst",
+    "chroot",
+    "chrt",
+    "command",
+    "coreutils",
+    "dbus-launch",
+    "dbus-run-session",
+    "direnv",
+    "doas",
+    "dotenv",
+    "dotenvx",
+    "doppler",
+    "env",
+    "envdir",
+    "exec",
+    "expect",
+    "faketime",
+    "fakeroot",
+    "find",
+    "firejail",
+    "flock",
+    "gdb",
+    "infisical",
+    "ionice",
+    "ld.so",
+    "ltrace",
+    "mise",
+    "nice",
+    "nix",
+    "nix-shell",
+    "nohup",
+    "nsenter",
+    "numactl",
+    "op",
+    "parallel",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "rlwrap",
+    "run-parts",
+    "runuser",
+    "script",
+    "setarch",
+    "linux32",
+    "linux64",
+    "setpriv",
+    "setsid",
+    "setuidgid",
+    "softlimit",
+    "sops",
+    "ssh-agent",
+    "start-stop-daemon",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "gtimeout",
+    "toybox",
+    "unbuffer",
+    "uname26",
+    "unshare",
+    "valgrind",
+    "watch",
+    "watchexec",
+    "entr",
+    "nodemon",
+    "with-contenv",
+    "xargs",
+    "xvfb-run",
+];
+
+const SHELLS: &[&str] = &[
+    "sh",
+    "ash",
+    "bash",
+    "rbash",
+    "dash",
+    "zsh",
+    "ksh",
+    "ksh93",
+    "mksh",
+    "yash",
+    "fish",
+    "csh",
+    "tcsh",
+    "elvish",
+    "nu",
+    "xonsh",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "rc",
+    "es",
+];
+
+const INTERPRETERS: &[&str] = &[
+    "node",
+    "nodejs",
+    "bun",
+    "deno",
+    "tsx",
+    "ts-node",
+    "python",
+    "pypy",
+    "ruby",
+    "perl",
+    "php",
+    "lua",
+    "luajit",
+    "java",
+    "dotnet",
+    "rscript",
+    "julia",
+    "elixir",
+    "osascript",
+    "tclsh",
+    "wish",
+    "guile",
+    "racket",
+    "awk",
+    "gawk",
+    "mawk",
+    "nawk",
+    "sed",
+    "make",
+    "gmake",
+    "just",
+    "uv",
+    "groovy",
+    "scala",
+    "kotlin",
+    "swift",
+    "erl",
+    "escript",
+    "octave",
+    "sbcl",
+    "emacs",
+    "vim",
+    "qjs",
+    "gjs",
+];
+
+/// They run what they find where they work.
+const LAUNCHERS: &[&str] = &[
+    "npx",
+    "npm",
+    "pnpm",
+    "pnpx",
+    "yarn",
+    "bun",
+    "bunx",
+    "deno",
+    "uv",
+    "uvx",
+    "pip",
+    "pipx",
+    "pipenv",
+    "poetry",
+    "pdm",
+    "hatch",
+    "rye",
+    "conda",
+    "mamba",
+    "pixi",
+    "make",
+    "gmake",
+    "just",
+    "task",
+    "cargo",
+    "go",
+    "dotnet",
+    "gradle",
+    "gradlew",
+    "mvn",
+    "mvnw",
+    "sbt",
+    "docker",
+    "docker-compose",
+    "podman",
+    "nerdctl",
+    "rake",
+    "bundle",
+    "composer",
+    "mix",
+    "nix",
+    "nix-shell",
+    "direnv",
+    "mise",
+    "nodemon",
+    "tsx",
+    "ts-node",
+    "git",
+    "bazel",
+    "ant",
+    "cmake",
+    "ninja",
+];
+
+/// The name by which a program is known: `/usr/bin/python3.12` is `python`.
+pub(crate) fn known_name(command: &str) -> String {
+    let file = Path::new(command)
+        .file_name()
+        .and_then(|name| name.to_str());
+    let name = file.unwrap_or_default().to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    let is_listed = |name: &str| kind_of(name).is_some() || LAUNCHERS.contains(&name);
+    if is_listed(name) {
+        return name.to_owned();
+    }
+    // `/lib64/ld-linux-x86-64.so.2` runs any program too.
+    if name.starts_with("ld-") && name.contains(".so") || name.starts_with("ld.so") {
+        return "ld.so".to_owned();
+    }
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
+        .to_owned()
+}
+
+/// What a program of this name does with its words, if it is one of these.
+pub(crate) fn kind(command: &str) -> Option<Kind> {
+    kind_of(&known_name(command))
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    [
+        (WRAPPERS, Kind::Wrapper),
+        (SHELLS, Kind::Shell),
+        (INTERPRETERS, Kind::Interpreter),
+    ]
+    .into_iter()
+    .find_map(|(names, kind)| names.contains(&name).then_some(kind))
+}
+
+/// Whether it takes code and settings from the directory that it works in.
+pub(crate) fn takes_code_from_its_directory(command: &str) -> bool {
+    LAUNCHERS.contains(&known_name(command).as_str())
+}
+
+/// Whether an option of a program that runs others says that a text follows
+/// which is to be run: `-c`, `-lc`, `-e`, `--eval=…`, `env -S`, `find -exec`.
+pub(crate) fn gives_code(option: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "eval",
+        "--eval",
+        "--print",
+        "--command",
+        "--exec",
+        "--execute",
+        "--split-string",
+        "--expression",
+        "--run",
+        "/c",
+        "-p",
+        "-S",
+    ];
+    let name = option.split('=').next().unwrap_or_default();
+    let short = name.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    let letters = short.unwrap_or_default().to_ascii_lowercase();
+    WORDS.contains(&name) || letters.contains(['c', 'e'])
+}
+
+/// The words of a text for a shell, near enough: quotes are gone, and whatever
+/// ends a word or a command ends one here.
+pub(crate) fn shell_words(text: &str) -> Vec<String> {
+    let plain: String = text.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    let ends = |c: char| c.is_whitespace() || ";|&()<>`{}$".contains(c);
+    let words = plain.split(ends).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+/// Every program that a command line could run, and the words behind it: itself,
+/// whatever a wrapper around it hides, and what a text for a shell says.
+pub(crate) fn command_lines(command: &str, args: &[String]) -> Vec<Vec<String>> {
+    let mut lines = vec![
+        std::iter::once(command.to_owned())
+            .chain(args.iter().cloned())
+            .collect(),
+    ];
+    if kind(command).is_none() {
+        return lines;
+    }
+    for at in 0..args.len() {
+        lines.push(args[at..].to_vec());
+    }
+    for text in args.iter().filter(|arg| arg.contains(char::is_whitespace)) {
+        let words = shell_words(text);
+        lines.extend((0..words.len()).map(|at| words[at..].to_vec()));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_known_in_every_spelling() {
+        for (command, expected) in [
+            ("/usr/bin/python3.12", Some(Kind::Interpreter)),
+            ("BASH.EXE", Some(Kind::Shell)),
+            ("/lib64/ld-linux-x86-64.so.2", Some(Kind::Wrapper)),
+            ("uname26", Some(Kind::Wrapper)),
+            ("env", Some(Kind::Wrapper)),
+            ("echo-server", None),
+            ("", None),
+        ] {
+            assert_eq!(kind(command), expected, "{command}");
+        }
+        assert!(takes_code_from_its_directory("/opt/bin/npx"));
+        assert!(!takes_code_from_its_directory("echo-server"));
+    }
+
+    #[test]
+    fn what_hides_behind_a_wrapper_is_found() {
+        let lines = |command: &str, args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            let lines = command_lines(command, &args);
+            lines.iter().map(|line| line.join(" ")).collect::<Vec<_>>()
+        };
+        assert!(lines("env", &["A=b", "nice", "x", "y"]).contains(&"x y".to_owned()));
+        assert!(lines("sh", &["-c", "a; 'x' y"]).contains(&"x y".to_owned()));
+        assert_eq!(lines("x", &["y"]), ["x y"]);
+    }
+}
