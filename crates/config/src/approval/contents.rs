@@ -26,6 +26,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
 };
+pub(crate) use words::pieces;
 
 /// What a file of the repository was when it was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]

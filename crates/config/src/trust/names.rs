@@ -2,52 +2,98 @@
 //! server would miss it; started here, it would run it.
 
 use crate::{
+    approval::contents::pieces,
     entry::{Entry, Transport},
+    launchers::gives_code,
     places::Places,
+    program_variables::changes_programs,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The field that names something in the folder, and how. The entry is expanded.
 pub(super) fn in_folder(entry: &Entry, places: &Places) -> Option<(String, String)> {
-    let here = |text: &str| is_here(text, &places.directory);
+    let scout = Scout {
+        places,
+        elsewhere: entry.cwd.as_ref().map(|cwd| places.directory.join(cwd)),
+    };
     if let Some(helper) = &entry.headers_helper {
-        let word = words(helper).find(|word| here(word))?;
-        return Some(("headersHelper".to_owned(), word.to_owned()));
+        let named = scout.named_in(helper);
+        let here = || pieces(helper).into_iter().find(|word| scout.is_here(word));
+        return Some(("headersHelper".to_owned(), named.or_else(here)?));
     }
-    if entry.cwd.is_some() {
-        return None;
+    if let Some(folder) = &entry.builtin_options.folder
+        && scout.leads_inside(folder)
+    {
+        return Some(("folder".to_owned(), folder.clone()));
     }
-    if let Some(folder) = &entry.builtin_options.folder {
-        let named = !folder.starts_with("~/") && places.is_inside(&places.directory.join(folder));
-        return named.then(|| ("folder".to_owned(), folder.clone()));
+    // Where it says that it works in the folder, it would take code from there.
+    if let Some(cwd) = &entry.cwd
+        && places.is_inside(&places.directory.join(cwd))
+    {
+        return Some(("cwd".to_owned(), cwd.clone()));
     }
     if entry.transport != Transport::Stdio {
         return None;
     }
     // A bare name is looked for on PATH, not here.
     let command = entry.command.as_deref().filter(|text| text.contains('/'));
-    let in_tree = |text: &&str| Path::new(text).is_absolute() && places.is_inside(Path::new(text));
-    if let Some(command) = command.filter(|text| here(text) || in_tree(text)) {
+    if let Some(command) = command.filter(|text| scout.is_here(text) || scout.leads_inside(text)) {
         return Some(("command".to_owned(), command.to_owned()));
     }
     let mut args = entry.args.iter().enumerate();
-    args.find_map(|(i, arg)| {
+    let arg = args.find_map(|(i, arg)| {
         let value = arg.strip_prefix('-').and_then(|_| arg.split_once('='));
         let text = value.map_or(arg.as_str(), |(_, value)| value);
-        here(text).then(|| (format!("args[{i}]"), text.to_owned()))
-    })
+        let here = scout.is_here(text).then(|| text.to_owned());
+        Some((format!("args[{i}]"), here.or_else(|| scout.named_in(arg))?))
+    });
+    arg.or_else(|| scout.variable(entry))
 }
 
-/// Whether it is a relative path of something that is there.
-fn is_here(text: &str, directory: &Path) -> bool {
-    !text.is_empty()
-        && Path::new(text).is_relative()
-        && std::fs::symlink_metadata(directory.join(text)).is_ok()
+/// Looks at words from where a server would start.
+struct Scout<'a> {
+    places: &'a Places,
+    /// Where an entry says that it works; otherwise in an empty directory.
+    elsewhere: Option<PathBuf>,
 }
 
-/// The words of a line for the shell, near enough: what only looks like a word
-/// of it is none that is there.
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    let ends = |c: char| c.is_whitespace() || "\"'`;|&()<>=$".contains(c);
-    line.split(ends).filter(|word| !word.is_empty())
+impl Scout<'_> {
+    /// Whether it is a relative path of something that is here. Where the entry
+    /// works somewhere else, that is not meant.
+    fn is_here(&self, text: &str) -> bool {
+        self.elsewhere.is_none()
+            && !text.is_empty()
+            && Path::new(text).is_relative()
+            && std::fs::symlink_metadata(self.places.directory.join(text)).is_ok()
+    }
+
+    /// Whether a path leads into the folder from wherever it begins.
+    fn leads_inside(&self, text: &str) -> bool {
+        let base = self.elsewhere.as_ref().unwrap_or(&self.places.directory);
+        let path = match (text.strip_prefix("~/"), &self.places.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(text),
+        };
+        !text.is_empty() && self.places.is_inside(&path)
+    }
+
+    /// The part of a word that leads into the folder wherever the server is
+    /// started.
+    fn named_in(&self, word: &str) -> Option<String> {
+        pieces(word).into_iter().find(|part| {
+            let is_whole = part.starts_with('/') || part.starts_with("~/");
+            (is_whole || self.elsewhere.is_some()) && self.leads_inside(part)
+        })
+    }
+
+    /// A variable that makes programs take code from the folder. A search path
+    /// is cleaned before anything starts.
+    fn variable(&self, entry: &Entry) -> Option<(String, String)> {
+        let has_code = entry.args.iter().any(|word| gives_code(word));
+        entry.env.iter().find_map(|(name, value)| {
+            let counts = name != "PATH" && (has_code || changes_programs(name));
+            let named = self.named_in(value).filter(|_| counts)?;
+            Some((format!("env.{name}"), named))
+        })
+    }
 }

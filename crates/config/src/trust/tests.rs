@@ -253,12 +253,21 @@ fn what_names_the_folder_fails_and_says_what_to_do() {
         "whole": {"command": "${workspaceFolder}/sub/bin/run"},
         "helper": {"url": "http://127.0.0.1:9/", "headersHelper": "sh ./bin/run --json"},
         "tools": {"type": "builtin", "builtin": "tools", "folder": "tools"},
+        "tools-here": {"type": "builtin", "builtin": "tools", "folder": "/usr", "cwd": "."},
+        "data": {"command": "x", "args": ["${workspaceFolder}"]},
+        "own": {"command": "./bin/run", "args": ["server.py"], "cwd": "${workspaceFolder}/sub"},
+        "dot-cwd": {"command": "npx", "args": ["x"], "cwd": "."},
+        "text": {"command": "sh", "args": ["-c", "exec '${workspaceFolder}/sub/bin/run'"]},
+        "prefix": {"command": "npx", "args": ["--prefix=${workspaceFolder}", "x"]},
+        "from-home": {"command": "node", "args": ["repo/sub/server.js"], "cwd": "${userHome}"},
+        "variable": {"command": "python3", "env": {"PYTHONPATH": "/usr/lib:${workspaceFolder}"}},
+        "code": {"command": "sh", "args": ["-c", "exec $RUN"], "env": {"RUN": "${workspaceFolder}/x"}},
     });
     let fine = json!({
         "bare": {"command": "server.py"},
         "absent": {"command": "x", "args": ["other.py", "-", "--x", ""]},
-        "data": {"command": "x", "args": ["${workspaceFolder}"]},
-        "own": {"command": "./bin/run", "args": ["server.py"], "cwd": "${workspaceFolder}/sub"},
+        "root": {"command": "x", "env": {"ROOT": "${workspaceFolder}"}},
+        "own-place": {"command": "./bin/run", "args": ["server.py"], "cwd": "/usr"},
         "far": {"command": "/usr/bin/env", "args": ["x"]},
     });
     world.write("home/.claude.json", &json!({"mcpServers": entries}));
@@ -283,7 +292,7 @@ fn what_names_the_folder_fails_and_says_what_to_do() {
     for name in fine.as_object().unwrap().keys() {
         assert_eq!(find(&loaded, name).entry.faults, [], "{name}");
     }
-    assert_eq!(elsewhere(&loaded), ["absent", "bare", "data", "far"]);
+    assert_eq!(elsewhere(&loaded), ["absent", "bare", "far", "root"]);
     Store::say(&world.places, &world.path("home/repo"), true).unwrap();
     assert!(
         world

@@ -144,7 +144,7 @@ fn servers_that_say_where_they_start() {
         json!({"command": "sh", "args": ["-c", says]})
     };
     let mut own = script("own");
-    own["cwd"] = json!("${workspaceFolder}");
+    own["cwd"] = json!("${userHome}");
     home.write(
         "home/.claude.json",
         json!({"mcpServers": {"own": own, "away": script("away")}}).to_string(),
@@ -160,7 +160,8 @@ fn servers_that_say_where_they_start() {
     let list = Ran::of(command.output().unwrap(), &home.root).ok();
     assert!(list.err.contains("so server away is started"), "{list:?}");
     let repo = format!("{}\n", home.path("home/repo").display());
-    assert_eq!(home.read("own"), repo);
+    let place = format!("{}\n", home.path("home").display());
+    assert_eq!(home.read("own"), place);
     assert_eq!(home.read("named"), repo);
     // Nothing that leads into the folder gets into what comes from outside.
     assert_eq!(home.read("named-env"), format!(" {path} {inside}\n"));
@@ -257,4 +258,66 @@ fn folders_of_root_count_for_others_only() {
         let here = judged(&mut home.command(&args));
         assert_eq!(here["reason"], "only root can write to it", "{here}");
     }
+}
+
+/// A `cwd`, an argument or a variable that leads into the folder is no way around
+/// the question whether it is trusted.
+#[test]
+fn a_server_that_leads_into_an_untrusted_folder_fails() {
+    let home = Home::untrusted();
+    let echo = bin("echo-server").display().to_string();
+    let planted = format!("#!/bin/sh\ntouch ROOT/touched\nexec {echo} --stdio\n");
+    for file in ["run.sh", "sub/run.sh"] {
+        let file = home.write(&format!("home/repo/{file}"), &planted);
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    home.write(
+        "home/repo/tools/x.tool.json",
+        r#"{"name": "x", "description": "x", "command": ["touch", "ROOT/touched"]}"#,
+    );
+    std::os::unix::fs::symlink(home.path("home/repo"), home.path("home/link")).unwrap();
+    let code = "exec ./run.sh";
+    let servers = json!({
+        "dot": {"command": "sh", "args": ["-c", code], "cwd": "."},
+        "sub": {"command": "sh", "args": ["-c", code], "cwd": "sub"},
+        "whole": {"command": "sh", "args": ["-c", code], "cwd": "${workspaceFolder}"},
+        "variable": {"command": "sh", "args": ["-c", code], "cwd": "${PWD}"},
+        "link": {"command": "sh", "args": ["-c", code], "cwd": "ROOT/home/link"},
+        "own-command": {"command": "./run.sh", "cwd": "${PWD}"},
+        "argument": {"command": "sh", "args": ["${PWD}/run.sh"]},
+        "by-link": {"command": "sh", "args": ["ROOT/home/link/run.sh"]},
+        "text": {"command": "sh", "args": ["-c", "exec '${PWD}/run.sh'"]},
+        "from-above": {"command": "sh", "args": ["repo/run.sh"], "cwd": "${userHome}"},
+        "environment": {"command": "sh", "args": ["-c", "exec $RUN"], "env": {"RUN": "${PWD}/run.sh"}},
+        "tools": {"type": "builtin", "builtin": "tools", "folder": "tools", "cwd": "."},
+        "tools-whole": {"type": "builtin", "builtin": "tools", "folder": "ROOT/home/repo/tools"},
+    });
+    let count = servers.as_object().unwrap().len();
+    home.write(
+        "home/.config/switchboard/settings.json",
+        json!({ "mcpServers": servers }).to_string(),
+    );
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("PWD", home.path("home/repo"));
+        Ran::of(command.output().unwrap(), &home.root)
+    };
+    let rows = run(&["list", "--json"]).json();
+    for row in rows.as_array().unwrap() {
+        let reason = row["reason"].as_str().unwrap_or_default();
+        assert_eq!(row["state"], "failed", "{row}");
+        assert!(reason.contains("switchboard trust /home/repo"), "{row}");
+    }
+    assert_eq!(rows.as_array().unwrap().len(), count, "{rows}");
+    for args in [&["tools"][..], &["call", "tools__x"], &["doctor"]] {
+        run(args);
+    }
+    assert!(!home.path("touched").exists());
+    run(&["trust"]).ok();
+    let rows = run(&["list", "--json"]).json();
+    assert!(
+        states(&rows).iter().all(|(_, state)| state == "connected"),
+        "{rows}"
+    );
+    assert!(home.path("touched").exists(), "this could run");
 }

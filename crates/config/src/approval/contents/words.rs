@@ -208,7 +208,7 @@ impl Reader {
 
 /// The word, and every part of it that could be a path: `--config=x.js`,
 /// `-rx.js`, `@words`, `sh -c "exec './my x.sh'"`, `$PWD/x.sh`.
-fn pieces(word: &str) -> BTreeSet<String> {
+pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
     const BETWEEN: &str = "=:;,|&()<>'\"`{}$";
     // Whatever a shell, or a process of its own, makes of the beginning.
     let beginning_is_open =
