@@ -3,7 +3,7 @@
 //! list: an approval looks through them and warns of them, and policy looks for
 //! a forbidden command behind them.
 
-use std::path::Path;
+use std::{path::Path, rc::Rc};
 
 /// What a program does with its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,34 +289,56 @@ pub(crate) fn gives_code(option: &str) -> bool {
     WORDS.contains(&name) || letters.contains(['c', 'e'])
 }
 
-/// The words of a text for a shell, near enough: quotes are gone, and whatever
-/// ends a word or a command ends one here.
-pub(crate) fn shell_words(text: &str) -> Vec<String> {
-    let plain: String = text.chars().filter(|c| !"'\"\\".contains(*c)).collect();
-    let ends = |c: char| c.is_whitespace() || ";|&()<>`{}$".contains(c);
-    let words = plain.split(ends).filter(|word| !word.is_empty());
-    words.map(str::to_owned).collect()
+/// Something that a command line could run.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    all: Rc<[String]>,
+    from: usize,
+    /// Whether it is cut out of a text, so that its end is not known.
+    pub(crate) is_cut: bool,
 }
 
-/// Every program that a command line could run, and the words behind it: itself,
-/// whatever a wrapper around it hides, and what a text for a shell says.
-pub(crate) fn command_lines(command: &str, args: &[String]) -> Vec<Vec<String>> {
-    let mut lines = vec![
-        std::iter::once(command.to_owned())
-            .chain(args.iter().cloned())
-            .collect(),
-    ];
+impl Line {
+    /// The program and the words behind it.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.all[self.from..]
+    }
+
+    /// One for each word of these.
+    fn each(all: Vec<String>, is_cut: bool) -> impl Iterator<Item = Self> {
+        let all: Rc<[String]> = all.into();
+        (0..all.len()).map(move |from| Self {
+            all: all.clone(),
+            from,
+            is_cut,
+        })
+    }
+}
+
+/// Every program that a command line could run: itself, whatever a wrapper
+/// around it hides, and what a text for a shell says.
+pub(crate) fn command_lines(command: &str, args: &[String]) -> Vec<Line> {
+    let all = std::iter::once(command.to_owned()).chain(args.iter().cloned());
+    let mut lines = Line::each(all.collect(), false);
     if kind(command).is_none() {
-        return lines;
+        return lines.next().into_iter().collect();
     }
-    for at in 0..args.len() {
-        lines.push(args[at..].to_vec());
-    }
-    for text in args.iter().filter(|arg| arg.contains(char::is_whitespace)) {
+    let texts = args.iter().filter_map(|text| {
         let words = shell_words(text);
-        lines.extend((0..words.len()).map(|at| words[at..].to_vec()));
-    }
+        (words.as_slice() != std::slice::from_ref(text)).then_some(words)
+    });
     lines
+        .chain(texts.flat_map(|words| Line::each(words, true)))
+        .collect()
+}
+
+/// The words of a text for a shell, near enough: quotes are gone, and whatever
+/// ends a word or a command ends one here.
+fn shell_words(text: &str) -> Vec<String> {
+    let plain: String = text.chars().filter(|c| !"'\"\\".contains(*c)).collect();
+    let ends = |c: char| c.is_whitespace() || ";|&()<>`{}$=".contains(c);
+    let words = plain.split(ends).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -345,7 +367,10 @@ mod tests {
         let lines = |command: &str, args: &[&str]| {
             let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
             let lines = command_lines(command, &args);
-            lines.iter().map(|line| line.join(" ")).collect::<Vec<_>>()
+            lines
+                .iter()
+                .map(|line| line.words().join(" "))
+                .collect::<Vec<_>>()
         };
         assert!(lines("env", &["A=b", "nice", "x", "y"]).contains(&"x y".to_owned()));
         assert!(lines("sh", &["-c", "a; 'x' y"]).contains(&"x y".to_owned()));

@@ -39,6 +39,10 @@ pub const BOUND_FILES: usize = 1024;
 /// Words of one entry that are looked at to find them.
 pub const BOUND_LOOKS: usize = 10_000;
 
+/// Words of one entry that are looked up as programs, to hold the files that they
+/// really are against rules.
+pub const POLICY_LOOKS: usize = 64;
+
 /// Directories that one entry may name, from each of which its words are looked at.
 pub const BOUND_DIRECTORIES: usize = 64;
 

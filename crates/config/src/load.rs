@@ -194,6 +194,9 @@ pub fn load(request: &Request) -> Loaded {
         loaded.connectors = None;
     }
     loaded.policy = gathered.policy();
+    if let Some(places) = &request.places {
+        loaded.policy.path.clone_from(&places.path);
+    }
     loaded
         .sign_in
         .overrule(std::mem::take(&mut gathered.sign_in));

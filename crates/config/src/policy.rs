@@ -8,16 +8,26 @@
 //! also the directory it works in, since launchers run what they find there: an
 //! entry with a `cwd` is allowed by its command only where the rule says
 //! `serverCwd` too.
+//!
+//! A `headersHelper` is a command as well, `/bin/sh -c HELPER`. And a command is
+//! forbidden under each of its names: that of the file which it really is, and
+//! behind a wrapper or in a text for a shell.
 
 mod pattern;
 
 use crate::{
     entry::{Entry, Transport},
+    launchers::{Line, command_lines},
+    limits, program,
     program_variables::changes_programs,
 };
 use pattern::{UrlPattern, glob};
 use serde_json::Value;
-use std::path::{Component, Path};
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Component, Path},
+};
 
 /// What would be right where a rule is not.
 pub(crate) const WRITE: &str =
@@ -30,6 +40,8 @@ pub struct Policy {
     pub allowed: Option<Vec<Rule>>,
     /// Never these.
     pub denied: Vec<Rule>,
+    /// Where programs are looked for, to know which file a command is.
+    pub path: OsString,
 }
 
 /// One rule and where it is written.
@@ -100,21 +112,23 @@ impl Rule {
         Ok(Self { what, place })
     }
 
-    fn denies(&self, entry: &Entry) -> bool {
+    fn denies(&self, entry: &Entry, runs: &[Runs]) -> bool {
         match &self.what {
             What::Name(name) => glob(&name.replace('-', "_"), &entry.name.replace('-', "_")),
             What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.denies(url)),
             // Wherever it works.
-            What::Command { words, .. } => {
-                let command = entry.command.as_deref().unwrap_or_default();
-                let file = Path::new(command)
-                    .file_name()
-                    .and_then(|name| name.to_str());
-                // `/usr/bin/npx` is `npx` to whoever forbids it.
-                let plain = file.filter(|_| !words[0].contains('/')).unwrap_or(command);
-                is_local(entry)
-                    && (argv(words, command, &entry.args) || argv(words, plain, &entry.args))
-            }
+            What::Command { words, .. } => runs.iter().any(|runs| runs.fit(words)),
+        }
+    }
+
+    /// Whether it allows this helper to be run. It is the system's own shell.
+    fn allows_helper(&self, helper: &str) -> bool {
+        let args = ["-c".to_owned(), helper.to_owned()];
+        match &self.what {
+            What::Command { words, .. } => ["/bin/sh", "sh"]
+                .iter()
+                .any(|shell| argv(words, shell, &args)),
+            _ => false,
         }
     }
 
@@ -139,7 +153,8 @@ impl Policy {
     /// Decides. The entry must be expanded: a rule about an address is about
     /// where it leads, not about how it is written.
     pub fn decide(&self, entry: &Entry) -> Verdict {
-        if let Some(rule) = self.denied.iter().find(|rule| rule.denies(entry)) {
+        let runs = self.runs(entry);
+        if let Some(rule) = self.denied.iter().find(|rule| rule.denies(entry, &runs)) {
             return Verdict::Denied(rule.place.clone());
         }
         let Some(allowed) = &self.allowed else {
@@ -153,9 +168,12 @@ impl Policy {
         } else {
             |what| matches!(what, What::Name(_))
         };
+        let helps = |helper: &String| allowed.iter().any(|rule| rule.allows_helper(helper));
+        let helper = entry.headers_helper.as_ref().filter(|_| any(is_command));
         let by = allowed
             .iter()
-            .find(|rule| decides(&rule.what) && rule.allows(entry));
+            .find(|rule| decides(&rule.what) && rule.allows(entry))
+            .filter(|_| helper.is_none_or(helps));
         match by {
             Some(rule) => Verdict::Allowed(Some(rule.place.clone())),
             None => Verdict::NotAllowed(
@@ -165,6 +183,76 @@ impl Policy {
             ),
         }
     }
+}
+
+impl Policy {
+    /// All that an entry could run, as far as a rule is about that.
+    fn runs(&self, entry: &Entry) -> Vec<Runs> {
+        if !self.denied.iter().any(|rule| is_command(&rule.what)) {
+            return Vec::new();
+        }
+        let command = entry.command.iter().filter(|_| is_local(entry));
+        let own = command.flat_map(|command| command_lines(command, &entry.args));
+        let helper = entry.headers_helper.iter();
+        let helper =
+            helper.flat_map(|helper| command_lines("/bin/sh", &["-c".to_owned(), helper.clone()]));
+        let directory = Path::new(entry.cwd.as_deref().unwrap_or("."));
+        own.chain(helper)
+            .enumerate()
+            .map(|(i, line)| {
+                let program = line.words().first().cloned().unwrap_or_default();
+                let names = match i < limits::POLICY_LOOKS {
+                    true => names(program, directory, &self.path),
+                    false => vec![program],
+                };
+                Runs { line, names }
+            })
+            .collect()
+    }
+}
+
+/// One thing that an entry could run.
+struct Runs {
+    line: Line,
+    /// What its program is called: as written, and each file that leads to.
+    names: Vec<String>,
+}
+
+impl Runs {
+    /// Whether a deny rule means it.
+    fn fit(&self, pattern: &[String]) -> bool {
+        let Some((_, args)) = self.line.words().split_first() else {
+            return false;
+        };
+        // Of a text nobody knows where its words end.
+        let args = match (pattern.last(), self.line.is_cut) {
+            (Some(last), true) if last != "**" => &args[..args.len().min(pattern.len() - 1)],
+            _ => args,
+        };
+        self.names.iter().any(|name| {
+            // `/usr/bin/npx` is `npx` to whoever forbids it.
+            let file = Path::new(name).file_name().and_then(|name| name.to_str());
+            let plain = file.filter(|_| !pattern[0].contains('/')).unwrap_or(name);
+            argv(pattern, name, args) || argv(pattern, plain, args)
+        })
+    }
+}
+
+/// The names of a program: as it is written, and of every file that it is by way
+/// of links.
+fn names(program: String, directory: &Path, path: &OsStr) -> Vec<String> {
+    const LINKS: usize = 40;
+    let found = program::resolve(&program, directory, path, &[]);
+    let mut names = vec![program];
+    let real = found.as_ref().and_then(|file| file.canonicalize().ok());
+    let mut next = found;
+    while let Some(file) = next.filter(|_| names.len() < LINKS) {
+        names.push(file.display().to_string());
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        next = fs::read_link(&file).ok().map(|to| folder.join(to));
+    }
+    names.extend(real.map(|real| real.display().to_string()));
+    names
 }
 
 fn is_command(what: &What) -> bool {

@@ -74,6 +74,7 @@ impl Gathered {
         Policy {
             allowed,
             denied: all.flat_map(|rules| rules.denied.clone()).collect(),
+            ..Policy::default()
         }
     }
 }

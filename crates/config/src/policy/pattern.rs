@@ -1,5 +1,6 @@
 //! Patterns with `*`.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Url;
 
 /// Whether the whole text fits; `*` stands for any text.
@@ -85,8 +86,9 @@ impl UrlPattern {
 
     /// Whether a deny rule means this address: read generously. Without a port
     /// it means all of them, whichever way of talking to a web server it names
-    /// it means all of them, without a path every path; and how a path is
-    /// escaped, or what is asked for behind it, makes no difference.
+    /// it means all of them, without a path every path; how a path is escaped,
+    /// or what is asked for behind it, makes no difference; and a machine is the
+    /// same by each of its addresses.
     pub(super) fn denies(&self, url: &str) -> bool {
         let Some(parts) = Parts::of(url) else {
             return false;
@@ -102,7 +104,7 @@ impl UrlPattern {
         });
         scheme_fits
             && path_fits
-            && glob(&self.host, &parts.host)
+            && same_machine(&self.host, &parts.host)
             && port.is_none_or(|port| glob(port, &parts.port))
     }
 }
@@ -166,6 +168,60 @@ fn normal_host(host: &str) -> String {
         false => plain(label).unwrap_or_else(|| label.to_owned()),
     });
     labels.collect::<Vec<_>>().join(".")
+}
+
+/// Whether a deny rule about a host means this one: by its name, or because both
+/// are the same address in other words.
+fn same_machine(pattern: &str, host: &str) -> bool {
+    const THIS_MACHINE: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]"];
+    let folded = folded(host);
+    let is_ours = is_this_machine(&folded);
+    glob(pattern, host)
+        || glob(&self::folded(pattern), &folded)
+        || is_ours && is_this_machine(&self::folded(pattern))
+        || is_ours && THIS_MACHINE.iter().any(|name| glob(pattern, name))
+}
+
+/// A host as IPv4 where it is an IPv4 address in the clothes of an IPv6 one.
+fn folded(host: &str) -> String {
+    match address(host) {
+        Some(IpAddr::V6(v6)) => match embedded(v6) {
+            Some(v4) => v4.to_string(),
+            None => host.to_owned(),
+        },
+        _ => host.to_owned(),
+    }
+}
+
+/// Whether it can only be this machine. A system takes no address for its own.
+fn is_this_machine(host: &str) -> bool {
+    match address(host) {
+        Some(IpAddr::V4(v4)) => v4.is_loopback() || v4.octets()[0] == 0,
+        Some(IpAddr::V6(v6)) => v6.is_loopback() || v6.is_unspecified(),
+        None => host == "localhost" || host.ends_with(".localhost") && !host.contains('*'),
+    }
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    let plain = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    plain.unwrap_or(host).parse().ok()
+}
+
+/// The IPv4 address that an IPv6 one stands for: mapped, translated, compatible,
+/// NAT64, 6to4.
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [a, b, c, d, e, f, g, h] = address.segments();
+    let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
+    match [a, b, c, d, e, f] {
+        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
+            Some(of(g, h))
+        }
+        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(of(g, h)),
+        [0x2002, ..] => Some(of(b, c)),
+        _ => None,
+    }
 }
 
 /// A path without its escapes.

@@ -33,6 +33,7 @@ fn verdict(allowed: &Value, denied: &Value, entry: &Entry) -> char {
     let policy = Policy {
         allowed,
         denied: rules(denied),
+        path: "/usr/bin:/bin".into(),
     };
     match policy.decide(entry) {
         Verdict::Allowed(_) => '+',
