@@ -191,7 +191,6 @@ impl Authority {
         let inner = &self.inner;
         // Before anybody is sent anywhere: can the result be kept?
         inner.vault.ready().await?;
-        let _turn = inner.turn.lock().await;
         let asked = inner.asked.lock().clone();
         let challenge = match asked {
             Some(asked) => Some(asked),
@@ -201,6 +200,9 @@ impl Authority {
             Grant::Person => inner.flow(visit, challenge.as_ref()).await?,
             _ => inner.obtain(Some(visit), challenge.as_ref()).await?,
         };
+        // Only now: a person takes minutes, and what was granted before is used
+        // and renewed meanwhile.
+        let _turn = inner.turn.lock().await;
         let lock = inner.vault.lock(&inner.key, LOCK_LIMIT).await?;
         inner.vault.replace(&inner.key, &record).await?;
         drop(lock);
@@ -223,10 +225,22 @@ impl Authority {
         let known = inner.vault.load(&inner.key).await;
         let (existed, ended) = match known {
             Ok(None) => (false, Ok(false)),
+            Ok(Some(record)) if record.signed_out => (false, Ok(false)),
             Ok(Some(record)) => (true, inner.revoke(&record).await),
             Err(fault) => (true, Err(fault.into())),
         };
-        inner.vault.forget(&inner.key).await?;
+        if matches!(inner.grant, Grant::Person) {
+            inner.vault.forget(&inner.key).await?;
+        } else {
+            // The next request would otherwise sign in again by itself.
+            let record = Record {
+                server: inner.server.name.clone(),
+                url: inner.server.url.to_string(),
+                signed_out: true,
+                ..Record::default()
+            };
+            inner.vault.replace(&inner.key, &record).await?;
+        }
         drop(lock);
         self.reload();
         *inner.asked.lock() = None;

@@ -75,6 +75,7 @@ impl Flow<'_> {
             wants_dpop: dpop.is_some(),
             dpop_key: dpop.map(|dpop| dpop.pkcs8().clone()),
             id_token: None,
+            signed_out: false,
             trouble: None,
         })
     }

@@ -37,6 +37,8 @@ pub struct Record {
     pub wants_dpop: bool,
     /// The identity token, where this is a sign-in at an identity provider.
     pub id_token: Option<Secret>,
+    /// Somebody signed out: a grant that needs nobody waits for a new sign-in.
+    pub signed_out: bool,
     /// The last renewal that failed, so that a hundred processes do not all find out.
     pub trouble: Option<Trouble>,
 }

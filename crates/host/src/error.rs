@@ -123,7 +123,15 @@ impl CallError {
             | Self::Unreadable { server, reason }
             | Self::Misput { server, reason, .. }
             | Self::Busy { server, reason } => (server.clone(), reason.clone()),
-            Self::Undelivered { server, why } => (server.clone(), why.to_string()),
+            Self::Undelivered { server, why } => {
+                if let Some(scope) = why.missing_scope() {
+                    let command = format!("switchboard login {server}");
+                    let text = format!("{self}; sign in again: {command}");
+                    let data = json!({"server": server, "scope": scope, "command": command});
+                    return ErrorObject::new(code::INTERNAL, text).with_data(data);
+                }
+                (server.clone(), why.to_string())
+            }
             // Where the rule stands is its author's business, not every client's.
             Self::NotPermitted { what, .. } => {
                 return ErrorObject::new(code::INVALID_PARAMS, format!("{what} is not permitted"));

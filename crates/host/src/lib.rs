@@ -41,5 +41,5 @@ pub use operator::{Offers, Operator, Question, call_to_end};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
     AUTHENTICATE, Behalf, Callers, Connection, Hello, Ide, IdeCarrier, Isolation, MayStart, Remote,
-    Server, ServerSpec, ServerState, StandIn, Target, Timeouts, Topic,
+    Server, ServerSpec, ServerState, SignIn, StandIn, Target, Timeouts, Topic,
 };

@@ -80,7 +80,7 @@ impl Access {
     pub(crate) fn stand_in(&self, name: &str, authority: Option<&Authority>) -> Option<StandIn> {
         let authority =
             authority.filter(|authority| self.for_clients && authority.needs_person())?;
-        Some(StandIn(stand_in(name, authority.clone())))
+        Some(stand_in(name, authority.clone()))
     }
 
     /// Whether the server was found to need a sign-in lately. The entry is

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use switchboard_auth::{Authority, REMEMBERED, Visit};
-use switchboard_host::AUTHENTICATE;
+use switchboard_host::{AUTHENTICATE, StandIn};
 use switchboard_tasks as tasks;
 use switchboard_transport::in_process::{End, Sender};
 use switchboard_wire::code;
@@ -23,17 +23,24 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// Calls at once; each of them waits for the same sign-in.
 const CALLS: usize = 64;
 
-/// What serves clients while `name` wants a sign-in.
-pub(crate) fn stand_in(name: &str, authority: Authority) -> Arc<dyn Fn(End) + Send + Sync> {
+/// What lets clients sign in to `name`.
+pub(crate) fn stand_in(name: &str, authority: Authority) -> StandIn {
     let desk = Arc::new(Desk {
         name: name.to_owned(),
         authority,
         under_way: Mutex::new(None),
         done: watch::Sender::new(0),
     });
-    Arc::new(move |end| {
-        tasks::spawn(tasks::Kind::SignIn, serve(desk.clone(), end));
-    })
+    let asked = desk.clone();
+    StandIn {
+        serve: Arc::new(move |end| {
+            tasks::spawn(tasks::Kind::SignIn, serve(desk.clone(), end));
+        }),
+        begin: Arc::new(move || {
+            let sign_in = asked.begin();
+            Box::pin(async move { sign_in.under_way().await })
+        }),
+    }
 }
 
 /// What all connections to one server share: there is one sign-in at a time.
@@ -52,6 +59,29 @@ struct SignIn {
     page: watch::Sender<Option<String>>,
     /// How it ended.
     outcome: watch::Sender<Option<Result<(), String>>>,
+}
+
+impl SignIn {
+    /// The page of a sign-in, as soon as it is known, and its end.
+    async fn under_way(&self) -> switchboard_host::SignIn {
+        let mut page = self.page.subscribe();
+        let mut outcome = self.outcome.subscribe();
+        let page = tokio::select! {
+            biased;
+            _ = outcome.wait_for(Option::is_some) => None,
+            page = page.wait_for(Option::is_some) => page.ok().and_then(|page| page.clone()),
+        };
+        let done = async move {
+            let ended = outcome.wait_for(Option::is_some).await;
+            let ended = ended.ok().and_then(|ended| ended.clone());
+            ended.unwrap_or_else(|| Err("it was broken off".to_owned()))
+        };
+        switchboard_host::SignIn {
+            page,
+            id: random().unwrap_or_default(),
+            done: Box::pin(done),
+        }
+    }
 }
 
 /// One connection.

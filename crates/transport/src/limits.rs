@@ -17,6 +17,8 @@ pub const HANDED_BYTES: usize = 256 * 1024;
 pub const COPIED_BYTES: usize = 4 * 1024;
 /// Lines on a server's stdout that are no messages and are still worth a warning.
 pub const NOISE_WARNINGS: u64 = 5;
+/// Characters of the scopes that a server asks for which are shown.
+pub const SCOPE_CHARS: usize = 500;
 /// Directories of servers that were killed that are removed when one is made.
 pub const ROOMS_TIDIED: usize = 256;
 /// How often another name is tried for an empty directory.

@@ -1,8 +1,9 @@
 //! What every link offers, whatever carries it.
 
 use crate::{
-    http::{HttpLink, SseLink},
+    http::{HttpLink, SseLink, challenge},
     in_process::InProcessLink,
+    limits,
     stdio::StdioLink,
     ws::WsLink,
 };
@@ -80,7 +81,7 @@ pub enum Undelivered {
     #[error("{0}")]
     Unknown(String),
     /// The peer wants us to sign in. What its `WWW-Authenticate` said.
-    #[error("the server requires authentication (HTTP {status})")]
+    #[error("{}", refusal(*status, challenge.as_deref()))]
     NeedsAuth {
         /// 401 or 403.
         status: u16,
@@ -101,6 +102,35 @@ pub enum Undelivered {
     /// No answer within its time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+}
+
+impl Undelivered {
+    /// The scopes that the peer asks for with 403; empty where it wants more
+    /// rights and does not say which.
+    pub fn missing_scope(&self) -> Option<String> {
+        match self {
+            Self::NeedsAuth { status, challenge } => missing_scope(*status, challenge.as_deref()),
+            _ => None,
+        }
+    }
+}
+
+fn missing_scope(status: u16, challenge: Option<&str>) -> Option<String> {
+    let challenge = challenge.filter(|_| status == 403)?;
+    let scopes = challenge::missing_scopes(challenge)?.join(" ");
+    // The peer's own text.
+    let plain = scopes.chars().filter(|c| c.is_ascii_graphic() || *c == ' ');
+    Some(plain.take(limits::SCOPE_CHARS).collect())
+}
+
+fn refusal(status: u16, challenge: Option<&str>) -> String {
+    match missing_scope(status, challenge) {
+        Some(scope) if !scope.is_empty() => {
+            format!("the server wants a sign-in with the scope {scope:?} (HTTP {status})")
+        }
+        Some(_) => format!("the server wants a sign-in with more rights (HTTP {status})"),
+        None => format!("the server requires authentication (HTTP {status})"),
+    }
 }
 
 /// Why a link ended.

@@ -74,7 +74,7 @@ impl Inner {
             return Ok(dpop.is_some_and(|dpop| dpop.nonce(&self.server.url) != sent.nonce));
         }
         if refusal.status == 403 {
-            return match challenge.filter(|c| is_step_up(c)) {
+            return match challenge.filter(|c| c.wants_more()) {
                 Some(challenge) => self.step_up(sent.token.as_deref(), challenge).await,
                 None => Ok(false),
             };
@@ -143,7 +143,7 @@ impl Inner {
                 return Ok(!current.carries(token) && current.valid());
             }
         }
-        if !self.count_step() {
+        if !matches!(self.grant, Grant::Person if self.visit.is_none()) && !self.count_step() {
             tracing::warn!(
                 server = self.server.name,
                 "the server keeps asking for more scopes; not followed any further"
@@ -165,7 +165,8 @@ impl Inner {
             self.vault.save(&self.key, &record).await?;
         }
         drop(lock);
-        self.sign_in_needed(Some(challenge));
+        // The server itself lets us in as before.
+        *self.asked.lock() = Some(challenge.clone());
         Ok(false)
     }
 
@@ -227,11 +228,6 @@ impl Inner {
         steps.push_back(now);
         true
     }
-}
-
-fn is_step_up(challenge: &Challenge) -> bool {
-    challenge.param("error") == Some("insufficient_scope")
-        || (challenge.param("error").is_none() && !challenge.scopes().is_empty())
 }
 
 impl Current {

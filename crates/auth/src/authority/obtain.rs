@@ -216,10 +216,13 @@ impl Inner {
         visit: Option<&Visit>,
         challenge: Option<&Challenge>,
     ) -> Result<Record, Fault> {
+        let known = self.vault.load(&self.key).await?;
+        if visit.is_none() && known.as_ref().is_some_and(|known| known.signed_out) {
+            return Err(Fault::NeedsSignIn("somebody signed out here".into()));
+        }
         let settings = self.settings().await?;
         let mut engine = Engine::new(&self.server.url, &settings, self.limits).await?;
         let found = discover(&mut engine, &self.server, &settings, challenge).await?;
-        let known = self.vault.load(&self.key).await?;
         let known = flow::settle_issuer(known, &found, &settings)?;
         let mut scopes = flow::scopes(&settings, &found, &known, challenge);
         scopes.retain(|scope| scope != "offline_access");

@@ -189,7 +189,16 @@ async fn fetch_all(
 /// The failure that a server is when it cannot be used.
 pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
     if caller::needs_auth(server) || caller::was_refused(fault) {
-        let text = format!("server {:?} wants a sign-in", server.name());
+        let scope = match fault {
+            CallError::Undelivered { why, .. } => why.missing_scope(),
+            _ => None,
+        };
+        let with = match scope.as_deref() {
+            None => String::new(),
+            Some("") => " with more rights".to_owned(),
+            Some(scope) => format!(" with the scope {scope:?}"),
+        };
+        let text = format!("server {:?} wants a sign-in{with}", server.name());
         return Failure::new(Code::NeedsAuth, text).hint(caller::sign_in_hint(server));
     }
     let code = match fault {

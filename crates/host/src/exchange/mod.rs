@@ -10,6 +10,7 @@ mod inbox;
 mod input;
 mod line;
 mod renewal;
+mod step_up;
 
 use consent::Gate;
 pub(crate) use consent::{Asked, can_be_asked};
@@ -24,6 +25,7 @@ use crate::{call::Again, error::CallError, upstream::Connection};
 use bytes::Bytes;
 use renewal::Renewal;
 use std::{sync::Arc, time::Duration};
+use step_up::StepUp;
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
 use tokio::time::{Instant, timeout_at};
 
@@ -95,6 +97,8 @@ pub struct Exchange {
     told_as: Option<Option<Bytes>>,
     /// Its leaving again, while that is prepared.
     renewal: Option<Renewal>,
+    /// The sign-in that it waits for before it leaves again.
+    step_up: Option<Box<StepUp>>,
     /// What it waits for before it leaves at all.
     gate: Option<Box<Gate>>,
     /// The line it stands in, where clients of its server take turns.
@@ -119,6 +123,7 @@ impl Exchange {
             again: None,
             told_as: None,
             renewal: None,
+            step_up: None,
             gate: None,
             line: None,
         }
@@ -158,6 +163,9 @@ impl Exchange {
                     let allowed = self.allowed;
                     self.gate.take().map(|gate| gate.timed_out(allowed))
                 }
+                Err(_) if self.step_up.is_some() => {
+                    self.step_up.take().map(|step| step.timed_out())
+                }
                 Err(_) if self.line.is_some() => Some(Event::Outcome(Outcome::Failed(
                     self.connection.not_its_turn(self.allowed),
                 ))),
@@ -170,7 +178,7 @@ impl Exchange {
                 }
             };
             if let Some(Event::Outcome(Outcome::Failed(fault))) = &step
-                && self.renews(fault)
+                && (self.renews(fault) || self.steps_up(fault))
             {
                 continue;
             }
@@ -197,6 +205,14 @@ impl Exchange {
     async fn step(&mut self) -> Option<Event> {
         if self.renewal.is_some() {
             return self.renewed().await;
+        }
+        if let Some(step_up) = &mut self.step_up {
+            let ended = tokio::select! {
+                biased;
+                event = self.inbox.next() => return Some(event),
+                ended = step_up.ended() => ended,
+            };
+            return self.stepped_up(ended);
         }
         if let Some(gate) = &mut self.gate {
             let verdict = tokio::select! {

@@ -26,7 +26,10 @@ impl Server {
     ) -> Result<Arc<Connection>, ConnectError> {
         let wanted = key.era;
         if wanted == Era::Legacy && self.stands_in() && self.is_modern_alone() {
-            return Err(ConnectError::NeedsAuth(401));
+            return Err(ConnectError::NeedsAuth(Undelivered::NeedsAuth {
+                status: 401,
+                challenge: None,
+            }));
         }
         if self.spec.era.is_some_and(|era| era != wanted) {
             return Err(ConnectError::WrongEra(self.spec.era.unwrap_or(wanted)));

@@ -93,7 +93,7 @@ pub(super) fn open(
 /// Puts a stand-in behind `connection`.
 pub(super) fn open_stand_in(stand_in: &StandIn, connection: &Arc<Connection>) {
     let (ours, theirs) = in_process::pair();
-    (stand_in.0)(theirs);
+    (stand_in.serve)(theirs);
     let receive: Arc<dyn Receive> = connection.clone();
     connection.set_link(Link::InProcess(InProcessLink::new(ours, receive)));
 }

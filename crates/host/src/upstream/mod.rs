@@ -37,7 +37,7 @@ pub use ide::{Ide, IdeCarrier};
 pub use remarks::Remarks;
 pub use server::{Server, ServerState};
 pub use spec::{
-    AUTHENTICATE, Isolation, MayStart, Remote, Rooms, ServerSpec, StandIn, Target, Timeouts,
+    AUTHENTICATE, Isolation, MayStart, Remote, Rooms, ServerSpec, SignIn, StandIn, Target, Timeouts,
 };
 pub use subscriptions::Topic;
 pub(crate) use turns::Turn;

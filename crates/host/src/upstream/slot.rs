@@ -28,17 +28,17 @@ pub enum ConnectError {
     #[error("the server speaks only the {0} era")]
     WrongEra(Era),
     /// It wants us to sign in.
-    #[error("the server requires authentication (HTTP {0})")]
-    NeedsAuth(u16),
+    #[error("{0}")]
+    NeedsAuth(Undelivered),
 }
 
 impl ConnectError {
     pub(super) fn from_call(fault: &CallError) -> Self {
         match fault {
             CallError::Undelivered {
-                why: Undelivered::NeedsAuth { status, .. },
+                why: why @ Undelivered::NeedsAuth { .. },
                 ..
-            } => Self::NeedsAuth(*status),
+            } => Self::NeedsAuth(why.clone()),
             CallError::Undelivered { why, .. } => Self::Failed(why.to_string()),
             CallError::Interrupted { reason, .. } | CallError::NotConnected { reason, .. } => {
                 Self::Failed(reason.clone())
@@ -65,6 +65,10 @@ impl ConnectError {
                 server: server.to_owned(),
                 server_era: *server_era,
                 client_era,
+            },
+            Self::NeedsAuth(why) if why.missing_scope().is_some() => CallError::Undelivered {
+                server: server.to_owned(),
+                why: why.clone(),
             },
             other => CallError::NotConnected {
                 server: server.to_owned(),

@@ -9,7 +9,12 @@ use crate::limits;
 use crate::wildcard::matches;
 use http::{HeaderMap, Uri};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
-use switchboard_transport::{dial::Via, http::Authorize, in_process::End, process::ServerCommand};
+use switchboard_transport::{
+    dial::Via,
+    http::{Authorize, BoxFuture},
+    in_process::End,
+    process::ServerCommand,
+};
 use switchboard_wire::Era;
 use tokio::io::DuplexStream;
 
@@ -22,7 +27,7 @@ pub struct ServerSpec {
     pub target: Target,
     /// Who shares a copy of it.
     pub isolation: Isolation,
-    /// The addresses that it hears of when it asks for roots, where clients share it.
+    /// The addresses that it hears of when it asks for roots, whoever its client is.
     pub roots: Vec<String>,
     /// Its tools never wait to be searched for.
     pub always_load: bool,
@@ -56,10 +61,26 @@ impl fmt::Debug for MayStart {
     }
 }
 
-/// A server inside this process that clients are given while the real one wants
-/// a sign-in. It ends when somebody has signed in.
+/// What lets clients sign in to a server.
 #[derive(Clone)]
-pub struct StandIn(pub Arc<dyn Fn(End) + Send + Sync>);
+pub struct StandIn {
+    /// A server inside this process that clients are given while the real one
+    /// wants a sign-in. It ends when somebody has signed in.
+    pub serve: Arc<dyn Fn(End) + Send + Sync>,
+    /// Begins a sign-in, or joins the one under way: for a server that works and
+    /// wants more rights for one call.
+    pub begin: Arc<dyn Fn() -> BoxFuture<'static, SignIn> + Send + Sync>,
+}
+
+/// A sign-in under way.
+pub struct SignIn {
+    /// The page where somebody has to go, if anybody has to.
+    pub page: Option<String>,
+    /// An id of its own.
+    pub id: String,
+    /// How it ends.
+    pub done: BoxFuture<'static, Result<(), String>>,
+}
 
 impl fmt::Debug for StandIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,6 +15,7 @@
 mod answer;
 mod backoff;
 mod body;
+pub mod challenge;
 mod connector;
 mod fetch;
 mod flights;

@@ -9,3 +9,4 @@ mod memory;
 mod more;
 mod proving;
 mod signin;
+mod step_up;

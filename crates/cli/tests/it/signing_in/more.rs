@@ -96,6 +96,28 @@ async fn one_sign_in_reaches_all_servers_of_a_running_gateway() {
     assert_eq!(site.count("idp.authorize").await, 1);
 }
 
+/// Whoever signs out of one server of an enterprise is not signed in there
+/// again by the identity that the others go on with.
+#[tokio::test]
+async fn signed_out_stays_signed_out() {
+    let (site, person) = enterprise().await;
+    person.sign_in("s0").await.ok();
+    assert_eq!(person.run(&["call", "s1__t"]).await.ok().out, "let in\n");
+    let out = person.run(&["logout", "s1"]).await.ok();
+    assert!(out.out.contains("Signed out of s1."), "{out:?}");
+    for _ in 0..2 {
+        let refused = person.run(&["call", "s1__t"]).await;
+        assert_eq!(refused.code, Some(6), "{refused:?}");
+    }
+    let again = person.run(&["logout", "s1"]).await.ok();
+    assert!(again.out.contains("Nobody was signed in"), "{again:?}");
+    // Others are not concerned, and a sign-in is a sign-in.
+    assert_eq!(person.run(&["call", "s2__t"]).await.ok().out, "let in\n");
+    person.run(&["login", "s1"]).await.ok();
+    assert_eq!(person.run(&["call", "s1__t"]).await.ok().out, "let in\n");
+    assert_eq!(site.count("idp.authorize").await, 1);
+}
+
 /// Nobody is there, and nobody is needed: a client with a secret of its own, and
 /// a workload with its platform's token.
 #[tokio::test]

@@ -31,6 +31,14 @@ impl Challenge {
             .collect()
     }
 
+    /// Whether it asks for more rights than a token that is good has.
+    pub fn wants_more(&self) -> bool {
+        match self.param("error") {
+            Some(error) => error == "insufficient_scope",
+            None => !self.scopes().is_empty(),
+        }
+    }
+
     /// All challenges of a response.
     pub fn all(headers: &HeaderMap) -> Vec<Self> {
         headers
@@ -77,12 +85,20 @@ impl Challenge {
     }
 }
 
-/// The challenges that OAuth speaks about, the most telling one first.
-pub(crate) fn oauth(headers: &HeaderMap) -> Option<Challenge> {
-    let mut all: Vec<_> = Challenge::all(headers)
-        .into_iter()
-        .filter(|challenge| matches!(challenge.scheme.as_str(), "bearer" | "dpop"))
-        .collect();
+/// The challenge that OAuth speaks about, the most telling one of them.
+pub fn oauth(headers: &HeaderMap) -> Option<Challenge> {
+    most_telling(Challenge::all(headers))
+}
+
+/// The scopes that a 403 with these challenges asks for; empty where it does not
+/// say which.
+pub(crate) fn missing_scopes(challenges: &str) -> Option<Vec<String>> {
+    let challenge = most_telling(Challenge::parse(challenges))?;
+    challenge.wants_more().then(|| challenge.scopes())
+}
+
+fn most_telling(mut all: Vec<Challenge>) -> Option<Challenge> {
+    all.retain(|challenge| matches!(challenge.scheme.as_str(), "bearer" | "dpop"));
     all.sort_by_key(|challenge| challenge.params.is_empty());
     all.into_iter().next()
 }
