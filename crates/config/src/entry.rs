@@ -46,6 +46,8 @@ pub struct Entry {
     pub always_load: bool,
     /// Whom to trust over TLS, and who we are.
     pub tls: Tls,
+    /// The token that an IDE wants, in place of the one in its lock file.
+    pub auth_token: Option<String>,
     /// Where an IDE keeps its lock files (sse-ide, ws-ide).
     pub lock_folder: Option<String>,
     /// Which built-in server it is; its own name where nothing is said.
@@ -333,6 +335,7 @@ impl Entry {
             oauth: Oauth::default(),
             always_load: false,
             tls: Tls::default(),
+            auth_token: None,
             lock_folder: None,
             builtin: None,
             builtin_options: BuiltinOptions::default(),

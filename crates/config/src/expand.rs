@@ -45,6 +45,7 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
         ("tls.ca", &mut out.tls.ca),
         ("tls.cert", &mut out.tls.cert),
         ("tls.key", &mut out.tls.key),
+        ("authToken", &mut out.auth_token),
         ("lockFolder", &mut out.lock_folder),
         ("oauth.clientId", &mut out.oauth.client_id),
         ("oauth.clientSecret", &mut out.oauth.client_secret),

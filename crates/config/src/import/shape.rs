@@ -201,11 +201,13 @@ fn strings(value: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// `${input:id}` asks a person there; here it is a variable, which the user is
-/// told to set. `${env:X}`, `${userHome}` and `${workspaceFolder}` are understood.
+/// `${env:X}` is `${X}` here. `${input:id}` asks a person there; here it is a
+/// variable, which the user is told to set. `${userHome}` and `${workspaceFolder}`
+/// are understood; what else editors fill in is not, and said so.
 pub(super) fn variables(entry: &mut Object, inputs: Option<&Value>, notes: &mut Vec<String>) {
     for value in entry.values_mut() {
         each_string(value, &mut |text| {
+            *text = text.replace("${env:", "${");
             while let Some(at) = text.find("${input:") {
                 let rest = &text[at + "${input:".len()..];
                 let Some(end) = rest.find('}') else { return };
@@ -226,9 +228,44 @@ pub(super) fn variables(entry: &mut Object, inputs: Option<&Value>, notes: &mut 
                 }
                 *text = text.replace(&format!("${{input:{id}}}"), &format!("${{{variable}}}"));
             }
+            for note in foreign(text) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
         });
     }
 }
+
+/// What is to be said about the variables of editors in a text.
+fn foreign(text: &str) -> Vec<String> {
+    let inside = text.split("${").skip(1);
+    let names = inside.filter_map(|rest| Some(rest.split_once('}')?.0));
+    let note = |name: &str| match name {
+        "workspaceFolder" => Some(
+            "${workspaceFolder} is the folder that Switchboard is started in, or its repository"
+                .to_owned(),
+        ),
+        name if name.contains(':') && !name.contains(":-") || EDITORS.contains(&name) => Some(
+            format!("${{{name}}} means something to the editor alone: write what it stands for"),
+        ),
+        _ => None,
+    };
+    names.filter_map(note).collect()
+}
+
+/// Variables that editors fill in and nobody else.
+const EDITORS: [&str; 9] = [
+    "/",
+    "pathSeparator",
+    "workspaceFolderBasename",
+    "workspaceRoot",
+    "cwd",
+    "file",
+    "fileDirname",
+    "execPath",
+    "defaultBuildTask",
+];
 
 fn variable_name(id: &str) -> String {
     let upper = |c: char| {

@@ -20,7 +20,7 @@ fn ten_clients() {
             Client::Cursor,
             ".cursor/mcp.json",
             r#"{"mcpServers": {"a": {"url": "https://x/${env:T}"}}}"#,
-            json!({"type": "http", "url": "https://x/${env:T}"}),
+            json!({"type": "http", "url": "https://x/${T}"}),
         ),
         (
             Client::VsCode,

@@ -159,6 +159,18 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             this.gathered.plugins.extend(names);
         }
     });
+    // In the same scope what lies in the tree gives way to what is the user's.
+    for name in ["settings.json", "settings.local.json"] {
+        let file = places.project().join(".claude").join(name);
+        if file == places.claude.join(name) {
+            continue;
+        }
+        reading.read(Scope::Local, &file, |doc, this| {
+            this.servers(doc, &["mcpServers"], Scope::Local, Writer::Repository);
+            this.lists(doc, &file, &[], Writer::Repository);
+            this.rules(doc, &file, Writer::Repository);
+        });
+    }
     for file in [places.claude_json.clone(), places.settings()] {
         let writer = reading.writer(&file);
         let (user, local) = match writer {
@@ -178,17 +190,6 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
                     this.inherit_env(doc);
                 }
             }
-        });
-    }
-    for name in ["settings.json", "settings.local.json"] {
-        let file = places.project().join(".claude").join(name);
-        if file == places.claude.join(name) {
-            continue;
-        }
-        reading.read(Scope::Local, &file, |doc, this| {
-            this.servers(doc, &["mcpServers"], Scope::Local, Writer::Repository);
-            this.lists(doc, &file, &[], Writer::Repository);
-            this.rules(doc, &file, Writer::Repository);
         });
     }
     for file in &places.strays {

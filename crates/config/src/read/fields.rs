@@ -60,6 +60,7 @@ impl<'a> Reader<'a> {
                     self.entry.always_load = self.boolean(key, value).unwrap_or_default()
                 }
                 "tls" => self.tls(value),
+                "authToken" => self.entry.auth_token = self.text(key, value),
                 "lockFolder" => self.entry.lock_folder = self.text(key, value),
                 "builtin" => self.entry.builtin = self.text(key, value),
                 "timeout" => self.entry.timeout = self.milliseconds(key, value),

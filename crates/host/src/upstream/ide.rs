@@ -36,8 +36,11 @@ pub struct Ide {
     pub locks: PathBuf,
     /// The folder that the IDE must have open.
     pub workspace: PathBuf,
-    /// A port to hold it to, where the entry names one.
-    pub port: Option<u16>,
+    /// Its address, where the entry names one: without a token only the port of
+    /// it counts, for the lock file must be found that has the token.
+    pub address: Option<Uri>,
+    /// Its token, where the entry has one.
+    pub token: Option<String>,
 }
 
 /// One lock file.
@@ -51,8 +54,12 @@ struct Lock {
 }
 
 impl Ide {
-    /// The IDE that has our folder open: the one whose folder is nearest, then the newest.
+    /// The IDE that the entry describes in full, or the one that has our folder
+    /// open: the one whose folder is nearest, then the newest.
     pub fn find(&self) -> Result<Remote, String> {
+        if let (Some(address), Some(token)) = (&self.address, &self.token) {
+            return remote(address.clone(), token, "the entry's authToken");
+        }
         let locks = self.read()?;
         if locks.is_empty() {
             return Err(format!(
@@ -76,7 +83,7 @@ impl Ide {
             .filter_map(|lock| Some((depth(lock)?, lock.written, lock)));
         let found = found.max_by_key(|(depth, written, _)| (*depth, *written));
         match found {
-            Some((_, _, lock)) => lock.remote(),
+            Some((_, _, lock)) => lock.remote(self.token.as_deref()),
             None => Err(format!(
                 "no IDE has {} open; those that run have other folders open",
                 workspace.display()
@@ -93,8 +100,8 @@ impl Ide {
         let locks = files.filter_map(|file| {
             let path = file.ok()?.path();
             let lock = read(&path)?;
-            let wanted =
-                lock.carrier == self.carrier && self.port.is_none_or(|port| port == lock.port);
+            let port = self.address.as_ref().and_then(Uri::port_u16);
+            let wanted = lock.carrier == self.carrier && port.is_none_or(|port| port == lock.port);
             wanted.then_some(lock)
         });
         Ok(locks.take(LOCKS).collect())
@@ -103,7 +110,7 @@ impl Ide {
 
 impl Lock {
     /// Always this machine: the token is for the IDE alone.
-    fn remote(&self) -> Result<Remote, String> {
+    fn remote(&self, token: Option<&str>) -> Result<Remote, String> {
         let address = match self.carrier {
             IdeCarrier::Sse => format!("http://127.0.0.1:{}/sse", self.port),
             IdeCarrier::Ws => format!("ws://127.0.0.1:{}/", self.port),
@@ -111,15 +118,22 @@ impl Lock {
         let url: Uri = address
             .parse()
             .map_err(|_| "the IDE's lock file names no usable port".to_owned())?;
-        let mut remote = Remote::new(url);
-        if !self.token.is_empty() {
-            let mut token = HeaderValue::from_str(&self.token)
-                .map_err(|_| "the token in the IDE's lock file cannot be sent".to_owned())?;
-            token.set_sensitive(true);
-            remote.headers.insert(TOKEN, token);
+        match token {
+            Some(token) => remote(url, token, "the entry's authToken"),
+            None => remote(url, &self.token, "the token in the IDE's lock file"),
         }
-        Ok(remote)
     }
+}
+
+fn remote(url: Uri, token: &str, whose: &str) -> Result<Remote, String> {
+    let mut remote = Remote::new(url);
+    if !token.is_empty() {
+        let mut token =
+            HeaderValue::from_str(token).map_err(|_| format!("{whose} cannot be sent"))?;
+        token.set_sensitive(true);
+        remote.headers.insert(TOKEN, token);
+    }
+    Ok(remote)
 }
 
 /// Reads one lock file. One that others could have written is none.
@@ -134,6 +148,10 @@ fn read(path: &Path) -> Option<Lock> {
     }
     let text = fs::read(path).ok()?;
     let lock: Value = serde_json::from_slice(&text).ok()?;
+    if lock["pid"].as_i64().is_some_and(is_dead) {
+        tracing::debug!(file = %path.display(), "the lock file of an IDE that has ended");
+        return None;
+    }
     let named = || path.file_stem()?.to_str()?.parse::<u16>().ok();
     let port = lock["port"]
         .as_u64()
@@ -157,6 +175,20 @@ fn read(path: &Path) -> Option<Lock> {
         carrier,
         written: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
     })
+}
+
+/// Whether the process that wrote a lock file has ended without removing it.
+#[cfg(unix)]
+fn is_dead(pid: i64) -> bool {
+    let pid = i32::try_from(pid).ok();
+    let pid = pid.and_then(rustix::process::Pid::from_raw);
+    // Another user's is alive, and none of ours to signal.
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_dead(_: i64) -> bool {
+    false
 }
 
 #[cfg(unix)]

@@ -82,7 +82,7 @@ fn tls(entry: &Entry) -> TlsFiles {
     }
 }
 
-/// An IDE on this machine. An address in the entry only says which port.
+/// An IDE on this machine.
 pub(super) fn ide(
     entry: &Entry,
     carrier: IdeCarrier,
@@ -92,7 +92,7 @@ pub(super) fn ide(
         IdeCarrier::Sse => &["http", "https"],
         IdeCarrier::Ws => &["ws", "wss"],
     };
-    let port = match &entry.url {
+    let address = match &entry.url {
         None => None,
         Some(url) => {
             let address = Address::parse(url, schemes)
@@ -104,7 +104,7 @@ pub(super) fn ide(
                     entry.fault("url", "an IDE is on this machine: write 127.0.0.1"),
                 ]);
             }
-            address.url.port_u16()
+            Some(address.url)
         }
     };
     let home = || {
@@ -137,6 +137,7 @@ pub(super) fn ide(
         carrier,
         locks,
         workspace,
-        port,
+        address,
+        token: entry.auth_token.clone(),
     })
 }

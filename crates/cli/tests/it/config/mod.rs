@@ -14,6 +14,7 @@ mod files;
 mod hostile;
 mod list;
 mod managed_rules;
+mod own_files;
 mod planted;
 mod policy;
 mod project_tools;

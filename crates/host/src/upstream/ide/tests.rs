@@ -12,7 +12,8 @@ fn ide(folder: &Path, workspace: &Path) -> Ide {
         carrier: IdeCarrier::Ws,
         locks: folder.into(),
         workspace: workspace.into(),
-        port: None,
+        address: None,
+        token: None,
     }
 }
 
@@ -47,7 +48,7 @@ fn the_ide_with_the_nearest_folder_is_found() {
     assert_eq!(found.headers[TOKEN], "inner");
     assert!(found.headers[TOKEN].is_sensitive());
     let held = Ide {
-        port: Some(1001),
+        address: Some(Uri::from_static("ws://127.0.0.1:1001/")),
         ..ide(&locks, &project)
     };
     assert_eq!(held.find().unwrap().url.port_u16(), Some(1001));
