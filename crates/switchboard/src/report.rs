@@ -27,6 +27,9 @@ pub struct Report {
     pub version: Option<String>,
     /// Its era.
     pub era: Option<String>,
+    /// How it is reached, where that was found to be another way than the entry's.
+    #[serde(default)]
+    pub transport: Option<String>,
     /// What it calls itself, as it wrote it.
     pub server_info: Option<Box<RawValue>>,
     /// How many tools may be seen.
@@ -108,6 +111,7 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         reason: (!remarks.is_empty()).then(|| remarks.join("\n")),
         version: Some(met.connection.revision().to_string()),
         era: Some(met.era().to_string()),
+        transport: met.connection.found_transport().map(str::to_owned),
         server_info: met.connection.hello().and_then(server_info),
         tools: tools.as_ref().map(Vec::len),
         resources,

@@ -16,7 +16,7 @@ use crate::{
     error::CallError,
     exchange::{Inbox, Outcome},
     limits,
-    upstream::spec::ServerSpec,
+    upstream::spec::{ServerSpec, Target},
 };
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -314,6 +314,12 @@ impl Connection {
             tokio::time::sleep(limits::LAST_WORDS.0).await;
         }
         self.last_words()
+    }
+
+    /// How the server turned out to be reached, where its entry leaves that open.
+    pub fn found_transport(&self) -> Option<&'static str> {
+        let is_open = matches!(self.spec.target, Target::Http(_));
+        (is_open && matches!(self.link.get(), Some(Link::Sse(_)))).then_some("sse")
     }
 
     /// Whether it is streamable HTTP: a server may forget its session, or turn

@@ -24,7 +24,7 @@ pub(super) fn initialize(
     bridged: bool,
 ) -> Result<Exchange, ConnectError> {
     let params = match client.and_then(|client| client.greeting.as_ref()) {
-        Some(greeting) => with_version(greeting, revision),
+        Some(greeting) => with_version(greeting, revision, !connection.spec.roots.is_empty()),
         None => our_greeting(revision, bridged || !connection.spec.roots.is_empty()),
     };
     let timeout = connection.spec.timeouts.connect;
@@ -99,9 +99,24 @@ fn our_greeting(revision: Revision, has_roots: bool) -> String {
     )
 }
 
-/// The client's own greeting, asking for a version that we know.
-fn with_version(greeting: &Bytes, revision: Revision) -> String {
+/// The client's own greeting, asking for a version that we know. Roots of the
+/// entry are ours to tell, whether or not the client has any.
+fn with_version(greeting: &Bytes, revision: Revision, has_roots: bool) -> String {
     let mut edits = Edits::new();
+    if let Ok(Some(span)) = json::field(greeting, "capabilities")
+        && let own = span.of(greeting)
+        && has_roots
+        && own.starts_with(b"{")
+        && matches!(json::field(own, "roots"), Ok(None))
+    {
+        let rest = String::from_utf8_lossy(&own[1..]);
+        let comma = if rest.trim_start().starts_with('}') {
+            ""
+        } else {
+            ","
+        };
+        edits.replace(span, format!("{{\"roots\":{{}}{comma}{rest}"));
+    }
     if let Ok(Some(span)) = json::field(greeting, "protocolVersion") {
         edits.replace(span, format!("\"{revision}\""));
     }

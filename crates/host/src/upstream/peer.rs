@@ -24,7 +24,6 @@ impl Connection {
             return;
         }
         if message.method() == Method::RootsList
-            && !self.exclusive
             && !self.spec.roots.is_empty()
             && let Some(id) = message.id()
         {

@@ -23,7 +23,7 @@ pub struct Row {
     pub name: String,
     pub scope: &'static str,
     pub file: Option<String>,
-    pub transport: &'static str,
+    pub transport: String,
     pub target: String,
     pub state: State,
     pub reason: Option<String>,
@@ -94,7 +94,7 @@ impl Row {
             name: entry.name.clone(),
             scope: entry.scope.as_str(),
             file: entry.source.file().map(|file| file.display().to_string()),
-            transport: entry.transport.as_str(),
+            transport: entry.transport.as_str().to_owned(),
             target: entry.target(),
             state: State::NotConnected,
             reason: None,
@@ -120,6 +120,9 @@ impl Row {
         self.reason = report.reason;
         self.version = report.version;
         self.era = report.era;
+        if let Some(transport) = report.transport {
+            self.transport = transport;
+        }
         self.server_info = report.server_info;
         (self.tools, self.resources, self.prompts) =
             (report.tools, report.resources, report.prompts);

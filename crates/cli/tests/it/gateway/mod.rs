@@ -7,6 +7,7 @@ mod at_the_door;
 mod attached_rules;
 mod bridge;
 mod consents;
+mod entry_roots;
 mod everything;
 mod freshness;
 mod frozen;

@@ -52,6 +52,11 @@ impl Scripted {
         found.unwrap_or_else(|| panic!("it was not sent {method}"))
     }
 
+    /// What it received, a line each.
+    pub fn record(&self) -> String {
+        fs::read_to_string(self.folder.path().join("record")).unwrap_or_default()
+    }
+
     /// As an entry over stdio.
     pub fn stdio(&self) -> Value {
         command("recorder", self.args(&["--stdio"]))

@@ -58,6 +58,20 @@ async fn the_transport_is_found_from_the_address() {
     ] {
         works(serve(&entry)).await;
     }
+    // What was found is what is shown.
+    for (entry, shown) in [
+        (json!({"url": format!("http://{address}/sse")}), "sse"),
+        (
+            json!({"type": "sse", "url": format!("http://{address}/sse")}),
+            "sse",
+        ),
+    ] {
+        let servers = config(&json!({"e": entry}));
+        let launch = switchboard().args(["--mcp-config", &servers, "list", "--json"]);
+        let listed = run(launch).await.json();
+        assert_eq!(listed[0]["state"], "connected", "{listed}");
+        assert_eq!(listed[0]["transport"], shown, "{listed}");
+    }
     // Found once, then remembered: another client's own connection does not ask again.
     let before = seen.text().matches("POST /sse").count();
     let entry = json!({"url": format!("http://{address}/sse"), "isolation": "session"});
@@ -281,4 +295,67 @@ async fn ides_are_found_by_their_lock_files() {
             "{listed}"
         );
     }
+}
+
+/// An entry that says all of it needs no lock file, and its token counts.
+#[tokio::test]
+async fn an_ide_entry_with_its_own_address_and_token() {
+    for (flag, kind) in [("--ws", "ws"), ("--sse", "sse")] {
+        let (_server, authority) = echo(flag).await;
+        let (address, seen) = tap::tap(&authority).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (scheme, path) = if kind == "ws" {
+            ("ws", "ws")
+        } else {
+            ("http", "sse")
+        };
+        let entry = json!({
+            "type": format!("{kind}-ide"), "lockFolder": folder.path(),
+            "url": format!("{scheme}://{address}/{path}"), "authToken": "${IDE_TOKEN}",
+        });
+        works(serve(&entry).env("IDE_TOKEN", "own-456")).await;
+        let text = seen.text().to_lowercase();
+        assert!(
+            text.contains("x-claude-code-ide-authorization: own-456"),
+            "{text}"
+        );
+        // Not to another machine.
+        let mut away = entry;
+        away["url"] = json!(format!("{scheme}://ide.example:1/{path}"));
+        let why = fails(&away, &[("IDE_TOKEN", "own-456")]).await;
+        assert!(why.contains("on this machine"), "{why}");
+    }
+}
+
+/// A lock file outlives an IDE that was killed; the next one further up counts.
+#[tokio::test]
+async fn the_lock_file_of_a_dead_ide_does_not_count() {
+    let (_server, authority) = echo("--ws").await;
+    let port: u16 = authority.rsplit(':').next().unwrap().parse().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (locks, project) = (
+        folder.path().join("ide"),
+        folder.path().join("project/inner"),
+    );
+    std::fs::create_dir_all(&locks).expect("a folder");
+    std::fs::create_dir_all(&project).expect("a folder");
+    let mut ended = std::process::Command::new("true")
+        .spawn()
+        .expect("a process");
+    let dead = ended.id();
+    ended.wait().expect("its end");
+    let write = |name: &str, lock: &Value| {
+        let file = locks.join(name);
+        std::fs::write(&file, lock.to_string()).expect("a file");
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("permissions");
+    };
+    let near = json!({"port": 1, "pid": dead, "workspaceFolders": [project], "transport": "ws"});
+    write("1.lock", &near);
+    let entry = json!({"type": "ws-ide", "lockFolder": locks, "cwd": project});
+    let why = fails(&entry, &[]).await;
+    assert!(why.contains("no IDE is running"), "{why}");
+    let up = project.parent().unwrap();
+    let alive = json!({"port": port, "pid": std::process::id(), "workspaceFolders": [up], "transport": "ws"});
+    write("2.lock", &alive);
+    works(serve(&entry)).await;
 }
