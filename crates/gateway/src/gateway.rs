@@ -2,7 +2,7 @@
 
 use crate::{announcement::Announcement, control::ControlDesk, limits, session::parked::Lot};
 use std::{sync::Arc, time::Duration};
-use switchboard_host::{Host, Scope};
+use switchboard_host::{Host, Scope, limits::PATIENT_VALIDATION, validate::Validators};
 
 /// The downstream side as a whole.
 #[derive(Debug)]
@@ -10,6 +10,7 @@ pub struct Gateway {
     host: Arc<Host>,
     options: GatewayOptions,
     lot: Arc<Lot>,
+    validators: Validators,
 }
 
 /// How the gateway presents itself.
@@ -31,7 +32,12 @@ impl Gateway {
     /// A gateway in front of `host`.
     pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
         let lot = Lot::new(options.parked_for.unwrap_or(limits::PARKED_FOR));
-        Arc::new(Self { host, options, lot })
+        Arc::new(Self {
+            host,
+            options,
+            lot,
+            validators: Validators::new(PATIENT_VALIDATION),
+        })
     }
 
     /// The servers.
@@ -42,6 +48,11 @@ impl Gateway {
     /// Where calls wait for their modern clients.
     pub(crate) fn lot(&self) -> &Arc<Lot> {
         &self.lot
+    }
+
+    /// What checks arguments where a face does that for its clients.
+    pub(crate) fn validators(&self) -> &Validators {
+        &self.validators
     }
 
     /// The version it tells clients.

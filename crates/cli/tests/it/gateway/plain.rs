@@ -6,7 +6,11 @@ use crate::support;
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::{config, echo, switchboard};
+use support::{
+    config, echo,
+    scripted::{self, Scripted},
+    switchboard,
+};
 use switchboard_testkit::{EventStream, HttpClient, Program};
 
 struct Plain {
@@ -314,4 +318,52 @@ async fn a_quiet_stream_pings() {
         .await
         .expect("a ping");
     assert_eq!(ping.raw, b": ping\n\n");
+}
+
+/// What the schema forbids at any depth is told to the client and does not
+/// reach the tool.
+#[tokio::test]
+async fn parameters_are_checked_as_everywhere() {
+    let schema = json!({"type": "object", "additionalProperties": false, "required": ["kind"],
+    "properties": {
+        "kind": {"enum": ["a", "b"]},
+        "count": {"type": "integer", "minimum": 3},
+        "words": {"type": "array", "items": {"type": "string"}},
+        "inner": {"type": "object", "required": ["x"], "properties": {"x": {"type": "number"}}},
+    }});
+    let list = json!({"tools": [{"name": "t", "inputSchema": schema}]});
+    let script = Scripted::new(
+        "legacy",
+        &[
+            json!({"method": "tools/list", "reply": list.to_string()}),
+            scripted::call("t"),
+        ],
+    );
+    let plain = Plain::start(false, &json!({"s": script.stdio()})).await;
+    let (mut stream, client) = plain.connect().await;
+    for (parameters, field) in [
+        (json!({}), "kind"),
+        (json!({"kind": "c"}), "kind"),
+        (json!({"kind": "a", "count": 2}), "count"),
+        (json!({"kind": "a", "count": "3"}), "count"),
+        (json!({"kind": "a", "words": ["x", 1]}), "words[1]"),
+        (json!({"kind": "a", "inner": {}}), "x"),
+        (json!({"kind": "a", "more": 1}), "more"),
+    ] {
+        let (status, answer) = plain
+            .post(&invoke(&client, "1", "t", parameters.clone()))
+            .await;
+        assert_eq!(status, 400, "{parameters}: {answer}");
+        assert_eq!(answer["error"], "Invalid parameters", "{answer}");
+        let text = answer["message"].as_str().unwrap();
+        assert!(text.contains(field), "{field}: {answer}");
+        let told = stream.message().await.unwrap();
+        assert_eq!(told["error"]["code"], "INVALID_PARAMETERS", "{told}");
+    }
+    let good = json!({"kind": "a", "count": 3, "words": ["x"], "inner": {"x": 1.5}});
+    let (status, answer) = plain.post(&invoke(&client, "2", "t", good)).await;
+    assert_eq!(status, 200, "{answer}");
+    let calls = script.record();
+    let calls = calls.lines().filter(|line| line.contains("tools/call"));
+    assert_eq!(calls.count(), 1);
 }

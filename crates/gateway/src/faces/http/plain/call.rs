@@ -3,11 +3,11 @@
 use super::shape::{Failure, Invocation};
 use crate::gateway::Gateway;
 use bytes::Bytes;
-use serde_json::Value;
 use std::sync::Arc;
 use switchboard_host::{
     Admitted, CallError, Client, Event, Outcome, Scope,
     catalog::{List, MergedItem},
+    validate::Verdict,
 };
 use switchboard_wire::{Kind, Message, Params, code, json as text};
 
@@ -28,7 +28,7 @@ pub(super) async fn run(
             .cloned();
     }
     let found = found.ok_or_else(|| Failure::unknown_tool(&wanted.name))?;
-    check(&found, &wanted.parameters)?;
+    check(gateway, &found, &wanted.parameters).await?;
     let message =
         Message::parse(request(wanted)).map_err(|fault| Failure::malformed(fault.to_string()))?;
     let params = Params::of(&message).map_err(|error| Failure::malformed(error.message))?;
@@ -108,47 +108,23 @@ fn first_text(result: &[u8]) -> String {
     texts.next().unwrap_or_else(|| "Unknown error".into())
 }
 
-/// Whether the parameters have what the tool's schema requires, of the right
-/// kind at the top. The server judges the rest.
-fn check(tool: &MergedItem, parameters: &[u8]) -> Result<(), Failure> {
-    let Ok(tool) = serde_json::from_slice::<Value>(&tool.item.raw) else {
+/// Whether the parameters are what the tool's schema says.
+async fn check(gateway: &Gateway, tool: &MergedItem, parameters: &[u8]) -> Result<(), Failure> {
+    let raw = &tool.item.raw;
+    let Ok(Some(schema)) = text::field(raw, "inputSchema") else {
         return Ok(());
     };
-    let Ok(Value::Object(given)) = serde_json::from_slice::<Value>(parameters) else {
-        return Ok(());
-    };
-    let schema = &tool["inputSchema"];
-    for name in schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
-        if !given.contains_key(name) {
-            return Err(Failure::parameters(format!("{name} is required")));
+    match gateway.validators().check(schema.of(raw), parameters).await {
+        Verdict::Valid => Ok(()),
+        Verdict::Invalid(invalid) => Err(Failure::parameters(invalid.to_string())),
+        // The server judges for itself.
+        Verdict::Unchecked(why) => {
+            tracing::info!(
+                tool = tool.outward.as_str(),
+                why,
+                "the parameters were not checked"
+            );
+            Ok(())
         }
     }
-    for (name, value) in &given {
-        let Some(kind) = schema["properties"][name]["type"].as_str() else {
-            continue;
-        };
-        let fits = match kind {
-            "string" => value.is_string(),
-            "number" => value.is_number(),
-            "integer" => {
-                value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
-            }
-            "boolean" => value.is_boolean(),
-            "array" => value.is_array(),
-            "object" => value.is_object(),
-            "null" => value.is_null(),
-            _ => true,
-        };
-        if !fits {
-            return Err(Failure::parameters(format!(
-                "{name} must be of type {kind}"
-            )));
-        }
-    }
-    Ok(())
 }
