@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|faults`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|faults|contract`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -12,12 +12,14 @@ mod bench;
 mod cargo;
 mod ci;
 mod conformance;
+mod contract;
 mod deny;
 mod docs;
 mod faults;
 mod paths;
 mod process;
 mod setup;
+mod shown;
 mod soak;
 mod steps;
 mod table;
@@ -59,6 +61,8 @@ enum Command {
     Docs,
     /// The catalogue of faults, with the test that shows each
     Faults(faults::Options),
+    /// All that was asked for, with the tests that show each row
+    Contract,
 }
 
 fn main() -> ExitCode {
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
         Command::Faults(options) => faults::run(&options),
+        Command::Contract => contract::run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
