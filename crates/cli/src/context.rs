@@ -5,7 +5,7 @@ use crate::{
     connectors::{self, Late},
     failure::{Code, Failure},
     show::{live, safe, term},
-    trusting,
+    told, trusting,
 };
 use std::{
     path::{Path, PathBuf},
@@ -397,9 +397,18 @@ pub fn faulty(faults: &[config::Fault]) -> Failure {
 
 /// Tells the user something on stderr.
 pub fn warn(text: &str) {
+    if !told::is_news(text) {
+        return;
+    }
     let warning = term::stderr().yellow("warning:");
     let text = secret::text(text);
     live::stderr_line(&format!("{warning} {}", safe::lines(&text)));
+}
+
+/// The same where nothing is wrong.
+pub fn note(text: &str) {
+    let note = term::stderr().dim("note:");
+    live::stderr_line(&format!("{note} {}", safe::lines(text)));
 }
 
 fn settings(environment: &Environment, directory: &Path) -> Settings {

@@ -16,6 +16,7 @@ mod logging;
 mod near;
 mod presence;
 mod show;
+mod told;
 mod trusting;
 
 use args::Command;

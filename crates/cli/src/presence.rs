@@ -5,6 +5,7 @@ use crate::{
     connectors,
     context::{self, Context, warn},
     failure::{Code, Failure},
+    told,
 };
 use parking_lot::Mutex;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
@@ -57,6 +58,7 @@ impl Follower {
             let rules = Mutex::new(loaded.rules);
             let fetching = fetching.clone();
             move || {
+                told::read_again();
                 let mut loaded = context.load();
                 *files.lock() = context.files(&loaded);
                 *fetching.lock() = connectors::fetching(&context, &loaded);

@@ -10,10 +10,10 @@ pub mod terminal;
 
 use crate::{
     commands::tools::unreachable,
-    context::{Context, warn},
+    context::{Context, note, warn},
     failure::{Code, Failure},
     life,
-    show::{anthropic, content, out, safe, term},
+    show::{answered, anthropic, content, out, safe, term},
 };
 use arguments::Arguments;
 use clap::{Args, ValueEnum};
@@ -250,14 +250,7 @@ fn show(
             out::json(anthropic::error(&text).to_string().as_bytes())?;
             return Ok(Code::Answered);
         }
-        let code = message
-            .error_code()
-            .map(|code| format!(" ({code})"))
-            .unwrap_or_default();
-        return Err(Failure::new(
-            Code::Answered,
-            format!("server {server:?} answered with an error{code}: {text}"),
-        ));
+        return Err(answered::failure(server, message));
     }
     let body = message.body_bytes();
     let result: Option<Value> = serde_json::from_slice(&body).ok();
@@ -267,6 +260,8 @@ fn show(
     let asks = result
         .as_ref()
         .is_some_and(|result| result["resultType"] == "input_required");
+    // What no tree of ours can hold is legal all the same.
+    let is_known = result.as_ref().is_none_or(content::is_known);
     if options.json {
         out::json(&body)?;
     } else if asks {
@@ -284,15 +279,20 @@ fn show(
         };
         let result = anthropic::result(&shaper(settings), &origin, &body);
         out::json(result.to_string().as_bytes())?;
+    } else if !is_known {
+        let text = format!("Unexpected response format from tool {}", found.item.key);
+        return Err(Failure::new(Code::Answered, text).hint("--json shows it as it came"));
     } else {
         let text = match &result {
             Some(result) => content::text(result, server),
-            // Legal JSON that no tree of ours can hold.
             None => String::from_utf8_lossy(&body).into_owned(),
         };
+        if text.is_empty() {
+            note("the result is empty");
+        }
         out::line(&safe::lines(text.trim_end_matches('\n')))?;
     }
-    Ok(if is_error || asks {
+    Ok(if is_error || asks || !is_known {
         Code::Answered
     } else {
         Code::Done

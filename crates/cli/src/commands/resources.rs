@@ -9,7 +9,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life,
-    show::{out, safe, term},
+    show::{answered, out, safe, term},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::Args;
@@ -240,20 +240,7 @@ fn show(options: &ReadOptions, server: &Server, message: &Message) -> Result<Cod
 
 /// The failure that a server's error is.
 pub fn answered(server: &Server, message: &Message) -> Failure {
-    let text = message
-        .error_text()
-        .unwrap_or_else(|| "the server gave no reason".to_owned());
-    let code = message
-        .error_code()
-        .map(|code| format!(" ({code})"))
-        .unwrap_or_default();
-    Failure::new(
-        Code::Answered,
-        format!(
-            "server {:?} answered with an error{code}: {text}",
-            server.name()
-        ),
-    )
+    answered::failure(server.name(), message)
 }
 
 fn bytes(content: &Value) -> Result<Vec<u8>, Failure> {

@@ -2,24 +2,32 @@
 
 use serde_json::Value;
 
-/// The result's content, one block after the other.
+/// Whether a result has any of the forms that results have.
+pub fn is_known(result: &Value) -> bool {
+    result["isError"] == true
+        || result.get("toolResult").is_some()
+        || !result["structuredContent"].is_null()
+        || result["content"].is_array()
+}
+
+/// What a result says: the words of the first revision, its content one block
+/// after the other, or its structure. An error always says something.
 pub fn text(result: &Value, server: &str) -> String {
-    let blocks = result["content"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    if blocks.is_empty() {
-        // Older servers answer with `toolResult`, some with structure alone.
-        let other = ["structuredContent", "toolResult"]
-            .into_iter()
-            .find_map(|key| result.get(key));
-        return other.map(pretty).unwrap_or_default();
+    let failed = result["isError"] == true;
+    if let Some(old) = result.get("toolResult").filter(|_| !failed) {
+        return pretty(old);
     }
-    blocks
-        .iter()
-        .map(|block| block_text(block, server))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let blocks = result["content"].as_array().into_iter().flatten();
+    let blocks: Vec<String> = blocks.map(|block| block_text(block, server)).collect();
+    let text = blocks.join("\n");
+    let structured = &result["structuredContent"];
+    match &result["error"] {
+        _ if !text.is_empty() => text,
+        Value::Null if failed => "Unknown error".to_owned(),
+        error if failed => pretty(error),
+        _ if structured.is_null() => text,
+        _ => pretty(structured),
+    }
 }
 
 /// One block in words; text stays what it is.
@@ -99,7 +107,17 @@ mod tests {
                 "{\n  \"a\": 1\n}",
             ),
             (json!({"toolResult": "old"}), "old"),
-            (json!({}), ""),
+            (
+                json!({"toolResult": "old", "content": [{"type": "text", "text": "a"}]}),
+                "old",
+            ),
+            (json!({"content": []}), ""),
+            (json!({"isError": true}), "Unknown error"),
+            (json!({"isError": true, "error": "why"}), "why"),
+            (
+                json!({"isError": true, "content": [{"type": "text", "text": "a"}], "error": "why"}),
+                "a",
+            ),
         ] {
             assert_eq!(text(&result, "s"), expected);
         }

@@ -1,5 +1,6 @@
 //! How things look to a person.
 
+pub mod answered;
 pub mod anthropic;
 pub mod content;
 pub mod diff;

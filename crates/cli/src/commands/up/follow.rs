@@ -20,6 +20,9 @@ pub enum State {
     Failed,
     NeedsAuth,
     Waiting,
+    Disabled,
+    Rejected,
+    Denied,
 }
 
 impl State {
@@ -30,14 +33,17 @@ impl State {
             Self::Failed => "failed",
             Self::NeedsAuth => "needs a sign-in",
             Self::Waiting => "waits for approval",
+            Self::Disabled => "disabled",
+            Self::Rejected => "rejected",
+            Self::Denied => "denied",
         }
     }
 
     pub fn paint(self, paint: Paint, text: &str) -> String {
         match self {
-            Self::Connecting => paint.dim(text),
+            Self::Connecting | Self::Disabled | Self::Rejected => paint.dim(text),
             Self::Connected => paint.green(text),
-            Self::Failed => paint.red(text),
+            Self::Failed | Self::Denied => paint.red(text),
             Self::NeedsAuth | Self::Waiting => paint.yellow(text),
         }
     }

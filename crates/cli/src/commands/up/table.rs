@@ -68,6 +68,18 @@ impl Row {
 
 type Followed = Arc<tokio_util::task::AbortOnDropHandle<()>>;
 
+/// How a server that is not used is shown, if it is; another of its name may
+/// stand for it.
+fn unused(standing: &Standing, member: &Member) -> Option<How> {
+    let name = &member.entry.name;
+    Some(match standing {
+        Standing::Disabled => How::new(State::Disabled, format!("switchboard enable {name}")),
+        Standing::Rejected => How::new(State::Rejected, format!("switchboard approve {name}")),
+        Standing::Denied(why) => How::new(State::Denied, why),
+        _ => return None,
+    })
+}
+
 struct Table {
     rows: Vec<Row>,
     paint: Paint,
@@ -112,7 +124,10 @@ impl Table {
                     let command = format!("switchboard approve {}", member.entry.name);
                     (None, How::new(State::Waiting, command))
                 }
-                Status::Unused(_) => continue,
+                Status::Unused(standing) => match unused(standing, member) {
+                    Some(how) => (None, how),
+                    None => continue,
+                },
             };
             let name = safe::line(&member.entry.name);
             self.rows.push(Row { name, server, how });

@@ -8,5 +8,7 @@ mod json;
 mod newcomer;
 mod reading;
 mod reference;
+mod results;
 mod up;
 mod up_live;
+mod up_table;
