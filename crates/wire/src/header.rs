@@ -2,9 +2,9 @@
 //! values are written there.
 
 use crate::{
-    json::{self, Scanner, Span, ValueKind, text},
+    json::{self, Scanner, Span, ValueKind, loose_text, text},
     limits::{MIRRORED_PARAMS, TREE_DEPTH},
-    reading::same_key,
+    reading::{same_key, up_to_nul},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use std::borrow::Cow;
@@ -265,14 +265,16 @@ pub fn mirrored_value(
     for step in path {
         let mut found = None;
         for member in json::members(value) {
-            let Some(key) = text(member.key.of(value)) else {
-                continue;
-            };
+            let key = loose_text(member.key.of(value));
             if key == step.as_str() {
                 if found.replace(member.value).is_some() {
                     return Err(UnclearArgument::Twice(step.clone()));
                 }
-            } else if same_key(&key) == same_key(step) {
+            } else if [Some(&*key), up_to_nul(&key)]
+                .into_iter()
+                .flatten()
+                .any(|key| same_key(key) == same_key(step))
+            {
                 return Err(UnclearArgument::Misspelt(key.into_owned(), step.clone()));
             }
         }

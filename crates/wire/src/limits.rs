@@ -12,3 +12,6 @@ pub const ID_BYTES: usize = 8 * 1024;
 pub const BATCH_MESSAGES: usize = 256;
 /// The most parameters one tool may have mirrored into headers.
 pub const MIRRORED_PARAMS: usize = 64;
+/// How much of an argument's name is compared where a person is shown the arguments:
+/// some readers keep no more of a key.
+pub const KEY_BYTES: usize = 255;

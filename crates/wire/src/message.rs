@@ -186,7 +186,10 @@ impl Message {
             Some(span) if ValueKind::of(span.of(&raw)) != Some(ValueKind::String) => {
                 return fault("\"method\" must be a string");
             }
-            Some(span) => Method::from_token(span.of(&raw)).unwrap_or(Method::Other),
+            Some(span) => match Method::read(span.of(&raw)) {
+                Ok(method) => method,
+                Err(unclear) => return fault(&unclear.to_string()),
+            },
             None => Method::Other,
         };
         Ok(Self {

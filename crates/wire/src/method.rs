@@ -1,6 +1,9 @@
 //! The methods of the protocol, all revisions together.
 
-use crate::json::text;
+use crate::{
+    json::{loose_text, text},
+    reading::taken_for,
+};
 
 macro_rules! methods {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -78,7 +81,39 @@ methods! {
     DollarProgress = "$/progress",
 }
 
+/// A method that readers could disagree about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnclearMethod {
+    /// It ends sooner for some readers than for us.
+    #[error("the method has U+0000 in it")]
+    Ends,
+    /// Some readers take it for this one, which we know.
+    #[error("a method that some readers take for {0:?}: write it exactly so")]
+    Like(&'static str),
+}
+
 impl Method {
+    /// The method of a message, by its string token. One that we do not know must not
+    /// be one to somebody else that we do know: it would be decided about as the one
+    /// and carried out as the other.
+    pub fn read(token: &[u8]) -> Result<Self, UnclearMethod> {
+        let name = loose_text(token);
+        let method = Self::parse(&name);
+        if method != Self::Other {
+            return Ok(method);
+        }
+        if name.contains('\0') {
+            return Err(UnclearMethod::Ends);
+        }
+        let like = Self::ALL
+            .iter()
+            .find(|known| taken_for(&name, known.as_str()));
+        match like {
+            Some(known) => Err(UnclearMethod::Like(known.as_str())),
+            None => Ok(Self::Other),
+        }
+    }
+
     /// The method whose string token this is.
     pub fn from_token(token: &[u8]) -> Option<Self> {
         text(token).map(|text| Self::parse(&text))
@@ -113,6 +148,28 @@ impl Method {
             self,
             Self::ElicitationCreate | Self::SamplingCreateMessage | Self::RootsList
         )
+    }
+
+    /// Whether it tells that a list of the server's is another one now.
+    pub fn is_list_change(self) -> bool {
+        matches!(
+            self,
+            Self::ToolsListChanged | Self::ResourcesListChanged | Self::PromptsListChanged
+        )
+    }
+
+    /// Whether only servers send it, and clients never.
+    pub fn comes_from_servers(self) -> bool {
+        self.asks_for_input()
+            || self.is_list_change()
+            || matches!(
+                self,
+                Self::LogMessage
+                    | Self::ResourceUpdated
+                    | Self::ElicitationComplete
+                    | Self::TaskNews
+                    | Self::SubscriptionAcknowledged
+            )
     }
 
     /// Whether a modern server may answer this request with `input_required`.

@@ -217,7 +217,8 @@ impl Params {
         })
     }
 
-    /// The text of the string at `span`; an error that names `field` if it is no string.
+    /// The text of the string at `span`; an error that names `field` if it is no
+    /// string, or one that ends sooner for some readers than for us.
     pub fn text(
         message: &Message,
         span: Option<Span>,
@@ -225,6 +226,9 @@ impl Params {
     ) -> Result<Option<String>, ErrorObject> {
         let Some(span) = span else { return Ok(None) };
         match json::text(span.of(message.raw())) {
+            Some(text) if text.contains('\0') => {
+                Err(invalid(&format!("\"{field}\" has U+0000 in it")))
+            }
             Some(text) => Ok(Some(text.into_owned())),
             None => Err(invalid(&format!("\"{field}\" must be a string"))),
         }

@@ -61,8 +61,12 @@ pub(super) fn fault(list: List, raw: &[u8]) -> Option<String> {
     let who = key
         .as_ref()
         .map_or_else(|| "it".to_owned(), |key| format!("{key:?}"));
-    if key.is_some_and(|key| key.is_empty()) {
+    if key.as_ref().is_some_and(|key| key.is_empty()) {
         return Some(format!("its {:?} is empty", list.key()));
+    }
+    // To some readers it ends there, and names another.
+    if key.is_some_and(|key| key.contains('\0')) {
+        return Some(format!("{who}: its {:?} has U+0000 in it", list.key()));
     }
     for (field, kind, required) in fields(list) {
         let found = match json::field(raw, field) {

@@ -85,34 +85,50 @@ pub struct Reader {
     pub folds: bool,
     /// Whether the last of two counts, and not the first.
     pub last: bool,
+    /// What it makes of characters that are not seen.
+    pub unseen: Unseen,
+}
+
+/// What becomes of characters that are not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unseen {
+    /// They are characters like others.
+    Kept,
+    /// A text ends at U+0000, as in C: keys and values.
+    EndsAtNul,
+    /// They are left out of keys.
+    LeftOut,
 }
 
 impl Reader {
-    /// All four.
-    pub const ALL: [Self; 4] = [
-        Self {
-            folds: false,
-            last: false,
-        },
-        Self {
-            folds: false,
-            last: true,
-        },
-        Self {
-            folds: true,
-            last: false,
-        },
-        Self {
-            folds: true,
-            last: true,
-        },
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::new(false, false, Unseen::Kept),
+        Self::new(false, true, Unseen::Kept),
+        Self::new(true, false, Unseen::Kept),
+        Self::new(true, true, Unseen::Kept),
+        // As two libraries in C do it.
+        Self::new(false, true, Unseen::EndsAtNul),
+        Self::new(true, false, Unseen::EndsAtNul),
+        Self::new(true, true, Unseen::LeftOut),
     ];
+
+    const fn new(folds: bool, last: bool, unseen: Unseen) -> Self {
+        Self {
+            folds,
+            last,
+            unseen,
+        }
+    }
 
     /// What it reads in a request.
     pub fn read(self, request: &[u8]) -> Seen {
         let text = |object: Option<&[u8]>, key: &str| {
             let value = self.get(object?, key)?;
-            json::string(value).map(|text| text.into_owned())
+            json::string(value).map(|text| match self.unseen {
+                Unseen::EndsAtNul => before_nul(&text).to_owned(),
+                _ => text.into_owned(),
+            })
         };
         let params = self.get(request, "params");
         let reference = params.and_then(|params| self.get(params, "ref"));
@@ -134,7 +150,7 @@ impl Reader {
 
     fn get<'a>(self, object: &'a [u8], key: &str) -> Option<&'a [u8]> {
         let mut found = json::members(object)?
-            .filter(|(other, _)| other == key || self.folds && folded(other) == folded(key))
+            .filter(|(other, _)| self.is(other, key))
             .map(|(_, value)| value);
         if self.last {
             found.last()
@@ -142,6 +158,24 @@ impl Reader {
             found.next()
         }
     }
+
+    fn is(self, other: &str, key: &str) -> bool {
+        let seen: String;
+        let other = match self.unseen {
+            Unseen::Kept => other,
+            Unseen::EndsAtNul => before_nul(other),
+            Unseen::LeftOut => {
+                let unseen = |c: &char| c.is_control() || matches!(c, '\u{FEFF}' | '\u{200B}');
+                seen = other.chars().filter(|c| !unseen(c)).collect();
+                &seen
+            }
+        };
+        other == key || self.folds && folded(other) == folded(key)
+    }
+}
+
+fn before_nul(text: &str) -> &str {
+    text.split('\0').next().unwrap_or_default()
 }
 
 /// Keys that are equal so are one key to readers that ignore case: by simple

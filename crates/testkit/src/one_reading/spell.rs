@@ -35,6 +35,9 @@ const ODD: [(char, char); 7] = [
     ('i', 'İ'),
 ];
 
+/// What is written into a text and not seen; the first ends it for some readers.
+const UNSEEN: [&str; 5] = ["\0", "\0x", "\u{FEFF}", "\u{200B}", "\u{1}"];
+
 impl Speller {
     /// Requests that ask for these things.
     pub fn new(seed: u64, names: &[&str]) -> Self {
@@ -187,6 +190,13 @@ impl Speller {
             let (from, to) = ODD[self.below(ODD.len() as u64) as usize];
             key = key.replacen(from, &to.to_string(), 1);
         }
+        // One without an id would get no answer.
+        if self.once_in(24) && key != "id" {
+            let unseen = self.pick(&UNSEEN);
+            let at = self.below(key.chars().count() as u64 + 1) as usize;
+            let at = key.char_indices().nth(at).map_or(key.len(), |(at, _)| at);
+            key.insert_str(at, unseen);
+        }
         self.text(&key)
     }
 
@@ -211,9 +221,13 @@ impl Speller {
     /// A string token, some of whose letters are escaped.
     fn text(&mut self, text: &str) -> String {
         let escapes = self.once_in(6);
+        let end = match self.once_in(40) {
+            true => self.pick(&UNSEEN[..2]),
+            false => "",
+        };
         let mut out = String::from("\"");
-        for c in text.chars() {
-            if escapes && self.once_in(3) {
+        for c in text.chars().chain(end.chars()) {
+            if c.is_control() || escapes && self.once_in(3) {
                 let upper = self.once_in(2);
                 let mut units = [0; 2];
                 for unit in c.encode_utf16(&mut units) {

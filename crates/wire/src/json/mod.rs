@@ -10,7 +10,7 @@ pub use edits::Edits;
 pub(crate) use object::{Checked, check_places, places};
 pub use object::{Duplicate, FieldError, Member, Members, elements, field, fields, members};
 pub use scan::{Scanner, SyntaxError, ValueKind, check};
-pub use string::{escape_into, quote, text};
+pub use string::{escape_into, loose_text, quote, text};
 
 /// A range of bytes inside a source that the holder knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

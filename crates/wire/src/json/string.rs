@@ -12,6 +12,45 @@ pub fn text(token: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_slice::<String>(token).ok().map(Cow::Owned)
 }
 
+/// The text of a string token as readers see it that do not insist on sound text:
+/// half of a surrogate pair without the other half becomes U+FFFD.
+pub fn loose_text(token: &[u8]) -> Cow<'_, str> {
+    text(token)
+        .or_else(|| text(&whole_pairs(token)).map(|text| Cow::Owned(text.into_owned())))
+        .unwrap_or_else(|| String::from_utf8_lossy(token))
+}
+
+/// The token with `\ufffd` for each half of a pair that stands alone.
+fn whole_pairs(token: &[u8]) -> Vec<u8> {
+    const ESCAPE: usize = "\\u0000".len();
+    let unit = |at: usize| {
+        let digits = token.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut out = Vec::with_capacity(token.len());
+    let mut at = 0;
+    while at < token.len() {
+        let step = match unit(at) {
+            Some(0xD800..=0xDBFF) if matches!(unit(at + ESCAPE), Some(0xDC00..=0xDFFF)) => {
+                2 * ESCAPE
+            }
+            Some(0xD800..=0xDFFF) => {
+                out.extend_from_slice(b"\\ufffd");
+                at += ESCAPE;
+                continue;
+            }
+            Some(_) => ESCAPE,
+            // Another escape is two characters: a backslash that is escaped begins none.
+            None if token[at] == b'\\' => 2,
+            None => 1,
+        };
+        let end = (at + step).min(token.len());
+        out.extend_from_slice(&token[at..end]);
+        at = end;
+    }
+    out
+}
+
 /// The string token for `value`, quotes included.
 pub fn quote(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);

@@ -492,7 +492,7 @@ fn an_unknown_method_keeps_its_name() {
         ("\"x/y\"", "x/y"),
         (r#""x\/\u0079""#, "x/y"),
         ("\"\"", ""),
-        ("\"tools/Call\"", "tools/Call"),
+        ("\"tools/Call2\"", "tools/Call2"),
     ] {
         let message = parse(format!(r#"{{"jsonrpc":"2.0","method":{token}}}"#)).unwrap();
         assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! What is decided here must be what the peer acts on, whatever its parser. Some
 //! parsers ignore the case of keys, some take the first of two equal keys and some
-//! the last. So in the objects of this table a key that we read stands there once
+//! the last; to some a text ends at U+0000, and some leave out what is not seen. So in the objects of this table a key that we read stands there once
 //! and in our spelling, or the message is refused. Everything that the table does
 //! not name is data: it crosses as it is.
 
@@ -10,7 +10,8 @@ mod ambiguous;
 mod spelling;
 
 pub use ambiguous::ambiguous_key;
-pub use spelling::{Recognised, recognise, same_key};
+pub(crate) use spelling::taken_for;
+pub use spelling::{Recognised, recognise, same_key, up_to_nul};
 
 use crate::{
     json::{self, Span},

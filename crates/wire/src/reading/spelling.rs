@@ -1,6 +1,6 @@
 //! Which keys a reader could take for which.
 
-use crate::json::text;
+use crate::json::{loose_text, text};
 use std::borrow::Cow;
 
 /// What a key is to whoever looks for certain keys.
@@ -30,47 +30,81 @@ pub fn recognise(token: &[u8], keys: &[&'static str]) -> Recognised {
             }
         }
     }
-    if inner.iter().all(|byte| byte.is_ascii() && *byte != b'\\') {
+    if inner
+        .iter()
+        .all(|byte| byte.is_ascii_graphic() && *byte != b'\\')
+    {
         return Recognised::Other;
     }
     unusual(token, keys)
 }
 
-/// The same for a key with escapes, or letters beyond ASCII.
+/// The same for a key with escapes, white space, or letters beyond ASCII.
 #[cold]
 fn unusual(token: &[u8], keys: &[&'static str]) -> Recognised {
-    // One that stands for no text (a lone surrogate) is none of ours to any reader.
-    let Some(name) = text(token) else {
-        return Recognised::Other;
-    };
-    if let Some(at) = keys.iter().position(|key| *key == name) {
+    if let Some(name) = text(token)
+        && let Some(at) = keys.iter().position(|key| *key == name)
+    {
         return Recognised::As(at);
     }
     if !folds() {
         return Recognised::Other;
     }
-    let name = same_key(&name);
-    let like = |key: &&str| key.len() == name.len() && key.eq_ignore_ascii_case(&name);
+    let name = loose_text(token);
+    let like = |key: &&str| taken_for(&name, key);
     keys.iter()
         .position(like)
         .map_or(Recognised::Other, Recognised::Like)
 }
 
+/// Whether some reader takes `text` for `ours`, which is ASCII.
+pub(crate) fn taken_for(text: &str, ours: &str) -> bool {
+    let equals = |text: &str| {
+        let text = same_key(text);
+        text.len() == ours.len() && text.eq_ignore_ascii_case(ours)
+    };
+    equals(text) || up_to_nul(text).is_some_and(equals)
+}
+
+/// What a reader sees of a text with U+0000 in it whose texts end there; `None` where
+/// there is none in it.
+pub fn up_to_nul(text: &str) -> Option<&str> {
+    text.split_once('\0').map(|(before, _)| before)
+}
+
 /// A text that is the same for all keys that some reader takes for one another:
 /// those that are equal after simple case folding, or after each character is put
-/// into upper or lower case. `ſ` is an s to some, the Kelvin sign a k, `ı` and
-/// `İ` an i.
+/// into upper or lower case, or without what is not seen of them. `ſ` is an s to
+/// some, the Kelvin sign a k, `ı` and `İ` an i, `ẞ` an `ß`.
 pub fn same_key(key: &str) -> Cow<'_, str> {
     if key
         .bytes()
-        .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
+        .all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase())
     {
         return Cow::Borrowed(key);
     }
-    let upper = key.chars().flat_map(char::to_uppercase);
-    let both = upper.flat_map(char::to_lowercase);
+    let seen = key.chars().filter(|c| !is_unseen(*c));
+    // `ẞ` has no upper case, and `ß` becomes two letters there.
+    let lower = seen.flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
+    let all = upper.flat_map(char::to_lowercase);
     // The dot that is left of `İ`.
-    Cow::Owned(both.filter(|c| *c != '\u{307}').collect())
+    let all: String = all.filter(|c| *c != '\u{307}').collect();
+    match all.trim() {
+        trimmed if trimmed.len() == all.len() => Cow::Owned(all),
+        trimmed => Cow::Owned(trimmed.to_owned()),
+    }
+}
+
+/// Characters that readers leave out, or do not compare: control characters, marks
+/// without width, and what is put in the place of text that is not sound.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180E}'
+            | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
+            | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFD}'
+            | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Whether spellings count. Tests can switch it off, to see that they notice.

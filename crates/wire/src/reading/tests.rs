@@ -1,5 +1,6 @@
 use super::*;
-use crate::{Edits, Message, Named, Params, json::quote};
+use crate::method::UnclearMethod;
+use crate::{Edits, Message, Named, Params, json::quote, limits};
 use peers::one_reading::{Go, Reader, Seen, Speller};
 use std::cell::Cell;
 
@@ -93,6 +94,13 @@ fn spellings(key: &str) -> Vec<String> {
     ] {
         all.push(key.replace(plain, &odd.to_string()));
     }
+    for unseen in ["\0", "\0x", "\u{1}", "\u{7F}", "\u{FEFF}", "\u{200B}", " "] {
+        all.extend([format!("{key}{unseen}"), format!("{key}{unseen}\0name")]);
+    }
+    for unseen in ["\0", "\u{FEFF}", "\u{FFFD}", "\u{AD}"] {
+        let (head, tail) = key.split_at(1);
+        all.extend([format!("{unseen}{key}"), format!("{head}{unseen}{tail}")]);
+    }
     all.retain(|spelling| spelling != key);
     all.sort();
     all.dedup();
@@ -121,7 +129,8 @@ fn each_key_stands_once_and_as_we_write_it() {
                 assert_eq!(fault, Err(Unclear::Twice(key)), "{object:?} {twice}");
             }
             for spelling in spellings(key) {
-                for other in [spelling.clone(), escaped(&spelling)] {
+                let plain = quote(&spelling);
+                for other in [plain.trim_matches('"'), &escaped(&spelling)] {
                     for source in [
                         format!(r#"{{"{other}":1}}"#),
                         format!(r#"{{"{key}":1,"{other}":1}}"#),
@@ -138,8 +147,7 @@ fn each_key_stands_once_and_as_we_write_it() {
 
 #[test]
 fn other_keys_are_data() {
-    let source =
-        r#"{"names":1,"Names":2,"nam":1,"nam":2,"naïve":1,"":0,"":1,"näme":1,"\ud800name":1}"#;
+    let source = r#"{"names":1,"Names":2,"nam":1,"nam":2,"naïve":1,"":0,"":1,"näme":1,"\ud800nam":1,"nam\u0000x":1}"#;
     for object in every_object() {
         assert_eq!(check(object, source.as_bytes()), Ok(()), "{object:?}");
     }
@@ -203,12 +211,71 @@ fn a_key_twice_is_found_at_any_depth() {
         (r#"{"x":[{"y":{"ı":1,"z":{"q":[]},"I":2}}]}"#, Some("I")),
         (r#"{"a":{"b":1},"c":{"b":1},"a":{}}"#, Some("a")),
         (r#"{"straße":1,"STRASSE":1}"#, Some("STRASSE")),
-        (r#"{"\ud800":1,"\ud800":2}"#, Some(r#""\ud800""#)),
+        (r#"{"\ud800":1,"\ud800":2}"#, Some("\u{FFFD}")),
+        (r#"{"p\ud800":1,"p\uD800":2}"#, Some("p\u{FFFD}")),
+        (r#"{"p\ud800":1,"\u0070\udfff":2}"#, Some("p\u{FFFD}")),
+        (r#"{"p\ud800":1,"p\ufffd":2}"#, Some("p\u{FFFD}")),
+        (
+            r#"{"p\\ud800":1,"p":2,"\ud83d\ude00":3,"\ud83d\ude01":4}"#,
+            None,
+        ),
+        (r#"{"\u1e9e":1,"ß":2}"#, Some("ß")),
+        (r#"{"path":1,"path\u0000":2}"#, Some("path\0")),
+        (r#"{"path\u0000":2}"#, Some("path\0")),
+        (r#"{"path":1,"pa\u0001th":2}"#, Some("pa\u{1}th")),
+        (r#"{"path":1,"\ufeffpath":2}"#, Some("\u{FEFF}path")),
+        (r#"{"path":1,"path ":2}"#, Some("path ")),
     ] {
         assert_eq!(ambiguous_key(source.as_bytes()).as_deref(), key, "{source}");
     }
+    // Some keep no more of a key than this.
+    let long = "k".repeat(limits::KEY_BYTES);
+    let pair = format!(r#"{{"{long}x":1,"{long}y":2}}"#);
+    assert_eq!(ambiguous_key(pair.as_bytes()), Some(format!("{long}y")));
+    let long = &long[1..];
+    let pair = format!(r#"{{"{long}x":1,"{long}y":2}}"#);
+    assert_eq!(ambiguous_key(pair.as_bytes()), None);
     let deep = format!("{}{}", "{\"a\":".repeat(1000), "1") + &"}".repeat(1000);
     assert_eq!(ambiguous_key(deep.as_bytes()), None);
+}
+
+/// However a letter's case is changed, and however often, it is the same key.
+#[test]
+fn every_way_through_the_cases_ends_at_the_same_key() {
+    for c in '\0'..=char::MAX {
+        let (letter, upper) = (c.to_string(), c.to_uppercase().to_string());
+        let same = same_key(&letter).into_owned();
+        for other in [
+            upper.clone(),
+            c.to_lowercase().to_string(),
+            upper.to_lowercase(),
+            c.to_lowercase().flat_map(char::to_uppercase).collect(),
+        ] {
+            assert_eq!(same_key(&other), same, "{c:?} and {other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_method_is_nothing_else_to_others() {
+    let read = |token: &str| Method::read(token.as_bytes());
+    assert_eq!(read(r#""tools\/call""#), Ok(Method::ToolsCall));
+    assert_eq!(read(r#""com.example/Wipe""#), Ok(Method::Other));
+    for token in [
+        r#"" tools/call""#,
+        r#""tools/call ""#,
+        r#""Tools/Call""#,
+        r#""toolſ/call""#,
+        r#""\ufefftools/call""#,
+        r#""tools/call\n""#,
+        r#""tools/call\ud800""#,
+    ] {
+        let like = Err(UnclearMethod::Like("tools/call"));
+        assert_eq!(read(token), like, "{token}");
+    }
+    for token in [r#""tools/call\u0000""#, r#""x\u0000""#] {
+        assert_eq!(read(token), Err(UnclearMethod::Ends), "{token}");
+    }
 }
 
 /// How many requests are written: enough to meet every pair of spellings.
@@ -219,6 +286,9 @@ const CASES: usize = 120_000;
 /// it is refused.
 fn decided(request: &[u8]) -> Option<(Seen, Vec<Vec<u8>>)> {
     let message = Message::parse(request.to_vec().into()).ok()?;
+    if message.is_reply() {
+        return None;
+    }
     let params = Params::of(&message).ok()?;
     let (named, span) = params.named(&message).ok()?;
     let level = Params::text(&message, params.level, "level").ok()?;
@@ -300,7 +370,7 @@ fn every_reader_sees_what_was_decided() {
 fn without_folding_a_reader_sees_something_else() {
     FOLDS.set(false);
     let (found, _) = counterexample(10_000, None);
-    assert!(found.is_some(), "the four readers notice");
+    assert!(found.is_some(), "the readers notice");
     let request = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ok","Name":"delete_all"}}"#;
     let (seen, sent) = decided(request).expect("it is let through");
     let read = Go::build().read(&sent[..1]).remove(0).acted_on();

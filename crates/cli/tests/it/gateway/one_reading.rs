@@ -13,16 +13,16 @@ use switchboard_testkit::{
 };
 
 const RESULT: &str = r#"{"resultType":"complete","content":[],"messages":[],"contents":[]}"#;
-const TOOLS: &str = r#"{"tools":[{"name":"ok","inputSchema":{}},{"name":"delete_all","inputSchema":{}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
+pub(super) const TOOLS: &str = r#"{"tools":[{"name":"ok","inputSchema":{}},{"name":"delete_all","inputSchema":{}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
 
 /// A client of a gateway whose server writes down what reaches it.
-struct Wired {
-    client: StdioClient,
-    recorder: Recorder,
+pub(super) struct Wired {
+    pub(super) client: StdioClient,
+    pub(super) recorder: Recorder,
     sent: u32,
 }
 
-fn script(tools: &str) -> Vec<Value> {
+pub(super) fn script(tools: &str) -> Vec<Value> {
     let mut script = vec![json!({"method": "tools/list", "reply": tools})];
     for method in [
         "tools/call",
@@ -35,7 +35,7 @@ fn script(tools: &str) -> Vec<Value> {
     script
 }
 
-fn launch(entry: &Value, permissions: &Value, args: &[&str]) -> Launch {
+pub(super) fn launch(entry: &Value, permissions: &Value, args: &[&str]) -> Launch {
     let launch = switchboard();
     let folder = launch.home().join(".config/switchboard");
     fs::create_dir_all(&folder).unwrap();
@@ -51,7 +51,7 @@ impl Wired {
         Self::at(Side::Stdio, &script(TOOLS), false, permissions, args).await
     }
 
-    async fn at(
+    pub(super) async fn at(
         side: Side,
         script: &[Value],
         modern: bool,
@@ -77,13 +77,13 @@ impl Wired {
     }
 
     /// Sends a request as it is written and gives the answer.
-    async fn send(&mut self, request: &str) -> Value {
+    pub(super) async fn send(&mut self, request: &str) -> Value {
         self.client.send_raw(request).await;
         serde_json::from_slice(&self.client.next_raw().await).unwrap()
     }
 
     /// What has reached the server, once it has got everything that was sent.
-    async fn reached(&mut self) -> Vec<String> {
+    pub(super) async fn reached(&mut self) -> Vec<String> {
         self.sent += 1;
         let mark = format!("mark {}", self.sent);
         let answer = self.client.call("ok", json!({ "mark": mark })).await;
@@ -96,7 +96,7 @@ impl Wired {
 }
 
 /// Each asks, in some reader's eyes, for what is denied.
-const HOSTILE: [(i64, &str); 20] = [
+const HOSTILE: &[(i64, &str)] = &[
     (
         -32602,
         r#""method":"tools/call","params":{"name":"ok","Name":"delete_all","arguments":{}}"#,
@@ -177,13 +177,85 @@ const HOSTILE: [(i64, &str); 20] = [
         -32600,
         r#""method":"tools/call","params":{"name":"ok"},"ıd":"delete_all""#,
     ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"ok","name\u0000":"delete_all"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"ok","name\u0000x":"delete_all"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"ok","\ufeffname":"delete_all"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"ok","na\u0001me":"delete_all"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"ok","name\ud800":"delete_all"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"ok","name ":"delete_all"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tools/call","params":{"name":"delete_all\u0000"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"prompts/get","params":{"name":"delete_all\u0000"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"resources/read","params":{"uri":"delete_all\u0000.txt"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"tasks/get","params":{"taskId":"delete_all\u0000"}"#,
+    ),
+    (
+        -32602,
+        r#""method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"delete_all\u0000"},"argument":{}}"#,
+    ),
+    (
+        -32602,
+        r#""method":"completion/complete","params":{"ref":{"type":"ref/prompt\u0000","name":"delete_all"},"argument":{}}"#,
+    ),
+    (
+        -32600,
+        r#""method":"tools/list","params":{"name":"delete_all"},"method\u0000":"tools/call""#,
+    ),
+    (
+        -32600,
+        r#""method":"tools/call\u0000","params":{"name":"delete_all"}"#,
+    ),
+    (
+        -32600,
+        r#""method":"tools/call\ud800","params":{"name":"delete_all"}"#,
+    ),
+    (
+        -32600,
+        r#""method":" tools/call","params":{"name":"delete_all"}"#,
+    ),
+    (
+        -32600,
+        r#""method":"Tools/Call","params":{"name":"delete_all"}"#,
+    ),
+    (
+        -32600,
+        r#""method":"prompts/get","params":{"name":"pp"},"method\u0000x":"tools/call","params\u0000":{"name":"delete_all"}"#,
+    ),
 ];
 
 #[tokio::test]
 async fn what_some_reader_takes_for_something_else_reaches_nobody() {
     let denied = json!({"deny": ["mcp__odd__delete_all"]});
     let mut wired = Wired::new(&denied, &[]).await;
-    for (code, members) in HOSTILE {
+    for &(code, members) in HOSTILE {
         let answer = wired
             .send(&format!(r#"{{"jsonrpc":"2.0","id":7,{members}}}"#))
             .await;
@@ -216,7 +288,7 @@ async fn nor_among_several_servers() {
     let args = ["--mcp-config", &config(&servers), "serve"];
     let mut client = StdioClient::new(launch.args(args).spawn());
     client.initialize(LEGACY).await;
-    for (code, members) in HOSTILE {
+    for &(code, members) in HOSTILE {
         let members = members.replace(r#""name":"ok""#, r#""name":"odd__ok""#);
         let request = format!(r#"{{"jsonrpc":"2.0","id":7,{members}}}"#);
         client.send_raw(request).await;
@@ -241,6 +313,12 @@ async fn who_is_asked_is_shown_what_is_sent() {
         r#"{"name":"delete_all","arguments":{"path":"a","path":"b"}}"#,
         r#"{"name":"delete_all","arguments":{"path":"a","Path":"b"}}"#,
         r#"{"name":"delete_all","arguments":{"deep":[{"x":{"path":"a","\u0050ath":"b"}}]}}"#,
+        r#"{"name":"delete_all","arguments":{"path":"a","path\u0000":"b"}}"#,
+        r#"{"name":"delete_all","arguments":{"path":"a","path\u0000x":"b"}}"#,
+        r#"{"name":"delete_all","arguments":{"\u1e9e":"a","\u00df":"b"}}"#,
+        r#"{"name":"delete_all","arguments":{"p\ud800":"a","\u0070\uD800":"b"}}"#,
+        r#"{"name":"delete_all","arguments":{"p\ud800":"a","p\ufffd":"b"}}"#,
+        r#"{"name":"delete_all","arguments":{"path":"a","\ufeffpath":"b"}}"#,
     ] {
         // Nobody is asked: the next that comes is the refusal.
         let request = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":PARAMS}"#;
@@ -398,6 +476,8 @@ async fn a_header_repeats_no_argument_that_is_there_twice() {
         r#"{"region":"a","Region":"b"}"#,
         r#"{"REGION":"b"}"#,
         r#"{"region":"a","reg\u0131on":"b"}"#,
+        r#"{"region":"a","region\u0000":"b"}"#,
+        r#"{"region":"a","region\ud800":"b"}"#,
     ] {
         let answer = wired.send(&call(arguments)).await;
         assert_eq!(answer["error"]["code"], -32020, "{arguments}: {answer}");
@@ -414,10 +494,10 @@ async fn a_header_repeats_no_argument_that_is_there_twice() {
     assert_eq!(calls.len(), 1, "only the clear one arrived");
 }
 
-/// Requests in every spelling: five readers agree about each that arrives, and none
+/// Requests in every spelling: all readers agree about each that arrives, and none
 /// sees what is denied.
 #[tokio::test]
-async fn five_readers_agree_about_what_arrives() {
+async fn all_readers_agree_about_what_arrives() {
     const REQUESTS: usize = 600;
     let denied = json!({"deny": ["mcp__odd__delete_all"]});
     let mut wired = Wired::new(&denied, &[]).await;
