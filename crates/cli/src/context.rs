@@ -359,6 +359,12 @@ fn is_fatal(scope: Scope) -> bool {
     matches!(scope, Scope::Dynamic | Scope::Enterprise)
 }
 
+/// Whether it cannot be told what is forbidden: then nothing may be started.
+pub fn is_lawless(loaded: &Loaded) -> bool {
+    let managed = |(scope, _): &(Scope, config::Fault)| *scope == Scope::Enterprise;
+    !loaded.lawless.is_empty() || loaded.faults.iter().any(managed)
+}
+
 /// The failure that files are which nothing goes on without, all of them at once.
 pub fn unusable(loaded: &Loaded) -> Option<Failure> {
     let faults = loaded.faults.iter().filter(|(scope, _)| is_fatal(*scope));

@@ -6,6 +6,7 @@
 
 mod builtin;
 mod fields;
+mod unclear;
 
 use crate::{
     entry::{Entry, Scope},

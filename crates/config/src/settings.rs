@@ -1,6 +1,7 @@
 //! What settings files say besides servers: approval lists, policy, what is
 //! switched off. Each is kept with its file and line.
 
+mod clear;
 mod permissions;
 
 pub(crate) use permissions::Writer;
@@ -33,6 +34,8 @@ pub struct Lists {
     pub off: Vec<Named>,
     /// Where `enableAllProjectMcpServers` is true.
     pub enable_all: Option<String>,
+    /// What cannot be understood.
+    pub faults: Vec<Fault>,
 }
 
 /// What a file says about which servers may be used.
@@ -54,18 +57,36 @@ impl Lists {
     /// Reads them at this path.
     pub fn read(doc: &Doc<'_>, path: &[&str], file: &str) -> Self {
         let at = |key: &'static str| -> Vec<&str> { path.iter().copied().chain([key]).collect() };
-        let names = |key: &'static str| {
-            let items = doc.items(&at(key)).unwrap_or_default();
-            items
-                .into_iter()
-                .filter_map(|(value, line)| match value {
-                    Value::String(name) => Some(Named {
+        let mut faults = doc.unclear(path, &LISTS);
+        match path {
+            [projects, project] => faults.extend(doc.doubled_key(&[projects], project)),
+            _ => faults.extend(doc.unclear(path, &["projects"])),
+        }
+        let mut names = |key: &'static str| {
+            let mut names = Vec::new();
+            let hint = || Some(r#"write the names of servers: ["name"]"#.to_owned());
+            let (whole, line) = match doc.value(&at(key)) {
+                None | Some((Value::Null, _)) => return names,
+                Some(found) => found,
+            };
+            let Some(items) = doc.items(&at(key)) else {
+                let problem = format!("`{key}` must be a list, found {whole}");
+                faults.push(doc.fault_at(line, problem, hint()));
+                return names;
+            };
+            for (value, line) in items {
+                match value {
+                    Value::String(name) => names.push(Named {
                         name,
                         place: format!("{file}:{line}"),
                     }),
-                    _ => None,
-                })
-                .collect::<Vec<Named>>()
+                    other => {
+                        let problem = format!("a name in `{key}` must be text, found {other}");
+                        faults.push(doc.fault_at(line, problem, hint()));
+                    }
+                }
+            }
+            names
         };
         let all = doc.value(&at("enableAllProjectMcpServers"));
         Self {
@@ -75,14 +96,36 @@ impl Lists {
             enable_all: all
                 .filter(|(value, _)| *value == Value::Bool(true))
                 .map(|(_, line)| format!("{file}:{line}")),
+            faults,
         }
     }
 }
 
+/// The keys of [`Lists`], and the servers that they are about.
+const LISTS: [&str; 5] = [
+    "mcpServers",
+    "enabledMcpjsonServers",
+    "disabledMcpjsonServers",
+    "disabledMcpServers",
+    "enableAllProjectMcpServers",
+];
+
+/// The keys of [`Rules`].
+const RULES: [&str; 3] = [
+    "allowedMcpServers",
+    "deniedMcpServers",
+    MANAGED_SERVERS_ONLY,
+];
+
+const MANAGED_SERVERS_ONLY: &str = "allowManagedMcpServersOnly";
+
 impl Rules {
     /// Reads them.
     pub fn read(doc: &Doc<'_>, file: &str) -> Self {
-        let mut rules = Self::default();
+        let mut rules = Self {
+            faults: doc.unclear(&[], &RULES),
+            ..Self::default()
+        };
         let mut list = |key: &str| {
             let (whole, line) = doc.value(&[key])?;
             let Some(items) = doc.items(&[key]) else {
@@ -108,10 +151,18 @@ impl Rules {
         let denied = list("deniedMcpServers").unwrap_or_default();
         rules.allowed = allowed;
         rules.denied = denied;
-        let only = doc.value(&["allowManagedMcpServersOnly"]);
+        let only = doc.value(&[MANAGED_SERVERS_ONLY]);
+        if let Some((value, line)) = &only
+            && !value.is_boolean()
+        {
+            let problem = format!("`{MANAGED_SERVERS_ONLY}` must be true or false, found {value}");
+            let hint = "write it without quotes".to_owned();
+            rules.faults.push(doc.fault_at(*line, problem, Some(hint)));
+        }
         rules.there = rules.allowed.is_some() || doc.value(&["deniedMcpServers"]).is_some();
         rules.there |= only.is_some();
-        rules.managed_only = only.is_some_and(|(value, _)| value == Value::Bool(true));
+        // Whatever else it says, it was not meant to permit more.
+        rules.managed_only = only.is_some_and(|(value, _)| value != Value::Bool(false));
         rules
     }
 }

@@ -4,7 +4,7 @@ mod sharing;
 mod tool;
 
 use crate::{
-    context::Context,
+    context::{self, Context},
     failure::{Code, Failure},
     near::{did_you_mean, near},
     show::{
@@ -35,17 +35,21 @@ pub struct Options {
 
 /// Explains.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load_to_look();
+    let loaded = context.load();
+    // Nothing is started while it cannot be told what is forbidden.
+    let unusable = context::unusable(&loaded).filter(|_| context::is_lawless(&loaded));
     let (server, tool) = parts(&loaded, &options.name);
     let mut explained = explain::server(&loaded, &server);
     let active = loaded
         .find(&server)
         .is_some_and(|found| found.standing == Standing::Active && found.entry.faults.is_empty());
     let about = match &tool {
-        Some(tool) if active => Some(tool::look(context, &loaded, &server, tool)?),
+        Some(tool) if active && unusable.is_none() => {
+            Some(tool::look(context, &loaded, &server, tool)?)
+        }
         _ => None,
     };
-    let mut notes = match active {
+    let mut notes = match active && unusable.is_none() {
         true => sharing::notes(context, &loaded, &server).unwrap_or_default(),
         false => Vec::new(),
     };
@@ -97,6 +101,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let hint =
             "see switchboard list; a tool is named with its server, such as mcp__server__tool";
         return Err(unknown(&loaded, &server, hint));
+    }
+    if let Some(failure) = unusable {
+        return Err(failure);
     }
     match about.as_ref().and_then(tool::About::missing) {
         Some(failure) => Err(failure),

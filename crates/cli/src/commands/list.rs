@@ -45,7 +45,9 @@ pub struct Options {
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut loaded = context.load();
-    if !options.no_connect {
+    // What is forbidden cannot be told: nothing is started.
+    let connects = !options.no_connect && !context::is_lawless(&loaded);
+    if connects {
         context.pin(&mut loaded);
         if !options.json {
             loaded = trusting::asked(context, loaded)?;
@@ -55,13 +57,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let about_folder = loaded.about_folder();
     let unusable = context::unusable(&loaded);
     let fetching = connectors::fetching(context, &loaded);
-    if !options.no_connect {
+    if connects {
         context.late.begin(fetching.as_ref());
     }
     let is_fetched = |server: &Configured| server.entry.scope == Scope::Connector;
     let known = loaded.servers.iter().any(is_fetched);
     let nothing = loaded.servers.is_empty() && unusable.is_none();
-    let mut rows = show(context, options, loaded)?;
+    let mut rows = show(context, options, connects, loaded)?;
     // All else is on the screen by now; JSON waits only for what was never there.
     let waits = !known || !options.json;
     if waits && connectors::arrived(context, fetching.as_ref(), known) {
@@ -70,7 +72,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         loaded
             .servers
             .retain(|server| is_fetched(server) && !shown(server));
-        rows.extend(show(context, options, loaded)?);
+        rows.extend(show(context, options, connects, loaded)?);
     } else if nothing && !options.json {
         context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
     }
@@ -81,11 +83,16 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 }
 
 /// The rows of these servers, printed as they become known where there is no JSON.
-fn show(context: &Context, options: &Options, loaded: Loaded) -> Result<Vec<Row>, Failure> {
+fn show(
+    context: &Context,
+    options: &Options,
+    connects: bool,
+    loaded: Loaded,
+) -> Result<Vec<Row>, Failure> {
     let (roster, settings) = context.roster(loaded, Style::Full)?;
     let layout = Layout::of(&roster.members);
     let mut rows: Vec<Row> = roster.members.iter().map(first_row).collect();
-    let settled = |row: &Row| options.no_connect || row.state != State::NotConnected;
+    let settled = |row: &Row| !connects || row.state != State::NotConnected;
     if !options.json {
         for row in rows.iter().filter(|row| settled(row)) {
             layout.print(row)?;

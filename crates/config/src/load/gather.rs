@@ -391,7 +391,8 @@ impl Reading<'_> {
     }
 
     fn lists(&mut self, doc: &Doc<'_>, file: &Path, path: &[&str], writer: Writer) {
-        let lists = Lists::read(doc, path, &file.display().to_string());
+        let mut lists = Lists::read(doc, path, &file.display().to_string());
+        self.unclear(std::mem::take(&mut lists.faults), writer);
         let to = match writer {
             Writer::Repository => &mut self.gathered.inside,
             _ if path.is_empty() => &mut self.gathered.everywhere,
@@ -402,23 +403,26 @@ impl Reading<'_> {
 
     fn rules(&mut self, doc: &Doc<'_>, file: &Path, writer: Writer) {
         let mut rules = Rules::read(doc, &file.display().to_string());
-        let scope = if writer == Writer::Administrator {
-            Scope::Enterprise
-        } else {
-            Scope::User
-        };
-        let faults = std::mem::take(&mut rules.faults);
-        if writer == Writer::User {
-            self.loaded.lawless.extend(faults.iter().cloned());
-        }
-        self.loaded
-            .faults
-            .extend(faults.into_iter().map(|fault| (scope, fault)));
+        self.unclear(std::mem::take(&mut rules.faults), writer);
         match writer {
             Writer::Administrator => self.gathered.managed.push(rules),
             Writer::User => self.gathered.user.push(rules),
             Writer::Repository => self.gathered.restrictions.push(rules),
         }
+    }
+
+    /// What does not say clearly what it forbids. Nothing goes on with the user's or
+    /// the administrator's.
+    fn unclear(&mut self, faults: Vec<Fault>, writer: Writer) {
+        let scope = match writer {
+            Writer::Administrator => Scope::Enterprise,
+            Writer::User | Writer::Repository => Scope::User,
+        };
+        if writer == Writer::User {
+            self.loaded.lawless.extend(faults.iter().cloned());
+        }
+        let faults = faults.into_iter().map(|fault| (scope, fault));
+        self.loaded.faults.extend(faults);
     }
 
     /// Where sign-ins are kept is for the user and the administrator to say.

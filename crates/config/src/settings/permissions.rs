@@ -2,6 +2,7 @@
 //! at all. What the words mean is the host's business; here they are only
 //! found, with their file and line.
 
+use super::clear::{about_nothing, unclear};
 use crate::{fault::Fault, read::Doc};
 use serde_json::Value;
 
@@ -69,11 +70,11 @@ pub struct Permissions {
 }
 
 /// In the administrator's file: nobody else makes rules.
-const MANAGED_ONLY: &str = "allowManagedPermissionRulesOnly";
+pub(super) const MANAGED_ONLY: &str = "allowManagedPermissionRulesOnly";
 
 /// Everything that `permissions` can have. One that is misspelt would not
 /// forbid what it was written to forbid.
-const KEYS: [&str; 7] = [
+pub(super) const KEYS: [&str; 7] = [
     "allow",
     "ask",
     "deny",
@@ -84,7 +85,7 @@ const KEYS: [&str; 7] = [
 ];
 
 /// The lists of rules.
-const LISTS: [&str; 3] = ["allow", "ask", "deny"];
+pub(super) const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
 impl Permissions {
     /// Adds what one file says. Of files that a repository could have written,
@@ -95,7 +96,7 @@ impl Permissions {
             ours,
             managed,
         } = writer;
-        let mut faults = Vec::new();
+        let mut faults = unclear(doc, writer);
         if managed && let Some((value, line)) = doc.value(&[MANAGED_ONLY]) {
             // Whatever else it says, it was not meant to permit more.
             self.managed_only |= value != Value::Bool(false);
@@ -138,13 +139,18 @@ impl Permissions {
             };
             for (value, line) in items {
                 match value {
-                    Value::String(text) => self.rules.push(PermissionRule {
-                        list,
-                        rule: written(text, file, line),
-                        inside,
-                        ours,
-                        managed,
-                    }),
+                    Value::String(text) => {
+                        if let Some((problem, hint)) = about_nothing(list, &text, ours) {
+                            faults.push(doc.fault_at(line, problem, Some(hint)));
+                        }
+                        self.rules.push(PermissionRule {
+                            list,
+                            rule: written(text, file, line),
+                            inside,
+                            ours,
+                            managed,
+                        });
+                    }
                     other => {
                         let problem =
                             format!("a rule in `permissions.{list}` must be text, found {other}");

@@ -179,7 +179,13 @@ impl Rule {
                 place: origin.place.to_string(),
             });
         }
-        let mut parts = splits(body);
+        // Names are made safe before they are compared; a restriction may be written
+        // with the name as its server writes it.
+        let safe = match effect {
+            Effect::Allow => body.to_owned(),
+            Effect::Ask | Effect::Deny => safe_pattern(body),
+        };
+        let mut parts = splits(&safe);
         if effect == Effect::Allow {
             parts.retain(|(server, _)| !server.contains('*'));
             if parts.is_empty() {
@@ -292,6 +298,12 @@ fn stands_for(part: &str, server: &str, namer: &Namer) -> bool {
         || namer
             .prefix(server)
             .is_some_and(|prefix| matches(&part, &fold(prefix)))
+}
+
+/// The same with every character made safe, but `*`.
+fn safe_pattern(text: &str) -> String {
+    let parts: Vec<String> = text.split('*').map(normalize).collect();
+    parts.join("*")
 }
 
 fn folded(name: &str) -> String {

@@ -187,6 +187,20 @@ fn spellings_of_servers() {
 }
 
 #[test]
+fn a_restriction_may_name_things_as_their_server_does() {
+    let list = [
+        (Effect::Deny, "mcp__my.server__files.delete"),
+        (Effect::Deny, "mcp__my.server__wipe*.now"),
+        (Effect::Deny, "mcp__whole/one"),
+    ];
+    let rules = rules(&["my.server", "whole/one"], Mode::Bypass, &list);
+    assert!(denies(&rules, "my.server", "files.delete"));
+    assert!(denies(&rules, "my.server", "wipe all.now"));
+    assert!(!denies(&rules, "my.server", "files.read"));
+    assert!(denies(&rules, "whole/one", "anything"));
+}
+
+#[test]
 fn spellings_of_tools() {
     let tools = ["do-x", "do_x", "do.y", "do y", "do-z"];
     let siblings = |tool: &str| {

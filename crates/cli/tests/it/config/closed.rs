@@ -148,3 +148,163 @@ async fn another_clients_broken_settings_shut_everything() {
     );
     assert_eq!(ruled.call().await.code, Some(0));
 }
+
+/// What each of these denies, in somebody's reading of it.
+const UNCLEAR: &[(&str, &str)] = &[
+    (
+        "\"permissions\": {\"allow\": []},\n\"permissions\": {\"deny\": [\"mcp__a__pid\"]}",
+        "written twice",
+    ),
+    (
+        "\"permissions\": {\"deny\": [],\n\"deny\": [\"mcp__a__pid\"]}",
+        "written twice",
+    ),
+    (
+        "\"permissions\": {\"defaultMode\": \"client\",\n\"defaultMode\": \"read-only\"}",
+        "written twice",
+    ),
+    (
+        "\"permissions\": {\"modes\": {\"x\": \"client\",\n\"x\": \"read-only\"}}",
+        "written twice",
+    ),
+    (
+        "\"deniedMcpServers\": [],\n\"deniedMcpServers\": [{\"serverName\": \"a\"}]",
+        "written twice",
+    ),
+    (
+        "\"disabledMcpServers\": [],\n\"disabledMcpServers\": [\"a\"]",
+        "written twice",
+    ),
+    ("\"x\": 1,\n\"disabledMcpServers\": \"a\"", "must be a list"),
+    ("\"disabledMcpServers\": [\n[\"a\"]]", "must be text"),
+    (
+        "\"x\": 1,\n\"DeniedMcpServers\": [{\"serverName\": \"a\"}]",
+        "write `deniedMcpServers`",
+    ),
+    (
+        "\"x\": 1,\n\"Permissions\": {\"deny\": [\"mcp__a__pid\"]}",
+        "write `permissions`",
+    ),
+    (
+        "\"x\": 1,\n\"permission\": {\"deny\": [\"mcp__a__pid\"]}",
+        "write `permissions`",
+    ),
+    (
+        "\"x\": 1,\n\"premissions\": {\"deny\": [\"mcp__a__pid\"]}",
+        "write `permissions`",
+    ),
+    (
+        "\"x\": 1,\n\"disabledMcpServer\": [\"a\"]",
+        "write `disabledMcpServers`",
+    ),
+    (
+        "\"x\": 1,\n\"deny\": [\"mcp__a__pid\"]",
+        "put it into `permissions`",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"mcp__a__\"]}",
+        "names no tool",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"mcp__a__(pid|echo)\"]}",
+        "names no tool",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"mcp__a__[pid]\"]}",
+        "which no name has",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"mcp__\"]}",
+        "names no server",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"Mcp__a__pid\"]}",
+        "rules begin with mcp__",
+    ),
+    (
+        "\"permissions\": {\"ask\": [\n\"a__pid\"]}",
+        "rules begin with mcp__",
+    ),
+];
+
+/// Of two keys nobody can tell which counts, and one that is misspelt counts not at
+/// all: all of these would permit what they were written to forbid.
+#[tokio::test]
+async fn what_could_be_read_in_two_ways_shuts_everything() {
+    for (text, why) in UNCLEAR {
+        let ruled = Ruled::new(&format!("{{{text}}}"));
+        let ran = ruled.call().await;
+        let place = format!("{}:2", ruled.stage.settings().display());
+        assert_eq!(ran.code, Some(3), "{text}: {ran:?}");
+        assert!(ran.err.contains(&place), "{text}: {ran:?}");
+        assert!(ran.err.contains(why), "{text}: {ran:?}");
+    }
+    let twice = Ruled::new(&format!("{{{}}}", UNCLEAR[0].0));
+    twice.is_shut("twice").await;
+    // What has nothing to do with any of it is left alone.
+    let other = "\"x\": 1, \"x\": 2, \"theme\": \"dark\", \"permissions\": {\"deny\": [\"Bash(rm:*)\", \"mcp__a__echo(x)\"]}";
+    let ruled = Ruled::new(&format!("{{{other}}}"));
+    assert_eq!(ruled.call().await.code, Some(0));
+}
+
+/// The same in the other client's file, which has keys of its own.
+#[tokio::test]
+async fn nor_in_another_clients_settings() {
+    let ruled = Ruled::new("{}");
+    let theirs = ruled.stage.home().join(".claude/settings.json");
+    for text in [
+        "{\"permissions\": {\"allow\": []},\n\"permissions\": {\"deny\": [\"mcp__a__pid\"]}}",
+        "{\"permissions\": {\"deny\": [],\n\"deny\": [\"mcp__a__pid\"]}}",
+        "{\"permissions\": {\n\"denny\": [\"mcp__a__pid\"]}}",
+        "{\"permissions\": {\n\"Deny\": [\"mcp__a__pid\"]}}",
+        "{\"x\": 1,\n\"Permissions\": {\"deny\": [\"mcp__a__pid\"]}}",
+        "{\"deniedMcpServers\": [],\n\"deniedMcpServers\": [{\"serverName\": \"a\"}]}",
+        "{\"permissions\": {\"deny\": [\n\"mcp__a__\"]}}",
+    ] {
+        ruled.stage.write(&theirs, text);
+        let ran = ruled.call().await;
+        assert_eq!(ran.code, Some(3), "{text}: {ran:?}");
+        assert!(
+            ran.err.contains(".claude/settings.json:2"),
+            "{text}: {ran:?}"
+        );
+    }
+    let fine = "{\"permission\": 1, \"deny\": [], \"env\": {}, \"env\": {}, \"permissions\": \
+                {\"defaultMode\": \"plan\", \"disableBypassPermissionsMode\": \"disable\", \"new\": 1, \
+                \"deny\": [\"Read(./.env)\", \"my__own\"]}}";
+    ruled.stage.write(&theirs, fine);
+    assert_eq!(ruled.call().await.code, Some(0));
+}
+
+/// While nobody can tell what is forbidden, looking starts nothing either.
+#[tokio::test]
+async fn looking_starts_nothing_while_the_rules_cannot_be_read() {
+    let stage = Stage::new(&json!({}));
+    let mark = stage.home().join("started");
+    let entry = json!({"command": "touch", "args": [mark], "cwd": stage.home()});
+    let broken = "\"permissions\": {\"deny\": \"mcp__a\"}";
+    let servers = json!({ "a": entry }).to_string();
+    let settings = stage.settings();
+    stage.write(
+        &settings,
+        &format!("{{\"mcpServers\": {servers}, {broken}}}"),
+    );
+    for command in [
+        &["list"][..],
+        &["list", "--json"],
+        &["explain", "a"],
+        &["explain", "mcp__a__pid"],
+        &["explain", "mcp__a__pid", "--json"],
+        &["tools"],
+    ] {
+        let ran = stage.run(command).await;
+        assert_eq!(ran.code, Some(3), "{command:?}: {ran:?}");
+        let file = settings.display().to_string();
+        assert!(ran.err.contains(&file), "{command:?}: {ran:?}");
+        assert!(!mark.exists(), "{command:?} started it");
+    }
+    // The same entry is started where the rules can be read.
+    stage.write(&settings, &format!("{{\"mcpServers\": {servers}}}"));
+    stage.run(&["list"]).await;
+    assert!(mark.exists());
+}
