@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority};
 use parking_lot::Mutex;
 use std::{
     fmt,
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -116,9 +116,8 @@ impl Door {
     }
 
     fn is_our_host(&self, host: &str) -> bool {
-        let name = match host.strip_prefix('[') {
-            Some(rest) => rest.split_once(']').map_or("", |(name, _)| name),
-            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+        let Some(name) = host_name(host) else {
+            return false;
         };
         let loopback = name.eq_ignore_ascii_case("localhost")
             || name
@@ -275,6 +274,23 @@ pub(crate) fn names_two_hosts(headers: &HeaderMap, target: &Uri) -> bool {
                 || named.as_str().contains('@')
         })
     })
+}
+
+/// The name in `host[:port]`; `None` if it is anything else. A name that only begins
+/// like ours is another's.
+fn host_name(host: &str) -> Option<&str> {
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(address) => {
+            let (name, rest) = address.split_once(']')?;
+            name.parse::<Ipv6Addr>().ok()?;
+            (name, rest)
+        }
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let is_port =
+        |port: &str| port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let has_port = rest.strip_prefix(':').is_some_and(is_port);
+    (rest.is_empty() || has_port).then_some(name)
 }
 
 /// Whether an origin has the port at which we are reached. `Host` does not say

@@ -92,9 +92,11 @@ pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, Call
         // What is missing never permits, so the definitions are fetched first.
         Box::pin(define(&routed)).await?;
     }
+    let version = host.guard().version();
     let (mut permitted, question) = permit(host, routed, is_governed)?;
     let connection = permitted.server.connection(permitted.client()).await?;
     connection.takes(permitted.message().method())?;
+    mirror::can_be_said(&connection, &permitted)?;
     if mirror::concerns(&connection, &permitted) {
         // Boxed: most requests do without it.
         Box::pin(mirror::headers(&connection, &mut permitted)).await?;
@@ -109,6 +111,10 @@ pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, Call
             definition: question.definition,
         };
         return Ok(Exchange::asking(connection, asked, again));
+    }
+    // Its server may have taken long to be there.
+    if host.guard().version() != version {
+        Again::of(host, permitted.clone(), false).still_allowed()?;
     }
     let started = match connection.start(&permitted) {
         // Boxed: it is rare.
@@ -250,7 +256,7 @@ impl Again {
             Decision::Ask(_) if self.asked => Ok(()),
             Decision::Ask(_) => Err(CallError::NotAllowed {
                 what: what.of_server(server.name()),
-                reason: "its definition has just changed, and somebody has to say yes first; call it again".into(),
+                reason: "its definition or a rule has just changed, and somebody has to say yes first; call it again".into(),
             }),
             Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
         }
@@ -344,7 +350,7 @@ fn say_one_thing(arguments: Option<&[u8]>) -> Result<(), CallError> {
     let key: String = key.chars().take(80).collect();
     let text = format!(
         "Invalid params: somebody has to say yes to this call, and its arguments hold the key \
-         {key:?} twice, or in two spellings that some readers take for one; write it once"
+         {key:?} twice, or in a spelling that some readers take for another; write it once and plainly"
     );
     Err(CallError::refused(code::INVALID_PARAMS, text))
 }

@@ -22,6 +22,25 @@ pub(crate) fn concerns(connection: &Connection, call: &Permitted) -> bool {
     call.message().method() == Method::ToolsCall && (outward || call.admitted.headers.is_some())
 }
 
+/// Refuses a method that we do not know and that no header can say: its readers take
+/// off white space, and what they see beyond ASCII is up to them. Known before it is
+/// sent, since nothing is wrong with the connection.
+pub(crate) fn can_be_said(connection: &Connection, call: &Permitted) -> Result<(), CallError> {
+    if call.message().method() != Method::Other
+        || !connection.is_http()
+        || connection.revision().era() != Era::Modern
+    {
+        return Ok(());
+    }
+    let name = call.message().method_name();
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    let text =
+        format!("the method name {name:?} cannot be sent in a header, as its server needs it");
+    Err(CallError::refused(code::INVALID_REQUEST, text))
+}
+
 /// Checks a call's `Mcp-Param-*` headers against its arguments, and sets those
 /// that the server must get. Headers that no schema asks for are passed on.
 pub(crate) async fn headers(

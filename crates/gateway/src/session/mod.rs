@@ -13,7 +13,31 @@ mod seal;
 mod tasks;
 pub mod watch;
 
-use switchboard_wire::{Method, Payload};
+use crate::gateway::Gateway;
+use switchboard_host::{Client, Notice, permission::What};
+use switchboard_wire::{Method, Payload, json};
+
+/// Whether a client may be told this by a server: a rule may have come since it
+/// began to listen. That a list is another one is always told: so a client learns
+/// what it sees no longer.
+fn may_hear(gateway: &Gateway, client: &Client, server: &str, notice: &Notice) -> bool {
+    if notice.method.is_list_change() {
+        return true;
+    }
+    let host = gateway.host();
+    let servers = host.servers();
+    let Some(server) = servers.iter().find(|it| **it.name() == *server) else {
+        return false;
+    };
+    let body = notice.message.body();
+    let uri = match notice.method {
+        Method::ResourceUpdated => json::field(body, "uri").ok().flatten(),
+        _ => None,
+    };
+    let uri = uri.and_then(|span| json::text(span.of(body)));
+    let what = uri.as_deref().map_or(What::Method, What::Resource);
+    host.guard().check(client, server, what).is_ok()
+}
 
 /// Where the messages for one client, or for one of its requests, go.
 pub trait Outlet: Send + Sync {

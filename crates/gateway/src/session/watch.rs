@@ -1,6 +1,6 @@
 //! `subscriptions/listen`: a stream of the changes that a client asked for.
 
-use super::{modern::Request, rewrite};
+use super::{may_hear, modern::Request, rewrite};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use std::{
@@ -251,7 +251,11 @@ impl Filter {
         let on = |span: Option<json::Span>| span.is_some_and(|span| span.of(raw) == b"true");
         let texts = |span: Option<json::Span>| {
             let array = span.map_or(&b"[]"[..], |span| span.of(raw));
-            let text = |element: json::Span| Some(json::text(element.of(array))?.into_owned());
+            // To some readers a text ends at U+0000, and names another thing.
+            let text = |element: json::Span| {
+                let text = json::text(element.of(array))?;
+                (!text.contains('\0')).then(|| text.into_owned())
+            };
             json::elements(array)
                 .map(text)
                 .collect::<Option<Vec<String>>>()
@@ -321,7 +325,9 @@ impl Filter {
 
 impl ClientSink for Sink {
     fn notice(&self, server: &Arc<str>, notice: Notice) {
-        if !self.filter.wants(notice.method) {
+        if !self.filter.wants(notice.method)
+            || !may_hear(&self.gateway, &self.viewer, server, &notice)
+        {
             return;
         }
         let message = &notice.message;

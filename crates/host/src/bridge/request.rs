@@ -3,7 +3,7 @@
 use super::{errand, member, object_with};
 use crate::client::Client;
 use bytes::Bytes;
-use switchboard_wire::{Edits, Message, Revision, json, meta};
+use switchboard_wire::{Edits, Message, Method, Revision, json, meta};
 
 /// What a retry carries in addition: the answers, and the server's own state.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,13 @@ pub fn to_modern(message: &Message, client: &Client, retry: &Retry) -> Message {
     if let Some(state) = &state {
         set.push(("requestState", state));
     }
-    with_params(message, &object_with(&body, &[], &set))
+    // A client of this era has no state at the server and no answers to give before
+    // it is asked: what it writes there would be another's.
+    let not_theirs: &[&str] = match message.method() {
+        Method::Other => &[],
+        _ => &["inputResponses", "requestState"],
+    };
+    with_params(message, &object_with(&body, not_theirs, &set))
 }
 
 /// A modern client's request for a legacy server: without what only this hop needed.

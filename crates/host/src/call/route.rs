@@ -15,6 +15,13 @@ use switchboard_wire::{Edits, ErrorObject, Named, Span, code, json};
 
 /// Finds the server, and what it calls the thing that is asked for.
 pub(super) async fn route(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallError> {
+    // No rule is about what only servers ask.
+    if admitted.message.method().comes_from_servers() {
+        let method = admitted.message.method_name();
+        let text =
+            format!("{method} is what a server asks its client, and not the other way round");
+        return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
+    }
     match &admitted.scope {
         Scope::One(server) => {
             let server = host.current(server);

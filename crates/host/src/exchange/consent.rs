@@ -10,7 +10,7 @@ use crate::{
     client::Client,
     error::CallError,
     limits,
-    permission::{self, Guard},
+    permission::{self, Decision, Guard, What, not_permitted},
     shape::visible,
     upstream::Connection,
 };
@@ -233,15 +233,40 @@ impl Gate {
         connection: &Arc<Connection>,
         verdict: Verdict,
     ) -> Result<Exchange, CallError> {
-        self.keep(verdict);
         if !verdict.allows() {
+            self.keep(verdict);
             return Err(refused(&self.asked.consent, "the answer was no"));
         }
+        self.still_allowed()?;
+        self.keep(verdict);
         let mut exchange = connection.start(&self.asked.permitted)?;
         if let Some(token) = &self.token {
             exchange.set_progress_token(token.clone());
         }
         Ok(exchange.or_again(self.again.clone()))
+    }
+
+    /// Decides once more: a person may take long to answer, and a rule may have come
+    /// meanwhile, or the tool have become another than the one that was shown.
+    fn still_allowed(&self) -> Result<(), CallError> {
+        let Asked {
+            permitted,
+            consent,
+            guard,
+            definition,
+        } = &self.asked;
+        let (client, server) = (permitted.client(), &permitted.server);
+        let what = What::from(&permitted.named);
+        let decision = guard.decide(client, server, what, permitted.arguments());
+        if let Decision::Deny(reason) = decision {
+            return Err(not_permitted(&server.spec, what, reason));
+        }
+        let now = guard.definition(client, server, &consent.tool);
+        if definition.is_some() && now != *definition {
+            let why = "its definition has changed since somebody was asked; call it again";
+            return Err(refused(consent, why));
+        }
+        Ok(())
     }
 
     fn keep(&self, verdict: Verdict) {

@@ -56,9 +56,10 @@ impl Connection {
     /// Headers and versions of the modern era are between us and the server: a
     /// complaint about them is not for the client, who has nothing to do with them.
     fn misput(&self, message: &Message) -> Option<CallError> {
-        if message.kind() != Kind::Error || self.hello.get()?.revision.era() != Era::Modern {
+        if message.kind() != Kind::Error {
             return None;
         }
+        let era = self.hello.get()?.revision.era();
         let code = message.error_code()?;
         if ![code::HEADER_MISMATCH, code::UNSUPPORTED_VERSION].contains(&code) {
             return None;
@@ -66,10 +67,15 @@ impl Connection {
         let said = message.error_text().unwrap_or_default();
         let reason = format!("{code} {said}");
         tracing::warn!(server = %self.spec.name, reason, "the server does not accept how a request was put");
-        Some(CallError::Misput {
-            server: self.name(),
-            code,
-            reason,
+        let server = self.name();
+        Some(match era {
+            Era::Modern => CallError::Misput {
+                server,
+                code,
+                reason,
+            },
+            // Nothing was put to it in that way, so nothing is sent again.
+            Era::Legacy => CallError::Unreadable { server, reason },
         })
     }
 

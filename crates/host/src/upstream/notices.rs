@@ -66,10 +66,34 @@ impl Connection {
             Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
             Method::TaskStatus => self.on_task_status(message, during),
             Method::ElicitationComplete if !self.exclusive => self.on_page_done(&message),
-            _ => match self.attribute(during) {
-                Attribution::Call { inbox, .. } => inbox.notice(plain(message)),
-                Attribution::Nobody | Attribution::Several => self.broadcast(plain(message)),
-            },
+            _ => self.on_other(message, during),
+        }
+    }
+
+    /// Goes to the call it came with, else to everybody; but what belongs to a task
+    /// is for its owner alone.
+    fn on_other(&self, message: Message, during: Option<u64>) {
+        let owner = self.owned.tasks.owner_of(&message);
+        if let Attribution::Call { inbox, client, .. } = self.attribute(during) {
+            let is = |owner: &Identity| client.as_ref().is_some_and(|client| owner.lets(client));
+            if owner.as_ref().is_none_or(is) {
+                return inbox.notice(plain(message));
+            }
+        }
+        match owner {
+            Some(owner) => self.tell_owner(&owner, &message),
+            None if tasks::related(&message).is_some() && (self.reports.several)() => {
+                tracing::debug!(server = %self.spec.name, "a notice about a task that is nobody's");
+            }
+            None => self.broadcast(plain(message)),
+        }
+    }
+
+    fn tell_owner(&self, owner: &Identity, message: &Message) {
+        let attached = self.attached();
+        for client in attached.iter().filter(|client| owner.lets(client)) {
+            let notice = plain(message.clone());
+            client.sink().notice(&self.spec.name, notice);
         }
     }
 
@@ -77,12 +101,7 @@ impl Connection {
     /// it may be somebody else's, to whoever has the call that it came with.
     fn on_task_status(&self, message: Message, during: Option<u64>) {
         if let Some(owner) = self.owned.tasks.owner_of(&message) {
-            let attached = self.attached();
-            for client in attached.iter().filter(|client| owner.lets(client)) {
-                let notice = plain(message.clone());
-                client.sink().notice(&self.spec.name, notice);
-            }
-            return;
+            return self.tell_owner(&owner, &message);
         }
         let several = (self.reports.several)();
         let is_local = !self.spec.target.is_remote();

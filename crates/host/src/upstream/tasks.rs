@@ -64,14 +64,9 @@ impl TaskOwners {
 
     /// The owner of the task that a message of the server's belongs to.
     pub(super) fn owner_of(&self, message: &Message) -> Option<Identity> {
-        let body = message.body();
         let task = match message.method() {
-            Method::TaskStatus => task_id(body)?,
-            _ => {
-                let meta = json::field(body, "_meta").ok().flatten()?.of(body);
-                let related = json::field(meta, meta::RELATED_TASK).ok().flatten()?;
-                task_id(related.of(meta))?
-            }
+            Method::TaskStatus => task_id(message.body())?,
+            _ => related(message)?,
         };
         self.0.owner(&task)
     }
@@ -102,6 +97,14 @@ impl TaskOwners {
             reply.edits = edits;
         }
     }
+}
+
+/// The task that a message says it belongs to.
+pub(super) fn related(message: &Message) -> Option<String> {
+    let body = message.body();
+    let meta = json::field(body, "_meta").ok().flatten()?.of(body);
+    let related = json::field(meta, meta::RELATED_TASK).ok().flatten()?;
+    task_id(related.of(meta))
 }
 
 /// The refusal of another's task, in the words for one that is not there.

@@ -150,9 +150,7 @@ pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, 
     let mut headers = Vec::with_capacity(2 + params.len());
     if *method == Method::Other {
         if let Some(name) = method_name {
-            let value = HeaderValue::from_str(name)
-                .map_err(|_| format!("the method name {name:?} cannot be sent in a header"))?;
-            headers.push((METHOD, value));
+            headers.push((METHOD, method_value(name)?));
         }
     } else {
         headers.push((METHOD, HeaderValue::from_static(method.as_str())));
@@ -166,6 +164,17 @@ pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, 
         headers.push((name, value(text)?));
     }
     Ok(headers)
+}
+
+/// A header's readers take off white space around it and do not agree about what
+/// lies beyond ASCII, so a method with such in it would be another in the header. For
+/// methods there is no other form.
+fn method_value(name: &str) -> Result<HeaderValue, String> {
+    let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
+    is_plain
+        .then(|| HeaderValue::from_str(name).ok())
+        .flatten()
+        .ok_or_else(|| format!("the method name {name:?} cannot be sent in a header"))
 }
 
 fn value(text: &str) -> Result<HeaderValue, String> {

@@ -49,6 +49,34 @@ async fn without_tokens_a_page_of_another_port_opens_no_socket() {
     assert_eq!(upgrade(&gateway, "http://localhost:5174").await.status, 403);
 }
 
+/// What only begins like an address of ours is another's.
+#[tokio::test]
+async fn a_host_or_origin_is_read_to_its_end() {
+    let gateway = Gateway::start(&json!({})).await;
+    let ask = async |name: &str, value: &str| {
+        let mut wire = Wire::new(gateway.authority()).await;
+        wire.send("POST", "/mcp", &[(name, value)], b"{}")
+            .await
+            .status
+    };
+    for page in ["http://localhost:1", "http://[::1]:1", "https://127.0.0.1"] {
+        assert_ne!(ask("origin", page).await, 403, "{page}");
+    }
+    for page in [
+        "http://[::1].evil.example",
+        "http://[::1]@evil.example",
+        "http://[::1]:evil.example",
+        "http://localhost:80@evil.example",
+        "http://localhost:evil.example",
+        "http://localhost:80:80",
+        "http://localhost:99999",
+        "http://localhost:+80",
+        "http://[localhost]",
+    ] {
+        assert_eq!(ask("origin", page).await, 403, "{page}");
+    }
+}
+
 #[tokio::test]
 async fn a_target_that_names_another_host_is_refused() {
     let gateway = Gateway::start(&json!({})).await;

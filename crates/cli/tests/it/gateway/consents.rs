@@ -28,6 +28,52 @@ fn asked(client: &StdioClient) -> Vec<String> {
     requests.map(text).collect()
 }
 
+/// The next message that is the one looked for.
+async fn message(client: &mut StdioClient, is_it: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let message: Value = serde_json::from_slice(&client.next_raw().await).unwrap();
+        if is_it(&message) {
+            return message;
+        }
+    }
+}
+
+/// A person may think for long. What has been denied meanwhile is not done.
+#[tokio::test]
+async fn a_rule_that_comes_while_somebody_is_asked_counts() {
+    let home = home("mcp__e__count");
+    let mut client = home.serve(&[]).await;
+    let call = json!({"jsonrpc": "2.0", "id": "held", "method": "tools/call", "params": {"name": "e__count", "arguments": {}}});
+    client.send_raw(call.to_string()).await;
+    let question = message(&mut client, |it| it["method"] == "elicitation/create").await;
+    let settings =
+        json!({"mcpServers": {"e": echo(&[])}, "permissions": {"deny": ["mcp__e__count"]}});
+    home.write(
+        "home/.config/switchboard/settings.json",
+        settings.to_string(),
+    );
+    // Until the rule counts.
+    loop {
+        let list = json!({"jsonrpc": "2.0", "id": "list", "method": "tools/list"});
+        client.send_raw(list.to_string()).await;
+        let listed = message(&mut client, |it| it["id"] == "list").await;
+        if !listed.to_string().contains("\"e__count\"") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let yes = json!({"action": "accept", "content": {"answer": "yes, this time"}});
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": yes});
+    client.send_raw(answer.to_string()).await;
+    let outcome = message(&mut client, |it| it["id"] == "held").await;
+    assert!(outcome.get("error").is_some(), "{outcome}");
+    let answer = client.call("e__counted", json!({})).await;
+    assert!(
+        answer.to_string().contains("\"0\""),
+        "nothing reached the server: {answer}"
+    );
+}
+
 #[tokio::test]
 async fn all_arguments_are_shown() {
     let home = home("mcp__e__count");

@@ -141,12 +141,20 @@ impl Session {
             let text = format!("\"level\" must be one of {}", LOG_LEVELS.join(", "));
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         };
+        let guard = self.gateway.host().guard();
+        let servers = match &self.scope {
+            Scope::One(server) => {
+                guard.check(&self.client, server, What::Method)?;
+                vec![server.clone()]
+            }
+            Scope::All => {
+                let mut servers = self.gateway.host().servers().to_vec();
+                servers.retain(|server| guard.reaches(&self.client, server));
+                servers
+            }
+        };
         self.client.set_log_level(known as u8);
         self.desk.set_level(known as u8);
-        let servers = match &self.scope {
-            Scope::One(server) => vec![server.clone()],
-            Scope::All => self.gateway.host().servers().to_vec(),
-        };
         for server in servers {
             if let Some(connection) = server.current(&self.client) {
                 connection.set_level(self.client.id, known as u8).await?;

@@ -5,7 +5,7 @@ use crate::{
     announcement,
     gateway::Gateway,
     limits,
-    session::{Outlet, Weight, rewrite},
+    session::{Outlet, Weight, may_hear, rewrite},
 };
 use parking_lot::Mutex;
 use std::{
@@ -28,16 +28,20 @@ pub(super) struct Desk {
     level: AtomicU8,
     questions: Mutex<HashMap<u64, oneshot::Sender<Message>>>,
     next: AtomicU64,
-    /// On all servers as one: what tells whose a URI is, and a stand-in for the client there.
-    aggregate: Option<(Arc<Gateway>, Client)>,
+    gateway: Arc<Gateway>,
+    /// Stands in for the client where it is told whose a URI is and what it may see.
+    viewer: Client,
+    /// It has all servers as one.
+    is_aggregate: bool,
 }
 
 impl Desk {
-    /// `general` is where things go that belong to no request; `aggregate` is
-    /// there for a client of all servers as one.
+    /// `general` is where things go that belong to no request.
     pub(super) fn new(
         general: Arc<dyn Outlet>,
-        aggregate: Option<(Arc<Gateway>, Client)>,
+        gateway: Arc<Gateway>,
+        viewer: Client,
+        is_aggregate: bool,
     ) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
@@ -45,7 +49,9 @@ impl Desk {
             level: AtomicU8::new(0),
             questions: Mutex::default(),
             next: AtomicU64::new(1),
-            aggregate,
+            gateway,
+            viewer,
+            is_aggregate,
         })
     }
 
@@ -88,17 +94,17 @@ impl Desk {
 
     /// The notification with a URI or task that leads back to its server.
     pub(super) fn addressed(&self, server: &Arc<str>, notice: Notice) -> Payload {
-        match &self.aggregate {
-            Some((gateway, viewer)) => rewrite::notice(gateway, viewer, server, notice),
-            None => notice.payload,
+        match self.is_aggregate {
+            true => rewrite::notice(&self.gateway, &self.viewer, server, notice),
+            false => notice.payload,
         }
     }
 
     /// The client's answer as the server knows what it is about.
     fn inward(&self, response: Message) -> Message {
-        match &self.aggregate {
-            Some((gateway, _)) => rewrite::answer(gateway, response),
-            None => response,
+        match self.is_aggregate {
+            true => rewrite::answer(&self.gateway, response),
+            false => response,
         }
     }
 
@@ -118,9 +124,8 @@ impl Desk {
 
     /// Asks the client and passes its answer on, whenever it comes. The question's number.
     pub(super) fn put(self: &Arc<Self>, mut input: Input, outlet: Arc<dyn Outlet>) -> Option<u64> {
-        let aggregate = self.aggregate.as_ref();
-        if let Some((gateway, _)) = aggregate.filter(|_| input.consent().is_none()) {
-            rewrite::question(gateway, &mut input);
+        if self.is_aggregate && input.consent().is_none() {
+            rewrite::question(&self.gateway, &mut input);
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let id = Id::number(number);
@@ -155,7 +160,7 @@ impl Desk {
 
 impl ClientSink for Desk {
     fn notice(&self, server: &Arc<str>, notice: Notice) {
-        if self.wants(&notice) {
+        if self.wants(&notice) && may_hear(&self.gateway, &self.viewer, server, &notice) {
             self.general
                 .send(self.addressed(server, notice), Weight::Notice);
         }

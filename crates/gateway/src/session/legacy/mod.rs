@@ -51,13 +51,14 @@ impl Session {
         announcement: Option<Arc<str>>,
     ) -> Result<(Arc<Self>, Payload), CallError> {
         let principal = admission.principal().clone();
-        let aggregate = matches!(scope, Scope::All).then(|| {
-            let none = Bytes::from_static(b"{}");
-            let revision = hello::negotiate(initialize);
-            let viewer = Client::new(principal.clone(), revision, none, Arc::new(NoSink));
-            (gateway.clone(), viewer)
-        });
-        let desk = Desk::new(general, aggregate);
+        let viewer = Client::new(
+            principal.clone(),
+            hello::negotiate(initialize),
+            Bytes::from_static(b"{}"),
+            Arc::new(NoSink),
+        );
+        let is_aggregate = matches!(scope, Scope::All);
+        let desk = Desk::new(general, gateway.clone(), viewer, is_aggregate);
         let sink: Arc<dyn ClientSink> = desk.clone();
         let mut client = Client::new(
             principal,
@@ -197,6 +198,10 @@ impl Session {
 
     /// Whether a notification may reach a server: nobody can be told if not.
     fn may_say(&self, server: &Server, message: &Message, params: &Params) -> bool {
+        // What servers tell is not for clients to say.
+        if message.method().comes_from_servers() {
+            return false;
+        }
         let Ok((named, _)) = params.named(message) else {
             return false;
         };

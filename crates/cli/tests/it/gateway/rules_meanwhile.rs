@@ -1,0 +1,105 @@
+//! A rule that comes while something is open counts for that too.
+
+use crate::support::homes::Home;
+use serde_json::{Value, json};
+use std::fs;
+use switchboard_testkit::StdioClient;
+
+/// A server that tells something again and again, counts it in `ticks`, and writes
+/// down in `got` what it gets. What its tool says of itself is in `says`; it tells when
+/// there is a file `changed`.
+const TALKER: &str = r#"
+(n=0; while sleep 0.1; do
+  n=$((n+1))
+  printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"tick"}}\n' || exit
+  echo $n > ticks
+  [ -f changed ] && rm changed && printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
+done) &
+while read -r line; do
+  printf '%s\n' "$line" >> got
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","description":"'$(cat says)'","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
+    *'"logging/setLevel"'*) answer='"result":{}' ;;
+    *) answer='"error":{"code":-32601,"message":"no"}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+kill $!
+"#;
+
+fn settings(home: &Home, list: &str, rules: &[&str]) {
+    let entry = json!({"command": "sh", "args": ["-c", TALKER], "cwd": home.path("home")});
+    let settings = json!({"mcpServers": {"t": entry}, "permissions": {list: rules}});
+    let text = settings.to_string();
+    home.write("home/says", "harmless");
+    home.write("home/.config/switchboard/settings.json", text);
+}
+
+/// Sends a request and gives its answer, and whether something was told before it.
+async fn ask(client: &mut StdioClient, id: &str, method: &str, params: Value) -> (Value, bool) {
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    client.send_raw(request.to_string()).await;
+    let mut told = false;
+    loop {
+        let message: Value = serde_json::from_slice(&client.next_raw().await).unwrap();
+        if message["id"] == id {
+            return (message, told);
+        }
+        told |= message["params"]["data"] == "tick";
+    }
+}
+
+fn ticks(home: &Home) -> u64 {
+    let text = fs::read_to_string(home.path("home/ticks")).unwrap_or_default();
+    text.trim().parse().unwrap_or_default()
+}
+
+async fn denied_meanwhile(args: &[&str], tool: &str) {
+    let home = Home::new();
+    settings(&home, "deny", &[]);
+    let mut client = home.serve(args).await;
+    let call = json!({"name": tool, "arguments": {}});
+    let (answer, _) = ask(&mut client, "first", "tools/call", call.clone()).await;
+    assert!(answer.get("result").is_some(), "{answer}");
+    let level = json!({"level": "error"});
+    let (answer, _) = ask(&mut client, "level", "logging/setLevel", level).await;
+    assert!(answer.get("result").is_some(), "{answer}");
+    // It is told what the server tells.
+    while !ask(&mut client, "ping", "ping", json!({})).await.1 {}
+
+    settings(&home, "deny", &["mcp__t"]);
+    while ask(&mut client, "call", "tools/call", call.clone())
+        .await
+        .0
+        .get("result")
+        .is_some()
+    {}
+    // What was on its way has come.
+    ask(&mut client, "ping", "ping", json!({})).await;
+    let from = ticks(&home);
+    let mut told = false;
+    while ticks(&home) < from + 5 {
+        told |= ask(&mut client, "ping", "ping", json!({})).await.1;
+    }
+    assert!(!told, "what is denied still tells its client something");
+    let level = json!({"level": "debug"});
+    let (answer, _) = ask(&mut client, "level", "logging/setLevel", level).await;
+    let is_one = args.contains(&"--only");
+    assert_eq!(answer.get("error").is_some(), is_one, "{answer}");
+    let got = home.read("home/got");
+    assert!(got.contains("\"error\""), "the first level: {got}");
+    assert!(!got.contains("\"debug\""), "the second level: {got}");
+}
+
+#[tokio::test]
+async fn what_is_denied_tells_an_open_session_nothing() {
+    denied_meanwhile(&["--only", "t"], "ok").await;
+}
+
+#[tokio::test]
+async fn nor_one_of_all_servers() {
+    denied_meanwhile(&[], "t__ok").await;
+}
