@@ -19,7 +19,7 @@ use crate::{
     catalog::{List, Listing},
     client::Client,
     error::CallError,
-    exchange::{Asked, Consent, Exchange, can_be_asked},
+    exchange::{Asked, CallLog, Consent, Exchange, can_be_asked},
     host::Host,
     limits, mirror,
     permission::{Decision, FOR_PROJECTS, Guard, What, not_permitted},
@@ -82,6 +82,18 @@ pub struct Permitted {
 
 /// Takes a request all the way to its server.
 pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
+    let log = CallLog::begin(&admitted);
+    match (send(host, admitted).await, log) {
+        (result, None) => result,
+        (Ok(exchange), log) => Ok(exchange.logged(log)),
+        (Err(fault), Some(log)) => {
+            log.fail(&fault);
+            Err(fault)
+        }
+    }
+}
+
+async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
     let is_governed = is_governed(host, &routed);
     if is_governed

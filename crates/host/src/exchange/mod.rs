@@ -9,6 +9,7 @@ mod crossing;
 mod inbox;
 mod input;
 mod line;
+mod log;
 mod renewal;
 mod step_up;
 
@@ -20,6 +21,7 @@ pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
 use line::Line;
+pub(crate) use log::CallLog;
 
 use crate::{call::Again, error::CallError, upstream::Connection};
 use bytes::Bytes;
@@ -103,6 +105,8 @@ pub struct Exchange {
     gate: Option<Box<Gate>>,
     /// The line it stands in, where clients of its server take turns.
     line: Option<Box<Line>>,
+    /// What is logged of it, where somebody wants to know.
+    log: Option<Box<CallLog>>,
 }
 
 impl Exchange {
@@ -126,6 +130,7 @@ impl Exchange {
             step_up: None,
             gate: None,
             line: None,
+            log: None,
         }
     }
 
@@ -136,6 +141,11 @@ impl Exchange {
 
     pub(crate) fn or_again(mut self, again: Option<Box<Again>>) -> Self {
         self.again = again;
+        self
+    }
+
+    pub(crate) fn logged(mut self, log: Option<Box<CallLog>>) -> Self {
+        self.log = log;
         self
     }
 
@@ -183,7 +193,12 @@ impl Exchange {
                 continue;
             }
             if let Some(event) = step.and_then(|event| self.told(event)) {
-                self.over |= matches!(event, Event::Outcome(_));
+                if let Event::Outcome(outcome) = &event {
+                    self.over = true;
+                    if let Some(log) = self.log.take() {
+                        log.end(outcome);
+                    }
+                }
                 return event;
             }
         }
@@ -223,6 +238,7 @@ impl Exchange {
             let gate = self.gate.take()?;
             return match gate.settle(&self.connection, verdict) {
                 Ok(mut sent) => {
+                    sent.log = self.log.take();
                     std::mem::swap(self, &mut sent);
                     sent.over = true;
                     None
@@ -236,7 +252,7 @@ impl Exchange {
             return match line.leave(&self.connection, turn) {
                 Ok(sent) => {
                     let again = self.again.take();
-                    let mut sent = sent.or_again(again);
+                    let mut sent = sent.or_again(again).logged(self.log.take());
                     std::mem::swap(self, &mut sent);
                     sent.over = true;
                     None

@@ -84,6 +84,7 @@ impl Exchange {
             let mut fresh = connection.start(&permitted)?;
             fresh.deadline = self.deadline;
             fresh.told_as = self.told_as.take();
+            fresh.log = self.log.take();
             std::mem::swap(self, &mut fresh);
             fresh.over = true;
             Ok(())
