@@ -29,6 +29,8 @@ use std::{
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{Message, name::Style};
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 /// The servers, and what they are together.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub struct Host {
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,
     principals: Principals,
+    /// Servers that are out of use and still ending.
+    leaving: TaskTracker,
 }
 
 impl Host {
@@ -63,6 +67,7 @@ impl Host {
             clients: Mutex::default(),
             states: Arc::default(),
             principals: Principals::default(),
+            leaving: TaskTracker::new(),
         });
         for server in host.servers().iter() {
             server.report_to(&host);
@@ -222,5 +227,7 @@ impl Host {
     pub async fn close(&self) {
         let servers = self.servers();
         join_all(servers.iter().map(|server| server.close())).await;
+        self.leaving.close();
+        let _ = timeout(limits::CLOSING, self.leaving.wait()).await;
     }
 }

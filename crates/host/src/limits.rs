@@ -76,6 +76,11 @@ pub const KEYED_IDLE: Duration = Duration::from_secs(15 * 60);
 pub const KEYED_PAUSE: Duration = Duration::from_secs(10);
 /// The longest wait before another attempt to connect.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(30);
+/// How long what is being started or ended may take to end when a server is out of use.
+pub const CLOSING: Duration = Duration::from_secs(3);
+/// How long a connection that nobody used must have held before its end is no sign of a
+/// server that cannot stay up.
+pub const STAYED_UP: Duration = Duration::from_secs(60);
 /// Clients that are remembered before those who left are looked for.
 pub const CLIENTS: usize = 1024;
 /// Attempts in a row that fail before nothing happens any more until somebody asks.

@@ -129,7 +129,7 @@ impl Host {
                 self.states.set(server.name(), State::Gone);
             }
             let server = server.clone();
-            tasks::spawn(tasks::Kind::Errand, async move {
+            tasks::spawn_in(&self.leaving, tasks::Kind::Errand, async move {
                 server.retire(why).await;
             });
         }

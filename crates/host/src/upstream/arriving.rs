@@ -32,7 +32,9 @@ impl Connection {
                 outcome = Outcome::Failed(CallError::Unreadable { server, reason });
             }
             if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
-                self.of_use.store(true, Ordering::Relaxed);
+                if call.is_use() {
+                    self.used.store(true, Ordering::Relaxed);
+                }
                 self.lost.store(0, Ordering::Relaxed);
             }
             if let (Outcome::Reply(reply), Some(client)) = (&outcome, &call.client)

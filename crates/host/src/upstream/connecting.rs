@@ -17,6 +17,7 @@ use switchboard_tasks as tasks;
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, Method, Revision};
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 impl Server {
     pub(super) async fn connect(
@@ -187,7 +188,7 @@ impl Server {
         let exclusive = key.owner.is_one().then_some(client.as_ref());
         let connection = self.connection_to(key, true);
         link::open_stand_in(stand_in, &connection);
-        let connection = Unmet(Some(connection));
+        let connection = self.unmet(connection);
         let revision = key.revision.unwrap_or_else(|| legacy_revision(client));
         let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?
             .outcome()
@@ -210,7 +211,14 @@ impl Server {
         let connection = self.connection_to(key, false);
         *self.opening.lock() = Arc::downgrade(&connection);
         link::open(&self.spec, carrier, &self.budget, &connection).map_err(ConnectError::Failed)?;
-        Ok(Unmet(Some(connection)))
+        Ok(self.unmet(connection))
+    }
+
+    fn unmet(&self, connection: Arc<Connection>) -> Unmet {
+        Unmet {
+            connection: Some(connection),
+            busy: self.busy.clone(),
+        }
     }
 
     fn connection_to(&self, key: &Key, stand_in: bool) -> Arc<Connection> {
@@ -261,11 +269,14 @@ impl Server {
 
 /// A connection whose server has not introduced itself. One that is given up
 /// on the way, because the start took too long, is ended with all that it started.
-struct Unmet(Option<Arc<Connection>>);
+struct Unmet {
+    connection: Option<Arc<Connection>>,
+    busy: TaskTracker,
+}
 
 impl Unmet {
     fn met(mut self) -> Arc<Connection> {
-        self.0.take().expect("it is taken only here")
+        self.connection.take().expect("it is taken only here")
     }
 }
 
@@ -273,18 +284,20 @@ impl Deref for Unmet {
     type Target = Arc<Connection>;
 
     fn deref(&self) -> &Arc<Connection> {
-        self.0.as_ref().expect("it is there until it is met")
+        self.connection
+            .as_ref()
+            .expect("it is there until it is met")
     }
 }
 
 impl Drop for Unmet {
     fn drop(&mut self) {
         if let Some(connection) = self
-            .0
+            .connection
             .take()
             .filter(|connection| connection.closed().as_deref() != Some(CLOSED_BY_US))
         {
-            tasks::spawn(tasks::Kind::Errand, async move {
+            tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
                 connection.close().await;
             });
         }

@@ -11,7 +11,7 @@ use super::{
     turns::{NeedsTurns, Turn, Turns},
 };
 use crate::{
-    catalog::{Catalog, Catalogs},
+    catalog::{Catalog, Catalogs, List},
     client::{Client, ClientId},
     error::CallError,
     exchange::{Inbox, Outcome},
@@ -31,7 +31,7 @@ use std::{
 use switchboard_tasks as tasks;
 use switchboard_transport::{Link, numbers::ByNumber};
 use switchboard_wire::{Era, Id, Method, Revision, json};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Why a connection ended that we ended ourselves.
@@ -119,8 +119,9 @@ pub struct Connection {
     /// Which requests that allows.
     pub(super) declared: OnceLock<Declared>,
     pub(super) next: AtomicU64,
-    /// Whether the server has answered anything since we met.
-    pub(super) of_use: AtomicBool,
+    /// Whether the server has answered anything that a client wanted of it.
+    pub(super) used: AtomicBool,
+    since: Instant,
     /// Requests in a row that got lost on the way.
     pub(super) lost: AtomicU32,
     closed: watch::Sender<Option<String>>,
@@ -181,6 +182,20 @@ impl Call {
         self.over.get_or_init(CancellationToken::new).clone()
     }
 
+    /// Whether an answer to it shows that the server is of use: a client wanted
+    /// something done, and not only to know what there is.
+    pub(super) fn is_use(&self) -> bool {
+        let prepares = matches!(
+            self.method,
+            Method::Listen
+                | Method::Ping
+                | Method::SetLevel
+                | Method::ResourcesSubscribe
+                | Method::ResourcesUnsubscribe
+        );
+        self.client.is_some() && !prepares && List::of(self.method).is_none()
+    }
+
     /// Ends it.
     pub(super) fn finish(self, outcome: Outcome) {
         if let Some(over) = self.over.get() {
@@ -227,7 +242,8 @@ impl Connection {
             hello: OnceLock::new(),
             declared: OnceLock::new(),
             next: AtomicU64::new(1),
-            of_use: AtomicBool::new(false),
+            used: AtomicBool::new(false),
+            since: Instant::now(),
             lost: AtomicU32::new(0),
             closed: watch::Sender::new(None),
         })
@@ -333,9 +349,13 @@ impl Connection {
         self.closed.borrow().clone()
     }
 
-    /// Whether the server has answered anything since we met.
+    /// Whether it was good for anything: the server did something for a client, or
+    /// was there for a good while. That it shook hands and said what it has is not
+    /// enough: one that dies right after that would be started for ever.
     pub(super) fn was_of_use(&self) -> bool {
-        self.of_use.load(Ordering::Relaxed)
+        self.stand_in
+            || self.used.load(Ordering::Relaxed)
+            || self.since.elapsed() >= limits::STAYED_UP
     }
 
     /// Waits for the end of the connection.

@@ -16,6 +16,7 @@ use crate::{
 use std::{collections::HashMap, sync::Arc};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until};
+use tokio_util::task::TaskTracker;
 
 impl Server {
     /// The place of a connection; made if it is not there and may be.
@@ -42,7 +43,7 @@ impl Server {
             (slots.entry(key.clone()).or_default().clone(), evicted)
         };
         if let Some(evicted) = evicted {
-            end(&evicted, "another client needs the room");
+            end(&self.busy, &evicted, "another client needs the room");
         }
         if matches!(key.owner, Owner::Keyed(..)) {
             self.end_when_idle(key.clone(), &slot);
@@ -106,7 +107,7 @@ impl Server {
             theirs.iter().filter_map(|key| slots.remove(key)).collect()
         };
         for slot in ended {
-            end(&slot, "its client has gone");
+            end(&self.busy, &slot, "its client has gone");
         }
     }
 
@@ -129,16 +130,16 @@ impl Server {
                 if slot.is_idle() && slot.used() + limits::KEYED_IDLE <= Instant::now() {
                     slots.remove(&key);
                     drop(slots);
-                    return end(&slot, "nobody has used it for a while");
+                    return end(&server.busy, &slot, "nobody has used it for a while");
                 }
             }
         });
     }
 }
 
-fn end(slot: &Slot, why: &'static str) {
+fn end(busy: &TaskTracker, slot: &Slot, why: &'static str) {
     if let Content::Ready(connection) = slot.content() {
-        tasks::spawn(tasks::Kind::Errand, async move {
+        tasks::spawn_in(busy, tasks::Kind::Errand, async move {
             connection.close_because(why).await;
         });
     }

@@ -31,6 +31,7 @@ use switchboard_tasks as tasks;
 use switchboard_transport::Budget;
 use switchboard_wire::{Era, Revision};
 use tokio::{sync::watch, time::Instant};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A server and everything we hold of it.
 #[derive(Debug)]
@@ -58,6 +59,11 @@ pub struct Server {
     pub(super) pending: Mutex<Option<Instant>>,
     /// Why nothing is started any more, once that is so.
     pub(super) retired: OnceLock<&'static str>,
+    /// Ends what waits or is being made, when nothing is started any more.
+    pub(super) over: CancellationToken,
+    /// What is being started or ended just now: it is waited for in the end, so
+    /// that each process has the time that it is given to end well.
+    pub(super) busy: TaskTracker,
     /// Whether a question of its could not be told apart of late: clients take turns.
     pub(super) needs_turns: Arc<NeedsTurns>,
     pub(super) remarks: Arc<Remarks>,
@@ -159,6 +165,8 @@ impl Server {
             opening: Mutex::default(),
             pending: Mutex::default(),
             retired: OnceLock::new(),
+            over: CancellationToken::new(),
+            busy: TaskTracker::new(),
             needs_turns: Arc::default(),
             remarks: Arc::default(),
             owned: Arc::default(),
@@ -359,7 +367,7 @@ impl Server {
                 self.owned_by_copy.lock().remove(&key.owner);
                 self.catalogs.lock().remove(&key.owner);
                 self.slots.lock().remove(&key);
-                tasks::spawn(tasks::Kind::Errand, async move {
+                tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
                     connection.close().await;
                 });
             }

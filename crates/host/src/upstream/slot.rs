@@ -1,7 +1,7 @@
 //! A place for one connection: made when it is first needed, made again when
 //! it has ended, and never by two at once.
 
-use super::connection::Connection;
+use super::{connecting::with_last_words, connection::Connection};
 use crate::{error::CallError, limits};
 use parking_lot::Mutex;
 use std::{
@@ -56,6 +56,20 @@ impl ConnectError {
             self,
             Self::NeedsAuth(_) | Self::WrongEra(_) | Self::Refused(_)
         )
+    }
+
+    /// The same after this many attempts in a row: it says what happens next, if
+    /// that is nothing.
+    pub(super) fn after(self, attempts: u32, server: &str) -> Self {
+        match self {
+            Self::Failed(why) if attempts >= limits::ATTEMPTS => {
+                let next = left_alone(server);
+                Self::Failed(format!(
+                    "{attempts} attempts in a row have failed; {next}. The last time: {why}"
+                ))
+            }
+            other => other,
+        }
     }
 
     /// What a request that needed the connection ends with.
@@ -167,16 +181,29 @@ impl Slot {
         claimed
     }
 
-    /// A server that ends as soon as it has started is started again once, and
+    /// Whatever happened before does not count any more: somebody wants it anew.
+    pub(super) fn pardon(&self) {
+        self.useless.store(0, Ordering::Relaxed);
+    }
+
+    /// A server that ends before it was of any use is started again once, and
     /// then less and less often.
     fn crashed(&self, connection: &Arc<Connection>, why: String) -> Option<Content> {
         if connection.was_of_use() {
-            self.useless.store(0, Ordering::Relaxed);
+            self.pardon();
             return None;
         }
         let attempts = self.useless.fetch_add(1, Ordering::Relaxed) + 1;
         let retry = Instant::now() + backoff(attempts);
-        let (error, old) = (ConnectError::Failed(why), Some(connection.clone()));
+        let why = with_last_words(why, &connection.last_words());
+        let next = match attempts < limits::ATTEMPTS {
+            true => "the pauses before it is started again grow".to_owned(),
+            false => left_alone(connection.server_name()),
+        };
+        let error = ConnectError::Failed(format!(
+            "it ended {attempts} times in a row before it was of any use; {next}. The last time: {why}"
+        ));
+        let old = Some(connection.clone());
         (attempts > 1).then_some(Content::Failed {
             error,
             attempts,
@@ -214,6 +241,13 @@ impl Slot {
             .await;
         settled.map(|content| content.clone()).unwrap_or_default()
     }
+}
+
+/// What becomes of a server after a row of failures.
+pub(super) fn left_alone(server: &str) -> String {
+    format!(
+        "it is left alone until somebody uses it later on, or says: switchboard reconnect {server}"
+    )
 }
 
 /// Full jitter: anywhere up to a bound that doubles each time. After a row of

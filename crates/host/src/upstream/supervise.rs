@@ -14,6 +14,7 @@ use crate::{
     host::Host,
     limits,
 };
+use futures_util::future::join_all;
 use std::sync::{Arc, Weak, atomic::Ordering};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -29,15 +30,24 @@ impl Server {
         self.retired.get().is_some()
     }
 
+    /// Why nothing is started any more.
+    fn why_over(&self) -> String {
+        let why = self.retired.get().copied();
+        why.unwrap_or_default().to_owned()
+    }
+
     /// Ends all connections; who asks for one from now on is told why there is none.
     pub async fn retire(&self, why: &'static str) {
         let _ = self.retired.set(why);
+        self.over.cancel();
         let slots: Vec<Arc<Slot>> = self.slots.lock().drain().map(|(_, slot)| slot).collect();
-        for slot in slots {
-            if let Content::Ready(connection) = slot.content() {
-                connection.close_because(why).await;
-            }
-        }
+        let ready = slots.iter().filter_map(|slot| match slot.content() {
+            Content::Ready(connection) => Some(connection),
+            _ => None,
+        });
+        join_all(ready.map(async |connection| connection.close_because(why).await)).await;
+        self.busy.close();
+        let _ = timeout(limits::CLOSING, self.busy.wait()).await;
         self.write_down();
     }
 
@@ -73,6 +83,7 @@ impl Server {
                 Content::Failed { old, .. } => old,
                 // Whoever is connecting now started late enough.
                 Content::Empty | Content::Connecting => {
+                    slot.pardon();
                     self.slots.lock().entry(key).or_insert(slot);
                     continue;
                 }
@@ -147,10 +158,15 @@ impl Server {
             changed
         });
         self.pending.lock().get_or_insert_with(Instant::now);
+        let busy = self.busy.token();
         let (me, claimed) = (server.clone(), slot.clone());
         let connecting = async move {
             let allowed = server.spec.timeouts.connect;
-            let result = match timeout(allowed, server.connect(&key, &client)).await {
+            let made = tokio::select! {
+                made = timeout(allowed, server.connect(&key, &client)) => made,
+                () = server.over.cancelled() => Ok(Err(ConnectError::Failed(server.why_over()))),
+            };
+            let result = match made {
                 Ok(result) => result,
                 Err(_) => {
                     let opened = server.opening.lock().upgrade();
@@ -172,6 +188,7 @@ impl Server {
                     result
                 }
             };
+            let result = result.map_err(|error| error.after(failures + 1, &server.spec.name));
             // It may have become superfluous while it was made.
             if let (Ok(connection), Some(why)) = (&result, server.retired.get()) {
                 connection.close_because(why).await;
@@ -200,6 +217,7 @@ impl Server {
             *server.pending.lock() = None;
             if let Err(error) = &result
                 && !needs_auth
+                && !server.is_retired()
                 && *server.state.borrow() != ServerState::Failed(error.to_string())
             {
                 tracing::info!(server = %server.spec.name, %error, "the server cannot be used");
@@ -221,6 +239,7 @@ impl Server {
             };
             let wanted = Arc::downgrade(&client);
             drop(client);
+            drop(busy);
             match result {
                 Ok(connection) => {
                     slot.fill(Ok(connection.clone()), failures, old);
@@ -278,7 +297,9 @@ impl Server {
             let why = with_last_words(why, &connection.last_words());
             self.note(ServerState::Failed(why));
         }
+        let busy = self.busy.token();
         connection.close().await;
+        drop(busy);
         let Some(client) = connection.attached().into_iter().next() else {
             return;
         };
@@ -287,6 +308,9 @@ impl Server {
         } else {
             let wanted = Arc::downgrade(&client);
             drop(client);
+            if let Content::Failed { error, .. } = slot.content() {
+                self.note(ServerState::Failed(error.to_string()));
+            }
             self.attempt_again(key, slot, &wanted).await;
         }
     }
@@ -313,7 +337,10 @@ impl Server {
             tracing::warn!(server = %self.spec.name, attempts, "given up until somebody asks for it");
             return;
         }
-        sleep_until(Instant::from_std(retry)).await;
+        tokio::select! {
+            () = sleep_until(Instant::from_std(retry)) => {}
+            () = self.over.cancelled() => return,
+        }
         let listening = old
             .as_ref()
             .and_then(|old| old.attached().into_iter().next());

@@ -4,6 +4,7 @@ mod answers;
 mod bad_headers;
 mod bad_input;
 mod catalog;
+mod crash_loops;
 mod crowds;
 mod damaged;
 mod dialogue;

@@ -1,0 +1,135 @@
+//! Servers that shake hands, say what they have, and end before anybody had
+//! anything of them: they are started less and less often, and then not at all.
+
+use crate::support::serving::{self, echo, servers, until};
+use crate::support::stage::Stage;
+
+use serde_json::{Value, json};
+use std::{path::Path, time::Duration};
+use switchboard_testkit::{Program, StdioClient, bin, record};
+
+/// Attempts in a row after which nothing happens by itself (`limits::ATTEMPTS`),
+/// and one for each time that a command asks.
+const ATTEMPTS: usize = 8;
+
+/// A server that shakes hands, answers what it is asked for its list of tools, and
+/// is gone after this method.
+fn brief(starts: &Path, last: &str) -> Value {
+    let text = format!(
+        r#"echo x >> '{}'
+        while read -r line; do
+            id=${{line#*\"id\":}}; id=${{id%%[,\}}]*}}
+            case "$line" in
+                *'"initialize"'*) result='{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}' ;;
+                *'"tools/list"'*) result='{{"tools":[{{"name":"go","inputSchema":{{"type":"object"}}}}]}}' ;;
+                *) result= ;;
+            esac
+            [ -z "$result" ] || printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$result"
+            case "$line" in *'"{last}"'*) echo 'the disk is on fire' >&2; exit 3 ;; esac
+        done"#,
+        starts.display()
+    );
+    json!({"command": "/bin/sh", "args": ["-c", text], "era": "legacy"})
+}
+
+fn lines(file: &Path) -> usize {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.lines().count()
+}
+
+/// What `list` says of the server, once it says this.
+async fn reason(stage: &Stage, words: &str) -> String {
+    let asked = async {
+        loop {
+            let rows = stage.run(&["list", "--json"]).await.ok().json();
+            let mut all = rows.as_array().unwrap().iter();
+            let row = all.find(|row| row["name"] == "a").unwrap();
+            let reason = row["reason"].as_str().unwrap_or_default();
+            if reason.contains(words) {
+                return reason.to_owned();
+            }
+        }
+    };
+    let asked = tokio::time::timeout(Duration::from_secs(60), asked).await;
+    asked.unwrap_or_else(|_| panic!("never said: {words}"))
+}
+
+/// Somebody listens, so that the server is wanted.
+async fn listening(stage: &Stage) -> (Program, StdioClient) {
+    let gateway = stage.gateway().await;
+    let mut client = stage.attached(&[]).await;
+    client.request("tools/list", json!({})).await;
+    (gateway, client)
+}
+
+#[tokio::test]
+async fn row_44_a_server_that_only_shakes_hands_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let starts = folder.path().join("starts");
+    let stage = Stage::new(&servers([
+        ("a", brief(&starts, "tools/list")),
+        ("b", echo(&[])),
+    ]));
+    let (_gateway, _client) = listening(&stage).await;
+    let said = reason(&stage, "ended 3 times in a row before it was of any use").await;
+    assert!(said.contains("the disk is on fire"), "{said}");
+    assert!(lines(&starts) <= ATTEMPTS, "{} starts", lines(&starts));
+    let found = stage.run(&["doctor"]).await;
+    let text = found.out + &found.err;
+    assert!(text.contains("in a row before it was of any use"), "{text}");
+
+    // Somebody who wants it anew gets it at once, and what was does not count.
+    let before = lines(&starts);
+    stage.run(&["reconnect", "a"]).await;
+    assert!(lines(&starts) > before);
+    reason(&stage, "ended 2 times in a row before it was of any use").await;
+}
+
+#[tokio::test]
+async fn row_44_pauses_grow_whether_or_not_anybody_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let starts = folder.path().join("starts");
+    let stage = Stage::new(&servers([(
+        "a",
+        brief(&starts, "notifications/initialized"),
+    )]));
+    let (gateway, mut client) = listening(&stage).await;
+    // Calls do not make it start more often. They say why they fail.
+    let mut told = String::new();
+    let found = until(Duration::from_secs(60), || {
+        let log = gateway.stderr();
+        (log.matches("the connection ended").count() >= 4).then_some(())
+    });
+    found.await.expect("it is started again by itself");
+    while !told.contains("before it was of any use") {
+        let answer = client.call("a__go", json!({})).await;
+        told = answer["error"]["message"].as_str().unwrap().to_owned();
+        assert!(lines(&starts) <= ATTEMPTS, "{} starts", lines(&starts));
+    }
+    assert!(told.contains("grow"), "{told}");
+}
+
+#[tokio::test]
+async fn row_44_sessions_that_end_at_once_are_not_made_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let seen = folder.path().join("record");
+    let evil = Program::new(bin("evil-http"))
+        .args(["--http", "0", "--mode", "session-404", "--after", "1"])
+        .args(["--era", "legacy", "--record"])
+        .arg(&seen)
+        .spawn();
+    let stage = Stage::new(&servers([
+        ("a", serving::address(&evil).await),
+        ("b", echo(&[])),
+    ]));
+    let (_gateway, _client) = listening(&stage).await;
+    reason(&stage, "ended 3 times in a row before it was of any use").await;
+    let all = record::read(&seen).unwrap();
+    let hello = |message: &&Vec<u8>| {
+        let text = String::from_utf8_lossy(message);
+        text.contains("\"initialize\"")
+    };
+    let hellos = all.iter().filter(hello).count();
+    // Commands have sessions of their own revision.
+    assert!(hellos <= 2 * ATTEMPTS, "{hellos} sessions");
+}
