@@ -35,7 +35,7 @@ pub use files::{
 };
 pub use linked::linked;
 pub use memory::Memory;
-pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until};
+pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until, sessions_ended};
 pub use shell::Shell;
 pub use start::{Server, ServerKind, Setup};
 pub use system::{ServerReport, System};

@@ -2,7 +2,7 @@
 //! bytes they are, without lines and without a pipe. Any rmcp service can be
 //! plugged in this way, ours or somebody else's.
 
-use crate::serve::{Plugged, Session};
+use crate::serve::{Plugged, SESSIONS, Session};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, sink, stream::BoxStream};
 use rmcp::{
@@ -53,7 +53,7 @@ fn serve(server: Plugged, incoming: BoxStream<'static, Bytes>, send: Answer) {
             Ok::<_, Infallible>(send)
         },
     );
-    tasks::spawn(tasks::Kind::Builtin, async move {
+    tasks::spawn_in(&SESSIONS, tasks::Kind::Builtin, async move {
         let ends = over.drop_guard();
         match service.serve((Box::pin(out), messages)).await {
             Ok(running) => drop(running.waiting().await),

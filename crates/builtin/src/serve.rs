@@ -7,11 +7,12 @@ use rmcp::{
 use std::{
     fmt,
     pin::Pin,
+    sync::LazyLock,
     task::{Context, Poll},
 };
 use switchboard_tasks as tasks;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Why a built-in server could not start, or ended early.
 #[derive(Debug)]
@@ -39,11 +40,21 @@ pub trait Session: Service<RoleServer> + Send + 'static {
     }
 }
 
+/// The connections that are served within this process.
+pub(crate) static SESSIONS: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+
+/// Waits until all that was served within this process has ended, and what it had
+/// started with it. Whoever holds the other ends must have let go of them.
+pub async fn sessions_ended() {
+    SESSIONS.close();
+    SESSIONS.wait().await;
+}
+
 /// Serves one end of a pipe in a task of its own: a panic in there ends that
 /// task and closes the pipe, and whoever holds the other end sees a server that
 /// went away, nothing worse.
 pub fn in_process<S: Session>(server: S, pipe: DuplexStream) {
-    tasks::spawn(tasks::Kind::Builtin, async move {
+    tasks::spawn_in(&SESSIONS, tasks::Kind::Builtin, async move {
         let (read, write) = tokio::io::split(pipe);
         let stop = CancellationToken::new();
         if let Err(fault) = serve(Plugged::new(server), read, write, stop).await {

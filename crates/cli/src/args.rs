@@ -121,7 +121,7 @@ impl Command {
         match self {
             // On a terminal `up` shows a table, which lines of a log would tear apart.
             Self::Up(_) if crate::show::term::stdout().terminal => Level::Warn,
-            Self::Serve(_) | Self::Up(_) => Level::Info,
+            Self::Serve(_) | Self::Up(_) | Self::Builtin(_) => Level::Info,
             _ => Level::Warn,
         }
     }

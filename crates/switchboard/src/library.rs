@@ -72,13 +72,17 @@
 use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
 use http::Uri;
 use parking_lot::Mutex;
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 use switchboard_builtin::{Server, ServerKind, Setup};
-use switchboard_host::{Remote, ServerSpec, Target};
+use switchboard_host::{Host, Remote, ServerSpec, Target};
 use switchboard_transport::{
     in_process::End,
     process::{Inherit, ServerCommand},
 };
+use tokio::time::timeout;
+
+/// How long built-in servers may take to end what they have started.
+const CLOSING: Duration = Duration::from_secs(3);
 
 /// A server that comes with Switchboard, under its own name.
 /// Our own folders are protected from it, also where the setup does not say so.
@@ -125,6 +129,13 @@ fn link(server: &Server, end: End) {
     server.linked(end.receiver, move |bytes| {
         let _ = sender.send(bytes.into());
     });
+}
+
+/// Ends all servers, built-in ones with what they have started too. For the end of
+/// the program: built-in servers of other hosts are waited for as well, for a moment.
+pub async fn close(host: &Host) {
+    host.close().await;
+    let _ = timeout(CLOSING, switchboard_builtin::sessions_ended()).await;
 }
 
 /// The built-in server `system`: health, time and the like.

@@ -8,12 +8,12 @@ use crate::{
     near::{did_you_mean, near},
 };
 use clap::Args;
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 use switchboard::{
     Dirs, VERSION,
     builtin::{Server, ServerKind, Setup},
     dirs::own_folders,
-    gateway::{Gateway, GatewayOptions},
+    gateway::{Gateway, GatewayOptions, faces},
     host::Host,
     library, memory_folder,
     transport::Budget,
@@ -65,31 +65,47 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     if !places.is_empty() {
         return listening(kind, server, places);
     }
-    life::short(async move |stop| match server.on_stdio_until(stop).await {
-        Ok(()) => Ok(Code::Done),
-        Err(fault) => Err(Failure::new(Code::Answered, fault.to_string())),
+    life::short(async move |stop| {
+        let (host, gateway) = gateway(kind, server);
+        tracing::info!(server = kind.name(), "running on standard streams");
+        let served = faces::stdio::serve(gateway, stop).await;
+        end(kind, &host).await;
+        match served {
+            Ok(()) => Ok(Code::Done),
+            Err(fault) => Err(Failure::new(Code::Answered, fault.to_string())),
+        }
     })?
 }
 
-/// Serves on network addresses: a gateway whose only server this is, under its
-/// own names on every route.
+/// Serves on network addresses.
 fn listening(kind: ServerKind, server: Server, places: Vec<Place>) -> Result<Code, Failure> {
     life::long(async move |stop| {
-        let specs = vec![library::linked(kind.name(), server)];
-        let host = Host::new(specs, Style::Bare, Budget::default());
-        let gateway = Gateway::new(
-            host.clone(),
-            GatewayOptions {
-                version: VERSION.to_owned(),
-                single: Some(kind.name().into()),
-                ..GatewayOptions::default()
-            },
-        );
+        let (host, gateway) = gateway(kind, server);
         let open = listen::open(places)?;
+        tracing::info!(server = kind.name(), "running on the network");
         let served = listen::serve(&gateway, open, &stop).await;
-        host.close().await;
+        end(kind, &host).await;
         served
     })?
+}
+
+/// A gateway whose only server this is, under its own names on every face: so it
+/// is held to the same rules as everything else that we serve.
+fn gateway(kind: ServerKind, server: Server) -> (Arc<Host>, Arc<Gateway>) {
+    let specs = vec![library::linked(kind.name(), server)];
+    let host = Host::new(specs, Style::Bare, Budget::default());
+    let options = GatewayOptions {
+        version: VERSION.to_owned(),
+        single: Some(kind.name().into()),
+        ..GatewayOptions::default()
+    };
+    (host.clone(), Gateway::new(host, options))
+}
+
+/// What it has started ends with it.
+async fn end(kind: ServerKind, host: &Host) {
+    tracing::info!(server = kind.name(), "shutting down");
+    library::close(host).await;
 }
 
 /// Whether it may start processes: then a keeper must be there first.

@@ -87,7 +87,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     life::short(async |stop| {
         let done = call(&roster, &settings, options, whole, &stop).await;
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         done
     })?
 }

@@ -56,7 +56,7 @@ pub fn gather(
             answers = ask(&caller, settings, &servers, lists) => Ok(answers),
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         answers
     })??;
     let mut gathered = Gathered {

@@ -106,7 +106,7 @@ fn show(
                 met = work => met,
                 () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
             };
-            roster.host.close().await;
+            switchboard::library::close(&roster.host).await;
             met
         })??;
     }
@@ -190,7 +190,7 @@ pub fn reports(roster: &Roster, settings: &Settings) -> Result<Vec<(String, Repo
             met = work => met,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         met
     })??;
     found.sort_by_key(|(i, _)| *i);

@@ -120,7 +120,7 @@ pub fn get(context: &Context, options: &GetOptions) -> Result<Code, Failure> {
             done = fetch(&roster, &settings, &caller, options, given) => done,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         done
     })?
 }

@@ -103,7 +103,7 @@ pub fn read(context: &Context, options: &ReadOptions) -> Result<Code, Failure> {
             message = fetch(&roster, &settings, &caller, &options.uri) => message,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         message
     })?
     .and_then(|(server, message)| show(options, &server, &message))

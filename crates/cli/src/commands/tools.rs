@@ -82,7 +82,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 found = fetch_all(&roster, &settings, &servers) => Ok(found),
                 () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
             };
-            roster.host.close().await;
+            switchboard::library::close(&roster.host).await;
             found
         })??;
         for (server, items) in servers.iter().zip(found) {

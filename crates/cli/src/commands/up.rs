@@ -140,7 +140,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             } => match never {},
         };
         drop(note);
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         served.map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
         Ok(Code::Done)
     })?

@@ -39,7 +39,7 @@ pub(super) fn approve(
             found = look(&roster, &server) => found,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         found
     })??;
     if changes.is_empty() {

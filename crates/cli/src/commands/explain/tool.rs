@@ -56,7 +56,7 @@ pub fn look(
             about = ask(&roster, &server, tool) => about,
             () = stop.cancelled() => unasked(&roster, &server, tool, "interrupted".to_owned()),
         };
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         about
     })
 }

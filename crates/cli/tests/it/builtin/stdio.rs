@@ -98,3 +98,83 @@ async fn data_that_cannot_be_used_is_said_so() {
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(ended.err.contains("the memory in"), "{ended:?}");
 }
+
+/// The same rules hold as on every face of ours.
+#[tokio::test]
+async fn what_comes_in_is_read_as_everywhere() {
+    let mut client = StdioClient::new(switchboard().args(["builtin", "system"]).spawn());
+    client.initialize(LEGACY).await;
+    let mut said = async |line: &str| {
+        client.send_raw(line).await;
+        client.next().await
+    };
+    let answer = said("{nope").await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(null), &json!(-32700))
+    );
+    let answer = said(r#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#).await;
+    assert_eq!(
+        answer["error"]["code"], -32600,
+        "no batches in this revision: {answer}"
+    );
+    let answer = said(r#"{"jsonrpc":"2.0","id":6,"method":"tools/call"}"#).await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(6), &json!(-32602))
+    );
+    let answer = said(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#).await;
+    assert_eq!(answer["id"], 1.5, "{answer}");
+    let answer = said(r#"{"jsonrpc":"2.0","id":"x","method":"no/such"}"#).await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!("x"), &json!(-32601))
+    );
+    // A key in another spelling could be read otherwise by somebody else.
+    let answer = said(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"health","Name":"time"}}"#).await;
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(7), &json!(-32602))
+    );
+}
+
+/// A call is given up by the older name for it, too.
+#[tokio::test]
+async fn a_call_is_given_up_by_either_name() {
+    let args = ["builtin", "shell", "--enable-shell", "--root", "/"];
+    for method in ["notifications/cancelled", "$/cancelRequest"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let mut client = StdioClient::new(switchboard().args(args).spawn());
+        client.initialize(LEGACY).await;
+        let command = format!(
+            "echo $$ > '{0}.new'; mv '{0}.new' '{0}'; sleep 1000",
+            file.display()
+        );
+        let call = json!({"name": "runShellCommand", "arguments": {"command": command}});
+        let waiting = client.start("tools/call", call).await;
+        let started = until(SOON, || std::fs::read_to_string(&file).ok()).await;
+        let pid: i32 = started.expect("it runs").trim().parse().unwrap();
+        let key = if method.starts_with('$') {
+            "id"
+        } else {
+            "requestId"
+        };
+        client.notify(method, json!({ key: waiting })).await;
+        ends(pid).await;
+    }
+}
+
+/// What happens to the server itself is said on stderr, and nothing of it on stdout.
+#[tokio::test]
+async fn its_life_is_told_on_stderr() {
+    let mut client = StdioClient::new(switchboard().args(["builtin", "system"]).spawn());
+    client
+        .program
+        .wait_for_line("running on standard streams")
+        .await;
+    client.initialize(LEGACY).await;
+    client.close();
+    assert_eq!(client.program.wait(SOON).await.code(), Some(0));
+    client.program.wait_for_line("shutting down").await;
+}
