@@ -269,10 +269,11 @@ impl Context {
     /// The user's gateways that run and answer, unless `--direct` says otherwise.
     /// They are asked once, side by side; who does not answer is passed by.
     pub fn gateways(&self) -> Vec<Attached> {
-        self.gateways.get_or_init(|| self.ask_gateways()).clone()
+        self.gateways.get_or_init(|| self.gateways_now()).clone()
     }
 
-    fn ask_gateways(&self) -> Vec<Attached> {
+    /// The same, asked anew.
+    pub fn gateways_now(&self) -> Vec<Attached> {
         let Some(dirs) = Dirs::from_env().ok().filter(|_| !self.global.direct) else {
             return Vec::new();
         };

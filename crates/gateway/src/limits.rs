@@ -69,6 +69,10 @@ pub const LISTENS: usize = 256;
 pub const LISTEN_ACK: Duration = Duration::from_millis(300);
 /// How long calls in flight may take to finish after a stop was asked for.
 pub const DRAIN: Duration = Duration::from_secs(10);
+/// Lines of a client that are read before those before them have been looked at.
+pub const LINES_AHEAD: usize = 64;
+/// How long the last bytes to a client on lines may take to be taken.
+pub const LAST_WRITE: Duration = Duration::from_secs(1);
 /// Calls of modern clients that wait for an answer, at once.
 pub const PARKED: usize = 1024;
 /// The same of one principal.

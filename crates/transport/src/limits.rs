@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// The most bytes that may wait to be written to one peer.
 pub const SEND_QUEUE_BYTES: usize = 64 * 1024 * 1024;
+/// How often it is looked whether anybody still reads our standard output, once that matters.
+pub const READER_LOOK: Duration = Duration::from_millis(50);
 /// How long a peer may refuse to read before the link is given up.
 pub const WRITE_STALL: Duration = Duration::from_secs(30);
 /// How much is read from a pipe at once.

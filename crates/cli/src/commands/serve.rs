@@ -13,7 +13,7 @@ use crate::{
 use clap::{Args, ValueEnum};
 use std::sync::Arc;
 use switchboard::{
-    Purpose, Roster, Status, VERSION,
+    Purpose, Roster, Settings, Status, VERSION,
     config::{Loaded, Standing},
     gateway::{Announcement, Gateway, GatewayOptions, faces},
     host::permission::Mode,
@@ -80,13 +80,31 @@ impl Names {
     }
 }
 
-/// Serves until stdin ends or a signal comes.
-pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    if options.attach
-        && let Some(code) = attach::to_any(context)?
-    {
-        return Ok(code);
+/// What is served, and what was loaded for it.
+pub(crate) struct Assembled {
+    roster: Roster,
+    settings: Settings,
+    known: Known,
+    announcement: Announcement,
+    /// The only server, which is then served under its own names on stdio.
+    single: Option<Arc<str>>,
+}
+
+impl Assembled {
+    /// The gateway of one client.
+    fn gateway(&self) -> Arc<Gateway> {
+        let options = GatewayOptions {
+            version: VERSION.to_owned(),
+            single: self.single.clone(),
+            announcement: self.announcement.clone(),
+            ..GatewayOptions::default()
+        };
+        Gateway::new(self.roster.host.clone(), options)
     }
+}
+
+/// Loads all that is configured. Nothing is started yet.
+fn assemble(context: &Context, options: &Options) -> Result<Assembled, Failure> {
     let loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
     let loaded = only(loaded, &options.only)?;
@@ -98,10 +116,35 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         options.names().style(),
     )?;
     usable(&roster)?;
+    let single = single(options, &roster);
+    Ok(Assembled {
+        roster,
+        settings,
+        known,
+        announcement,
+        single,
+    })
+}
+
+/// Serves until stdin ends or a signal comes.
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    if options.attach
+        && let Some(code) = attach::to_any(context, options)?
+    {
+        return Ok(code);
+    }
+    let made = assemble(context, options)?;
     let places = options.listen.places()?;
     if places.is_empty() {
-        return stdio(context, options, &roster, known, announcement);
+        return stdio(context, options, made);
     }
+    let Assembled {
+        roster,
+        settings,
+        known,
+        announcement,
+        ..
+    } = made;
     let principal = options.listen.principal(&places);
     let rule = arrangement(options, &announcement);
     let alone = options.listen.no_auth || !options.listen.token_file.is_empty();
@@ -129,7 +172,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             }
         };
         drop(note);
-        roster.host.close().await;
+        switchboard::library::close(&roster.host).await;
         served
     })?
 }
@@ -157,32 +200,14 @@ fn arrangement(options: &Options, announcement: &Announcement) -> Arrangement {
 
 /// One client on our own standard streams: through a running gateway that has
 /// the same servers, or with servers of its own.
-fn stdio(
-    context: &Context,
-    options: &Options,
-    roster: &Roster,
-    known: Known,
-    announcement: Announcement,
-) -> Result<Code, Failure> {
-    let single = single(options, roster);
-    let told = announcement.get();
-    if let Some(code) =
-        attach::try_run(context, options, roster, single.as_deref(), told.as_deref())?
-    {
+fn stdio(context: &Context, options: &Options, made: Assembled) -> Result<Code, Failure> {
+    if let Some(code) = attach::try_run(context, options, &made)? {
         return Ok(code);
     }
-    let rule = arrangement(options, &announcement);
+    let rule = arrangement(options, &made.announcement);
     life::long(async |stop| {
-        let gateway = Gateway::new(
-            roster.host.clone(),
-            GatewayOptions {
-                version: VERSION.to_owned(),
-                single,
-                announcement,
-                ..GatewayOptions::default()
-            },
-        );
-        let follower = Follower::new(context, roster, known, rule);
+        let gateway = made.gateway();
+        let follower = Follower::new(context, &made.roster, made.known, rule);
         let follow = follower.follow(stop.clone());
         let served = {
             let serve = faces::stdio::serve(gateway, stop);
@@ -192,7 +217,7 @@ fn stdio(
                 () = follow => serve.await,
             }
         };
-        roster.host.close().await;
+        switchboard::library::close(&made.roster.host).await;
         match served {
             Ok(()) => Ok(Code::Done),
             Err(error) => Err(Failure::new(Code::Answered, error.to_string())),

@@ -69,6 +69,8 @@ pub(crate) struct Conversation {
     /// Modern requests that are not answered yet, by the client's id.
     in_flight: Mutex<HashMap<Bytes, oneshot::Sender<Message>>>,
     tasks: TaskTracker,
+    /// Nothing new comes from the client.
+    closing: CancellationToken,
     /// The client is not there any more: what it had under way is given up.
     gone: CancellationToken,
 }
@@ -91,12 +93,14 @@ impl Conversation {
             announcement: Mutex::new(announcement),
             in_flight: Mutex::default(),
             tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
             gone: CancellationToken::new(),
         })
     }
 
-    /// Calls in flight may still finish.
+    /// Calls in flight may still finish. What only ends with the client ends now.
     pub(crate) async fn drain(&self) {
+        self.closing.cancel();
         self.tasks.close();
         let _ = tokio::time::timeout(limits::DRAIN, self.tasks.wait()).await;
     }
@@ -339,6 +343,7 @@ impl Conversation {
                 tokio::select! {
                     payload = listen.next() => self.outlet.send(payload, Weight::Notice),
                     _ = self.manner.admission.ended() => return Some(listen.farewell()),
+                    () = self.closing.cancelled() => return Some(listen.farewell()),
                     Ok(_) = &mut cancel => return None,
                 }
             },

@@ -1,6 +1,7 @@
 //! How messages get in and out: standard streams, HTTP with all that it
 //! carries, and a pair in the same process.
 
+mod ahead;
 pub(crate) mod conversation;
 pub mod http;
 pub mod in_process;

@@ -1,6 +1,9 @@
 //! The gateway as a stdio server: one client, in whichever era it opens.
 
-use super::conversation::{Conversation, Manner};
+use super::{
+    ahead::Ahead,
+    conversation::{Conversation, Manner},
+};
 use crate::{
     admission::{Admission, Ended},
     gateway::Gateway,
@@ -8,9 +11,12 @@ use crate::{
     session::{Outlet, Weight},
 };
 use std::{io, sync::Arc};
-use switchboard_transport::stdio::{LineWriter, Lines};
+use switchboard_transport::stdio::{self, LineWriter, Lines};
 use switchboard_wire::{ErrorObject, Payload, code, limits::MESSAGE_BYTES};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::{Instant, timeout, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 
 /// Whose requests these are: whoever started us.
@@ -18,7 +24,10 @@ const PRINCIPAL: &str = "local";
 
 /// Serves our own standard streams until the input ends or `shutdown` fires.
 pub async fn serve(gateway: Arc<Gateway>, shutdown: CancellationToken) -> io::Result<()> {
-    serve_streams(gateway, tokio::io::stdin(), tokio::io::stdout(), shutdown).await
+    let (read, write) = (tokio::io::stdin(), tokio::io::stdout());
+    let manner = alone(&gateway, shutdown);
+    let gone = stdio::nobody_reads_stdout();
+    serve_until(gateway, manner, read, write, gone).await
 }
 
 /// Serves any pair of streams in the same way.
@@ -28,17 +37,22 @@ pub async fn serve_streams(
     write: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
+    let manner = alone(&gateway, shutdown);
+    serve_client(gateway, manner, read, write).await
+}
+
+/// Whoever started us, with servers of its own.
+fn alone(gateway: &Gateway, shutdown: CancellationToken) -> Manner {
     let admission = Admission::served(PRINCIPAL, shutdown);
     gateway.host().serves(admission.principal());
-    let manner = Manner {
+    Manner {
         scope: gateway.whole(),
         admission,
         own_servers: true,
         shared_credential: false,
         modern: true,
         announcement: gateway.announcement(),
-    };
-    serve_client(gateway, manner, read, write).await
+    }
 }
 
 /// One client on lines, whoever it is.
@@ -48,41 +62,107 @@ pub(crate) async fn serve_client(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> io::Result<()> {
+    serve_until(gateway, manner, read, write, std::future::pending()).await
+}
+
+/// Why a client is not listened to any more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    /// It has no more to say; it may still read.
+    Said,
+    /// We were asked to stop.
+    Stopping,
+    /// It may not be here any more.
+    ShutOut,
+    /// Nothing can be written to it.
+    Broken,
+}
+
+impl From<Ended> for Over {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Shutdown => Self::Stopping,
+            Ended::Revoked | Ended::Expired => Self::ShutOut,
+        }
+    }
+}
+
+/// The same; `gone` tells, once it matters, that nobody reads our answers.
+async fn serve_until(
+    gateway: Arc<Gateway>,
+    manner: Manner,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+    gone: impl Future<Output = ()>,
+) -> io::Result<()> {
     let admission = manner.admission.clone();
     let writer = LineWriter::new(write);
     let outlet = Arc::new(Out(writer.clone()));
     let client = Conversation::new(gateway.clone(), manner, outlet);
-    let mut lines = Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone());
-    let mut stopping = false;
+    let lines = Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone());
+    let mut input = Ahead::new(lines);
     let broken = writer.broken();
-    tokio::pin!(broken);
-    let ended = loop {
+    tokio::pin!(broken, gone);
+    let mut deadline = None;
+    let over = loop {
         let line = tokio::select! {
-            line = lines.next() => line,
-            ended = admission.ended() => {
-                stopping = ended == Ended::Shutdown;
-                break Ok(());
-            }
-            () = &mut broken => break Err(io::Error::other("nothing can be written any more")),
+            line = input.next() => line,
+            ended = admission.ended() => break ended.into(),
+            () = &mut broken => break Over::Broken,
         };
-        match line {
-            Ok(Some(line)) => client.bytes(line).await,
-            Ok(None) => break Ok(()),
-            Err(fault) => {
-                client.send(ErrorObject::new(code::PARSE, fault.to_string()).response(None));
-                break Err(io::Error::other(fault.to_string()));
+        let Some(line) = line else { break Over::Said };
+        // Nearly everything is worked on elsewhere, and this is over at once; not
+        // so a handshake that waits for a server.
+        let work = client.bytes(line);
+        tokio::pin!(work);
+        let over = tokio::select! {
+            biased;
+            () = &mut work => continue,
+            () = input.ended() => Over::Said,
+            ended = admission.ended() => ended.into(),
+            () = &mut broken => Over::Broken,
+        };
+        if over == Over::Said || over == Over::Stopping {
+            let until = *deadline.insert(Instant::now() + limits::DRAIN);
+            tokio::select! {
+                _ = timeout_at(until, work) => {}
+                () = &mut broken => {}
+                () = &mut gone => {}
+                _ = admission.ended(), if over == Over::Said => {}
             }
         }
+        break over;
     };
-    // Calls in flight may still finish if we were asked to stop; a client that
-    // closed its end is not there to read them.
-    if stopping {
-        client.drain().await;
-        let _ = tokio::time::timeout(limits::DRAIN, writer.drained()).await;
+    // What is in flight may still finish: who has closed its end may read on, as
+    // the last of a pipeline does. One that wants more than that ends us.
+    if over == Over::Said || over == Over::Stopping {
+        let until = deadline.unwrap_or_else(|| Instant::now() + limits::DRAIN);
+        let rest = async {
+            while let Some(line) = input.waiting() {
+                client.bytes(line).await;
+            }
+            client.drain().await;
+            writer.drained().await;
+        };
+        tokio::select! {
+            _ = timeout_at(until, rest) => {}
+            () = &mut broken => {}
+            () = &mut gone => {}
+            _ = admission.ended(), if over == Over::Said => {}
+        }
+    }
+    let fault = input.fault();
+    if let Some(fault) = &fault {
+        client.send(ErrorObject::new(code::PARSE, fault.to_string()).response(None));
     }
     client.end();
     writer.close();
-    ended
+    let _ = timeout(limits::LAST_WRITE, writer.closed()).await;
+    match (fault, over) {
+        (Some(fault), _) => Err(io::Error::other(fault.to_string())),
+        (None, Over::Broken) => Err(io::Error::other("nothing can be written any more")),
+        (None, _) => Ok(()),
+    }
 }
 
 struct Out(LineWriter);

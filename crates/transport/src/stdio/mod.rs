@@ -3,8 +3,10 @@
 
 mod lines;
 mod link;
+mod reader;
 mod writer;
 
 pub use lines::{LineFault, Lines};
 pub use link::StdioLink;
+pub use reader::nobody_reads_stdout;
 pub use writer::LineWriter;

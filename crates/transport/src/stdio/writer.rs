@@ -34,6 +34,8 @@ struct Shared {
     wake: Notify,
     /// The stream broke.
     over: CancellationToken,
+    /// The flusher has ended, and the stream is closed.
+    closed: CancellationToken,
 }
 
 struct State {
@@ -66,9 +68,16 @@ impl LineWriter {
             }),
             wake: Notify::new(),
             over: CancellationToken::new(),
+            closed: CancellationToken::new(),
         });
         let broken = shared.clone();
-        tasks::spawn_or(tasks::Kind::Writer, flush(shared.clone()), move || {
+        let closed = shared.closed.clone().drop_guard();
+        let flushing = flush(shared.clone());
+        let flushing = async move {
+            flushing.await;
+            drop(closed);
+        };
+        tasks::spawn_or(tasks::Kind::Writer, flushing, move || {
             broken.state.lock().end();
             broken.over.cancel();
         });
@@ -114,6 +123,12 @@ impl LineWriter {
     /// Waits until nothing can be written any more, because the stream broke.
     pub async fn broken(&self) {
         self.0.over.cancelled().await;
+    }
+
+    /// Waits, after [`close`](Self::close), until the stream itself says that it has
+    /// everything.
+    pub async fn closed(&self) {
+        self.0.closed.cancelled().await;
     }
 
     /// Waits until everything queued is written or the stream has ended.

@@ -99,8 +99,9 @@ async fn an_attached_client_notices_a_frozen_gateway() {
     let answer = client.call("a__pid", json!({})).await;
     let text = answer["error"]["message"].as_str().unwrap_or_default();
     assert!(text.contains("does not answer any more"), "{answer}");
-    let status = client.program.wait(Duration::from_secs(20)).await;
-    assert_eq!(status.code(), Some(4));
+    // It goes on with servers of its own.
+    let answer = client.call("a__pid", json!({})).await;
+    assert!(text_of(&answer).parse::<u32>().is_ok(), "{answer}");
 }
 
 /// One that only takes long is not given up: it says that it is there.
