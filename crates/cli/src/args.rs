@@ -65,6 +65,8 @@ pub enum Command {
     Logout(With<commands::login::LogoutOptions>),
     /// Check configuration, servers, sign-ins and what runs, and say what to do
     Doctor(With<commands::doctor::Options>),
+    /// Show what a server has written to stderr
+    Logs(With<commands::logs::Options>),
     /// Show every configured server and whether it works
     List(With<commands::list::Options>),
     /// Show the tools of all servers
@@ -138,6 +140,7 @@ impl Command {
             Self::Enable(with) => &mut with.global,
             Self::Disable(with) => &mut with.global,
             Self::Reconnect(with) => &mut with.global,
+            Self::Logs(with) => &mut with.global,
             Self::Approve(with) => &mut with.global,
             Self::Reject(with) => &mut with.global,
             Self::ResetProjectChoices(with) => &mut with.global,

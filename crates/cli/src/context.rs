@@ -20,6 +20,7 @@ use switchboard::{
         environment::Environment, settings::PermissionRule,
     },
     host::{Host, permission::Mode},
+    logs,
     roster::{Reloaded, With},
     running,
     wire::{name::Style, secret},
@@ -422,6 +423,7 @@ fn settings(environment: &Environment, directory: &Path) -> Settings {
     let mut settings = Settings::from_env(|name| environment.get(name));
     if let Ok(dirs) = Dirs::from_env() {
         settings.catalogs = Some(dirs.cache.join("catalogs"));
+        settings.logs = Some(logs::folder(&dirs));
         // Empty directories are of no use where a repository can fill those above.
         let rooms = dirs.state.join("rooms");
         let inside = places(directory).is_none_or(|places| places.is_inside(&rooms));

@@ -84,6 +84,7 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Trust(with) => commands::trust::run(context, &with.own),
         Command::Untrust(with) => commands::trust::revoke(context, &with.own),
         Command::Explain(with) => commands::explain::run(context, &with.own),
+        Command::Logs(with) => commands::logs::run(context, &with.own),
         Command::Token(with) => commands::token::run(context, &with.own),
         Command::Resources(with) => commands::resources::run(context, &with.own),
         Command::Read(with) => commands::resources::read(context, &with.own),

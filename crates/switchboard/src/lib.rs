@@ -18,6 +18,7 @@ pub mod dirs;
 mod flows;
 mod identity;
 pub mod library;
+pub mod logs;
 pub mod permissions;
 pub mod pools;
 pub mod relay;

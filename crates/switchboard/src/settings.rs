@@ -22,6 +22,8 @@ pub struct Settings {
     /// Where empty directories are made for servers that must not start in the
     /// working directory; without it they start in `/`.
     pub rooms: Option<PathBuf>,
+    /// Where what servers write to stderr is kept, if anywhere.
+    pub logs: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -34,6 +36,7 @@ impl Default for Settings {
             tool_search: None,
             catalogs: None,
             rooms: None,
+            logs: None,
         }
     }
 }
@@ -72,6 +75,7 @@ impl Settings {
             tool_search: lookup("ENABLE_TOOL_SEARCH"),
             catalogs: None,
             rooms: None,
+            logs: None,
         }
     }
 }

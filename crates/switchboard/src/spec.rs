@@ -3,7 +3,9 @@
 mod builtin;
 mod remote;
 
-use crate::{access::WayIn, apart::Apart, identity::identity, roster::With, settings::Settings};
+use crate::{
+    access::WayIn, apart::Apart, identity::identity, logs, roster::With, settings::Settings,
+};
 pub(crate) use builtin::LateHost;
 pub use builtin::memory_folder;
 use std::{
@@ -187,6 +189,10 @@ fn command(
         } else {
             Start::Here
         },
+        stderr_file: settings
+            .logs
+            .as_ref()
+            .map(|folder| logs::file(folder, &entry.name)),
     };
     if entry.starts_elsewhere() {
         Apart::new(settings, folder).apply(&mut command);

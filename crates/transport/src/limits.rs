@@ -25,3 +25,10 @@ pub const SCOPE_CHARS: usize = 500;
 pub const ROOMS_TIDIED: usize = 256;
 /// How often another name is tried for an empty directory.
 pub const ROOM_TRIES: usize = 16;
+
+/// Bytes of what one server writes to stderr that are kept on disk, in two files.
+pub const STDERR_KEPT: u64 = 64 * 1024 * 1024;
+/// The same of all servers together; the oldest files go first.
+pub const STDERR_KEPT_ALL: u64 = 1024 * 1024 * 1024;
+/// Files of that kind; the oldest go first.
+pub const STDERR_FILES: usize = 500;

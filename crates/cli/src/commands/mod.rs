@@ -13,6 +13,7 @@ pub mod import;
 pub mod list;
 pub mod listen;
 pub mod login;
+pub mod logs;
 pub mod prompts;
 pub mod reconnect;
 pub mod remove;

@@ -18,6 +18,7 @@ use crate::descriptors;
 use super::command::{ServerCommand, SpawnError};
 use super::exit::Exit;
 use super::family::{Family, Presence};
+use super::kept::KeptStderr;
 use super::ladder::{self, Stopped};
 use super::registry;
 use super::room::Room;
@@ -66,7 +67,10 @@ impl ServerProcess {
             command.explain(error)
         })?;
 
-        let (stderr, drain) = StderrRing::drain(stderr);
+        let pid = family.pid().unsigned_abs();
+        let kept = command.stderr_file.clone();
+        let kept = kept.map(|file| KeptStderr::new(file, pid));
+        let (stderr, drain) = StderrRing::drain(stderr, kept);
         tasks::spawn_on(&runtime, tasks::Kind::Process, drain);
         let (exited, exit) = watch::channel(None);
         let watching = watch_leader(Arc::clone(&family), exited);

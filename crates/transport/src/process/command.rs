@@ -28,6 +28,8 @@ pub struct ServerCommand {
     pub tree: Option<PathBuf>,
     /// How much of our surroundings it gets.
     pub start: Start,
+    /// Where what it writes to stderr is kept, besides the last of it in memory.
+    pub stderr_file: Option<PathBuf>,
 }
 
 /// How much of the surroundings that we were started in a server gets.

@@ -8,6 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | `command`, `environment`, `surroundings`, `tag` | what is started, and with what |
+//! | `stderr`, `kept` | what it writes to stderr: the last of it in memory, more on disk |
 //! | `room` | empty directories to start in |
 //! | `child` | a running server and its pipes |
 //! | `family`, `kin` | which processes are the server's |
@@ -22,6 +23,7 @@ pub mod descendants;
 mod environment;
 mod exit;
 mod family;
+mod kept;
 mod kin;
 mod ladder;
 mod orphans;
@@ -36,6 +38,7 @@ pub use child::{ExitWatch, ServerProcess};
 pub use command::{ServerCommand, SpawnError, Start};
 pub use environment::{for_children, path_outside, without_secrets};
 pub use exit::Exit;
+pub use kept::put_aside;
 pub use ladder::{GIVE_UP_AFTER, KILL_AFTER, Rung, Stopped, TERMINATE_AFTER};
 pub use orphans::{Orphan, orphans};
 pub use room::Room;

@@ -12,6 +12,8 @@ use switchboard_wire::secret;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
+use super::kept::KeptStderr;
+
 /// How much of the end is kept in memory.
 pub const KEPT: usize = 64 * 1024;
 
@@ -51,6 +53,7 @@ impl StderrRing {
     /// A ring, and the task that fills it until `from` ends.
     pub(crate) fn drain(
         from: impl AsyncRead + Unpin + Send + 'static,
+        kept: Option<KeptStderr>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (end, ended) = watch::channel(false);
         let ring = Self {
@@ -59,7 +62,7 @@ impl StderrRing {
         };
         let shared = Arc::clone(&ring.shared);
         let task = async move {
-            read_all(from, &shared).await;
+            read_all(from, &shared, kept).await;
             end.send_replace(true);
         };
         (ring, task)
@@ -147,12 +150,21 @@ impl Ring {
     }
 }
 
-async fn read_all(mut from: impl AsyncRead + Unpin, shared: &Mutex<Ring>) {
+async fn read_all(
+    mut from: impl AsyncRead + Unpin,
+    shared: &Mutex<Ring>,
+    mut kept: Option<KeptStderr>,
+) {
     let mut buffer = vec![0; LONGEST_LINE];
     loop {
         match from.read(&mut buffer).await {
             Ok(0) => break,
-            Ok(n) => shared.lock().push(&buffer[..n]),
+            Ok(n) => {
+                shared.lock().push(&buffer[..n]);
+                if let Some(kept) = &mut kept {
+                    kept.add(&buffer[..n]).await;
+                }
+            }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(_) => break,
         }
@@ -190,10 +202,16 @@ fn shown(line: &str) -> String {
 mod tests {
     use super::*;
 
+    fn drain(
+        from: impl AsyncRead + Unpin + Send + 'static,
+    ) -> (StderrRing, impl Future<Output = ()> + Send + 'static) {
+        StderrRing::drain(from, None)
+    }
+
     #[tokio::test]
     async fn flood_without_newline_is_bounded_and_its_end_is_kept() {
         let flood = [vec![b'x'; 3_000_000], b"the end".to_vec()].concat();
-        let (ring, task) = StderrRing::drain(std::io::Cursor::new(flood));
+        let (ring, task) = drain(std::io::Cursor::new(flood));
         task.await;
         assert_eq!(ring.total(), 3_000_007);
         assert_eq!(ring.bytes().len(), KEPT);
@@ -204,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn lines_reach_the_sink_also_early_and_unfinished_ones() {
         let (mut write, read) = tokio::io::duplex(64);
-        let (ring, task) = StderrRing::drain(read);
+        let (ring, task) = drain(read);
         let task = tokio::spawn(task);
         tokio::io::AsyncWriteExt::write_all(&mut write, b"one\ntw")
             .await
@@ -229,7 +247,7 @@ mod tests {
     #[tokio::test]
     async fn the_tail_cannot_control_a_terminal() {
         let text = b"old\n\n\x1b]0;title\x07\x1b[2J red\xff\nlast \xe2\x80\xae\r\n".to_vec();
-        let (ring, task) = StderrRing::drain(std::io::Cursor::new(text));
+        let (ring, task) = drain(std::io::Cursor::new(text));
         task.await;
         let tail = ring.tail_lines(2);
         assert!(

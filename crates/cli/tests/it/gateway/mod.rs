@@ -29,6 +29,7 @@ mod relay_cancel;
 mod rules_meanwhile;
 mod running;
 mod serve;
+mod server_logs;
 mod sharing;
 mod sharing_questions;
 mod staying;

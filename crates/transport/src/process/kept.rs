@@ -1,0 +1,236 @@
+//! What a server writes to stderr, kept in a file that its user alone can read.
+//!
+//! The file is bounded: once it is half of what may be kept, it is put aside and
+//! a new one begun, in the place of what was put aside before. Several programs
+//! may write to one file. All files in the folder together are bounded as well.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use switchboard_tasks as tasks;
+use tokio::time::timeout;
+
+use crate::limits;
+
+/// How long the disk may take before what comes is not kept any more: the server
+/// would have to wait with us.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The file that is put aside.
+pub fn put_aside(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".1");
+    name.into()
+}
+
+/// One server's part in it.
+pub(crate) struct KeptStderr {
+    path: PathBuf,
+    pid: u32,
+    file: Option<File>,
+    is_lost: bool,
+}
+
+impl KeptStderr {
+    /// Nothing is made before there is something to keep.
+    pub(super) fn new(path: PathBuf, pid: u32) -> Self {
+        Self {
+            path,
+            pid,
+            file: None,
+            is_lost: false,
+        }
+    }
+
+    /// Adds to it. What cannot be kept is said once, and nothing waits for it.
+    pub(super) async fn add(&mut self, bytes: &[u8]) {
+        if self.is_lost {
+            return;
+        }
+        let (path, pid, file) = (self.path.clone(), self.pid, self.file.take());
+        let bytes = bytes.to_vec();
+        let adding = tasks::blocking(move || append(&path, pid, file, &bytes));
+        let why = match timeout(PATIENCE, adding).await {
+            Ok(Ok(Ok(file))) => {
+                self.file = Some(file);
+                return;
+            }
+            Ok(Ok(Err(error))) => error.to_string(),
+            Ok(Err(_)) => return,
+            Err(_) => format!("the disk took longer than {PATIENCE:?}"),
+        };
+        self.is_lost = true;
+        let file = self.path.display().to_string();
+        tracing::warn!(file, why, "what a server writes to stderr is not kept");
+    }
+}
+
+fn append(path: &Path, pid: u32, file: Option<File>, bytes: &[u8]) -> io::Result<File> {
+    let mut file = match file {
+        Some(file) => file,
+        None => {
+            let mut file = open(path)?;
+            let now = spoken(SystemTime::now());
+            writeln!(file, "--- process {pid}, {now} ---")?;
+            file
+        }
+    };
+    let length = file.metadata()?.len();
+    if length > 0 && length + bytes.len() as u64 > limits::STDERR_KEPT / 2 {
+        file = turn(path, file)?;
+    }
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(folder)?;
+        make_room(folder, path);
+    }
+    let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    options.custom_flags(nofollow).open(path)
+}
+
+/// Puts a full file aside. Whoever else has done so meanwhile has begun the next.
+fn turn(path: &Path, file: File) -> io::Result<File> {
+    flock(&file, FlockOperation::LockExclusive)?;
+    let ours = file.metadata()?;
+    let is_there = fs::metadata(path)
+        .is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino()));
+    if is_there {
+        fs::rename(path, put_aside(path))?;
+    }
+    // Closing it gives the lock back.
+    drop(file);
+    open(path)
+}
+
+/// Takes the oldest files away while there is too much in all.
+fn make_room(folder: &Path, but: &Path) {
+    let Ok(files) = fs::read_dir(folder) else {
+        return;
+    };
+    let mut files: Vec<(SystemTime, u64, PathBuf)> = files
+        .flatten()
+        .filter_map(|file| {
+            let about = file.metadata().ok().filter(fs::Metadata::is_file)?;
+            Some((about.modified().ok()?, about.len(), file.path()))
+        })
+        .collect();
+    files.sort();
+    let mut bytes: u64 = files.iter().map(|(_, length, _)| length).sum();
+    let mut count = files.len();
+    for (_, length, path) in files {
+        if bytes <= limits::STDERR_KEPT_ALL && count <= limits::STDERR_FILES {
+            return;
+        }
+        if path != but && fs::remove_file(&path).is_ok() {
+            bytes -= length;
+            count -= 1;
+        }
+    }
+}
+
+/// A time as people read it, in UTC.
+fn spoken(time: SystemTime) -> String {
+    let seconds = time
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs();
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Days of the civil calendar, counted from the first of March of the year 0.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
+    let year = era * 400 + year + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let at = |seconds| spoken(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(at(951_782_400), "2000-02-29 00:00:00 UTC");
+        assert_eq!(at(1_767_225_599), "2025-12-31 23:59:59 UTC");
+        assert_eq!(at(4_107_542_400), "2100-03-01 00:00:00 UTC");
+    }
+
+    #[tokio::test]
+    async fn the_end_is_kept_and_no_more_than_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("logs/a.log");
+        let mut kept = KeptStderr::new(file.clone(), 7);
+        let piece = vec![b'x'; 1024 * 1024];
+        for _ in 0..limits::STDERR_KEPT / 1024 / 1024 + 10 {
+            kept.add(&piece).await;
+        }
+        kept.add(b"the end\n").await;
+        assert!(!kept.is_lost);
+        let length = |file: &Path| fs::metadata(file).unwrap().len();
+        let all = length(&file) + length(&put_aside(&file));
+        assert!(
+            all > limits::STDERR_KEPT / 2 && all <= limits::STDERR_KEPT,
+            "{all}"
+        );
+        assert!(fs::read(&file).unwrap().ends_with(b"the end\n"));
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(folder.path().join("logs")).unwrap().mode() & 0o777,
+            0o700
+        );
+    }
+
+    #[tokio::test]
+    async fn two_writers_lose_nothing_of_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.log");
+        let (mut one, mut two) = (
+            KeptStderr::new(file.clone(), 1),
+            KeptStderr::new(file.clone(), 2),
+        );
+        let piece = vec![b'x'; 4 * 1024 * 1024];
+        for _ in 0..limits::STDERR_KEPT / 2 / piece.len() as u64 {
+            one.add(&piece).await;
+        }
+        two.add(b"two\n").await;
+        one.add(b"one\n").await;
+        two.add(b"two again\n").await;
+        let mut all = fs::read(put_aside(&file)).unwrap();
+        all.extend(fs::read(&file).unwrap());
+        let text = String::from_utf8(all).unwrap();
+        for word in ["two\n", "one\n", "two again\n"] {
+            assert!(text.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_give_way() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..limits::STDERR_FILES + 5 {
+            fs::write(folder.path().join(format!("{n}.log")), "x").unwrap();
+        }
+        let but = folder.path().join("0.log");
+        make_room(folder.path(), &but);
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            limits::STDERR_FILES
+        );
+        assert!(but.exists());
+    }
+}
