@@ -4,7 +4,7 @@ use crate::limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Returns when nobody can read our standard output any more: the other end of the
-/// pipe is closed. Never for what is no pipe.
+/// pipe or socket is closed. Never for a file.
 pub async fn nobody_reads_stdout() {
     loop {
         let out = rustix::stdio::stdout();
@@ -14,7 +14,10 @@ pub async fn nobody_reads_stdout() {
             tv_nsec: 0,
         };
         let _ = poll(&mut asked, Some(&at_once));
-        if asked[0].revents().intersects(PollFlags::ERR) {
+        if asked[0]
+            .revents()
+            .intersects(PollFlags::ERR | PollFlags::HUP)
+        {
             return;
         }
         tokio::time::sleep(limits::READER_LOOK).await;
