@@ -76,7 +76,7 @@ impl CallLog {
     }
 
     /// It is over.
-    pub(crate) fn end(mut self: Box<Self>, outcome: &Outcome) {
+    pub(crate) fn end(mut self, outcome: &Outcome) {
         self.over = true;
         let took = spoken(self.about.started.elapsed());
         let tool = &self.about.tool;
@@ -96,7 +96,7 @@ impl CallLog {
     }
 
     /// It never got to its server.
-    pub(crate) fn fail(mut self: Box<Self>, fault: &CallError) {
+    pub(crate) fn fail(mut self, fault: &CallError) {
         self.over = true;
         let took = spoken(self.about.started.elapsed());
         tracing::debug!(tool = self.about.tool, took, %fault, "call failed");

@@ -190,8 +190,8 @@ impl Memory {
             return message.payload();
         };
         let token = span.of(message.raw());
-        let known = self.questions.iter();
-        let known = known.clone().find(|(_, own)| own.token() == token);
+        let mut open = self.questions.iter();
+        let known = open.find(|(_, own)| own.token() == token);
         let Some(id) = known.map(|(id, _)| id.clone()) else {
             return message.payload();
         };
