@@ -1,6 +1,14 @@
 //! What all faces share.
 
-use crate::{announcement::Announcement, control::ControlDesk, limits, session::parked::Lot};
+use crate::{
+    announcement::Announcement,
+    control::ControlDesk,
+    limits,
+    session::{
+        finder::{Finder, ToolLists},
+        parked::Lot,
+    },
+};
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{Host, Scope, limits::PATIENT_VALIDATION, validate::Validators};
 
@@ -11,6 +19,7 @@ pub struct Gateway {
     options: GatewayOptions,
     lot: Arc<Lot>,
     validators: Validators,
+    finder: Finder,
 }
 
 /// How the gateway presents itself.
@@ -26,17 +35,21 @@ pub struct GatewayOptions {
     pub control: Option<ControlDesk>,
     /// What clients are told when they come in.
     pub announcement: Announcement,
+    /// What clients of all servers as one are shown of the tools.
+    pub tools: ToolLists,
 }
 
 impl Gateway {
     /// A gateway in front of `host`.
     pub fn new(host: Arc<Host>, options: GatewayOptions) -> Arc<Self> {
         let lot = Lot::new(options.parked_for.unwrap_or(limits::PARKED_FOR));
+        let finder = Finder::new(options.tools.clone());
         Arc::new(Self {
             host,
             options,
             lot,
             validators: Validators::new(PATIENT_VALIDATION),
+            finder,
         })
     }
 
@@ -53,6 +66,11 @@ impl Gateway {
     /// What checks arguments where a face does that for its clients.
     pub(crate) fn validators(&self) -> &Validators {
         &self.validators
+    }
+
+    /// Tools that are searched for instead of listed.
+    pub(crate) fn finder(&self) -> &Finder {
+        &self.finder
     }
 
     /// The version it tells clients.

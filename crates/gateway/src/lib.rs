@@ -20,3 +20,4 @@ pub use announcement::Announcement;
 pub use control::{Control, ControlDesk, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};
+pub use session::finder::{ToolList, ToolLists};

@@ -86,6 +86,9 @@ pub const SETTLE_MOST: Duration = Duration::from_millis(500);
 /// How often a call is sent again after its pages have been visited.
 pub const VISITS: u32 = 3;
 
+/// Principals for whom it is kept what is found by searching.
+pub const FINDERS: usize = 256;
+
 /// Tasks on one page of `tasks/list` over all servers, after which no further server is asked.
 pub const TASKS_PAGE: usize = 100;
 /// How long one server's part of that list is waited for.

@@ -130,6 +130,11 @@ impl Host {
         self.announce(&List::ALL, Vec::new());
     }
 
+    /// Tells one principal's clients of all servers as one to ask anew for tools.
+    pub fn announce_tools(&self, principal: &str) {
+        self.announce_to(Some(principal), &[List::Tools], Vec::new());
+    }
+
     /// Adds a client of all servers as one: it hears when they come and go.
     pub fn attach(&self, client: &Arc<Client>) {
         if client.addressable {

@@ -22,7 +22,7 @@ pub struct Running {
     pub address: String,
     /// Its process.
     pub pid: i32,
-    /// How it names tools.
+    /// How it names tools, and what it shows of them.
     pub names: String,
     /// The file of a token that lets clients in; none where everybody may come in.
     pub client_token: Option<PathBuf>,

@@ -21,6 +21,7 @@ pub mod resources;
 pub mod serve;
 pub mod switch;
 pub mod token;
+pub mod tool_list;
 pub mod tools;
 pub mod trust;
 pub mod up;

@@ -3,7 +3,10 @@
 mod attach;
 
 use crate::{
-    commands::listen::{self, Listen},
+    commands::{
+        listen::{self, Listen},
+        tool_list::ToolOptions,
+    },
     context::{Context, warn},
     failure::{Code, Failure},
     life,
@@ -15,7 +18,7 @@ use std::sync::Arc;
 use switchboard::{
     Purpose, Roster, Settings, Status, VERSION,
     config::{Loaded, Standing},
-    gateway::{Announcement, Gateway, GatewayOptions, faces},
+    gateway::{Announcement, Gateway, GatewayOptions, ToolLists, faces},
     host::permission::Mode,
     wire::name::Style,
 };
@@ -29,13 +32,15 @@ pub struct Options {
     /// where that is unambiguous
     #[arg(long, value_name = "STYLE")]
     names: Option<Names>,
+    #[command(flatten)]
+    tools: ToolOptions,
     /// Only these servers. On stdio, one alone is served under its own names, as if it were asked
     /// directly, unless --names is given
     #[arg(long, value_name = "SERVER", value_delimiter = ',')]
     pub only: Vec<String>,
     /// On stdio: be a way to the gateway that runs, whatever it serves; servers of its own only where
     /// none runs
-    #[arg(long, conflicts_with_all = ["only", "names", "permission_mode", "listen"])]
+    #[arg(long, conflicts_with_all = ["only", "names", "tools", "permission_mode", "listen"])]
     pub attach: bool,
     /// Who is asked about tools that no rule is about: client (the default; the connected client
     /// asks its own user), default, auto, read-only or bypassPermissions
@@ -47,6 +52,11 @@ impl Options {
     /// How tools are named.
     fn names(&self) -> Names {
         self.names.unwrap_or(Names::Short)
+    }
+
+    /// How tools are named and shown, as a word.
+    fn shown(&self) -> String {
+        format!("{}{}", self.names().word(), self.tools.word())
     }
 }
 
@@ -86,8 +96,10 @@ pub(crate) struct Assembled {
     settings: Settings,
     known: Known,
     announcement: Announcement,
-    /// The only server, which is then served under its own names on stdio.
+    /// The one server that was asked for, which is then served under its own names on stdio.
     single: Option<Arc<str>>,
+    /// What clients are shown of the tools.
+    tools: ToolLists,
 }
 
 impl Assembled {
@@ -97,6 +109,7 @@ impl Assembled {
             version: VERSION.to_owned(),
             single: self.single.clone(),
             announcement: self.announcement.clone(),
+            tools: self.tools.clone(),
             ..GatewayOptions::default()
         };
         Gateway::new(self.roster.host.clone(), options)
@@ -123,6 +136,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Assembled, Failure> 
         known,
         announcement,
         single,
+        tools: options.tools.lists(),
     })
 }
 
@@ -143,6 +157,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         settings,
         known,
         announcement,
+        tools,
         ..
     } = made;
     let principal = options.listen.principal(&places);
@@ -156,13 +171,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 version: VERSION.to_owned(),
                 control: Some(presence.control()),
                 announcement,
+                tools,
                 ..GatewayOptions::default()
             },
         );
         let open = listen::open(places)?;
         let whole = open.iter().find_map(listen::Open::whole);
         let token = options.listen.token_path()?;
-        let note = whole.and_then(|address| presence.note(address, options.names().word(), token));
+        let note = whole.and_then(|address| presence.note(address, &options.shown(), token));
         let served = {
             let serve = listen::serve(&gateway, open, &stop);
             tokio::pin!(serve);

@@ -17,6 +17,7 @@ use crate::{
     commands::{
         listen::announce,
         serve::{announcement, usable},
+        tool_list::ToolOptions,
     },
     context::Context,
     failure::{Code, Failure},
@@ -71,6 +72,8 @@ pub struct Options {
     /// yours runs already, that is all
     #[arg(long, value_name = "CLIENT")]
     pub write: Option<Writable>,
+    #[command(flatten)]
+    pub tools: ToolOptions,
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
@@ -123,6 +126,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 version: VERSION.to_owned(),
                 control: Some(presence.control()),
                 announcement,
+                tools: options.tools.lists(),
                 ..GatewayOptions::default()
             },
         );
@@ -131,7 +135,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             live: Some(tokens::live(&dirs)),
             ..Door::default()
         };
-        let note = presence.note(address, "short", Some(tokens::client_file(&dirs)));
+        let shown = format!("short{}", options.tools.word());
+        let note = presence.note(address, &shown, Some(tokens::client_file(&dirs)));
         let served = tokio::select! {
             served = faces::http::serve(gateway, listener, door, stop.clone()) => served,
             (never, ()) = async {

@@ -1,6 +1,7 @@
 //! `tools/list` and its kin over all servers: pages cut from the merged
 //! catalog, each item in its own bytes.
 
+use super::finder;
 use crate::gateway::Gateway;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::sync::Arc;
@@ -28,14 +29,23 @@ pub async fn page(
     };
     let host = gateway.host();
     let merged = host.merged(client, list).await;
-    let (items, next) = merged.page(cursor.as_ref(), limits::MERGED_PAGE);
     let field = list.method().list_field().unwrap_or_default();
     let mut out = format!("{{\"{field}\":[");
-    for (i, item) in items.iter().enumerate() {
-        if i > 0 {
-            out.push(',');
+    let mut next = None;
+    if list == List::Tools && gateway.finder().waits(host, client, &merged) {
+        // The rest is searched for. There are few of these.
+        for own in finder::definitions() {
+            push(&mut out, own.to_string().as_bytes());
         }
-        out.push_str(&String::from_utf8_lossy(&item.text()));
+        for item in finder::always(&merged) {
+            push(&mut out, &item.text());
+        }
+    } else {
+        let (items, after) = merged.page(cursor.as_ref(), limits::MERGED_PAGE);
+        for item in items {
+            push(&mut out, &item.text());
+        }
+        next = after;
     }
     out.push(']');
     if let Some(next) = next {
@@ -51,6 +61,14 @@ pub async fn page(
     }
     out.push('}');
     Ok(out)
+}
+
+/// Adds an item to a list that has been begun.
+fn push(out: &mut String, item: &[u8]) {
+    if !out.ends_with('[') {
+        out.push(',');
+    }
+    out.push_str(&String::from_utf8_lossy(item));
 }
 
 /// Removes from a server's own list what no client could read, or could read

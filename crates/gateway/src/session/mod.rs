@@ -2,6 +2,7 @@
 //! questions, [`modern`] requests that stand alone. Neither knows what carries
 //! its messages; they speak through an [`Outlet`].
 
+pub(crate) mod finder;
 pub mod hello;
 pub mod legacy;
 pub mod lists;

@@ -137,7 +137,7 @@ fn serves_the_same(gateway: &Attached, options: &Options, made: &Assembled) -> b
     let ours = |name: &str| servers.iter().any(|server| &**server.name() == name);
     let more = |known: &&switchboard::attached::Known| !ours(&known.name);
     let mut more = gateway.servers.iter().filter(more);
-    gateway.running.names == options.names().word()
+    gateway.running.names == options.shown()
         && if options.only.is_empty() {
             more.all(|known| known.builtin)
         } else {

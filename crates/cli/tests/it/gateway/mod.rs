@@ -28,6 +28,7 @@ mod relay_bridge;
 mod relay_cancel;
 mod rules_meanwhile;
 mod running;
+mod searching;
 mod serve;
 mod server_logs;
 mod sharing;

@@ -3,7 +3,9 @@
 
 use super::Session;
 use crate::session::{
-    Outlet, Weight, lists,
+    Outlet, Weight,
+    finder::{self, Taken},
+    lists,
     older::{self, Between},
     rewrite, tasks,
 };
@@ -19,12 +21,24 @@ impl Session {
     // What is rare in it is boxed, since every request has room for all of it.
     pub(super) async fn answer(
         &self,
-        admitted: Box<Admitted>,
+        mut admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
         cancel: oneshot::Receiver<Message>,
     ) -> Result<Payload, CallError> {
+        let id = admitted.message.id().unwrap_or_else(|| Id::number(0));
+        if finder::concerns(&self.scope, &admitted.message, &admitted.params) {
+            let Admitted {
+                client,
+                message,
+                params,
+                ..
+            } = &mut *admitted;
+            let taken = finder::take(&self.gateway, client, message, params);
+            if let Taken::Answered(result) = Box::pin(taken).await? {
+                return Ok(Message::response(&id, &result).payload());
+            }
+        }
         let message = &admitted.message;
-        let id = message.id().unwrap_or_else(|| Id::number(0));
         let empty = || Ok(Message::response(&id, "{}").payload());
         match message.method() {
             Method::Ping => empty(),

@@ -11,7 +11,11 @@ mod state;
 
 pub use relayed::{Relayed, Step};
 
-use super::{hello, lists, watch::Listen};
+use super::{
+    finder::{self, Taken},
+    hello, lists,
+    watch::Listen,
+};
 use crate::{admission::Admission, gateway::Gateway};
 use bytes::Bytes;
 use serde_json::json;
@@ -115,13 +119,21 @@ pub async fn begin(gateway: &Arc<Gateway>, request: Box<Request>) -> Begun {
 // What is rare in it is boxed, since every request has room for all of it.
 async fn try_begin(
     gateway: &Arc<Gateway>,
-    request: Box<Request>,
+    mut request: Box<Request>,
     id: &Id,
 ) -> Result<Begun, CallError> {
     let method = request.message.method();
     if method == Method::Listen {
         let listen = Box::pin(Listen::open(gateway, &request)).await?;
         return Ok(Begun::Listen(Box::new(listen)));
+    }
+    if finder::concerns(&request.scope, &request.message, &request.params)
+        && let Some(result) = Box::pin(take(gateway, &mut request)).await?
+    {
+        return Ok(Begun::Answer(Answer {
+            payload: Message::response(id, &result).payload(),
+            code: None,
+        }));
     }
     if request.params.request_state.is_some()
         && let Some(resumed) = Box::pin(resume::resume(gateway, &request, id)).await?
@@ -165,6 +177,21 @@ async fn try_begin(
         payload: Message::response(id, &result).payload(),
         code: None,
     }))
+}
+
+/// Takes a call of one of our own tools; its result, if it is not another's call.
+async fn take(gateway: &Gateway, request: &mut Request) -> Result<Option<String>, CallError> {
+    let client = asker(request)?;
+    let Request {
+        message, params, ..
+    } = request;
+    match finder::take(gateway, &client, message, params).await? {
+        Taken::No => {}
+        Taken::Answered(result) => return Ok(Some(result)),
+        // Its headers were about another tool.
+        Taken::Turned => request.headers = None,
+    }
+    Ok(None)
 }
 
 /// Who asks, as far as the request tells.
