@@ -12,7 +12,7 @@ use super::{
     spec::{StandIn, Target},
 };
 use crate::{client::Client, error::CallError, exchange::Outcome, limits};
-use std::{ops::Deref, sync::Arc};
+use std::{ops::Deref, path::Path, sync::Arc, time::Duration};
 use switchboard_tasks as tasks;
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Era, Method, Revision};
@@ -310,6 +310,27 @@ pub(super) fn with_last_words(reason: String, stderr: &str) -> String {
         return reason;
     }
     format!("{reason}; its last words on stderr:\n{stderr}")
+}
+
+/// Programs that get what they run from a network first.
+const RUNNERS: [&str; 12] = [
+    "npx", "npm", "pnpm", "pnpx", "yarn", "bunx", "uvx", "uv", "pipx", "deno", "docker", "podman",
+];
+
+/// Why a server did not start in time, with what its program suggests.
+pub(super) fn too_slow(target: &Target, allowed: Duration) -> String {
+    let reason = format!("did not start within {allowed:?}");
+    let Target::Stdio(command) = target else {
+        return reason;
+    };
+    let program = Path::new(&command.program).file_stem();
+    match program.and_then(|program| program.to_str()) {
+        Some(runner) if RUNNERS.contains(&runner) => format!(
+            "{reason}; `{runner}` gets what it runs from a network first: if it only needs longer, set MCP_TIMEOUT \
+             (milliseconds); if it cannot reach it, a variable may be missing (\"inheritEnv\" in its entry adds one)"
+        ),
+        _ => reason,
+    }
 }
 
 /// Asks `server/discover` once and judges the answer.

@@ -2,7 +2,7 @@
 //! end while somebody listens, and handed on when a server's entry changes.
 
 use super::{
-    connecting::with_last_words,
+    connecting::{too_slow, with_last_words},
     connection::{CLOSED_BY_US, Connection},
     server::{Key, Server, ServerState},
     slot::{ConnectError, Content, Slot},
@@ -171,7 +171,7 @@ impl Server {
                 Err(_) => {
                     let opened = server.opening.lock().upgrade();
                     let words = opened.map(|opened| opened.last_words()).unwrap_or_default();
-                    let reason = format!("did not start within {allowed:?}");
+                    let reason = too_slow(&server.spec.target, allowed);
                     Err(ConnectError::Failed(with_last_words(reason, &words)))
                 }
             };

@@ -120,6 +120,36 @@ fn a_projects_server_gets_proxies_and_certificates_only() {
 }
 
 #[test]
+fn a_package_runner_that_takes_too_long_says_what_may_be_missing() {
+    let home = Home::new();
+    // It tells what it is about to do, and waits for a network that is not there.
+    let runner = home.write(
+        "home/bin/npx",
+        "#!/bin/sh\necho 'getting the package' >&2\nexec sleep 60\n",
+    );
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&runner, mode).unwrap();
+    let servers = json!({"a": {"command": runner, "args": ["-y", "some-package"]}});
+    home.write(
+        "home/.config/switchboard/settings.json",
+        json!({ "mcpServers": servers }).to_string(),
+    );
+    let mut command = home.command(&["list", "--json"]);
+    let output = command.env("MCP_TIMEOUT", "1500").output().unwrap();
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let reason = rows[0]["reason"].as_str().unwrap();
+    for said in [
+        "did not start within 1.5s",
+        "`npx` gets what it runs from a network",
+        "MCP_TIMEOUT",
+        "inheritEnv",
+        "getting the package",
+    ] {
+        assert!(reason.contains(said), "{said}: {reason}");
+    }
+}
+
+#[test]
 fn what_cannot_be_inherited_is_named_with_its_line() {
     let home = Home::new();
     let settings = "home/.config/switchboard/settings.json";
