@@ -175,7 +175,7 @@ impl Refused {
             text.push_str(&format!("at {page} or "));
         }
         text.push_str(&format!("by {command}; then call it again"));
-        let data = json!({"server": server, "scope": scope, "command": command, "url": page});
+        let data = json!({"server": &**server, "scope": scope, "command": command, "url": page});
         ErrorObject::new(code::INTERNAL, text)
             .with_data(data)
             .into()
