@@ -346,7 +346,7 @@ fn read(global: &Global, directory: &Path) -> Loaded {
 /// `SWITCHBOARD_CONFIG_DIR` is judged by its place, so the rest is found without it.
 fn places(directory: &Path) -> Option<Places> {
     let lookup = |name: &str| std::env::var_os(name).filter(|_| name != "SWITCHBOARD_CONFIG_DIR");
-    let dirs = Dirs::find(|name| lookup(name).map(PathBuf::from)).ok()?;
+    let dirs = Dirs::find_from(directory, |name| lookup(name).map(PathBuf::from)).ok()?;
     Some(Places::find(
         directory,
         &dirs.config,

@@ -161,6 +161,19 @@ impl Loaded {
     }
 }
 
+/// A variable that would have us keep things where a repository could have
+/// put its own.
+fn ignored(name: &str, places: &Places) -> Fault {
+    let tree = places.tree().unwrap_or(&places.directory).display();
+    Fault::whole(
+        Source::Ours,
+        format!(
+            "{name} leads into {tree}, so that what is there could be somebody else's: it does not count"
+        ),
+        "set it to a folder outside of it, or not at all",
+    )
+}
+
 /// Reads everything.
 pub fn load(request: &Request) -> Loaded {
     let mut loaded = Loaded::default();
@@ -182,6 +195,10 @@ pub fn load(request: &Request) -> Loaded {
         }
     }
     if let Some(places) = &request.places {
+        let ignored = places.ignored.iter().map(|name| ignored(name, places));
+        loaded
+            .faults
+            .extend(ignored.map(|fault| (Scope::User, fault)));
         gather::managed(places, &mut gathered, &mut loaded);
         loaded.environment.settle(&places.approvals());
         if !request.strict {

@@ -27,15 +27,41 @@ pub struct Places {
     pub managed: Vec<PathBuf>,
     /// Whose managed files must be: root.
     pub managed_owner: u32,
-    /// Approvals. Never moved by a variable that a repository may set.
+    /// Approvals. Never moved into the tree that we are in.
     pub data: PathBuf,
     /// The list of connectors.
     pub cache: PathBuf,
     /// Files that the environment names inside the tree: they count as the
     /// project's, whatever they are called.
     pub strays: Vec<PathBuf>,
+    /// Variables that say where our own things are and do not count, because
+    /// that is inside the tree.
+    pub ignored: Vec<&'static str>,
     /// The search path for programs.
     pub path: OsString,
+}
+
+/// Variables that move what we keep: approvals, keys, notes of what runs.
+const KEEP: [&str; 3] = ["XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
+
+/// Those of the variables that move what we keep which lead into the tree around
+/// this directory. A repository could have put there what it likes, such as
+/// approvals of its own servers: they do not count.
+pub fn moved_inside(
+    directory: &Path,
+    lookup: impl Fn(&str) -> Option<OsString>,
+) -> Vec<&'static str> {
+    let home = lookup("HOME").map(PathBuf::from);
+    let places = Places {
+        directory: real(directory.to_owned()),
+        home: home.filter(|home| home.is_absolute()).map(real),
+        ..Places::default()
+    };
+    let inside = |name: &&str| {
+        let folder = lookup(name).map(PathBuf::from);
+        folder.is_some_and(|folder| folder.is_absolute() && places.is_inside(&folder))
+    };
+    KEEP.into_iter().filter(inside).collect()
 }
 
 /// Our settings file in its folder.
@@ -57,7 +83,8 @@ impl Places {
                 .map(PathBuf::from)
         };
         let home = set("HOME").filter(|home| home.is_absolute()).map(real);
-        let under_home = |name: &str| home.as_deref().unwrap_or(Path::new("/")).join(name);
+        let own = home.clone().unwrap_or_else(|| "/".into());
+        let under_home = |name: &str| own.join(name);
         let mut places = Self {
             directory: real(directory.to_owned()),
             config: config.to_owned(),
@@ -70,6 +97,7 @@ impl Places {
             data: data.to_owned(),
             cache: cache.to_owned(),
             strays: Vec::new(),
+            ignored: moved_inside(directory, &lookup),
             path: lookup("PATH").unwrap_or_default(),
             home,
         };
@@ -80,6 +108,14 @@ impl Places {
         {
             places.managed = vec![folder];
             places.managed_owner = guard::me();
+        }
+        // Whoever asks without having looked gets nothing from inside either.
+        let usual = |name: &str| under_home(name).join("switchboard");
+        if places.is_inside(data) {
+            places.data = usual(".local/share");
+        }
+        if places.is_inside(cache) {
+            places.cache = usual(".cache");
         }
         if let Some(folder) = set("SWITCHBOARD_CONFIG_DIR") {
             let folder = places.directory.join(folder);

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use switchboard_builtin::OwnFolders;
+use switchboard_config::places::moved_inside;
 
 /// The directories of one user. None of them is made before it is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +48,20 @@ impl Dirs {
         })
     }
 
-    /// The same, from our own environment.
+    /// The same for somebody who works in this directory: variables that lead
+    /// into the repository there do not count.
+    pub fn find_from(
+        directory: &Path,
+        lookup: impl Fn(&str) -> Option<PathBuf>,
+    ) -> Result<Self, NoHome> {
+        let ignored = moved_inside(directory, |name| lookup(name).map(Into::into));
+        Self::find(|name| lookup(name).filter(|_| !ignored.contains(&name)))
+    }
+
+    /// The same, from our own environment and working directory.
     pub fn from_env() -> Result<Self, NoHome> {
-        Self::find(|name| std::env::var_os(name).map(PathBuf::from))
+        let directory = std::env::current_dir().unwrap_or_default();
+        Self::find_from(&directory, |name| std::env::var_os(name).map(PathBuf::from))
     }
 }
 

@@ -76,7 +76,8 @@ fn setup(
             return Err(vec![fault]);
         }
         ServerKind::Memory if data.is_none() => {
-            let dirs = Dirs::find(|name| lookup(name).map(PathBuf::from));
+            let directory = std::env::current_dir().unwrap_or_default();
+            let dirs = Dirs::find_from(&directory, |name| lookup(name).map(PathBuf::from));
             let dirs = dirs.map_err(|fault| vec![entry.fault("data", fault.to_string())])?;
             data = Some(memory_folder(&dirs));
         }

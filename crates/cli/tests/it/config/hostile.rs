@@ -4,9 +4,9 @@
 
 use crate::support::homes;
 
-use homes::Home;
+use homes::{Home, Ran};
 use serde_json::{Value, json};
-use std::{net::TcpListener, os::unix::fs::symlink};
+use std::{fs, net::TcpListener, os::unix::fs::symlink};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchboard");
 const SECRET: &str = "s3cret-value";
@@ -290,4 +290,54 @@ fn no_edit_of_an_approved_entry_gets_anything() {
         json!({"mcpServers": {"local": local}}).to_string(),
     );
     Trace::of(&home, "home/repo/sub", &["list"]).assert_nothing("moved");
+}
+
+/// What is kept inside the repository could be the repository's own: approvals,
+/// keys and notes that it ships do not count, whatever variables say.
+#[test]
+fn what_a_repository_ships_as_ours_does_not_count() {
+    let home = Home::new();
+    let entry = json!({"command": "sh", "args": ["-c", "touch ROOT/touched"]});
+    home.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"evil": entry}}).to_string(),
+    );
+    // As somebody approved it elsewhere.
+    home.approve("evil");
+    let kept = home.path("home/.local/share/switchboard/approvals.json");
+    home.write(
+        "home/repo/data/switchboard/approvals.json",
+        home.read("home/.local/share/switchboard/approvals.json"),
+    );
+    fs::remove_file(&kept).unwrap();
+    fs::create_dir(home.path("home/repo/sub")).unwrap();
+    let run = |place: &str, args: &[&str]| {
+        let mut command = home.command(args);
+        for name in ["XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+            command.env(name, home.path(place));
+        }
+        Ran::of(command.output().unwrap(), &home.root)
+    };
+    for place in ["home/repo/data", "home/repo/sub/../data", "home/repo/none"] {
+        let list = run(place, &["list", "--json"]);
+        assert_eq!(list.json()[0]["state"], "pending-approval", "{list:?}");
+        for name in ["XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+            let said = format!("{name} leads into /home/repo, so that");
+            assert!(list.err.contains(&said), "{list:?}");
+        }
+        run(place, &["tools"]);
+    }
+    assert!(!home.path("touched").exists());
+    // Nor is anything of ours put there.
+    run("home/repo/none", &["token"]).ok();
+    run("home/repo/none", &["trust"]).ok();
+    assert!(!home.path("home/repo/none").exists());
+    assert!(home.path("home/.local/share/switchboard/tokens").exists());
+    // Outside of it they move what they always moved.
+    home.write(
+        "kept/switchboard/approvals.json",
+        home.read("home/repo/data/switchboard/approvals.json"),
+    );
+    let list = run("kept", &["list", "--no-connect", "--json"]);
+    assert_eq!(list.json()[0]["state"], "not-connected", "{list:?}");
 }
