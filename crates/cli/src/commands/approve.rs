@@ -108,7 +108,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .collect();
     for (server, prompt) in &prompts {
         let digest = prompt.binding.hash();
-        show::prompt(&loaded, server, prompt, &store)?;
+        let shown = show::prompt(&loaded, server, prompt, &store);
+        if answer.will_ask() {
+            if !shown.page() {
+                continue;
+            }
+        } else {
+            shown.print()?;
+        }
         let subject = Subject {
             what: &server.entry.name,
             argument: &server.entry.name,

@@ -7,5 +7,6 @@ pub mod diff;
 pub mod hidden;
 pub mod live;
 pub mod out;
+pub mod pages;
 pub mod safe;
 pub mod term;

@@ -54,6 +54,11 @@ impl Answer {
         matches!(self, Self::Digest(said) if said != digest)
     }
 
+    /// Whether somebody is there who will be asked.
+    pub(super) fn will_ask(&self) -> bool {
+        *self == Self::Ask && term::can_ask() && term::stdout().terminal
+    }
+
     /// Whether it is a yes; asks where there is somebody to ask.
     pub(super) fn is_yes(&self, subject: &Subject<'_>) -> Result<bool, Failure> {
         let argument = safe::line(subject.argument);

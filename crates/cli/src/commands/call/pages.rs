@@ -1,49 +1,36 @@
 //! The arguments of a call that somebody is asked about: all of them, escaped,
 //! and a page at a time where they are long.
 
-use crate::show::{safe, term};
+use crate::show::{
+    pages::{self, wrapped},
+    safe, term,
+};
 use std::io::{BufRead, Write};
-
-/// Rows that a page leaves for what stands around it.
-const AROUND: usize = 4;
 
 /// Shows all of it. Whether the person saw it to its end.
 pub fn show(text: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> bool {
     let width = term::width().saturating_sub(14).max(20);
-    let lines = lines(text, width);
-    let page = term::height().saturating_sub(AROUND).max(5);
-    let mut shown = 0;
-    for (i, line) in lines.iter().enumerate() {
-        if shown == page {
-            let left = lines.len() - i;
-            let _ = write!(
-                out,
-                "  -- {left} more lines of arguments: Enter goes on, q says no -- "
-            );
-            let _ = out.flush();
-            let mut answer = String::new();
-            let read = input.read_line(&mut answer);
-            if !matches!(read, Ok(1..)) || answer.trim().eq_ignore_ascii_case("q") {
-                return false;
-            }
-            shown = 0;
-        }
+    let labelled = |(i, line): (usize, &String)| {
         let label = if i == 0 { "arguments" } else { "" };
-        let _ = writeln!(out, "  {label:<9} {line}");
-        shown += 1;
-    }
-    true
+        format!("  {label:<9} {line}")
+    };
+    let rows: Vec<String> = lines(text, width)
+        .iter()
+        .enumerate()
+        .map(labelled)
+        .collect();
+    pages::show(&rows, " of arguments", input, out)
 }
 
 /// The JSON in lines of at most so many columns, escaped. Nothing but the space
 /// between its tokens is changed.
 fn lines(text: &str, width: usize) -> Vec<String> {
     if safe::columns(text) <= width && !text.contains(['\n', '\r']) {
-        return wrapped(text, width);
+        return wrapped(&safe::line(text), width);
     }
     indented(text)
         .iter()
-        .flat_map(|line| wrapped(line, width))
+        .flat_map(|line| wrapped(&safe::line(line), width))
         .collect()
 }
 
@@ -82,23 +69,6 @@ fn indented(text: &str) -> Vec<String> {
     }
     lines.retain(|line| !line.trim().is_empty());
     lines
-}
-
-fn wrapped(line: &str, width: usize) -> Vec<String> {
-    let mut rows = vec![String::new()];
-    let mut taken = 0;
-    for c in safe::line(line).chars() {
-        let columns = safe::columns(c.encode_utf8(&mut [0; 4]));
-        if taken + columns > width {
-            rows.push(String::new());
-            taken = 0;
-        }
-        if let Some(row) = rows.last_mut() {
-            row.push(c);
-        }
-        taken += columns;
-    }
-    rows
 }
 
 #[cfg(test)]

@@ -196,6 +196,54 @@ fn on_a_terminal_yes_is_enough() {
     assert_eq!(state(&home), "not-connected");
 }
 
+/// However long an entry is, the warnings stand next to the question, and nobody
+/// says yes to what went by.
+#[test]
+fn a_long_entry_hides_no_warning() {
+    use std::io::Write;
+    let home = Home::new();
+    let entry = json!({"command": "sh", "args": ["a"], "env": {"LD_PRELOAD": "/x/evil.so"},
+        "_comment": "A harmless server. ".repeat(500)});
+    project(&home, "p", &entry);
+    let shown = home.run(&["approve", "p", "--show"]).ok().out;
+    let at = |text: &str| {
+        shown
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}: {shown}"))
+    };
+    assert!(
+        at("A harmless server.") < at("it sets LD_PRELOAD"),
+        "{shown}"
+    );
+    let say = |answers: &str| {
+        let mut command = home.on_terminal(24, 80, "approve p");
+        let command = command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // The end of the input, as a terminal has it.
+        write!(input, "{answers}\u{4}").unwrap();
+        drop(input);
+        let said = child.wait_with_output().unwrap();
+        String::from_utf8_lossy(&said.stdout).into_owned()
+    };
+    for answers in ["y\n", "q\n", "\nq\n"] {
+        let said = say(answers);
+        assert!(
+            said.contains("more lines: Enter goes on, q says no"),
+            "{said}"
+        );
+        assert_eq!(state(&home), "pending-approval", "{answers:?}: {said}");
+    }
+    let pages = (1..40).find(|pages| {
+        let said = say(&format!("{}y\n", "\n".repeat(*pages)));
+        said.contains("Approved p")
+    });
+    assert!(pages.is_some_and(|pages| pages > 2), "{pages:?}");
+    assert_eq!(state(&home), "not-connected");
+}
+
 /// A list of names approves what is there when it is first used. Whatever
 /// starts a server on the strength of that keeps it, or does not start it.
 #[test]
