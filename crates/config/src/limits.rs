@@ -46,6 +46,13 @@ pub const POLICY_LOOKS: usize = 64;
 /// Directories that one entry may name, from each of which its words are looked at.
 pub const BOUND_DIRECTORIES: usize = 64;
 
+/// Entries of one directory that a shell's `*` is held against, and files that one
+/// word with it may stand for.
+pub const BOUND_NAMES: usize = 10_000;
+
+/// See [`BOUND_NAMES`].
+pub const BOUND_MATCHES: usize = 256;
+
 /// Manifests of one folder, and bytes of each: what the built-in `tools` takes.
 pub const BOUND_MANIFESTS: usize = 256;
 

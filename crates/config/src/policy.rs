@@ -21,7 +21,8 @@ use crate::{
     limits, program,
     program_variables::changes_programs,
 };
-use pattern::{UrlPattern, glob};
+use pattern::UrlPattern;
+pub(crate) use pattern::glob;
 use serde_json::Value;
 use std::{
     ffi::{OsStr, OsString},

@@ -234,6 +234,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 struct Search<'a> {
     ground: &'a Ground,
     found: Found,
+    /// Whether a shell fills in names.
+    fills_in: bool,
     looks: usize,
     bytes: u64,
 }
@@ -243,6 +245,7 @@ impl<'a> Search<'a> {
         Self {
             ground,
             found: Found::default(),
+            fills_in: false,
             looks: 0,
             bytes: 0,
         }

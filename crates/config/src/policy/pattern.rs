@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Url;
 
 /// Whether the whole text fits; `*` stands for any text.
-pub(super) fn glob(pattern: &str, text: &str) -> bool {
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
         return false;
@@ -98,9 +98,14 @@ impl UrlPattern {
             is_web(&self.scheme) && is_web(&parts.scheme) || glob(&self.scheme, &parts.scheme);
         let port = self.port.as_deref();
         let path_fits = self.path.as_deref().is_none_or(|path| {
-            let spellings = [&parts.whole, &parts.path, &decoded(&parts.path)];
+            let spellings = [
+                &parts.whole,
+                &parts.path,
+                &decoded(&parts.path),
+                &plain(&parts.path),
+            ];
             let fits = |path: &str| spellings.iter().any(|text| glob(path, text));
-            fits(path) || fits(&decoded(path))
+            fits(path) || fits(&decoded(path)) || fits(&plain(path))
         });
         scheme_fits
             && path_fits
@@ -222,6 +227,13 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
         [0x2002, ..] => Some(of(b, c)),
         _ => None,
     }
+}
+
+/// A path without its escapes, and with no `/` but those between its parts.
+fn plain(path: &str) -> String {
+    let path = decoded(path);
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    format!("/{}", parts.join("/"))
 }
 
 /// A path without its escapes.

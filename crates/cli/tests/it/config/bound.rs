@@ -97,6 +97,15 @@ fn whatever_leads_to_a_script_binds_it() {
             json!({"command": "sh", "args": ["-c", "exec './my run.sh'"]}),
             "my run.sh",
         ),
+        // Names that a shell fills in.
+        (
+            json!({"command": "sh", "args": ["-c", "exec ./r?n.*"]}),
+            "run.sh",
+        ),
+        (
+            json!({"command": "sh", "args": ["-c", "cd ser* && exec ./[r]un.sh"]}),
+            "server/run.sh",
+        ),
         // Any variable may be run.
         (
             json!({"command": "sh", "args": ["-c", "exec $RUN"], "env": {"RUN": "./run.sh"}}),

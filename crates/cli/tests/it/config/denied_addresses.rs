@@ -12,6 +12,7 @@ fn a_denied_address_is_denied_on_every_port_and_by_every_scheme() {
         "deniedMcpServers": [
             {"serverUrl": "https://evil.example/*"},
             {"serverUrl": "https://bare.example"},
+            {"serverUrl": "https://path.example/secret"},
             {"serverUrl": "https://some.example:8443/*"},
         ],
         "mcpServers": {
@@ -24,6 +25,9 @@ fn a_denied_address_is_denied_on_every_port_and_by_every_scheme() {
             "dot": server("http", "https://EVIL.example./mcp"),
             "bare": server("http", "https://bare.example:8443/mcp"),
             "its-port": server("http", "http://some.example:8443/mcp"),
+            "slashes": server("http", "https://path.example//secret"),
+            "last-slash": server("http", "https://path.example/%73ecret/"),
+            "fine-path": server("http", "https://path.example/secrets"),
             "fine-port": server("http", "https://some.example/mcp"),
             "fine": server("http", "https://good.example/mcp"),
         },
@@ -39,7 +43,7 @@ fn a_denied_address_is_denied_on_every_port_and_by_every_scheme() {
         let is_denied = row["state"] == "denied";
         assert_eq!(is_denied, !name.starts_with("fine"), "{row}");
     }
-    assert_eq!(rows.as_array().unwrap().len(), 11, "{rows}");
+    assert_eq!(rows.as_array().unwrap().len(), 14, "{rows}");
 }
 
 /// The names and states of the user's servers under a policy of the user's own.

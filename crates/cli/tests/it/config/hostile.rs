@@ -329,7 +329,7 @@ fn what_a_repository_ships_as_ours_does_not_count() {
     }
     assert!(!home.path("touched").exists());
     // Nor is anything of ours put there.
-    run("home/repo/none", &["token"]).ok();
+    run("home/repo/none", &["token", "create", "one"]).ok();
     run("home/repo/none", &["trust"]).ok();
     assert!(!home.path("home/repo/none").exists());
     assert!(home.path("home/.local/share/switchboard/tokens").exists());

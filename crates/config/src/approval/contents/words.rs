@@ -9,6 +9,7 @@ use super::Search;
 use crate::{
     launchers::{Kind, gives_code, kind, known_name},
     limits,
+    policy::glob,
     program_variables::changes_programs,
 };
 use std::{
@@ -25,6 +26,9 @@ impl Search<'_> {
         args: &[String],
         env: &[(String, String)],
     ) {
+        let words = args.iter().map(String::as_str);
+        let mut programs = std::iter::once(command).chain(words);
+        self.fills_in = programs.any(|word| kind(word) == Some(Kind::Shell));
         let texts = args.iter().chain(env.iter().map(|(_, value)| value));
         let bases = self.directories(base, texts);
         self.program(&bases, command, env);
@@ -89,14 +93,15 @@ impl Search<'_> {
                 if !self.may_look() {
                     return all;
                 }
-                let path = self.ground.path(&from, piece);
-                if !path.is_dir() {
-                    continue;
-                }
-                let real = self.ground.follow(&path).real;
-                let matters = climbs || self.ground.is_around(&real);
-                if matters && !all.contains(&real) {
-                    all.push(real);
+                for path in self.paths(&from, piece) {
+                    if !path.is_dir() {
+                        continue;
+                    }
+                    let real = self.ground.follow(&path).real;
+                    let matters = climbs || self.ground.is_around(&real);
+                    if matters && !all.contains(&real) {
+                        all.push(real);
+                    }
                 }
             }
             if all.len() > limits::BOUND_DIRECTORIES {
@@ -126,18 +131,66 @@ impl Search<'_> {
                 if !self.may_look() {
                     return found;
                 }
-                let path = self.ground.path(base, &piece);
-                if !path.is_file() {
-                    continue;
-                }
-                if may_be_data && is_data(&path, option) {
-                    if self.ground.holds(&path) && !self.found.data.contains(&path) {
-                        self.found.data.push(path);
+                for path in self.paths(base, &piece) {
+                    if !path.is_file() {
+                        continue;
                     }
-                    continue;
+                    if may_be_data && is_data(&path, option) {
+                        if self.ground.holds(&path) && !self.found.data.contains(&path) {
+                            self.found.data.push(path);
+                        }
+                        continue;
+                    }
+                    found |= self.bind(&path);
                 }
-                found |= self.bind(&path);
             }
+        }
+        found
+    }
+
+    /// The paths that a text names: one, or where a shell reads it, each that
+    /// `./r*n.sh` stands for.
+    fn paths(&mut self, base: &Path, text: &str) -> Vec<PathBuf> {
+        const OPEN: [char; 3] = ['*', '?', '['];
+        if !self.fills_in || !text.contains(OPEN) {
+            return vec![self.ground.path(base, text)];
+        }
+        let mut found = vec![if text.starts_with('/') {
+            PathBuf::from("/")
+        } else {
+            base.to_owned()
+        }];
+        for part in text.split('/').filter(|part| !part.is_empty()) {
+            if !part.contains(OPEN) {
+                found.iter_mut().for_each(|path| path.push(part));
+                continue;
+            }
+            // Read generously: what may be one of several is anything.
+            let (before, after) = (part.find(OPEN), part.rfind(['*', '?', ']']));
+            let pattern = match (before, after) {
+                (Some(from), Some(to)) if from <= to => {
+                    format!("{}*{}", &part[..from], &part[to + 1..])
+                }
+                _ => "*".to_owned(),
+            };
+            let mut next = Vec::new();
+            for folder in &found {
+                let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+                let names = entries
+                    .take(limits::BOUND_NAMES)
+                    .map(|entry| entry.file_name());
+                let fits = names.filter(|name| glob(&pattern, &name.to_string_lossy()));
+                next.extend(fits.map(|name| folder.join(name)));
+            }
+            if next.len() > limits::BOUND_MATCHES {
+                let why = format!(
+                    "{text:?} stands for more than {} files",
+                    limits::BOUND_MATCHES
+                );
+                self.unbound(base, why);
+                next.truncate(limits::BOUND_MATCHES);
+            }
+            found = next;
         }
         found
     }
