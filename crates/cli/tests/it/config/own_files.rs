@@ -67,13 +67,13 @@ fn variables_of_editors_are_translated() {
     assert_eq!(kept["args"][1], "x ${API_KEY}", "{kept}");
     // The server gets what they stand for.
     let echo = json!({"mcpServers": {"a": {"command": "sh",
-        "args": ["-c", "echo \"$TOKEN $WHERE\" >&2; exit 3"],
-        "env": {"TOKEN": "${env:MY_TOKEN}", "WHERE": "${workspaceFolder}/x"}}}});
+        "args": ["-c", "echo \"$GREETING $WHERE\" >&2; exit 3"],
+        "env": {"GREETING": "${env:MY_GREETING}", "WHERE": "${workspaceFolder}/x"}}}});
     home.write("home/.cursor/mcp.json", echo.to_string());
     std::fs::remove_file(home.path("home/.config/switchboard/settings.json")).unwrap();
     home.run(&["import", "cursor"]).ok();
     let mut list = home.command(&["list", "--json"]);
-    let list = list.env("MY_TOKEN", "plain-word").output().unwrap();
+    let list = list.env("MY_GREETING", "plain-word").output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
     assert!(list.contains("plain-word"), "{list}");
     assert!(list.contains("home/repo/x"), "{list}");
