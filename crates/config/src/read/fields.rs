@@ -11,7 +11,7 @@ use jsonc_parser::{
     ast::{Object, Value},
     common::Ranged,
 };
-use switchboard_wire::Era;
+use switchboard_wire::{Era, reading::same_key};
 
 /// Reads one entry, collecting its faults.
 pub(super) struct Reader<'a> {
@@ -30,12 +30,7 @@ impl<'a> Reader<'a> {
         for property in &object.properties {
             let (key, value) = (property.name.as_str(), &property.value);
             if seen.contains(&key) {
-                self.fault(
-                    property.range.start,
-                    Some(key),
-                    "is written twice",
-                    Some("keep one of the two"),
-                );
+                self.twice(property.range.start, key);
             }
             seen.push(key);
             if matches!(value, Value::NullKeyword(_)) {
@@ -72,6 +67,7 @@ impl<'a> Reader<'a> {
                 "tools" => self.tools(value),
                 "disabled" => self.entry.disabled = self.boolean(key, value).unwrap_or_default(),
                 _ => {
+                    self.misspelt(property.range.start, key);
                     self.entry
                         .unknown
                         .insert(key.to_owned(), value.clone().into());
@@ -79,6 +75,22 @@ impl<'a> Reader<'a> {
             }
         }
         self.settle(object, transport);
+    }
+
+    fn twice(&mut self, at: usize, field: &str) {
+        let hint = "keep one of the two";
+        self.fault(at, Some(field), "is written twice", Some(hint));
+    }
+
+    /// A field that restricts and is written in other letters would restrict nothing.
+    fn misspelt(&mut self, at: usize, field: &str) {
+        let meant = ["tools", "disabled", "isolation", "readOnly"]
+            .into_iter()
+            .find(|known| *known != field && same_key(known) == same_key(field));
+        if let Some(meant) = meant {
+            let hint = format!("write `{meant}`");
+            self.fault(at, Some(field), "is not known", Some(&hint));
+        }
     }
 
     /// What the entry is, and whether it has what that needs.
@@ -279,8 +291,14 @@ impl<'a> Reader<'a> {
             );
             return;
         };
-        for property in &object.properties {
-            match property.name.as_str() {
+        for (at, property) in object.properties.iter().enumerate() {
+            let earlier = &object.properties[..at];
+            let name = property.name.as_str();
+            if earlier.iter().any(|other| other.name.as_str() == name) {
+                let field = format!("tools.{name}");
+                self.twice(property.range.start, &field);
+            }
+            match name {
                 "allow" => self.entry.tools.allow = self.strings("tools.allow", &property.value),
                 "deny" => {
                     self.entry.tools.deny = self

@@ -7,6 +7,7 @@
 use super::{Answer, Event, Exchange, Inbox, Input, Outcome};
 use crate::{
     call::{Again, Permitted},
+    catalog::List,
     client::Client,
     error::CallError,
     limits,
@@ -156,6 +157,8 @@ pub(super) struct Gate {
     asked: Asked,
     again: Option<Box<Again>>,
     verdict: oneshot::Receiver<Verdict>,
+    /// What was answered, as soon as it is known.
+    said: Option<Verdict>,
     /// Takes the question back when the call is given up.
     _withdrawn: DropGuard,
     /// Where progress goes, if the call was taken up under another token.
@@ -206,6 +209,7 @@ impl Exchange {
             asked,
             again,
             verdict,
+            said: None,
             _withdrawn: withdrawn.drop_guard(),
             token: None,
         }));
@@ -217,9 +221,21 @@ impl Exchange {
 pub(super) const NOT_SENT: u64 = u64::MAX;
 
 impl Gate {
-    /// Waits for the answer.
-    pub(super) async fn verdict(&mut self) -> Verdict {
-        (&mut self.verdict).await.unwrap_or(Verdict::No)
+    /// Waits for the answer; after a yes also until it is known what the tool is now.
+    /// May be given up and begun again.
+    pub(super) async fn verdict(&mut self, connection: &Arc<Connection>) -> Verdict {
+        let verdict = match self.said {
+            Some(verdict) => verdict,
+            None => (&mut self.verdict).await.unwrap_or(Verdict::No),
+        };
+        self.said = Some(verdict);
+        if verdict.allows() && self.asked.definition.is_some() {
+            let listed = Box::pin(connection.catalog().get(List::Tools, connection));
+            if let Err(fault) = listed.await {
+                tracing::debug!(%fault, "decided without a new list of tools");
+            }
+        }
+        verdict
     }
 
     /// What waits.

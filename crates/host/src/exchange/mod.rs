@@ -233,7 +233,7 @@ impl Exchange {
             let verdict = tokio::select! {
                 biased;
                 event = self.inbox.next() => return Some(event),
-                verdict = gate.verdict() => verdict,
+                verdict = gate.verdict(&self.connection) => verdict,
             };
             let gate = self.gate.take()?;
             return match gate.settle(&self.connection, verdict) {

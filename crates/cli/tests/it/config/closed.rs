@@ -276,6 +276,33 @@ async fn nor_in_another_clients_settings() {
     assert_eq!(ruled.call().await.code, Some(0));
 }
 
+/// What an entry says of its own tools.
+#[tokio::test]
+async fn an_entry_that_could_be_read_in_two_ways_is_not_used() {
+    let entry = echo(&[]).to_string();
+    let entry = entry.trim_end_matches('}');
+    for (text, why) in [
+        (
+            "\"tools\": {\"deny\": [\"pid\"], \"deny\": []}",
+            "written twice",
+        ),
+        (
+            "\"tools\": {\"deny\": [\"pid\"]}, \"tools\": {}",
+            "written twice",
+        ),
+        ("\"disabled\": true, \"disabled\": false", "written twice"),
+        ("\"Tools\": {\"deny\": [\"pid\"]}", "write `tools`"),
+        ("\"Disabled\": true", "write `disabled`"),
+    ] {
+        let stage = Stage::new(&json!({}));
+        let settings = format!("{{\"mcpServers\": {{\"a\": {entry}, {text}}}}}}}");
+        stage.write(&stage.settings(), &settings);
+        let ran = stage.run(&["call", "mcp__a__pid", "{}"]).await;
+        assert_eq!(ran.code, Some(3), "{text}: {ran:?}");
+        assert!(ran.err.contains(why), "{text}: {ran:?}");
+    }
+}
+
 /// While nobody can tell what is forbidden, looking starts nothing either.
 #[tokio::test]
 async fn looking_starts_nothing_while_the_rules_cannot_be_read() {

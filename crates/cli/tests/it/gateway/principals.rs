@@ -1,11 +1,11 @@
 //! Two principals at the same servers: neither sees anything of the other, also
 //! after a reconnect and after a restart.
 
-use crate::support::{echo, stage::Stage};
+use crate::support::{echo, serving::Gateway, stage::Stage};
 use http::Method;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use switchboard_testkit::{HttpClient, HttpServer, LEGACY, MODERN, Program, Said};
+use switchboard_testkit::{EventStream, HttpClient, HttpServer, LEGACY, MODERN, Program, Said};
 
 /// A remote server with tasks. It cannot tell our principals apart: they all come
 /// with the same credential.
@@ -302,5 +302,56 @@ async fn private_lists_of_a_remote_server_are_their_principals() {
         let mut bob = rig.client("bob", "/mcp").await;
         let after = names(&mut bob, true, "resources/list", "resources").await;
         assert_ne!(after, seen[0], "bob is shown what was remembered of alice");
+    }
+}
+
+/// A server that begins a task for whoever calls it, and then tells of that task and of
+/// itself by turns.
+const TELLER: &str = r#"
+meta='"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T"}},'
+tell() { printf '{"jsonrpc":"2.0","method":"notifications/message","params":{%s"level":"error","data":"%s"}}\n' "$1" "$2"; }
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"t","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"run","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}' ;;
+    *'"tools/call"'*)
+      answer='"result":{"task":{"taskId":"T","status":"working","createdAt":"2025-11-25T10:30:00Z","lastUpdatedAt":"2025-11-25T10:30:00Z","ttl":null}}'
+      (while sleep 0.1; do tell "$meta" private && tell "" public || exit; done) & ;;
+    *) answer='"error":{"code":-32601,"message":"no"}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+kill $!
+"#;
+
+/// What a server says under a task is for whoever has the task, and nobody else.
+#[tokio::test]
+async fn what_is_told_of_a_task_is_told_to_its_owner_alone() {
+    let entry = json!({"command": "sh", "args": ["-c", TELLER]});
+    let gateway = Gateway::start(&json!({ "t": entry })).await;
+    let mut owner = gateway.legacy("/mcp/t").await;
+    let mut other = gateway.legacy("/mcp/t").await;
+    // Both use the same copy of it.
+    for client in [&mut owner, &mut other] {
+        client.request("tools/list", json!({})).await;
+    }
+    let (mut theirs, mut others) = (owner.listen().await, other.listen().await);
+    let task = json!({"name": "run", "arguments": {}, "task": {}});
+    let begun = owner.request("tools/call", task).await;
+    assert_eq!(begun["result"]["task"]["taskId"], "T", "{begun}");
+    async fn heard(stream: &mut EventStream) -> String {
+        let message = stream.message().await.expect("the stream goes on");
+        message["params"]["data"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+    while heard(&mut theirs).await != "private" {}
+    let mut public = 0;
+    while public < 3 {
+        let said = heard(&mut others).await;
+        assert_ne!(said, "private", "it is another's task");
+        public += u32::from(said == "public");
     }
 }

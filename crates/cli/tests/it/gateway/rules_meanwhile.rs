@@ -103,3 +103,38 @@ async fn what_is_denied_tells_an_open_session_nothing() {
 async fn nor_one_of_all_servers() {
     denied_meanwhile(&[], "t__ok").await;
 }
+
+/// The next message that is the one looked for.
+async fn message(client: &mut StdioClient, is_it: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let message: Value = serde_json::from_slice(&client.next_raw().await).unwrap();
+        if is_it(&message) {
+            return message;
+        }
+    }
+}
+
+/// Somebody said yes to what the tool was then.
+#[tokio::test]
+async fn a_tool_that_changes_while_somebody_is_asked_is_not_called() {
+    let home = Home::new();
+    settings(&home, "ask", &["mcp__t"]);
+    let mut client = home.serve(&["--only", "t"]).await;
+    ask(&mut client, "list", "tools/list", json!({})).await;
+    let call = json!({"jsonrpc": "2.0", "id": "held", "method": "tools/call", "params": {"name": "ok", "arguments": {}}});
+    client.send_raw(call.to_string()).await;
+    let question = message(&mut client, |it| it["method"] == "elicitation/create").await;
+    home.write("home/says", "dangerous");
+    home.write("home/changed", "");
+    message(&mut client, |it| {
+        it["method"] == "notifications/tools/list_changed"
+    })
+    .await;
+    let yes = json!({"action": "accept", "content": {"answer": "yes, this time"}});
+    let yes = json!({"jsonrpc": "2.0", "id": question["id"], "result": yes});
+    client.send_raw(yes.to_string()).await;
+    let outcome = message(&mut client, |it| it["id"] == "held").await;
+    let text = outcome["error"]["message"].as_str().unwrap_or_default();
+    assert!(text.contains("definition has changed"), "{outcome}");
+    assert!(!home.read("home/got").contains("\"tools/call\""));
+}
