@@ -12,6 +12,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use switchboard_host::{Comers, Host};
+use switchboard_transport::{Budget, Share};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
@@ -22,9 +23,29 @@ const LOOK: Duration = Duration::from_secs(1);
 /// while the machine sleeps.
 const GLANCE: Duration = Duration::from_secs(30);
 
-/// A principal that was let in, together with what ends that.
+/// A principal that was let in, together with what ends that and where what it
+/// holds is counted.
 #[derive(Clone)]
-pub struct Admission(Kind);
+pub struct Admission {
+    kind: Kind,
+    share: Share,
+}
+
+/// A principal that may come in, if there is room for it.
+pub(crate) struct Pass(Kind);
+
+impl Pass {
+    /// Who it is.
+    pub(crate) fn principal(&self) -> &Arc<str> {
+        self.0.principal()
+    }
+
+    /// It has come in, and what it holds counts in this share.
+    pub(crate) fn admit(self, share: Share) -> Admission {
+        let kind = self.0;
+        Admission { kind, share }
+    }
+}
 
 #[derive(Clone)]
 enum Kind {
@@ -72,27 +93,45 @@ impl Ended {
     }
 }
 
+impl Kind {
+    fn principal(&self) -> &Arc<str> {
+        match self {
+            Self::Served { principal, .. } | Self::Signed { principal, .. } => principal,
+            Self::Token { tokens, index, .. } => &tokens[*index].name,
+        }
+    }
+}
+
 impl Admission {
     /// For somebody who needs no token: whoever started us, or holds the other
     /// end of a pair in this process.
-    pub fn served(principal: impl Into<Arc<str>>, shutdown: CancellationToken) -> Self {
-        Self(Kind::Served {
-            principal: principal.into(),
+    pub fn served(
+        principal: impl Into<Arc<str>>,
+        shutdown: CancellationToken,
+        budget: &Budget,
+    ) -> Self {
+        let principal = principal.into();
+        let share = budget.share_of(&principal, false);
+        let kind = Kind::Served {
+            principal,
             shutdown,
-        })
+        };
+        Self { kind, share }
     }
 
     /// On whose behalf.
     pub fn principal(&self) -> &Arc<str> {
-        match &self.0 {
-            Kind::Served { principal, .. } | Kind::Signed { principal, .. } => principal,
-            Kind::Token { tokens, index, .. } => &tokens[*index].name,
-        }
+        self.kind.principal()
+    }
+
+    /// Where what the principal holds in memory is counted.
+    pub fn share(&self) -> &Share {
+        &self.share
     }
 
     /// Waits until it is over.
     pub async fn ended(&self) -> Ended {
-        match &self.0 {
+        match &self.kind {
             Kind::Served { shutdown, .. } => {
                 shutdown.cancelled().await;
                 Ended::Shutdown
@@ -127,7 +166,7 @@ impl Admission {
     /// Whether its token was revoked. From the first time on that this is asked,
     /// somebody looks.
     pub(crate) fn is_revoked(&self) -> bool {
-        let Kind::Token { entrance, .. } = &self.0 else {
+        let Kind::Token { entrance, .. } = &self.kind else {
             return false;
         };
         let leash = self.leash();
@@ -135,7 +174,7 @@ impl Admission {
     }
 
     fn leash(&self) -> Option<&CancellationToken> {
-        match &self.0 {
+        match &self.kind {
             Kind::Token {
                 entrance,
                 tokens,
@@ -197,15 +236,18 @@ impl Entrance {
     }
 
     /// Lets somebody in who shows a token of ours, or anybody where the door is open.
-    pub(crate) fn let_in(self: &Arc<Self>, headers: &HeaderMap) -> Option<Admission> {
+    pub(crate) fn let_in(self: &Arc<Self>, headers: &HeaderMap) -> Option<Pass> {
         match self.door.shown(headers)? {
-            Shown::Live { tokens, index } => Some(Admission(Kind::Token {
+            Shown::Live { tokens, index } => Some(Pass(Kind::Token {
                 entrance: self.clone(),
                 tokens,
                 index,
                 leash: OnceLock::new(),
             })),
-            Shown::Fixed(principal) => Some(Admission::served(principal, self.shutdown.clone())),
+            Shown::Fixed(principal) => Some(Pass(Kind::Served {
+                principal,
+                shutdown: self.shutdown.clone(),
+            })),
         }
     }
 
@@ -215,9 +257,9 @@ impl Entrance {
         &self,
         headers: &HeaderMap,
         resource: Option<Url>,
-    ) -> Result<Admission, Refused> {
+    ) -> Result<Pass, Refused> {
         let (principal, expires) = self.door.signed(headers, resource).await?;
-        Ok(Admission(Kind::Signed {
+        Ok(Pass(Kind::Signed {
             principal,
             expires,
             shutdown: self.shutdown.clone(),

@@ -6,8 +6,6 @@ use std::time::Duration;
 pub const PLAIN_ANSWER: Duration = Duration::from_millis(50);
 /// How long a modern answer is waited for before its stream is opened, so that an error can still have its status.
 pub const MODERN_PLAIN_ANSWER: Duration = Duration::from_secs(5);
-/// How long a new call waits while too many bytes are in memory.
-pub const BUDGET_WAIT: Duration = Duration::from_secs(20);
 /// How long the headers of a connection's first request may take to arrive.
 pub const FIRST_REQUEST: Duration = Duration::from_secs(10);
 /// The same for a later one. The wait for it counts as well, so this is longer
@@ -15,6 +13,8 @@ pub const FIRST_REQUEST: Duration = Duration::from_secs(10);
 pub const HEADER_READ: Duration = Duration::from_secs(65);
 /// How long the change to a WebSocket may take.
 pub const UPGRADE: Duration = Duration::from_secs(10);
+/// How long the first message on a WebSocket or of an attached client may take.
+pub const FIRST_MESSAGE: Duration = Duration::from_secs(30);
 /// How long a body may pause.
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and thrown away; beyond this the connection is closed.
@@ -33,7 +33,7 @@ pub const GIVE_WAY: usize = 64;
 pub const ROOM_PAUSE: Duration = Duration::from_millis(10);
 /// How often a warning that comes again and again is told, at most.
 pub const WARN_AGAIN: Duration = Duration::from_secs(60);
-/// Connections at once, as far as descriptors allow.
+/// Connections at once, WebSockets and attached clients among them, as far as descriptors allow.
 pub const CONNECTIONS: usize = 4096;
 /// Connections that may wait to be taken.
 pub const BACKLOG: u32 = 1024;
@@ -51,8 +51,6 @@ pub const STREAM_BYTES: usize = 4 * 1024 * 1024;
 pub const MAILBOX_BYTES: usize = 64 * 1024 * 1024;
 /// Messages of one client that wait to be looked at.
 pub const POSTED: usize = 16;
-/// WebSockets at once.
-pub const SOCKETS: usize = 4096;
 /// How long the last words on a WebSocket may take.
 pub const FAREWELL: Duration = Duration::from_secs(1);
 /// Calls of one client of the plain dialect at once.
@@ -61,6 +59,8 @@ pub const PLAIN_CALLS: usize = 64;
 pub const KEPT_EVENT: usize = 64 * 1024;
 /// A finished stream is kept for this long.
 pub const STREAM_KEPT: Duration = Duration::from_secs(300);
+/// How long a legacy client's call goes on when the client has gone and may come back for the answer.
+pub const DEPARTED: Duration = Duration::from_secs(600);
 /// Answers at least this large are moved to a file when too many bytes are in memory.
 pub const SPOOL_FROM: usize = 256 * 1024;
 /// `subscriptions/listen` streams of one principal.

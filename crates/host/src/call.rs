@@ -26,7 +26,7 @@ use crate::{
     upstream::{Connection, Server},
 };
 use std::{sync::Arc, time::Duration};
-use switchboard_transport::Undelivered;
+use switchboard_transport::{Undelivered, budget::InFlight, full::Full, limits::COUNTED_BYTES};
 use switchboard_wire::{Edits, Message, Method, Named, Params, code, json, reading::ambiguous_key};
 use tokio::time::timeout;
 
@@ -83,7 +83,7 @@ pub struct Permitted {
 /// Takes a request all the way to its server.
 pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
     let log = CallLog::begin(&admitted);
-    match (send(host, admitted).await, log) {
+    match (counted(host, admitted).await, log) {
         (result, None) => result,
         (Ok(exchange), log) => Ok(exchange.logged(log)),
         (Err(fault), Some(log)) => {
@@ -91,6 +91,26 @@ pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, Call
             Err(fault)
         }
     }
+}
+
+async fn counted(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
+    let counted = count(&admitted).await?;
+    let exchange = send(host, admitted).await?;
+    Ok(exchange.counted(counted))
+}
+
+/// Counts the call in its principal's share, as soon as there is room. A large
+/// request has waited for its room when it was read.
+async fn count(admitted: &Admitted) -> Result<Option<InFlight>, CallError> {
+    let Some(share) = admitted.client.share() else {
+        return Ok(None);
+    };
+    let full = |full: Full| CallError::refused(code::INTERNAL, full.to_string());
+    let counted = share.begin_call().map_err(full)?;
+    if !share.has_room() && admitted.message.raw().len() < COUNTED_BYTES {
+        Box::pin(share.room()).await.map_err(full)?;
+    }
+    Ok(Some(counted))
 }
 
 async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {

@@ -14,6 +14,7 @@ use std::{
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
     },
 };
+use switchboard_transport::Share;
 use switchboard_wire::{Era, Revision, json};
 
 /// Tells clients apart for as long as this process runs.
@@ -64,6 +65,8 @@ pub struct Client {
     left: AtomicBool,
     /// Whom it stands for in one request, where it is not the client itself.
     stands_for: Option<Arc<Client>>,
+    /// What its principal holds in memory, where that is counted.
+    share: Option<Share>,
     sink: Arc<dyn ClientSink>,
 }
 
@@ -112,6 +115,7 @@ impl Client {
             keyed: false,
             left: AtomicBool::new(false),
             stands_for: None,
+            share: None,
             sink,
         }
     }
@@ -131,6 +135,17 @@ impl Client {
     pub fn greeting(mut self, greeting: Bytes) -> Self {
         self.greeting = Some(greeting);
         self
+    }
+
+    /// The same client, whose calls and answers count in this share.
+    pub fn charged_to(mut self, share: &Share) -> Self {
+        self.share = Some(share.clone());
+        self
+    }
+
+    /// What its principal holds in memory, where that is counted.
+    pub fn share(&self) -> Option<&Share> {
+        self.share.as_ref()
     }
 
     /// The same client with servers of its own, greeted as it greeted us.
@@ -170,6 +185,7 @@ impl Client {
             keyed: self.keyed,
             left: AtomicBool::new(false),
             stands_for: Some(self.itself().clone()),
+            share: self.share.clone(),
             sink: self.sink.clone(),
         })
     }

@@ -2,8 +2,10 @@
 //! principals are known, one of them has at most half, so that none can keep the
 //! others out.
 
+pub use switchboard_transport::full::{Full, Whose};
+
 use parking_lot::Mutex;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 /// How much of something is held.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,44 +55,6 @@ pub(crate) trait HeldBy {
     /// Who.
     fn held_by(&self) -> &str;
 }
-
-/// Which of the two caps was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    /// The one for everybody together.
-    All,
-    /// The one for a single principal.
-    Principal,
-}
-
-/// A cap that was met.
-#[derive(Clone, Debug)]
-pub struct Full {
-    /// Of what there are too many.
-    pub what: &'static str,
-    /// How many there may be.
-    pub limit: usize,
-    /// Whose cap it is.
-    pub whose: Whose,
-}
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, limit, whose } = self;
-        match whose {
-            Whose::All => write!(
-                f,
-                "too many {what}: there are {limit}, the most that there may be at once; try again when some have ended"
-            ),
-            Whose::Principal => write!(
-                f,
-                "too many {what}: yours are {limit}, the most that one token or user may have at once; end some that are not needed"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Full {}
 
 /// Places of one kind, each taken by a principal until it is dropped.
 #[derive(Debug)]

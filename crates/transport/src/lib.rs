@@ -11,6 +11,7 @@
 pub mod budget;
 pub mod descriptors;
 pub mod dial;
+pub mod full;
 pub mod http;
 pub mod in_process;
 mod inbox;
@@ -22,5 +23,5 @@ pub mod process;
 pub mod stdio;
 pub mod ws;
 
-pub use budget::Budget;
+pub use budget::{Budget, Share};
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};

@@ -12,6 +12,18 @@ pub const WRITE_STALL: Duration = Duration::from_secs(30);
 pub const READ_CHUNK: usize = 64 * 1024;
 /// Messages at least this large are counted against the [`Budget`](crate::Budget).
 pub const COUNTED_BYTES: usize = 16 * 1024;
+/// Bytes of large messages in memory, of all: room for a few large results, small beside any machine's memory. Where there are several principals, one has half.
+pub const BUDGET_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of large messages that a principal may hold even where everybody together holds too many.
+pub const FREE_BYTES: usize = 1024 * 1024;
+/// How long a message or a new call waits for room before it is refused.
+pub const ROOM_WAIT: Duration = Duration::from_secs(5);
+/// Bytes of answers that wait to be read by the clients of one of several principals; further large ones fail.
+pub const ANSWER_BYTES: usize = 128 * 1024 * 1024;
+/// Calls in flight at once, of all; where there are several principals, one has half.
+pub const CALLS: usize = 4096;
+/// Calls in flight that a principal may have even where everybody together has too many.
+pub const FREE_CALLS: usize = 64;
 /// Lines at least this large keep the buffer that they were read into.
 pub const HANDED_BYTES: usize = 256 * 1024;
 /// Messages smaller than this are copied out of the buffer that an HTTP

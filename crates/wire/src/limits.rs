@@ -15,3 +15,5 @@ pub const MIRRORED_PARAMS: usize = 64;
 /// How much of an argument's name is compared where a person is shown the arguments:
 /// some readers keep no more of a key.
 pub const KEY_BYTES: usize = 255;
+/// Of messages at least this large, small parts that are kept are copies.
+pub const LARGE_BYTES: usize = 16 * 1024;

@@ -260,6 +260,13 @@ impl Message {
         &self.raw
     }
 
+    /// The same message, with its bytes in the care of somebody who counts them.
+    /// The bytes must stay as they are.
+    pub fn kept(mut self, keep: impl FnOnce(Bytes) -> Bytes) -> Self {
+        self.raw = keep(self.raw);
+        self
+    }
+
     /// What it is.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -267,8 +274,17 @@ impl Message {
 
     /// The id, where there is one.
     pub fn id(&self) -> Option<Id> {
-        self.id
-            .map(|span| Id::from_token(self.raw.slice(span.start..span.end)))
+        self.id.map(|span| Id::from_token(self.part(span)))
+    }
+
+    /// A part of it. A small one of a large message is a copy: it may be kept for
+    /// long, and must not keep the rest in memory.
+    pub(crate) fn part(&self, span: Span) -> Bytes {
+        if self.raw.len() >= limits::LARGE_BYTES && span.len() < self.raw.len() / 2 {
+            Bytes::copy_from_slice(span.of(&self.raw))
+        } else {
+            self.raw.slice(span.start..span.end)
+        }
     }
 
     /// Where the id is.

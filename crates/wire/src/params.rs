@@ -236,7 +236,7 @@ impl Params {
 
     /// The raw bytes at `span`.
     pub fn bytes(message: &Message, span: Option<Span>) -> Option<Bytes> {
-        span.map(|span| message.raw().slice(span.start..span.end))
+        span.map(|span| message.part(span))
     }
 
     /// Adds to `edits` what sets `_meta`'s `key` to the JSON text `value`, where

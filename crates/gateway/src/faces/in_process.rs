@@ -30,7 +30,7 @@ pub async fn serve(
     gateway.host().serves(&principal);
     let manner = Manner {
         scope: one.map_or(Scope::All, Scope::One),
-        admission: Admission::served(principal, shutdown.clone()),
+        admission: Admission::served(principal, shutdown.clone(), gateway.host().budget()),
         own_servers: false,
         shared_credential: false,
         modern: true,

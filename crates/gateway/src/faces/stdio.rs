@@ -10,8 +10,8 @@ use crate::{
     limits,
     session::{Outlet, Weight},
 };
-use std::{io, sync::Arc};
-use switchboard_transport::stdio::{self, LineWriter, Lines};
+use std::{io, sync::Arc, time::Duration};
+use switchboard_transport::stdio::{self, LineFault, LineWriter, Lines};
 use switchboard_wire::{ErrorObject, Payload, code, limits::MESSAGE_BYTES};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -27,7 +27,8 @@ pub async fn serve(gateway: Arc<Gateway>, shutdown: CancellationToken) -> io::Re
     let (read, write) = (tokio::io::stdin(), tokio::io::stdout());
     let manner = alone(&gateway, shutdown);
     let gone = stdio::nobody_reads_stdout();
-    serve_until(gateway, manner, read, write, gone).await
+    let lines = lines(&gateway, read);
+    serve_until(gateway, manner, lines, write, None, gone).await
 }
 
 /// Serves any pair of streams in the same way.
@@ -38,12 +39,19 @@ pub async fn serve_streams(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let manner = alone(&gateway, shutdown);
-    serve_client(gateway, manner, read, write).await
+    let lines = lines(&gateway, read);
+    serve_client(gateway, manner, lines, write, None).await
+}
+
+/// The lines of whoever started us, who has all of us: nobody else is to be
+/// protected.
+fn lines<R: AsyncRead + Unpin>(gateway: &Gateway, read: R) -> Lines<R> {
+    Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone())
 }
 
 /// Whoever started us, with servers of its own.
 fn alone(gateway: &Gateway, shutdown: CancellationToken) -> Manner {
-    let admission = Admission::served(PRINCIPAL, shutdown);
+    let admission = Admission::served(PRINCIPAL, shutdown, gateway.host().budget());
     gateway.host().serves(admission.principal());
     Manner {
         scope: gateway.whole(),
@@ -55,14 +63,16 @@ fn alone(gateway: &Gateway, shutdown: CancellationToken) -> Manner {
     }
 }
 
-/// One client on lines, whoever it is.
+/// One client on lines, whoever it is. `patience` is how long its first may take.
 pub(crate) async fn serve_client(
     gateway: Arc<Gateway>,
     manner: Manner,
-    read: impl AsyncRead + Send + Unpin + 'static,
+    lines: Lines<impl AsyncRead + Send + Unpin + 'static>,
     write: impl AsyncWrite + Send + Unpin + 'static,
+    patience: Option<Duration>,
 ) -> io::Result<()> {
-    serve_until(gateway, manner, read, write, std::future::pending()).await
+    let gone = std::future::pending();
+    serve_until(gateway, manner, lines, write, patience, gone).await
 }
 
 /// Why a client is not listened to any more.
@@ -76,6 +86,8 @@ enum Over {
     ShutOut,
     /// Nothing can be written to it.
     Broken,
+    /// It has said nothing at all.
+    Silent,
 }
 
 impl From<Ended> for Over {
@@ -91,26 +103,34 @@ impl From<Ended> for Over {
 async fn serve_until(
     gateway: Arc<Gateway>,
     manner: Manner,
-    read: impl AsyncRead + Send + Unpin + 'static,
+    lines: Lines<impl AsyncRead + Send + Unpin + 'static>,
     write: impl AsyncWrite + Send + Unpin + 'static,
+    patience: Option<Duration>,
     gone: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let admission = manner.admission.clone();
     let writer = LineWriter::new(write);
     let outlet = Arc::new(Out(writer.clone()));
-    let client = Conversation::new(gateway.clone(), manner, outlet);
-    let lines = Lines::new(read, MESSAGE_BYTES, gateway.host().budget().clone());
+    let client = Conversation::new(gateway, manner, outlet);
     let mut input = Ahead::new(lines);
     let broken = writer.broken();
-    tokio::pin!(broken, gone);
-    let mut deadline = None;
+    let silence = async {
+        match patience {
+            Some(patience) => tokio::time::sleep(patience).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(broken, gone, silence);
+    let (mut deadline, mut spoken) = (None, false);
     let over = loop {
         let line = tokio::select! {
             line = input.next() => line,
+            () = &mut silence, if !spoken => break Over::Silent,
             ended = admission.ended() => break ended.into(),
             () = &mut broken => break Over::Broken,
         };
         let Some(line) = line else { break Over::Said };
+        spoken = true;
         // Nearly everything is worked on elsewhere, and this is over at once; not
         // so a handshake that waits for a server.
         let work = client.bytes(line);
@@ -153,13 +173,18 @@ async fn serve_until(
     }
     let fault = input.fault();
     if let Some(fault) = &fault {
-        client.send(ErrorObject::new(code::PARSE, fault.to_string()).response(None));
+        let code = match fault {
+            LineFault::Full(_) => code::INTERNAL,
+            _ => code::PARSE,
+        };
+        client.send(ErrorObject::new(code, fault.to_string()).response(None));
     }
     client.end();
     writer.close();
     let _ = timeout(limits::LAST_WRITE, writer.closed()).await;
     match (fault, over) {
         (Some(fault), _) => Err(io::Error::other(fault.to_string())),
+        (None, Over::Silent) => Err(io::ErrorKind::TimedOut.into()),
         (None, Over::Broken) => Err(io::Error::other("nothing can be written any more")),
         (None, _) => Ok(()),
     }

@@ -15,8 +15,8 @@ mod tasks;
 pub mod watch;
 
 use crate::gateway::Gateway;
-use switchboard_host::{Client, Notice, permission::What};
-use switchboard_wire::{Method, Payload, json};
+use switchboard_host::{CallError, Client, Notice, permission::What};
+use switchboard_wire::{Id, Message, Method, Payload, code, json};
 
 /// Whether a client may be told this by a server: a rule may have come since it
 /// began to listen. That a list is another one is always told: so a client learns
@@ -38,6 +38,24 @@ fn may_hear(gateway: &Gateway, client: &Client, server: &str, notice: &Notice) -
     let uri = uri.and_then(|span| json::text(span.of(body)));
     let what = uri.as_deref().map_or(What::Method, What::Resource);
     host.guard().check(client, server, what).is_ok()
+}
+
+/// An answer of our own, counted for whom it is, as soon as there is room for it:
+/// a list can be large, and its client need not read it.
+pub(crate) async fn own_answer(
+    client: &Client,
+    id: &Id,
+    result: &str,
+) -> Result<Payload, CallError> {
+    let answer = Message::response(id, result);
+    let Some(share) = client.share() else {
+        return Ok(answer.payload());
+    };
+    if !share.has_room() {
+        let room = Box::pin(share.room()).await;
+        room.map_err(|full| CallError::refused(code::INTERNAL, full.to_string()))?;
+    }
+    Ok(answer.kept(|bytes| share.keep(bytes)).payload())
 }
 
 /// Where the messages for one client, or for one of its requests, go.

@@ -28,6 +28,7 @@ use bytes::Bytes;
 use renewal::Renewal;
 use std::{sync::Arc, time::Duration};
 use step_up::StepUp;
+use switchboard_transport::budget::InFlight;
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
 use tokio::time::{Instant, timeout_at};
 
@@ -107,6 +108,8 @@ pub struct Exchange {
     line: Option<Box<Line>>,
     /// What is logged of it, where somebody wants to know.
     log: Option<Box<CallLog>>,
+    /// Its place among the calls of its principal.
+    counted: Option<InFlight>,
 }
 
 impl Exchange {
@@ -131,7 +134,13 @@ impl Exchange {
             gate: None,
             line: None,
             log: None,
+            counted: None,
         }
+    }
+
+    pub(crate) fn counted(mut self, counted: Option<InFlight>) -> Self {
+        self.counted = counted;
+        self
     }
 
     /// The number of the request on its connection.
@@ -239,6 +248,7 @@ impl Exchange {
             return match gate.settle(&self.connection, verdict) {
                 Ok(mut sent) => {
                     sent.log = self.log.take();
+                    sent.counted = self.counted.take();
                     std::mem::swap(self, &mut sent);
                     sent.over = true;
                     None
@@ -253,6 +263,7 @@ impl Exchange {
                 Ok(sent) => {
                     let again = self.again.take();
                     let mut sent = sent.or_again(again).logged(self.log.take());
+                    sent.counted = self.counted.take();
                     std::mem::swap(self, &mut sent);
                     sent.over = true;
                     None

@@ -85,6 +85,7 @@ impl Exchange {
             fresh.deadline = self.deadline;
             fresh.told_as = self.told_as.take();
             fresh.log = self.log.take();
+            fresh.counted = self.counted.take();
             std::mem::swap(self, &mut fresh);
             fresh.over = true;
             Ok(())

@@ -79,6 +79,7 @@ impl Exchange {
         let sent = ended.and_then(|(connection, permitted)| {
             let mut fresh = connection.start(&permitted)?;
             fresh.told_as = self.told_as.take();
+            fresh.counted = self.counted.take();
             std::mem::swap(self, &mut fresh);
             fresh.over = true;
             Ok(())

@@ -13,7 +13,7 @@ use crate::{
 };
 use std::sync::atomic::Ordering;
 use switchboard_tasks as tasks;
-use switchboard_transport::{Closed, Inbound, Receive, Undelivered};
+use switchboard_transport::{Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES};
 use switchboard_wire::{
     Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, code,
 };
@@ -48,9 +48,28 @@ impl Connection {
                 let (tasks, several) = (&self.owned.tasks, &self.reports.several);
                 tasks.saw(call.tasks, reply, client, several);
             }
+            if let Some(share) = call.client.as_ref().and_then(|one| one.share()) {
+                outcome = attributed(share, outcome);
+            }
             call.finish(outcome);
         }
         found
+    }
+}
+
+/// Counts an answer for whom it is. Who leaves too many of them unread gets no
+/// further large one.
+fn attributed(share: &Share, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Reply(mut reply) if reply.message.raw().len() >= COUNTED_BYTES => {
+            if let Some(full) = share.overfull() {
+                let fault = CallError::refused(code::INTERNAL, full.to_string());
+                return Outcome::Failed(fault);
+            }
+            reply.message = reply.message.kept(|bytes| share.attribute(bytes));
+            Outcome::Reply(reply)
+        }
+        other => other,
     }
 }
 

@@ -44,6 +44,14 @@ impl Attribution {
     }
 }
 
+/// Counts a notification for whose call it is.
+fn attributed(client: Option<&Arc<Client>>, message: Message) -> Message {
+    match client.and_then(|client| client.share()) {
+        Some(share) => message.kept(|bytes| share.attribute(bytes)),
+        None => message,
+    }
+}
+
 impl Connection {
     pub(super) fn on_notification(&self, message: Message, during: Option<u64>) {
         match message.method() {
@@ -77,7 +85,7 @@ impl Connection {
         if let Attribution::Call { inbox, client, .. } = self.attribute(during) {
             let is = |owner: &Identity| client.as_ref().is_some_and(|client| owner.lets(client));
             if owner.as_ref().is_none_or(is) {
-                return inbox.notice(plain(message));
+                return inbox.notice(plain(attributed(client.as_ref(), message)));
             }
         }
         match owner {
@@ -166,6 +174,7 @@ impl Connection {
             return;
         };
         let Some(token) = &call.token else { return };
+        let message = attributed(call.client.as_ref(), message);
         let notice = Notice {
             method: Method::Progress,
             payload: restore_token(&message, token),

@@ -89,6 +89,9 @@ impl Relay {
         // Side by side: a client that does not read may still write, and the other way round.
         let ended = {
             let up = async {
+                // A connection on which nothing is said ends, and our client may
+                // take its time.
+                let _ = send(&mut *write.lock().await, &question()).await;
                 let again = memory.lock().repeat();
                 for line in again {
                     if send(&mut *write.lock().await, &line).await.is_err() {
@@ -203,11 +206,15 @@ async fn fallen_silent(
             break;
         }
     }
-    let question = Message::request(&ping(), Method::Ping, "{}").payload();
-    let asked = async { send(&mut *write.lock().await, &question).await };
+    let asked = async { send(&mut *write.lock().await, &question()).await };
     // Whatever it says to it, and be it that it does not know the method.
     let _ = timeout(PATIENCE, asked).await;
     sleep(PATIENCE).await;
+}
+
+/// Asks the gateway whether it is there.
+fn question() -> Payload {
+    Message::request(&ping(), Method::Ping, "{}").payload()
 }
 
 async fn send(to: &mut (impl AsyncWrite + Unpin + ?Sized), line: &Payload) -> io::Result<()> {

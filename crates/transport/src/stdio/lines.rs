@@ -1,6 +1,10 @@
 //! Cutting a byte stream into lines, with a cap.
 
-use crate::{budget::Budget, limits};
+use crate::{
+    budget::{Budget, Charge, Share},
+    full::Full,
+    limits,
+};
 use bytes::{Buf, Bytes, BytesMut};
 use std::io;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -13,7 +17,16 @@ pub struct Lines<R> {
     /// How much of `buffer` is known to hold no line end.
     searched: usize,
     cap: usize,
-    budget: Budget,
+    counts: Counts,
+}
+
+/// Where the bytes of large lines are counted.
+#[derive(Debug)]
+enum Counts {
+    /// For all, once a line is there.
+    All(Budget),
+    /// For a principal too, as they arrive.
+    Own(Charge),
 }
 
 /// Why no further line can be read.
@@ -22,6 +35,9 @@ pub enum LineFault {
     /// A line is longer than the cap: the framing is lost.
     #[error("a line is longer than {0} bytes")]
     TooLong(usize),
+    /// Whose lines they are has too many bytes in memory.
+    #[error(transparent)]
+    Full(#[from] Full),
     /// The stream broke.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -30,12 +46,21 @@ pub enum LineFault {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Lines of `reader`, each at most `cap` bytes long.
     pub fn new(reader: R, cap: usize, budget: Budget) -> Self {
+        Self::counted(reader, cap, Counts::All(budget))
+    }
+
+    /// The same for a client, whose bytes count from the first on.
+    pub fn charged(reader: R, cap: usize, share: &Share) -> Self {
+        Self::counted(reader, cap, Counts::Own(share.charge()))
+    }
+
+    fn counted(reader: R, cap: usize, counts: Counts) -> Self {
         Self {
             reader,
             buffer: BytesMut::new(),
             searched: 0,
             cap,
-            budget,
+            counts,
         }
     }
 
@@ -43,7 +68,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// of the stream. A last line without a line end counts.
     pub async fn next(&mut self) -> Result<Option<Bytes>, LineFault> {
         loop {
-            if let Some(line) = self.take_line() {
+            if let Some(length) = self.find_line() {
+                self.afford(length).await?;
+                let line = self.take_line(length);
                 if !line.is_empty() {
                     return Ok(Some(line));
                 }
@@ -52,30 +79,41 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if self.buffer.len() > self.cap {
                 return Err(LineFault::TooLong(self.cap));
             }
+            self.afford(self.buffer.len()).await?;
             self.buffer.reserve(limits::READ_CHUNK.min(self.cap));
             if self.reader.read_buf(&mut self.buffer).await? == 0 {
                 let rest = self.buffer.split();
                 self.searched = 0;
                 let rest = trim(&rest).to_vec();
-                return Ok((!rest.is_empty()).then(|| self.budget.hold(rest)));
+                return Ok((!rest.is_empty()).then(|| self.counts.hold(rest)));
             }
         }
     }
 
-    /// A line that has already been read, if there is one. Blank lines come out empty.
-    fn take_line(&mut self) -> Option<Bytes> {
+    /// Waits until so many bytes of one line may be in memory.
+    async fn afford(&mut self, length: usize) -> Result<(), Full> {
+        match &mut self.counts {
+            Counts::Own(charge) if length >= limits::COUNTED_BYTES => charge.grow_to(length).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// How long the first line is that has already been read, if there is one.
+    fn find_line(&mut self) -> Option<usize> {
         let found = memchr::memchr(b'\n', &self.buffer[self.searched..]);
-        let Some(found) = found else {
-            self.searched = self.buffer.len();
-            return None;
-        };
-        let length = self.searched + found;
+        // Found again at once, should somebody stop waiting in between.
+        self.searched = found.map_or(self.buffer.len(), |found| self.searched + found);
+        found.map(|_| self.searched)
+    }
+
+    /// The first line. Blank lines come out empty.
+    fn take_line(&mut self, length: usize) -> Bytes {
         self.searched = 0;
-        let line = if length >= limits::HANDED_BYTES {
+        if length >= limits::HANDED_BYTES {
             self.hand_over(length)
         } else if length >= limits::COUNTED_BYTES {
             // A copy of its own, counted; the reading buffer keeps its size.
-            let line = self.budget.hold(trim(&self.buffer[..length]).to_vec());
+            let line = self.counts.hold(trim(&self.buffer[..length]).to_vec());
             self.buffer.advance(length + 1);
             if self.buffer.is_empty() {
                 self.buffer = BytesMut::new();
@@ -86,8 +124,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.buffer.advance(1);
             let trimmed = trim(&line);
             line.slice_ref(trimmed)
-        };
-        Some(line)
+        }
     }
 }
 
@@ -102,7 +139,24 @@ impl<R> Lines<R> {
             line = trim(&line).to_vec();
         }
         line.shrink_to_fit();
-        self.budget.hold(line)
+        self.counts.hold(line)
+    }
+}
+
+impl Counts {
+    /// A whole line, counted. The next one begins at nothing.
+    fn hold(&mut self, line: Vec<u8>) -> Bytes {
+        match self {
+            Self::All(budget) => budget.hold(line),
+            Self::Own(charge) => {
+                let next = charge.share().charge();
+                let charge = std::mem::replace(charge, next);
+                if line.len() < limits::COUNTED_BYTES {
+                    return Bytes::from(line);
+                }
+                charge.hold(line)
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     PROTOCOL, WsOptions, WsReader, WsWriter,
     heard::Clock,
-    socket::{config, heard, open},
+    socket::{Counts, config, heard, open},
 };
 use crate::{
     budget::Budget,
@@ -50,7 +50,7 @@ pub(super) async fn connect(
         let shaking =
             client_async_with_config(request, heard(stream, clock.clone()), Some(config(options)));
         let refused = match timeout(options.connect_timeout, shaking).await {
-            Ok(Ok((socket, _))) => return Ok(open(socket, clock, options, budget)),
+            Ok(Ok((socket, _))) => return Ok(open(socket, clock, options, Counts::All(budget))),
             Ok(Err(Error::Http(response))) => response,
             Ok(Err(fault)) => {
                 let text = format!("{}: no WebSocket: {fault}", origin(&url));

@@ -1,6 +1,7 @@
 //! A stream that notes when something was last heard on it: also the middle of
 //! a large message shows that the peer is there.
 
+use super::arriving::Arriving;
 use std::{
     io,
     pin::Pin,
@@ -8,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -46,6 +47,8 @@ impl Clock {
 pub(super) struct Heard<S> {
     pub(super) stream: S,
     pub(super) clock: Clock,
+    /// Counts what is read, where it is a client's.
+    pub(super) arriving: Option<Arriving>,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
@@ -54,9 +57,16 @@ impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if let Some(arriving) = &self.arriving {
+            ready!(arriving.poll_room(context)).map_err(io::Error::other)?;
+        }
+        let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
             self.clock.hear();
+            if let Some(arriving) = &self.arriving {
+                arriving.add(buffer.filled().len() - before);
+            }
         }
         read
     }

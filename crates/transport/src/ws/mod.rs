@@ -3,6 +3,7 @@
 //! [`WsLink`] is the client's side. [`socket`] is what both sides share: a queue
 //! that never makes its writer wait, a reader with a cap, and a keep-alive.
 
+mod arriving;
 mod handshake;
 mod heard;
 mod link;

@@ -2,16 +2,22 @@
 
 use super::{
     WsOptions,
+    arriving::Arriving,
     heard::{Clock, Heard},
 };
-use crate::{budget::Budget, limits, link::SendError};
+use crate::{
+    budget::{Budget, Share},
+    full::Full,
+    limits,
+    link::SendError,
+};
 use bytes::Bytes;
 use futures_util::{
     SinkExt, StreamExt,
     stream::{SplitSink, SplitStream},
 };
 use parking_lot::Mutex;
-use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+use std::{collections::VecDeque, fmt, io, sync::Arc, time::Duration};
 use switchboard_tasks as tasks;
 use switchboard_wire::Payload;
 use tokio::{
@@ -51,6 +57,9 @@ pub enum WsEnd {
     /// The peer does not keep to the protocol.
     #[error("the peer broke the WebSocket protocol: {0}")]
     Protocol(String),
+    /// The peer has too many bytes in memory here.
+    #[error(transparent)]
+    Full(Full),
     /// It broke.
     #[error("the connection broke: {0}")]
     Broken(String),
@@ -89,7 +98,15 @@ pub struct WsReader {
     stream: SplitStream<Socket>,
     shared: Arc<Shared>,
     cap: usize,
-    budget: Budget,
+    counts: Counts,
+}
+
+/// Where the bytes of large messages are counted.
+pub(super) enum Counts {
+    /// For all, once a message is there.
+    All(Budget),
+    /// For a principal too, as they arrive.
+    Own(Arriving),
 }
 
 impl fmt::Debug for WsReader {
@@ -98,18 +115,21 @@ impl fmt::Debug for WsReader {
     }
 }
 
-/// The server's side of a connection whose handshake is done.
-pub async fn serve(stream: impl Wire, options: &WsOptions, budget: Budget) -> (WsWriter, WsReader) {
-    let clock = Clock::new();
-    let heard = heard(stream, clock.clone());
+/// The server's side of a connection whose handshake is done. The client's bytes
+/// count in its share as they arrive.
+pub async fn serve(stream: impl Wire, options: &WsOptions, share: &Share) -> (WsWriter, WsReader) {
+    let (clock, arriving) = (Clock::new(), Arriving::new(share));
+    let mut heard = heard(stream, clock.clone());
+    heard.arriving = Some(arriving.clone());
     let socket = WebSocketStream::from_raw_socket(heard, Role::Server, Some(config(options))).await;
-    open(socket, clock, options, budget)
+    open(socket, clock, options, Counts::Own(arriving))
 }
 
 pub(super) fn heard(stream: impl Wire, clock: Clock) -> Heard<Box<dyn Wire>> {
     Heard {
         stream: Box::new(stream),
         clock,
+        arriving: None,
     }
 }
 
@@ -126,7 +146,7 @@ pub(super) fn open(
     socket: Socket,
     clock: Clock,
     options: &WsOptions,
-    budget: Budget,
+    counts: Counts,
 ) -> (WsWriter, WsReader) {
     let (sink, stream) = socket.split();
     let shared = Arc::new(Shared {
@@ -144,7 +164,7 @@ pub(super) fn open(
         stream,
         shared: shared.clone(),
         cap: options.message_cap,
-        budget,
+        counts,
     };
     (WsWriter(shared), reader)
 }
@@ -299,10 +319,22 @@ impl WsReader {
                 () = over.cancelled() => None,
             };
             let end = match item {
-                Some(Ok(Message::Text(text))) => return Ok(self.hold(text.into())),
+                Some(Ok(Message::Text(text))) => match self.hold(text.into()).await {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(full) => self.refuse(&Error::Io(io::Error::other(full))),
+                },
                 // Not what the subprotocol says, and clear all the same.
-                Some(Ok(Message::Binary(bytes))) => return Ok(self.hold(bytes)),
-                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+                Some(Ok(Message::Binary(bytes))) => match self.hold(bytes).await {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(full) => self.refuse(&Error::Io(io::Error::other(full))),
+                },
+                Some(Ok(Message::Ping(carried) | Message::Pong(carried))) => {
+                    if let Counts::Own(arriving) = &self.counts {
+                        arriving.skip(&carried);
+                    }
+                    continue;
+                }
+                Some(Ok(Message::Frame(_))) => continue,
                 Some(Ok(Message::Close(frame))) => {
                     // The answer to a goodbye is sent by reading on.
                     let _ = timeout(FAREWELL, self.stream.next()).await;
@@ -317,11 +349,11 @@ impl WsReader {
         }
     }
 
-    fn hold(&self, bytes: Bytes) -> Bytes {
-        if bytes.len() < limits::COUNTED_BYTES {
-            bytes
-        } else {
-            self.budget.hold(Vec::from(bytes))
+    async fn hold(&self, bytes: Bytes) -> Result<Bytes, Full> {
+        match &self.counts {
+            Counts::Own(arriving) => arriving.whole(bytes).await,
+            Counts::All(_) if bytes.len() < limits::COUNTED_BYTES => Ok(bytes),
+            Counts::All(budget) => Ok(budget.hold(Vec::from(bytes))),
         }
     }
 
@@ -330,6 +362,9 @@ impl WsReader {
         let (code, end) = match fault {
             Error::Capacity(_) => (CloseCode::Size, WsEnd::TooLarge(self.cap)),
             Error::Protocol(fault) => (CloseCode::Protocol, WsEnd::Protocol(fault.to_string())),
+            Error::Io(fault) if let Some(full) = full_of(fault) => {
+                (CloseCode::Again, WsEnd::Full(full))
+            }
             Error::Io(_) | Error::ConnectionClosed | Error::AlreadyClosed => {
                 return WsEnd::Broken(fault.to_string());
             }
@@ -340,6 +375,11 @@ impl WsReader {
         self.shared.close(code.into(), &end.to_string());
         end
     }
+}
+
+/// The cap that was met, if that is why nothing more is read.
+fn full_of(fault: &io::Error) -> Option<Full> {
+    fault.get_ref()?.downcast_ref().cloned()
 }
 
 fn said(frame: CloseFrame) -> String {

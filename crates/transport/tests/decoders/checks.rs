@@ -72,7 +72,8 @@ async fn exchange(data: &[u8]) {
         message_cap: CAP,
         ..WsOptions::default()
     };
-    let (writer, mut reader) = ws::serve(ours, &options, Budget::default()).await;
+    let share = Budget::default().share_of(&"peer".into(), false);
+    let (writer, mut reader) = ws::serve(ours, &options, &share).await;
     theirs.write_all(data).await.expect("there is room");
     let (mut read, write) = tokio::io::split(theirs);
     // What we answer is read all the time, as a client would.
@@ -95,7 +96,7 @@ async fn exchange(data: &[u8]) {
     let wanted = match end {
         WsEnd::TooLarge(_) => &[1009][..],
         WsEnd::Protocol(_) => &[1002, 1007],
-        WsEnd::Closed(_) | WsEnd::Broken(_) => return,
+        WsEnd::Closed(_) | WsEnd::Broken(_) | WsEnd::Full(_) => return,
     };
     // After the peer's own goodbye nothing more is said.
     if let Some(code) = close_code(&answers) {

@@ -14,5 +14,6 @@ mod http;
 mod panics;
 mod policy;
 mod servers;
+mod shares;
 mod soak;
 mod turns;

@@ -67,10 +67,21 @@ impl Stage {
 
     /// The program in this home.
     pub fn launch(&self, args: &[&str]) -> Launch {
+        self.at_home(Program::new(env!("CARGO_BIN_EXE_switchboard")).args(args))
+    }
+
+    /// The program in this home, with so many descriptors at most.
+    pub fn launch_within(&self, descriptors: u32, args: &[&str]) -> Launch {
+        let limited = format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"");
+        let shell = Program::new("/bin/sh").args(["-c", &limited]);
+        let program = shell.arg(env!("CARGO_BIN_EXE_switchboard"));
+        self.at_home(program.args(args))
+    }
+
+    fn at_home(&self, launch: Launch) -> Launch {
         let at = |path: &str| self.home().join(path);
         fs::create_dir_all(at("etc")).unwrap();
-        Program::new(env!("CARGO_BIN_EXE_switchboard"))
-            .args(args)
+        launch
             .env("HOME", self.home())
             .env("XDG_CONFIG_HOME", at(".config"))
             .env("XDG_DATA_HOME", at(".local/share"))

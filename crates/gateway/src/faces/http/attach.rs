@@ -2,7 +2,7 @@
 //! same checks as any other request the connection carries lines both ways, as
 //! a pipe would, and is one client that shares servers with others.
 
-use super::{Face, body::Body, reply};
+use super::{Entered, body::Body, reply};
 use crate::{
     admission::Admission,
     faces::{conversation::Manner, stdio},
@@ -14,6 +14,8 @@ use hyper_util::rt::TokioIo;
 use std::sync::Arc;
 use switchboard_host::Scope;
 use switchboard_tasks as tasks;
+use switchboard_transport::stdio::Lines;
+use switchboard_wire::limits::MESSAGE_BYTES;
 use tokio::time::timeout;
 
 /// What a connection is upgraded to.
@@ -25,7 +27,7 @@ pub const ANNOUNCEMENT: &str = "announcement";
 
 /// Answers the handshake and hands the connection over.
 pub(super) fn upgrade(
-    face: &Arc<Face>,
+    open: Arc<Entered>,
     scope: Scope,
     admission: Admission,
     mut request: Request<Incoming>,
@@ -38,13 +40,7 @@ pub(super) fn upgrade(
             .insert(header::UPGRADE, HeaderValue::from_static(PROTOCOL));
         return refusal;
     }
-    let permit = match face
-        .sockets
-        .take(admission.principal(), face.has_several_principals())
-    {
-        Ok(permit) => permit,
-        Err(full) => return reply::full(&full, None),
-    };
+    let face = open.0.clone();
     let manner = Manner {
         scope,
         admission,
@@ -56,10 +52,14 @@ pub(super) fn upgrade(
     let upgrading = hyper::upgrade::on(&mut request);
     let gateway = face.gateway.clone();
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
+        // It stays one of its principal's connections.
+        let in_use = open.1.begin();
         match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => {
                 let (read, write) = tokio::io::split(TokioIo::new(upgraded));
-                let served = stdio::serve_client(gateway, manner, read, write).await;
+                let lines = Lines::charged(read, MESSAGE_BYTES, manner.admission.share());
+                let patience = Some(limits::FIRST_MESSAGE);
+                let served = stdio::serve_client(gateway, manner, lines, write, patience).await;
                 if let Err(fault) = served {
                     tracing::debug!(%fault, "an attached client ended badly");
                 }
@@ -67,7 +67,7 @@ pub(super) fn upgrade(
             Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
             Err(_) => tracing::debug!("a connection was not upgraded in time"),
         }
-        drop(permit);
+        drop((in_use, open));
     });
     let mut answer = reply::status(StatusCode::SWITCHING_PROTOCOLS);
     let headers = answer.headers_mut();

@@ -18,7 +18,7 @@ use std::{
     time::Instant,
 };
 use switchboard_host::quota::{Full, Place, Quota};
-use switchboard_transport::descriptors;
+use switchboard_transport::{Share, descriptors};
 use tokio::sync::Notify;
 
 /// All that are open.
@@ -52,8 +52,8 @@ pub(super) struct Connection {
     /// Whether there ever was a request on it.
     used: AtomicBool,
     idle_since: Mutex<Instant>,
-    /// The place of the principal whose it is, once that is known.
-    place: Mutex<Option<Place>>,
+    /// The place of the principal whose it is and what that one holds, once it is known.
+    owner: Mutex<Option<(Place, Share)>>,
     room_needed: Notify,
 }
 
@@ -75,7 +75,7 @@ impl Connections {
             busy: AtomicUsize::new(0),
             used: AtomicBool::new(false),
             idle_since: Mutex::new(Instant::now()),
-            place: Mutex::default(),
+            owner: Mutex::default(),
             room_needed: Notify::new(),
         });
         let mut open = self.open.lock();
@@ -102,23 +102,26 @@ impl Connections {
         }
     }
 
-    /// Notes whose a connection is. It is one principal's at a time.
+    /// Notes whose a connection is. It is one principal's at a time. What that
+    /// principal holds is counted in the share that is returned; `found` looks it
+    /// up, and says whether there are others.
     pub(super) fn belongs_to(
         &self,
         connection: &Connection,
         principal: &Arc<str>,
-        several: impl FnOnce() -> bool,
-    ) -> Result<(), Full> {
-        let mut place = connection.place.lock();
-        if place
-            .as_ref()
-            .is_some_and(|place| place.principal() == &**principal)
+        found: impl FnOnce() -> (bool, Share),
+    ) -> Result<Share, Full> {
+        let mut owner = connection.owner.lock();
+        if let Some((place, share)) = &*owner
+            && place.principal() == &**principal
         {
-            return Ok(());
+            return Ok(share.clone());
         }
-        *place = None;
-        *place = Some(self.quota.take(principal, several())?);
-        Ok(())
+        *owner = None;
+        let (several, share) = found();
+        let place = self.quota.take(principal, several)?;
+        *owner = Some((place, share.clone()));
+        Ok(share)
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 use switchboard_transport::http::sse::encode_event;
 use switchboard_wire::Payload;
@@ -40,6 +40,8 @@ struct State {
     readers: u64,
     /// How many of them have not gone yet.
     reading: usize,
+    /// Since when nobody reads, where somebody has.
+    left: Option<Instant>,
     finished: Option<Instant>,
 }
 
@@ -78,6 +80,18 @@ impl EventLog {
         self.state.lock().finished
     }
 
+    /// Waits until its reader has been gone for so long that it will not come back.
+    pub(super) async fn deserted(&self, patience: Duration) {
+        loop {
+            let left = self.state.lock().left;
+            let until = left.unwrap_or_else(Instant::now) + patience;
+            if left.is_some() && Instant::now() >= until {
+                return;
+            }
+            tokio::time::sleep_until(until.into()).await;
+        }
+    }
+
     /// Waits for the first event.
     pub(super) async fn begun(&self) {
         std::future::poll_fn(|context| {
@@ -109,6 +123,7 @@ impl EventLog {
             let mut state = self.state.lock();
             state.readers += 1;
             state.reading += 1;
+            state.left = None;
             (state.readers, state.sent.saturating_sub(1))
         };
         self.waker.wake();
@@ -246,7 +261,11 @@ impl Stream for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.log.state.lock().reading -= 1;
+        let mut state = self.log.state.lock();
+        state.reading -= 1;
+        if state.readers == self.reader {
+            state.left = Some(Instant::now());
+        }
     }
 }
 
@@ -254,4 +273,26 @@ impl Drop for Reader {
 pub(super) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
     let (stream, number) = text.split_once('_')?;
     Some((stream.parse().ok()?, number.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+
+    #[tokio::test]
+    async fn a_log_is_deserted_once_its_reader_is_gone_for_long() {
+        let log = EventLog::new(1);
+        let (first, second) = (log.read(None, false), log.read(None, false));
+        // Whoever read before was sent away, and is not missed.
+        drop(first);
+        let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
+        assert!(waited.is_err(), "somebody reads");
+        drop(second);
+        log.deserted(SHORT).await;
+        let _back = log.read(None, false);
+        let waited = tokio::time::timeout(3 * SHORT, log.deserted(SHORT)).await;
+        assert!(waited.is_err(), "somebody reads again");
+    }
 }

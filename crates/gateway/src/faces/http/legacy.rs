@@ -158,7 +158,7 @@ async fn answer(
         accepts,
         ..
     } = post;
-    let budget = face.gateway.host().budget();
+    let share = admission.share();
     let mut running = KeepsRunning {
         face: face.clone(),
         future: Some(running),
@@ -171,7 +171,7 @@ async fn answer(
             };
             running.done();
             return match payload {
-                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, budget).await),
+                Some(payload) => reply::json(StatusCode::OK, spool::body(payload, share).await),
                 // Given up by the client: nothing is owed.
                 None => reply::accepted(),
             };
@@ -183,7 +183,7 @@ async fn answer(
                 running.done();
                 match payload {
                     Some(payload) if !log.has_begun() => {
-                        return reply::json(StatusCode::OK, spool::body(payload, budget).await);
+                        return reply::json(StatusCode::OK, spool::body(payload, share).await);
                     }
                     // What came before the answer, in the same moment, must not be lost.
                     Some(payload) => { log.send(payload, Weight::Reply); log.finish(); }
@@ -200,8 +200,13 @@ async fn answer(
         let log = log.clone();
         let over = log.clone();
         let answering = async move {
-            if let Some(payload) = future.await {
-                log.send(payload, Weight::Reply);
+            tokio::select! {
+                payload = future => if let Some(payload) = payload {
+                    log.send(payload, Weight::Reply);
+                },
+                () = log.deserted(limits::DEPARTED) => {
+                    tracing::info!("nobody came back for an answer; the call is given up");
+                }
             }
             log.finish();
         };
@@ -248,7 +253,10 @@ impl KeepsRunning {
 impl Drop for KeepsRunning {
     fn drop(&mut self) {
         if let Some(future) = self.future.take() {
-            tasks::spawn_in(&self.face.tasks, tasks::Kind::Errand, future);
+            let kept = async move {
+                let _ = tokio::time::timeout(limits::DEPARTED, future).await;
+            };
+            tasks::spawn_in(&self.face.tasks, tasks::Kind::Errand, kept);
         }
     }
 }
@@ -287,7 +295,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
             let id = post.face.sessions.add(held);
             let Ok(id) = HeaderValue::try_from(id) else {
                 session.close();
-                return reply::busy();
+                return reply::broke_off(None);
             };
             let mut response = if as_events {
                 log.send(payload, Weight::Reply);

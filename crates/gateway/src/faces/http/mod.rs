@@ -40,8 +40,9 @@ use hyper_util::rt::TokioIo;
 use routes::Route;
 use sessions::Sessions;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
-use switchboard_host::quota::Quota;
+use switchboard_host::quota::{Full, Quota};
 use switchboard_tasks as tasks;
+use switchboard_transport::Share;
 use switchboard_wire::{ErrorObject, Payload, code};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -89,7 +90,6 @@ pub async fn serve_routes(
         plain: plain::Plain::default(),
         connections: Connections::default(),
         held: Quota::new("sessions", limits::SESSIONS),
-        sockets: Quota::new("sockets", limits::SOCKETS),
         shutdown: shutdown.clone(),
         tasks: TaskTracker::new(),
     });
@@ -164,8 +164,6 @@ struct Face {
     connections: Connections,
     /// Places for sessions, of whatever kind.
     held: Arc<Quota>,
-    /// Places for WebSockets and attached clients.
-    sockets: Arc<Quota>,
     shutdown: CancellationToken,
     /// Connections, and calls that outlive theirs.
     tasks: TaskTracker,
@@ -176,6 +174,15 @@ impl Face {
     /// of anything.
     fn has_several_principals(&self) -> bool {
         self.entrance.door().has_several_principals()
+    }
+
+    /// Notes whose a connection is; where what that principal holds is counted.
+    fn belongs_to(&self, open: &Connection, principal: &Arc<str>) -> Result<Share, Full> {
+        self.connections.belongs_to(open, principal, || {
+            let several = self.has_several_principals();
+            let share = self.gateway.host().budget().share_of(principal, several);
+            (several, share)
+        })
     }
 
     /// What a client is told when it has come in. It is about the user's own
@@ -193,13 +200,14 @@ impl Face {
 fn attend(face: &Arc<Face>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let connected = face.clone();
-    let open = Entered(face.clone(), face.connections.add());
+    let open = Arc::new(Entered(face.clone(), face.connections.add()));
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
-        connection(connected, stream, &open.1).await;
+        connection(connected, stream, &open).await;
     });
 }
 
-/// A connection's entry, which ends with it, however it ends.
+/// A connection's entry, which ends with it, however it ends: also where it has
+/// become a socket.
 struct Entered(Arc<Face>, Arc<Connection>);
 
 impl Drop for Entered {
@@ -208,11 +216,12 @@ impl Drop for Entered {
     }
 }
 
-async fn connection(face: Arc<Face>, stream: TcpStream, open: &Arc<Connection>) {
+async fn connection(face: Arc<Face>, stream: TcpStream, entered: &Arc<Entered>) {
     let shutdown = face.shutdown.clone();
+    let open = &entered.1;
     let service = service_fn(move |request| {
         let face = face.clone();
-        let (until, on) = (open.begin(), open.clone());
+        let (until, on) = (open.begin(), entered.clone());
         let handled = tasks::caught(tasks::Kind::Http, handle(face, on, request));
         handled.map(move |done| {
             let answer = done.unwrap_or_else(|_| reply::broke_off(None));
@@ -253,11 +262,7 @@ async fn connection(face: Arc<Face>, stream: TcpStream, open: &Arc<Connection>) 
 }
 
 /// The checks in their order, then the route.
-async fn handle(
-    face: Arc<Face>,
-    open: Arc<Connection>,
-    request: Request<Incoming>,
-) -> Response<Body> {
+async fn handle(face: Arc<Face>, open: Arc<Entered>, request: Request<Incoming>) -> Response<Body> {
     if names_two_hosts(request.headers(), request.uri()) {
         let text = "the request's target names another host than the header Host";
         let error = ErrorObject::new(code::INVALID_REQUEST, text);
@@ -281,26 +286,23 @@ async fn handle(
     if let Some(document) = metadata(&face, &request) {
         return document;
     }
-    let admission = match face.entrance.let_in(request.headers()) {
-        Some(admission) => admission,
+    let pass = match face.entrance.let_in(request.headers()) {
+        Some(pass) => pass,
         None => {
             let resource = resource(&request, path);
             // Boxed: with an identity provider it can take a request to it, which
             // would make every call's state larger.
             match Box::pin(face.entrance.let_in_signed(request.headers(), resource)).await {
-                Ok(admission) => admission,
+                Ok(pass) => pass,
                 Err(refused) => return reply::unauthorized(&refused),
             }
         }
     };
-    let several = || face.has_several_principals();
-    if let Err(full) = face
-        .connections
-        .belongs_to(&open, admission.principal(), several)
-    {
-        return reply::full(&full, None);
-    }
-    drop(open);
+    let share = match face.belongs_to(&open.1, pass.principal()) {
+        Ok(share) => share,
+        Err(full) => return reply::full(&full, None),
+    };
+    let admission = pass.admit(share);
     match routes::route(&face, path) {
         Some(Route::Mcp(scope)) => match *request.method() {
             Verb::POST => read::post(face, scope, admission, request).await,
@@ -312,13 +314,13 @@ async fn handle(
             sse::open(&face, scope, admission, &request)
         }
         Some(Route::Messages) if request.method() == Verb::POST => {
-            sse::post(&face, admission.principal(), request).await
+            sse::post(&face, &admission, request).await
         }
         Some(Route::Ws(scope)) if request.method() == Verb::GET => {
-            ws::upgrade(&face, scope, admission, request)
+            ws::upgrade(open, scope, admission, request)
         }
         Some(Route::Attach(scope)) if request.method() == Verb::GET => {
-            attach::upgrade(&face, scope, admission, request)
+            attach::upgrade(open, scope, admission, request)
         }
         Some(Route::Plain(page)) => plain::handle(&face, page, admission, request).await,
         Some(Route::Sse(_) | Route::Ws(_) | Route::Attach(_)) => reply::not_allowed("GET"),

@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::{io, sync::Arc};
 use switchboard_host::CallError;
 use switchboard_tasks as tasks;
-use switchboard_transport::{Budget, http::sse::encode_event};
+use switchboard_transport::{Share, http::sse::encode_event};
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, Payload, code, header as mirror,
 };
@@ -42,18 +42,17 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         return not_acceptable("text/event-stream");
     }
     let (face, admission, accepts) = (post.face.clone(), post.admission.clone(), post.accepts);
-    let budget = face.gateway.host().budget();
     match modern::begin(&face.gateway, request(post, message, params)).await {
-        Begun::Answer(answer) => whole(answer, accepts, budget).await,
+        Begun::Answer(answer) => whole(answer, accepts, admission.share()).await,
         Begun::Exchange(relayed) if accepts == Accepts::Json => {
             tokio::select! {
-                answer = alone(relayed) => whole(answer, accepts, budget).await,
+                answer = alone(relayed) => whole(answer, accepts, admission.share()).await,
                 _ = admission.withdrawn() => reply::status(StatusCode::UNAUTHORIZED),
             }
         }
         Begun::Exchange(mut relayed) => {
             match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
-                Ok(Step::Done(answer)) => whole(answer, accepts, budget).await,
+                Ok(Step::Done(answer)) => whole(answer, accepts, admission.share()).await,
                 Ok(Step::Notice(notice)) => relay(relayed, Some(notice), admission, id),
                 Err(_) => relay(relayed, None, admission, id),
             }
@@ -158,7 +157,7 @@ async fn alone(mut relayed: Box<Relayed>) -> Answer {
 
 /// An answer that came alone, with the status that its error asks for. One that
 /// is refused is JSON for everybody.
-async fn whole(answer: Answer, accepts: Accepts, budget: &Budget) -> Response<Body> {
+async fn whole(answer: Answer, accepts: Accepts, share: &Share) -> Response<Body> {
     let status = match answer.code {
         Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION) => {
             StatusCode::BAD_REQUEST
@@ -167,7 +166,7 @@ async fn whole(answer: Answer, accepts: Accepts, budget: &Budget) -> Response<Bo
         _ if accepts == Accepts::Events => return one_event(answer.payload),
         _ => StatusCode::OK,
     };
-    reply::json(status, spool::body(answer.payload, budget).await)
+    reply::json(status, spool::body(answer.payload, share).await)
 }
 
 /// The rest of an answer as events. Dropping the body drops the request, which

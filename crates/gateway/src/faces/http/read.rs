@@ -7,16 +7,20 @@ use super::{
     legacy, modern, reply, routes,
 };
 use crate::{admission::Admission, limits, session};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::sync::Arc;
-use switchboard_host::Scope;
+use switchboard_host::{Scope, quota::Full};
 use switchboard_tasks as tasks;
-use switchboard_transport::limits::COPIED_BYTES;
+use switchboard_transport::{
+    Share,
+    limits::{COPIED_BYTES, COUNTED_BYTES},
+};
 use switchboard_wire::{
-    Era, ErrorObject, Id, Message, Method, Params, Received, Revision, code, limits::MESSAGE_BYTES,
+    Era, ErrorObject, Id, Kind, Message, Method, Params, Received, Revision, code,
+    limits::MESSAGE_BYTES,
 };
 use tokio::time::timeout;
 
@@ -49,18 +53,15 @@ pub(super) async fn post(
     let Some(accepts) = Accepts::of(&headers) else {
         return not_acceptable("application/json or text/event-stream");
     };
-    let budget = face.gateway.host().budget().clone();
-    if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
-        return reply::busy();
-    }
     let mut arriving = body;
-    let body = match read(&mut arriving).await {
+    let body = match read(&mut arriving, admission.share()).await {
         Ok(body) => body,
-        Err((status, text)) => {
-            if status == StatusCode::PAYLOAD_TOO_LARGE {
+        Err(unread) => {
+            if !matches!(unread, Unread::Bad(status, _) if status != StatusCode::PAYLOAD_TOO_LARGE)
+            {
                 tasks::spawn(tasks::Kind::Errand, discard(arriving));
             }
-            return reply::error(status, &ErrorObject::new(code::INVALID_REQUEST, text), None);
+            return unread.response();
         }
     };
     let post = Post {
@@ -75,6 +76,16 @@ pub(super) async fn post(
     match Received::parse(body) {
         Ok(Received::One(message)) => {
             let id = message.id();
+            let share = post.admission.share();
+            // What lets go of bytes, as an answer or a cancellation can, is taken
+            // in any case; a large request has waited while it was read.
+            if !share.has_room()
+                && message.kind() == Kind::Request
+                && message.raw().len() < COUNTED_BYTES
+                && let Err(full) = Box::pin(share.room()).await
+            {
+                return reply::full(&full, id.as_ref());
+            }
             let answer = tasks::caught(tasks::Kind::Message, one(post, message)).await;
             answer.unwrap_or_else(|_| reply::broke_off(id.as_ref()))
         }
@@ -133,49 +144,106 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     kind.eq_ignore_ascii_case("application/json")
 }
 
+/// Why there is no body.
+pub(super) enum Unread {
+    /// Something is wrong with it.
+    Bad(StatusCode, &'static str),
+    /// There is no room for it.
+    Full(Full),
+}
+
+impl Unread {
+    fn response(&self) -> Response<Body> {
+        match self {
+            Self::Bad(status, text) => reply::error(
+                *status,
+                &ErrorObject::new(code::INVALID_REQUEST, *text),
+                None,
+            ),
+            Self::Full(full) => reply::full(full, None),
+        }
+    }
+}
+
+const TOO_LARGE: Unread = Unread::Bad(StatusCode::PAYLOAD_TOO_LARGE, "the message is too large");
+
 /// The whole body, within size and time.
-pub(super) async fn read(body: &mut Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
-    const TOO_LARGE: (StatusCode, &str) =
-        (StatusCode::PAYLOAD_TOO_LARGE, "the message is too large");
-    if http_body::Body::size_hint(body).lower() > MESSAGE_BYTES as u64 {
+pub(super) async fn read(body: &mut Incoming, share: &Share) -> Result<Bytes, Unread> {
+    let announced = http_body::Body::size_hint(body).lower();
+    if announced > MESSAGE_BYTES as u64 {
         return Err(TOO_LARGE);
     }
-    let mut first = Bytes::new();
-    let mut rest: Option<BytesMut> = None;
-    loop {
-        let frame = timeout(limits::BODY_IDLE, body.frame()).await;
-        let frame = frame.map_err(|_| {
-            (
-                StatusCode::REQUEST_TIMEOUT,
-                "the body did not arrive in time",
-            )
-        })?;
-        let Some(frame) = frame else { break };
-        let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "the body could not be read"))?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
-        let length = rest.as_ref().map_or(first.len(), BytesMut::len) + data.len();
+    let first = next(body).await?.unwrap_or_default();
+    if first.len() < COUNTED_BYTES {
+        // Most messages come in one piece.
+        match next(body).await? {
+            None if first.len() < COPIED_BYTES => Ok(Bytes::copy_from_slice(&first)),
+            None => Ok(first),
+            Some(second) => Box::pin(rest(body, announced, first, second, share)).await,
+        }
+    } else {
+        Box::pin(rest(body, announced, first, Bytes::new(), share)).await
+    }
+}
+
+/// A body that is large, or comes in pieces. Its bytes count as they arrive.
+async fn rest(
+    body: &mut Incoming,
+    announced: u64,
+    first: Bytes,
+    second: Bytes,
+    share: &Share,
+) -> Result<Bytes, Unread> {
+    let mut charge = share.charge();
+    let announced = usize::try_from(announced).unwrap_or(0);
+    if announced >= COUNTED_BYTES {
+        // At once: of many that begin together some then come to their end.
+        charge.grow_to(announced).await.map_err(Unread::Full)?;
+    }
+    // What is not filled takes no memory.
+    let mut all = Vec::with_capacity(announced.max(first.len() + second.len()));
+    let mut piece = Some(first);
+    let mut following = Some(second);
+    while let Some(data) = piece {
+        let length = all.len() + data.len();
         if length > MESSAGE_BYTES {
             return Err(TOO_LARGE);
         }
-        // Most messages come in one frame.
-        match &mut rest {
-            Some(rest) => rest.extend_from_slice(&data),
-            None if first.is_empty() => first = data,
-            None => {
-                let mut all = BytesMut::with_capacity(length);
-                all.extend_from_slice(&first);
-                all.extend_from_slice(&data);
-                rest = Some(all);
-            }
+        if length >= COUNTED_BYTES {
+            charge.grow_to(length).await.map_err(Unread::Full)?;
+        }
+        all.extend_from_slice(&data);
+        drop(data);
+        piece = match following.take() {
+            Some(second) => Some(second),
+            None => next(body).await?,
+        };
+    }
+    if all.len() < COUNTED_BYTES {
+        return Ok(Bytes::from(all));
+    }
+    all.shrink_to_fit();
+    Ok(charge.hold(all))
+}
+
+/// The next piece of a body that has anything in it; `None` at its end.
+async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Unread> {
+    loop {
+        let frame = timeout(limits::BODY_IDLE, body.frame()).await;
+        let late = |_| {
+            let text = "the body did not arrive in time";
+            Unread::Bad(StatusCode::REQUEST_TIMEOUT, text)
+        };
+        let Some(frame) = frame.map_err(late)? else {
+            return Ok(None);
+        };
+        let broken = |_| Unread::Bad(StatusCode::BAD_REQUEST, "the body could not be read");
+        if let Ok(data) = frame.map_err(broken)?.into_data()
+            && !data.is_empty()
+        {
+            return Ok(Some(data));
         }
     }
-    Ok(match rest {
-        Some(rest) => rest.freeze(),
-        None if first.len() < COPIED_BYTES => Bytes::copy_from_slice(&first),
-        None => first,
-    })
 }
 
 /// Reads the rest of a body that was refused, within limits, so that its

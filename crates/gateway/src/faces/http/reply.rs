@@ -106,15 +106,3 @@ pub(super) fn full(full: &Full, id: Option<&Id>) -> Response<Body> {
         .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
-
-/// Too much is in memory: come back in a moment.
-pub(super) fn busy() -> Response<Body> {
-    let mut response = plain(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "too many large results are in memory; try again\n",
-    );
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    response
-}

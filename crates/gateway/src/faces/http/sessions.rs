@@ -100,12 +100,14 @@ impl Sessions {
         Some(held)
     }
 
-    /// Ends a session of this principal's.
+    /// Ends a session of this principal's, and what it has in flight: nobody can
+    /// come back for the answers.
     pub(super) fn remove(&self, id: &str, principal: &str, path: &str) -> bool {
         let Some(held) = self.get(id, principal, path) else {
             return false;
         };
         self.by_id.write().remove(id);
+        held.session.give_up_all();
         held.end();
         true
     }

@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 use switchboard_tasks as tasks;
-use switchboard_transport::Budget;
+use switchboard_transport::Share;
 use switchboard_wire::Payload;
 use tokio::io::{AsyncRead, ReadBuf};
 
@@ -28,8 +28,8 @@ pub(super) struct Spooled {
 }
 
 /// The body for a payload: from memory if there is room, else from a file.
-pub(super) async fn body(payload: Payload, budget: &Budget) -> Body {
-    if payload.len() < limits::SPOOL_FROM || !budget.is_full() {
+pub(super) async fn body(payload: Payload, share: &Share) -> Body {
+    if payload.len() < limits::SPOOL_FROM || share.has_room() {
         return Body::from(payload);
     }
     let (kept, left) = (payload.clone(), payload.len() as u64);

@@ -7,7 +7,7 @@ use super::{
     body::Body,
     mailbox::Mailbox,
     modern::event_stream,
-    read::{is_json, read},
+    read::{Unread, is_json, read},
     reply,
     sessions::random_id,
 };
@@ -20,13 +20,10 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::RwLock;
 use std::{collections::HashMap, sync::Arc};
-use switchboard_host::Scope;
+use switchboard_host::{Scope, quota::Full};
 use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Payload, Received, code};
-use tokio::{
-    sync::mpsc::{self, error::TrySendError},
-    time::timeout,
-};
+use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio_util::sync::CancellationToken;
 
 /// The streams that are open, by session id.
@@ -114,7 +111,7 @@ async fn converse(
 /// Takes a message: POST `/messages?sessionId=…`.
 pub(super) async fn post(
     face: &Arc<Face>,
-    principal: &str,
+    admission: &Admission,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
@@ -136,7 +133,7 @@ pub(super) async fn post(
         .0
         .read()
         .get(id)
-        .filter(|open| *open.principal == *principal)
+        .filter(|open| open.principal == *admission.principal())
         .map(|open| open.posted.clone());
     let Some(posted) = known else {
         return reply::session_not_found(None);
@@ -147,13 +144,10 @@ pub(super) async fn post(
             "Content-Type must be application/json",
         );
     }
-    let budget = face.gateway.host().budget();
-    if budget.is_full() && timeout(limits::BUDGET_WAIT, budget.room()).await.is_err() {
-        return reply::busy();
-    }
-    let body = match read(&mut body).await {
+    let body = match read(&mut body, admission.share()).await {
         Ok(body) => body,
-        Err((status, text)) => return refuse(status, text),
+        Err(Unread::Full(full)) => return reply::full(&full, None),
+        Err(Unread::Bad(status, text)) => return refuse(status, text),
     };
     let received = match Received::parse(body) {
         Ok(received) => received,
@@ -161,7 +155,10 @@ pub(super) async fn post(
     };
     match posted.try_send(received) {
         Ok(()) => reply::accepted(),
-        Err(TrySendError::Full(_)) => reply::busy(),
+        Err(TrySendError::Full(_)) => {
+            let full = Full::of("messages of this client that wait", limits::POSTED);
+            reply::full(&full, None)
+        }
         Err(TrySendError::Closed(_)) => reply::session_not_found(None),
     }
 }

@@ -1,7 +1,7 @@
 //! The gateway over WebSocket: a request is upgraded after the same checks as
 //! any other, and from then on one connection is one client.
 
-use super::{Face, body::Body, reply};
+use super::{Entered, Face, body::Body, reply};
 use crate::{
     admission::{Admission, Ended},
     faces::conversation::{Conversation, Manner},
@@ -27,7 +27,7 @@ const FAULT: u16 = 1011;
 
 /// Answers the handshake and hands the connection over.
 pub(super) fn upgrade(
-    face: &Arc<Face>,
+    open: Arc<Entered>,
     scope: Scope,
     admission: Admission,
     mut request: Request<Incoming>,
@@ -36,22 +36,18 @@ pub(super) fn upgrade(
         Ok(answer) => answer,
         Err(refusal) => return *refusal,
     };
-    let permit = match face
-        .sockets
-        .take(admission.principal(), face.has_several_principals())
-    {
-        Ok(permit) => permit,
-        Err(full) => return reply::full(&full, None),
-    };
     let upgrading = hyper::upgrade::on(&mut request);
+    let face = open.0.clone();
     let owner = face.clone();
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
+        // It stays one of its principal's connections.
+        let in_use = open.1.begin();
         match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => converse(&owner, scope, admission, upgraded).await,
             Ok(Err(fault)) => tracing::debug!(%fault, "a connection could not be upgraded"),
             Err(_) => tracing::debug!("a connection was not upgraded in time"),
         }
-        drop(permit);
+        drop((in_use, open));
     });
     answer
 }
@@ -127,9 +123,8 @@ fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
 }
 
 async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded: Upgraded) {
-    let budget = face.gateway.host().budget().clone();
-    let (writer, mut reader) =
-        ws::serve(TokioIo::new(upgraded), &WsOptions::default(), budget).await;
+    let options = WsOptions::default();
+    let (writer, mut reader) = ws::serve(TokioIo::new(upgraded), &options, admission.share()).await;
     let manner = Manner {
         scope,
         admission: admission.clone(),
@@ -150,12 +145,20 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
         }
     });
     let _end = EndsWith(client.clone(), writer.clone());
+    // Whoever opens one has something to say.
+    let silence = tokio::time::sleep(limits::FIRST_MESSAGE);
+    tokio::pin!(silence);
+    let mut spoken = false;
     let (code, reason) = loop {
         tokio::select! {
+            () = &mut silence, if !spoken => break (POLICY, "no message came in time"),
             next = reader.next() => match next {
-                Ok(bytes) => if posted.send(bytes).await.is_err() {
-                    break (NORMAL, "");
-                },
+                Ok(bytes) => {
+                    spoken = true;
+                    if posted.send(bytes).await.is_err() {
+                        break (NORMAL, "");
+                    }
+                }
                 Err(end) => {
                     tracing::debug!(%end, "a client's WebSocket ended");
                     break (NORMAL, "");

@@ -7,7 +7,7 @@ use crate::session::{
     finder::{self, Taken},
     lists,
     older::{self, Between},
-    rewrite, tasks,
+    own_answer, rewrite, tasks,
 };
 use std::sync::Arc;
 use switchboard_host::{
@@ -64,13 +64,13 @@ impl Session {
             }
             Method::TasksList if matches!(self.scope, Scope::All) => {
                 let result = Box::pin(tasks::page(&self.gateway, &self.client, message)).await?;
-                Ok(Message::response(&id, &result).payload())
+                own_answer(&self.client, &id, &result).await
             }
             method => match (List::of(method), &self.scope) {
                 (Some(list), Scope::All) => {
                     let listed = lists::page(&self.gateway, &self.client, list, message);
                     let result = Box::pin(listed).await?;
-                    Ok(Message::response(&id, &result).payload())
+                    own_answer(&self.client, &id, &result).await
                 }
                 _ => self.relay(admitted, &id, outlet, cancel).await,
             },

@@ -66,6 +66,7 @@ impl Session {
             hello::declared(initialize),
             sink,
         );
+        client = client.charged_to(admission.share());
         client = client.greeting(initialize.body_bytes());
         if own_servers {
             client = client.exclusive(Some(initialize.body_bytes()));

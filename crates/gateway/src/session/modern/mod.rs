@@ -13,7 +13,7 @@ pub use relayed::{Relayed, Step};
 
 use super::{
     finder::{self, Taken},
-    hello, lists,
+    hello, lists, own_answer,
     watch::Listen,
 };
 use crate::{admission::Admission, gateway::Gateway};
@@ -174,7 +174,7 @@ async fn try_begin(
         }
     };
     Ok(Begun::Answer(Answer {
-        payload: Message::response(id, &result).payload(),
+        payload: own_answer(&client, id, &result).await?,
         code: None,
     }))
 }
@@ -204,6 +204,7 @@ fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
         capabilities,
         Arc::new(NoSink),
     );
+    let client = client.charged_to(request.admission.share());
     let client = Arc::new(client.passing().known_by(request.key.as_deref()));
     note_log_level(&client, request)?;
     Ok(client)

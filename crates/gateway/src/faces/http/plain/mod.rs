@@ -13,7 +13,7 @@ use super::{
     body::Body,
     mailbox::Mailbox,
     modern::event_stream,
-    read::{is_json, read},
+    read::{Unread, is_json, read},
     reply,
     sessions::random_id,
 };
@@ -25,7 +25,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use shape::{Failure, Invocation};
 use std::{collections::HashMap, sync::Arc};
-use switchboard_host::{Client, NoSink};
+use switchboard_host::{Client, NoSink, quota::Full};
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{sync::Semaphore, time::Instant};
@@ -73,7 +73,7 @@ pub(super) async fn handle(
 ) -> Response<Body> {
     match (page, request.method()) {
         (Page::Sse, &Verb::GET) => open(face, admission),
-        (Page::Messages, &Verb::POST) => messages(face, admission.principal(), request).await,
+        (Page::Messages, &Verb::POST) => messages(face, &admission, request).await,
         (Page::Tools, &Verb::GET) => {
             let text = tools::list(&face.gateway, &client(&admission)).await;
             reply::json(StatusCode::OK, Payload::from(text))
@@ -92,6 +92,7 @@ fn client(admission: &Admission) -> Arc<Client> {
         capabilities,
         Arc::new(NoSink),
     );
+    let client = client.charged_to(admission.share());
     Arc::new(client.passing().known_by(None))
 }
 
@@ -152,19 +153,24 @@ impl Session {
     }
 }
 
-async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>) -> Response<Body> {
+async fn messages(
+    face: &Arc<Face>,
+    admission: &Admission,
+    request: Request<Incoming>,
+) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
     if !is_json(&parts.headers) {
         return Failure::malformed("Content-Type must be application/json").response();
     }
-    let body = match read(&mut body).await {
+    let body = match read(&mut body, admission.share()).await {
         Ok(body) => body,
-        Err((StatusCode::PAYLOAD_TOO_LARGE, text)) => {
+        Err(Unread::Full(full)) => return reply::full(&full, None),
+        Err(Unread::Bad(StatusCode::PAYLOAD_TOO_LARGE, text)) => {
             return Failure::malformed(text)
                 .with_status(StatusCode::PAYLOAD_TOO_LARGE)
                 .response();
         }
-        Err((_, text)) => return Failure::malformed(text).response(),
+        Err(Unread::Bad(_, text)) => return Failure::malformed(text).response(),
     };
     let envelope = match Invocation::envelope(body) {
         Ok(envelope) => envelope,
@@ -173,7 +179,8 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
     let session = envelope
         .client_id()
         .and_then(|id| face.plain.0.read().get(&id).cloned());
-    let Some(session) = session.filter(|session| **session.admission.principal() == *principal)
+    let Some(session) =
+        session.filter(|session| session.admission.principal() == admission.principal())
     else {
         return Failure::unknown_client().response();
     };
@@ -183,7 +190,7 @@ async fn messages(face: &Arc<Face>, principal: &str, request: Request<Incoming>)
         Err(failure) => return refused(&session, &envelope, &failure),
     };
     let Ok(permit) = session.calls.clone().try_acquire_owned() else {
-        return reply::busy();
+        return reply::full(&Full::of("calls of this client", limits::PLAIN_CALLS), None);
     };
     // In a task of its own: the stream gets its answer even if nobody waits for this one.
     let (gateway, caller) = (face.gateway.clone(), session.clone());

@@ -1,13 +1,23 @@
-//! How many bytes of large messages are in memory, all links together.
+//! How many bytes of large messages are in memory, all links together, and how
+//! many of them are whose.
 //!
 //! The count is exact without anybody having to remember to give bytes back: a
-//! counted buffer owns its share, and the share ends with the last reference to it.
+//! counted buffer owns its part, which ends with the last reference to it.
 
-use crate::limits::COUNTED_BYTES;
+mod share;
+
+pub use share::{Charge, InFlight, Share};
+
+use crate::limits::{BUDGET_BYTES, COUNTED_BYTES};
 use bytes::Bytes;
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use parking_lot::Mutex;
+use share::Own;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering},
+    },
 };
 use tokio::sync::Notify;
 
@@ -17,19 +27,48 @@ pub struct Budget(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    used: AtomicUsize,
+    /// With a sign, since part of what one principal holds is taken out again
+    /// (see [`Share`]).
+    used: AtomicIsize,
     cap: usize,
     freed: Notify,
+    /// Calls in flight, of all principals.
+    calls: AtomicUsize,
+    /// Whether more than one principal is known.
+    several: AtomicBool,
+    /// The principals that hold anything, or could.
+    owners: Mutex<HashMap<Arc<str>, Weak<Own>>>,
 }
 
 impl Budget {
     /// A budget that counts as full from `cap` bytes on.
     pub fn new(cap: usize) -> Self {
         Self(Arc::new(Shared {
-            used: AtomicUsize::new(0),
+            used: AtomicIsize::new(0),
             cap,
             freed: Notify::new(),
+            calls: AtomicUsize::new(0),
+            several: AtomicBool::new(false),
+            owners: Mutex::default(),
         }))
+    }
+
+    /// What one principal holds. `several` says whether more than one is known;
+    /// one that holds something makes itself known by that.
+    pub fn share_of(&self, principal: &Arc<str>, several: bool) -> Share {
+        let mut owners = self.0.owners.lock();
+        let known = owners.get(principal).and_then(Weak::upgrade);
+        let own = known.unwrap_or_else(|| {
+            // Those that hold nothing any more; there are no more of them than
+            // there were principals at once.
+            owners.retain(|_, own| own.strong_count() > 0);
+            let own = Arc::new(Own::new(self.0.clone()));
+            owners.insert(principal.clone(), Arc::downgrade(&own));
+            own
+        });
+        let several = several || owners.len() > 1;
+        self.0.several.store(several, Ordering::Relaxed);
+        Share(own)
     }
 
     /// Turns a buffer into bytes that are counted for as long as any of them are referenced.
@@ -37,7 +76,7 @@ impl Budget {
         if buffer.len() < COUNTED_BYTES {
             return Bytes::from(buffer);
         }
-        self.0.used.fetch_add(buffer.capacity(), Ordering::Relaxed);
+        self.0.add(buffer.capacity() as isize);
         Bytes::from_owner(Counted {
             buffer,
             budget: self.0.clone(),
@@ -53,7 +92,7 @@ impl Budget {
                 .0
                 .used
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-                    (used < self.0.cap).then_some(used + bytes)
+                    (used < self.0.cap as isize).then_some(used + bytes as isize)
                 });
             if counted.is_ok() {
                 self.0.wake_next();
@@ -68,12 +107,12 @@ impl Budget {
 
     /// Bytes in memory now.
     pub fn used(&self) -> usize {
-        self.0.used.load(Ordering::Relaxed)
+        self.0.used()
     }
 
     /// Whether the cap is reached.
     pub fn is_full(&self) -> bool {
-        self.used() >= self.0.cap
+        self.0.is_full()
     }
 
     /// Waits until the budget is not full.
@@ -86,16 +125,27 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// 32 MiB: room for a few large results, small beside any machine's memory.
     fn default() -> Self {
-        Self::new(32 * 1024 * 1024)
+        Self::new(BUDGET_BYTES)
     }
 }
 
 impl Shared {
-    fn release(&self, bytes: usize) {
+    fn used(&self) -> usize {
+        usize::try_from(self.used.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    fn is_full(&self) -> bool {
+        self.used() >= self.cap
+    }
+
+    fn add(&self, bytes: isize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn release(&self, bytes: isize) {
         let before = self.used.fetch_sub(bytes, Ordering::Relaxed);
-        if before >= self.cap {
+        if before >= self.cap as isize {
             self.freed.notify_one();
         }
     }
@@ -103,7 +153,7 @@ impl Shared {
     /// They wait in turn, and one is woken at a time: who finds room wakes the
     /// next, so that hundreds do not wake for the bytes of one.
     fn wake_next(&self) {
-        if self.used.load(Ordering::Relaxed) < self.cap {
+        if !self.is_full() {
             self.freed.notify_one();
         }
     }
@@ -118,7 +168,7 @@ pub struct Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        self.budget.release(self.bytes);
+        self.budget.release(self.bytes as isize);
     }
 }
 
@@ -135,7 +185,7 @@ impl AsRef<[u8]> for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.budget.release(self.buffer.capacity());
+        self.budget.release(self.buffer.capacity() as isize);
     }
 }
 
