@@ -12,6 +12,7 @@ use std::{
 };
 use subtle::ConstantTimeEq;
 use switchboard_auth as auth;
+use switchboard_transport::dial::DoorTls;
 use url::Url;
 
 /// Wrong tokens within [`WINDOW`] that are answered at once; the answers to more
@@ -72,9 +73,22 @@ pub struct Door {
     pub hosts: Vec<String>,
     /// Origins of web pages that may talk to us besides our own.
     pub origins: Vec<String>,
+    /// TLS, where we see to it ourselves.
+    pub tls: Option<Arc<DoorTls>>,
+    /// Whether clients speak TLS with a proxy in front of us.
+    pub behind_proxy: bool,
 }
 
 impl Door {
+    /// How the addresses begin that clients know us by.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() || self.behind_proxy {
+            "https"
+        } else {
+            "http"
+        }
+    }
+
     /// Whether `Host` and `Origin` are ours. This stops a web page whose name
     /// was rebound to our address; it must come before anything else.
     pub fn is_our_address(&self, headers: &HeaderMap, target: &Uri) -> bool {

@@ -93,3 +93,8 @@ pub const FINDERS: usize = 256;
 pub const TASKS_PAGE: usize = 100;
 /// How long one server's part of that list is waited for.
 pub const TASKS_WAIT: Duration = Duration::from_secs(3);
+
+/// How long a client may take to shake hands over TLS.
+pub const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
+/// How often the files of our certificate are looked at.
+pub const TLS_LOOK: Duration = Duration::from_secs(1);

@@ -4,11 +4,16 @@
 use crate::{
     context::warn,
     failure::{Code, Failure},
-    show::live,
+    show::{live, term},
 };
 use clap::{ArgGroup, Args, ValueEnum};
 use futures_util::future::try_join_all;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    io::{BufRead, Write},
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+};
 use switchboard::{
     Dirs,
     auth::{self, DoorSettings},
@@ -17,6 +22,7 @@ use switchboard::{
         faces::{self, http::Routes},
     },
     tokens::{self, TokenError},
+    transport::dial::{DoorFiles, DoorTls},
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -52,9 +58,21 @@ pub struct Listen {
     /// What its tokens must be meant for
     #[arg(long, value_name = "AUD", requires = "auth")]
     pub audience: Option<String>,
-    /// Allow an address that other machines can reach
+    /// Allow an address that other machines can reach; with TLS, behind a proxy, or after a yes
     #[arg(long, requires = "listen", conflicts_with = "no_auth")]
     pub allow_remote: bool,
+    /// A file with our certificate and its chain (PEM): clients then speak TLS with us
+    #[arg(long, value_name = "FILE", requires = "listen", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// A file with its private key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// A file with authorities (PEM): only clients with a certificate of theirs may come in
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub client_ca: Option<PathBuf>,
+    /// A proxy in front of us speaks TLS with clients
+    #[arg(long, requires = "listen", conflicts_with = "tls_cert")]
+    pub behind_proxy: bool,
     /// A host name, besides localhost, under which clients reach us; repeatable
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
@@ -106,7 +124,8 @@ impl Open {
     /// Its address, if everything is served there.
     pub fn whole(&self) -> Option<SocketAddr> {
         let address = self.listener.local_addr().ok();
-        address.filter(|_| self.routes == Routes::All)
+        // Other commands speak without TLS, and would not be understood.
+        address.filter(|_| self.routes == Routes::All && self.door.tls.is_none())
     }
 }
 
@@ -114,9 +133,12 @@ impl Listen {
     /// The places that were asked for; none means stdio.
     pub fn places(&self) -> Result<Vec<Place>, Failure> {
         let mut places = Vec::new();
+        let tls = self.tls()?;
         for (address, routes) in [(self.http, Routes::All), (self.plain, Routes::Plain)] {
             if let Some(address) = address {
-                let door = self.door(address)?;
+                let mut door = self.door(address)?;
+                door.tls.clone_from(&tls);
+                door.behind_proxy = self.behind_proxy;
                 places.push(Place {
                     address,
                     routes,
@@ -157,6 +179,9 @@ impl Listen {
             let hint = "use 127.0.0.1, or say --allow-remote (a token is then always needed)";
             return Err(Failure::usage(text).hint(hint));
         }
+        if !address.ip().is_loopback() {
+            self.in_clear(address)?;
+        }
         let mut hosts = self.host.clone();
         if !address.ip().is_loopback() && !address.ip().is_unspecified() {
             hosts.push(address.ip().to_string());
@@ -192,13 +217,56 @@ impl Listen {
         Ok(door)
     }
 
+    /// TLS, if we see to it.
+    fn tls(&self) -> Result<Option<Arc<DoorTls>>, Failure> {
+        let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) else {
+            return Ok(None);
+        };
+        let files = DoorFiles {
+            cert: cert.clone(),
+            key: key.clone(),
+            client_ca: self.client_ca.clone(),
+        };
+        let tls = DoorTls::open(files).map_err(|error| {
+            Failure::new(Code::Configuration, error.to_string())
+                .hint("name PEM files: --tls-cert with the chain, --tls-key with its key")
+        })?;
+        Ok(Some(Arc::new(tls)))
+    }
+
+    /// Tokens and results that could be read on their way need somebody's word.
+    fn in_clear(&self, address: SocketAddr) -> Result<(), Failure> {
+        if self.tls_cert.is_some() || self.behind_proxy {
+            return Ok(());
+        }
+        let text = format!(
+            "without TLS, whoever is on the way to {address} can read tokens, arguments and results"
+        );
+        let yes = term::can_ask() && {
+            let _ = write!(
+                std::io::stderr().lock(),
+                "{text}.\nListen all the same? [y/N] "
+            );
+            let mut line = String::new();
+            let read = std::io::stdin().lock().read_line(&mut line);
+            read.is_ok() && matches!(line.trim(), "y" | "Y" | "yes")
+        };
+        if yes {
+            return Ok(());
+        }
+        let hint = "give --tls-cert and --tls-key, or say --behind-proxy where a proxy sees to TLS";
+        Err(Failure::usage(text).hint(hint))
+    }
+
     /// The identity provider whose tokens are accepted, if there is one.
     fn oidc(&self, address: SocketAddr) -> Result<Option<Arc<auth::Door>>, Failure> {
         let (Some(issuer), Some(audience)) = (&self.issuer, &self.audience) else {
             return Ok(None);
         };
         let wrong = |text: String| Failure::usage(format!("--issuer: {text}"));
-        let resource = format!("http://{address}/mcp");
+        let secure = self.tls_cert.is_some() || self.behind_proxy;
+        let scheme = if secure { "https" } else { "http" };
+        let resource = format!("{scheme}://{address}/mcp");
         let settings = DoorSettings {
             issuer: issuer.clone(),
             audience: audience.clone(),
@@ -217,7 +285,7 @@ pub fn open(places: Vec<Place>) -> Result<Vec<Open>, Failure> {
     let mut open = Vec::new();
     for place in places {
         open.push(Open {
-            listener: bind(place.address, place.routes)?,
+            listener: bind(&place)?,
             routes: place.routes,
             door: place.door,
         });
@@ -241,17 +309,24 @@ pub async fn serve(
     }
 }
 
-fn bind(address: SocketAddr, routes: Routes) -> Result<TcpListener, Failure> {
+fn bind(place: &Place) -> Result<TcpListener, Failure> {
+    let address = place.address;
     let failed = |error: std::io::Error| {
         let hint = "choose another port, or port 0 for a free one";
         Failure::new(Code::Usage, format!("cannot listen on {address}: {error}")).hint(hint)
     };
     let listener = faces::http::listen(address).map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
-    match routes {
-        Routes::All => announce(bound),
-        Routes::Plain => live::stderr_line(&format!("plain dialect on http://{bound}")),
-    }
+    let scheme = if place.door.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let what = match place.routes {
+        Routes::All => "listening",
+        Routes::Plain => "plain dialect",
+    };
+    live::stderr_line(&format!("{what} on {scheme}://{bound}"));
     Ok(listener)
 }
 

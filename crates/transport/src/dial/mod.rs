@@ -4,12 +4,14 @@
 
 mod address;
 mod class;
+mod door;
 mod proxy;
 mod stream;
 mod tls;
 
 pub use address::{Address, AddressFault};
 pub use class::Class;
+pub use door::{DoorFiles, DoorStream, DoorTls};
 pub(crate) use stream::Stream;
 pub use tls::{TlsFiles, tls_config};
 

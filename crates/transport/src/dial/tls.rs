@@ -104,7 +104,7 @@ fn roots(ca: Option<&Path>) -> io::Result<RootCertStore> {
     Ok(roots)
 }
 
-fn certificates(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+pub(super) fn certificates(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let found = read.map_err(|fault| unreadable("the certificates", file, &fault))?;
     if found.is_empty() {
@@ -117,7 +117,7 @@ fn certificates(file: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     Ok(found)
 }
 
-fn unreadable(what: &str, file: &Path, why: &dyn std::fmt::Display) -> io::Error {
+pub(super) fn unreadable(what: &str, file: &Path, why: &dyn std::fmt::Display) -> io::Error {
     let text = format!("{what} in {} cannot be used: {why}", file.display());
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }

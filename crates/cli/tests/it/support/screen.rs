@@ -80,6 +80,22 @@ impl Shown {
         }
     }
 
+    /// Somebody types.
+    pub fn types(&mut self, keys: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for a text, also the last one of a program that ends.
+    #[track_caller]
+    pub fn sees(&self, text: &str) {
+        let until = Instant::now() + LIMIT;
+        while !self.rows().has(text) {
+            assert!(Instant::now() < until, "{text}: {}", self.rows());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Ctrl-C, and how it ends.
     pub fn end(mut self) -> Option<i32> {
         if self.terminal {

@@ -1,9 +1,9 @@
 //! Things that stand between the program and a server, and remember what passes.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::{
-    ServerConfig,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
+    ClientConfig, RootCertStore, ServerConfig,
+    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName},
 };
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional},
     net::{TcpListener, TcpStream, UnixListener},
 };
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 /// What passed, as text.
 #[derive(Clone, Default)]
@@ -87,17 +87,75 @@ pub fn unix_tap(path: &Path, to: &str) -> Seen {
     seen
 }
 
+/// An authority that vouches for certificates.
+pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("parameters");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Self(CertifiedIssuer::self_signed(params, key).expect("an authority"))
+    }
+
+    fn issue(&self, name: &str) -> (Certificate, KeyPair) {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
+        let certificate = params.signed_by(&key, &self.0).expect("a certificate");
+        (certificate, key)
+    }
+
+    /// Its own certificate, as a file.
+    pub fn write(&self, folder: &Path, name: &str) -> PathBuf {
+        let file = folder.join(name);
+        std::fs::write(&file, self.0.pem()).expect("a file");
+        file
+    }
+
+    /// A certificate for `name` and its key, as files.
+    pub fn certify(&self, name: &str, folder: &Path, cert: &str, key: &str) {
+        let (certificate, secret) = self.issue(name);
+        std::fs::write(folder.join(cert), certificate.pem()).expect("a file");
+        std::fs::write(folder.join(key), secret.serialize_pem()).expect("a file");
+    }
+
+    /// An address of this machine that leads to `port` over TLS, if what is there
+    /// shows a certificate of this authority for `name`.
+    pub async fn tunnel(&self, name: &'static str, port: u16) -> String {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.0.der().clone()).expect("an authority");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let connector = TlsConnector::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let connector = connector.clone();
+                tokio::spawn(async move {
+                    let Ok(up) = TcpStream::connect(("127.0.0.1", port)).await else {
+                        return;
+                    };
+                    let name = ServerName::try_from(name).expect("a name");
+                    if let Ok(mut up) = connector.connect(name, up).await {
+                        let _ = copy_bidirectional(&mut socket, &mut up).await;
+                    }
+                });
+            }
+        });
+        address
+    }
+}
+
 /// A TLS server for `name` in front of `to`; gives its address and its authority's file.
 pub async fn tls(name: &str, to: &str, folder: &Path) -> (String, PathBuf, Seen) {
-    let mut params = CertificateParams::new(Vec::new()).expect("parameters");
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"))
-        .expect("an authority");
-    let key = KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
-    let certificate = params.signed_by(&key, &authority).expect("a certificate");
-    let file = folder.join(format!("{name}.ca.pem"));
-    std::fs::write(&file, authority.pem()).expect("a file");
+    let authority = Authority::new();
+    let (certificate, key) = authority.issue(name);
+    let file = authority.write(folder, &format!("{name}.ca.pem"));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -42,9 +42,12 @@ use sessions::Sessions;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 use switchboard_host::quota::{Full, Quota};
 use switchboard_tasks as tasks;
-use switchboard_transport::Share;
+use switchboard_transport::{Share, dial::DoorTls};
 use switchboard_wire::{ErrorObject, Payload, code};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpSocket, TcpStream},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
 
@@ -108,6 +111,10 @@ pub async fn serve_routes(
             }
         })
     };
+    let certificate = face.entrance.door().tls.clone().map(|tls| {
+        let look = move || follow_certificate(tls.clone());
+        tasks::keep(tasks::Kind::Upkeep, look)
+    });
     let (crowded, refused) = (Repeated::default(), Repeated::default());
     loop {
         if !face.connections.has_room() {
@@ -149,6 +156,9 @@ pub async fn serve_routes(
     let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
     sweeper.abort();
     watcher.abort();
+    if let Some(certificate) = certificate {
+        certificate.abort();
+    }
     face.sessions.close_all();
     Ok(())
 }
@@ -201,9 +211,39 @@ fn attend(face: &Arc<Face>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let connected = face.clone();
     let open = Arc::new(Entered(face.clone(), face.connections.add()));
+    let Some(tls) = face.entrance.door().tls.clone() else {
+        tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
+            connection(connected, stream, &open).await;
+        });
+        return;
+    };
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
-        connection(connected, stream, &open).await;
+        let shaken = tokio::select! {
+            shaken = tokio::time::timeout(limits::TLS_HANDSHAKE, tls.accept(stream)) => shaken,
+            () = open.1.gives_way() => return tracing::debug!("an idle connection gave way"),
+        };
+        match shaken {
+            // Boxed: it is large, and waits here for as long as the connection lives.
+            Ok(Ok(stream)) => Box::pin(connection(connected, stream, &open)).await,
+            Ok(Err(fault)) => tracing::debug!(%fault, "a client did not shake hands over TLS"),
+            Err(_) => tracing::debug!("a client took too long to shake hands over TLS"),
+        }
     });
+}
+
+/// Reads our certificate again whenever its files change.
+async fn follow_certificate(tls: Arc<DoorTls>) {
+    loop {
+        tokio::time::sleep(limits::TLS_LOOK).await;
+        let files = tls.clone();
+        match tasks::blocking(move || files.renew()).await {
+            Ok(Ok(false)) | Err(_) => {}
+            Ok(Ok(true)) => tracing::info!("the certificate was read again"),
+            Ok(Err(fault)) => {
+                tracing::warn!(%fault, "the certificate has changed; the one before stays in use");
+            }
+        }
+    }
 }
 
 /// A connection's entry, which ends with it, however it ends: also where it has
@@ -216,7 +256,10 @@ impl Drop for Entered {
     }
 }
 
-async fn connection(face: Arc<Face>, stream: TcpStream, entered: &Arc<Entered>) {
+async fn connection<S>(face: Arc<Face>, stream: S, entered: &Arc<Entered>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let shutdown = face.shutdown.clone();
     let open = &entered.1;
     let service = service_fn(move |request| {
@@ -289,7 +332,7 @@ async fn handle(face: Arc<Face>, open: Arc<Entered>, request: Request<Incoming>)
     let pass = match face.entrance.let_in(request.headers()) {
         Some(pass) => pass,
         None => {
-            let resource = resource(&request, path);
+            let resource = resource(&face, &request, path);
             // Boxed: with an identity provider it can take a request to it, which
             // would make every call's state larger.
             match Box::pin(face.entrance.let_in_signed(request.headers(), resource)).await {
@@ -349,12 +392,14 @@ fn metadata(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> 
     if request.method() != Verb::GET {
         return Some(reply::not_allowed("GET"));
     }
-    let document = oidc.metadata_of(&resource(request, path)?).to_string();
+    let document = oidc
+        .metadata_of(&resource(face, request, path)?)
+        .to_string();
     Some(reply::json(StatusCode::OK, Payload::from(document)))
 }
 
 /// The address of a path of ours, as the client writes it.
-fn resource(request: &Request<Incoming>, path: &str) -> Option<Url> {
+fn resource(face: &Face, request: &Request<Incoming>, path: &str) -> Option<Url> {
     let host = request.headers().get(http::header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
     let host = host.or_else(|| {
@@ -363,5 +408,6 @@ fn resource(request: &Request<Incoming>, path: &str) -> Option<Url> {
             .authority()
             .map(|authority| authority.as_str())
     })?;
-    Url::parse(&format!("http://{host}{path}")).ok()
+    let scheme = face.entrance.door().scheme();
+    Url::parse(&format!("{scheme}://{host}{path}")).ok()
 }
