@@ -148,8 +148,9 @@ async fn a_client_of_json_alone_waits_for_the_result() {
 async fn a_client_of_json_alone_is_asked_where_it_listens() {
     let modern = command("echo-server", ["--stdio", "--era", "modern"]);
     let gateway = Gateway::start(&servers([("old", echo(&[])), ("new", modern)])).await;
-    let able = able_to(&gateway, "/mcp", json!({"elicitation": {}})).await;
     for server in ["old", "new"] {
+        // A session of its own: that the last one's stream is gone is noticed in time, and not at once.
+        let able = able_to(&gateway, "/mcp", json!({"elicitation": {}})).await;
         let mut client = accepting(&able, JSON);
         let tool = format!("{server}__elicit");
         let refused = client.post(call(&tool, json!({}))).await;
