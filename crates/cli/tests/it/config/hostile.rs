@@ -35,8 +35,8 @@ impl Trace {
             .current_dir(home.path(folder))
             .output()
             .expect("strace is needed for this test");
-        let calls = std::fs::read_to_string(&file).expect("strace writes its trace");
-        let _ = std::fs::remove_file(&file);
+        let calls = fs::read_to_string(&file).expect("strace writes its trace");
+        let _ = fs::remove_file(&file);
         assert!(calls.contains("execve("), "nothing was traced: {calls}");
         let said = [output.stdout, output.stderr].concat();
         Self {
@@ -148,7 +148,7 @@ fn a_hostile_repository_starts_and_reaches_nothing() {
         "home/repo/evil/connectors.json",
         json!({"from": "http://127.0.0.1:9/", "mcpServers": evil["mcpServers"]}).to_string(),
     );
-    std::fs::create_dir_all(home.path("home/repo/sub")).unwrap();
+    fs::create_dir_all(home.path("home/repo/sub")).unwrap();
     symlink(
         home.path("home/.claude.json"),
         home.path("home/repo/sub/.mcp.json"),
@@ -188,7 +188,7 @@ fn with(entry: &Value, field: &str, value: Value) -> Value {
 fn no_edit_of_an_approved_entry_gets_anything() {
     let home = Home::new();
     // Where `sh` would be another program than the one that was approved.
-    std::fs::create_dir_all(home.path("home/repo/sub")).unwrap();
+    fs::create_dir_all(home.path("home/repo/sub")).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let local = json!({"type": "stdio", "command": "touch", "args": ["ROOT/touched"], "env": {"K": "${SECRET}"}, "cwd": "."});
@@ -213,14 +213,14 @@ fn no_edit_of_an_approved_entry_gets_anything() {
         "{}",
         trace.calls
     );
-    std::fs::remove_file(home.path("touched")).unwrap();
+    fs::remove_file(home.path("touched")).unwrap();
     write("remote", &remote);
     // Nobody answers at that address.
     let mut list = home.command(&["list"]);
     list.env("MCP_TIMEOUT", "500");
     list.output().unwrap();
     assert!(home.path("helped").exists(), "the helper runs");
-    std::fs::remove_file(home.path("helped")).unwrap();
+    fs::remove_file(home.path("helped")).unwrap();
 
     let edits = [
         ("local", with(&local, "command", json!("cp"))),
@@ -280,7 +280,7 @@ fn no_edit_of_an_approved_entry_gets_anything() {
         );
     }
     // The same entry of another folder is another entry.
-    std::fs::rename(
+    fs::rename(
         home.path("home/repo/.mcp.json"),
         home.path("home/repo/sub/.mcp.json"),
     )
