@@ -76,7 +76,12 @@ impl Failure {
         self
     }
 
-    /// What went wrong, in words.
+    /// How the command ends.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is wrong.
     pub fn text(&self) -> &str {
         &self.message
     }

@@ -8,20 +8,23 @@ use crate::{
     told,
 };
 use parking_lot::Mutex;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use switchboard::{
     Dirs, Member, Roster, Settings, VERSION,
     config::Loaded,
     connectors::Fetching,
     desk::Desk,
     gateway::{Announcement, ControlDesk},
-    host::permission::Mode,
+    host::{Host, permission::Mode},
     running::{Note, RENEWAL, Running},
     tokens,
     vigil::{self, Sight},
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+/// How often it is looked at what was approved.
+const PINS: Duration = Duration::from_secs(1);
 
 /// How what is loaded becomes what is served.
 pub struct Arrangement {
@@ -39,6 +42,7 @@ pub struct Follower {
     /// The files that decide what is served.
     files: Arc<Mutex<Vec<PathBuf>>>,
     members: watch::Receiver<Vec<Member>>,
+    host: Arc<Host>,
     /// The list of connectors that is to be fetched.
     fetching: Arc<Mutex<Option<Fetching>>>,
 }
@@ -94,6 +98,7 @@ impl Follower {
             reload: Arc::new(reload),
             files,
             members,
+            host: roster.host.clone(),
             fetching,
         }
     }
@@ -102,7 +107,22 @@ impl Follower {
     pub async fn follow(&self, stop: CancellationToken) {
         let fetching = || self.fetching.lock().clone();
         let fetch = switchboard::connectors::follow(fetching, stop.clone());
-        tokio::join!(self.follow_files(stop), fetch);
+        tokio::join!(
+            self.follow_files(stop.clone()),
+            self.follow_pins(stop),
+            fetch
+        );
+    }
+
+    /// Looks every second whether something was approved that waits here.
+    async fn follow_pins(&self, stop: CancellationToken) {
+        while stop
+            .run_until_cancelled(tokio::time::sleep(PINS))
+            .await
+            .is_some()
+        {
+            self.host.refresh_pins();
+        }
     }
 
     async fn follow_files(&self, stop: CancellationToken) {

@@ -66,6 +66,8 @@ pub struct Entry {
     pub era: Option<Era>,
     /// Which of its tools exist for us.
     pub tools: ToolLists,
+    /// What becomes of its definitions that are not what they were.
+    pub pins: Option<Pinning>,
     /// Switched off where it is written.
     pub disabled: bool,
     /// Whether a repository could have written it, so that somebody must approve it.
@@ -88,6 +90,33 @@ pub struct Entry {
     pub unknown: Map<String, Value>,
     /// What is wrong with it. An entry with faults is shown and never started.
     pub faults: Vec<Fault>,
+}
+
+/// What becomes of a server's tools, prompts and instructions that are not what
+/// they were when they were pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pinning {
+    /// They wait until somebody says yes.
+    Hold,
+    /// They are used, and told.
+    Tell,
+    /// Nothing is looked at.
+    Off,
+}
+
+impl Pinning {
+    /// How each is written.
+    pub const SPELLINGS: &'static str = "hold, tell or off";
+
+    /// The one that is written so.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "hold" => Some(Self::Hold),
+            "tell" => Some(Self::Tell),
+            "off" => Some(Self::Off),
+            _ => None,
+        }
+    }
 }
 
 /// Where an entry comes from. Later ones win.
@@ -334,6 +363,7 @@ impl Entry {
             headers_helper_optional: false,
             oauth: Oauth::default(),
             always_load: false,
+            pins: None,
             tls: Tls::default(),
             auth_token: None,
             lock_folder: None,

@@ -34,7 +34,7 @@ pub mod target;
 pub mod trust;
 
 pub use entry::{
-    BuiltinOptions, Entry, Isolation, Oauth, OauthGrant, Scope, Tls, ToolLists, Transport,
+    BuiltinOptions, Entry, Isolation, Oauth, OauthGrant, Pinning, Scope, Tls, ToolLists, Transport,
 };
 pub use fault::{Fault, Source};
 pub use load::{Configured, Loaded, Looked, Outcome, Request, Standing, load};

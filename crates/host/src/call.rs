@@ -22,7 +22,8 @@ use crate::{
     exchange::{Asked, CallLog, Consent, Exchange, can_be_asked},
     host::Host,
     limits, mirror,
-    permission::{Decision, FOR_PROJECTS, Guard, What, not_permitted},
+    permission::{Decision, FOR_PROJECTS, Guard, What, held, not_permitted},
+    pins::Kind,
     upstream::{Connection, Server},
 };
 use std::{sync::Arc, time::Duration};
@@ -126,7 +127,7 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
     }
     let version = host.guard().version();
     let (mut permitted, question) = permit(host, routed, is_governed)?;
-    let connection = permitted.server.connection(permitted.client()).await?;
+    let connection = connection_of(&permitted).await?;
     connection.takes(permitted.message().method())?;
     mirror::can_be_said(&connection, &permitted)?;
     if mirror::concerns(&connection, &permitted) {
@@ -183,7 +184,36 @@ pub(crate) async fn next_connection(
     if timeout(limits::ENDING, ended.ended()).await.is_err() {
         ended.give_up("it takes nothing any more").await;
     }
-    permitted.server.connection(permitted.client()).await
+    connection_of(permitted).await
+}
+
+/// The connection that a request leaves by. Where what is new or changed of a
+/// server waits for approval, one that was made since is asked first what it has.
+pub(crate) async fn connection_of(permitted: &Permitted) -> Result<Arc<Connection>, CallError> {
+    let (server, client) = (&permitted.server, permitted.client());
+    let connection = server.connection(client).await?;
+    if !server.is_strict() {
+        return Ok(connection);
+    }
+    let (kind, list) = match &permitted.named {
+        Named::Tool(_) => (Kind::Tools, List::Tools),
+        Named::Prompt(_) => (Kind::Prompts, List::Prompts),
+        _ => return Ok(connection),
+    };
+    if connection.is_judged(kind) || connection.is_stand_in() {
+        return Ok(connection);
+    }
+    // Boxed: it is done once for each connection, and when its lists change.
+    Box::pin(connection.catalog().get(list, &connection)).await?;
+    connection.note_judged(kind);
+    let what = What::from(&permitted.named);
+    match server
+        .guard()
+        .map(|guard| guard.decide(client, server, what, None))
+    {
+        Some(Decision::Held(reason)) => Err(held(&server.spec, what, reason)),
+        _ => Ok(connection),
+    }
 }
 
 impl Permitted {
@@ -291,6 +321,7 @@ impl Again {
                 reason: "its definition or a rule has just changed, and somebody has to say yes first; call it again".into(),
             }),
             Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
+            Decision::Held(reason) => Err(held(&server.spec, what, reason)),
         }
     }
 
@@ -343,6 +374,7 @@ fn permit(
     let question = match guard.decide(client, server, what, arguments) {
         Decision::Allow => None,
         Decision::Deny(reason) => return Err(not_permitted(&server.spec, what, reason)),
+        Decision::Held(reason) => return Err(held(&server.spec, what, reason)),
         Decision::Ask(reason) => {
             let shown = shown(&admitted.message);
             say_one_thing(shown)?;

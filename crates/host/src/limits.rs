@@ -207,6 +207,20 @@ pub const CONSENT: Duration = Duration::from_secs(600);
 pub const CONSENT_BYTES: usize = 64 * 1024;
 /// Bytes of a tool's definition that are kept to show what changed.
 pub const PINNED_BYTES: usize = 64 * 1024;
+/// The same of all definitions of one server together; hashes are kept of all.
+pub const PINS_TEXT: usize = 4 * 1024 * 1024;
+/// Tools of one server that are pinned, and prompts; what is new beyond them waits
+/// where anything does.
+pub const PINS: usize = 8192;
+/// Tools of one server that are noted as waiting for approval, and prompts.
+pub const PINS_WAITING: usize = 2048;
+/// Names of them that are told.
+pub const PINS_NAMED: usize = 10;
+/// Bytes of a name that a model is told although it waits for approval.
+pub const PLAIN_NAME: usize = 64;
+/// How long after a server's first use another connection to it, beside the first,
+/// is part of that.
+pub const FIRST_USE: Duration = Duration::from_secs(60);
 /// Merged lists that are kept made.
 pub const MERGED_VIEWS: usize = 256;
 /// Tasks and pages of one server whose owners are known; of one principal.

@@ -252,7 +252,7 @@ impl World {
         match decision {
             Decision::Allow => true,
             Decision::Ask(_) => self.case.says == Some(true),
-            Decision::Deny(_) => false,
+            Decision::Deny(_) | Decision::Held(_) => false,
         }
     }
 

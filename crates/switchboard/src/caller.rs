@@ -93,9 +93,9 @@ impl Caller {
         Self::shared_as(host, PRINCIPAL)
     }
 
-    /// Why the tools of a server are held back, where its pins cannot be read.
-    pub(crate) fn pins_fault(&self, server: &Server) -> Option<String> {
-        self.host.guard().pins_fault(server)
+    /// What waits for approval of a server, and what is not what it was.
+    pub fn about_pins(&self, server: &Server) -> Vec<String> {
+        self.host.guard().about_pins(server)
     }
 
     /// The same on behalf of another principal.

@@ -72,7 +72,10 @@ pub fn of_rules(permissions: &Permissions, mode: Mode) -> String {
     } = permissions;
     let mut hash = Hash::default();
     hash.add(&format!("{mode:?} {managed_only}"));
-    hash.add(pinning.as_ref().map_or("\0", |pinning| &pinning.text));
+    hash.add(&format!(
+        "{:?}",
+        pinning.as_ref().and_then(|pins| pins.pinning)
+    ));
     hash.add(&modes.len().to_string());
     for (principal, mode) in modes {
         hash.add(principal);

@@ -2,13 +2,13 @@
 
 use crate::{
     identity,
-    roster::{Roster, Status},
+    roster::{Member, Roster, Status},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
-use switchboard_config::{Entry, settings::Permissions};
+use switchboard_config::{self as config, Entry, Scope, Source, Transport, settings::Permissions};
 use switchboard_host::{
     permission::{Answers, Effect, Mode, Origin, Pinned, RuleFault, Rules},
-    pins::{Pinning, Pins},
+    pins::{Keeping, Pinning},
 };
 
 /// Who is behind the calls.
@@ -95,11 +95,18 @@ impl Roster {
         let (rules, faults) = builder.build();
         self.host.guard().set_rules(rules);
         if let Some(data) = data {
-            self.host.guard().set_pins(Pinned {
-                pins: Arc::new(Pins::open(data.join("pins"))),
-                pinning: pinning(permissions)?,
-                from_projects: self.project_servers(),
-            });
+            let pinned = Pinned {
+                pins: self.host.guard().pins_in(&data.join("pins")),
+                servers: self.keepings(permissions),
+            };
+            let servers = self
+                .members
+                .iter()
+                .filter_map(|member| match &member.status {
+                    Status::Server(server) => Some(server),
+                    Status::Faulty(_) | Status::Unused(_) => None,
+                });
+            self.host.guard().set_pins(pinned, servers);
         }
         // What a repository would like to allow is nothing that the user did wrong.
         let told = |fault: &RuleFault| !matches!(fault, RuleFault::FromProject { .. });
@@ -114,6 +121,24 @@ impl Roster {
         Ok(warnings)
     }
 
+    /// How the definitions of each server are pinned.
+    fn keepings(&self, permissions: &Permissions) -> HashMap<String, Keeping> {
+        let servers = self.members.iter();
+        let servers = servers.filter(|member| matches!(member.status, Status::Server(_)));
+        let keeping = |member: &Member| {
+            let entry = &member.entry;
+            let pinning = match pinning(entry, permissions) {
+                Pinning::Off => Pinning::Off,
+                // Its gateway sees to it.
+                _ if self.through.contains_key(&entry.name) => Pinning::Elsewhere,
+                pinning => pinning,
+            };
+            let key = pin_key(entry);
+            (entry.name.clone(), Keeping { key, pinning })
+        };
+        servers.map(keeping).collect()
+    }
+
     /// Servers from inside a project, by name, with the key of their pins.
     fn project_servers(&self) -> HashMap<String, String> {
         let inside = self
@@ -126,23 +151,35 @@ impl Roster {
     }
 }
 
-/// What a project's server is called where its definitions are pinned: two
-/// projects may use one name for different servers.
+/// What a server is called where its definitions are pinned: two projects may use
+/// one name for different servers, and what was typed is nothing that is kept.
 pub fn pin_key(entry: &Entry) -> String {
-    format!("{} in {}", entry.name, entry.source)
+    match entry.scope {
+        _ if entry.inside => format!("{} in {}", entry.name, entry.source),
+        Scope::Dynamic => format!("{} of --mcp-config", entry.name),
+        _ => entry.name.clone(),
+    }
 }
 
-fn pinning(permissions: &Permissions) -> Result<Pinning, Unfollowable> {
-    let Some(written) = &permissions.pinning else {
-        return Ok(Pinning::default());
-    };
-    match written.text.as_str() {
-        "off" => Ok(Pinning::Off),
-        "approved" => Ok(Pinning::Approved),
-        "all" => Ok(Pinning::All),
-        other => Err(Unfollowable(format!(
-            "{}: permissions.pinDefinitions is {other:?}; it can be off, approved or all",
-            written.place
-        ))),
+/// What becomes of a server's definitions that are not what they were.
+fn pinning(entry: &Entry, permissions: &Permissions) -> Pinning {
+    // What comes with the program is our own word.
+    if entry.transport == Transport::Builtin || entry.source == Source::Ours {
+        return Pinning::Off;
+    }
+    let all = permissions.pinning.as_ref().and_then(|pins| pins.pinning);
+    let typed = entry.scope == Scope::Dynamic;
+    match entry.pins {
+        Some(config::Pinning::Hold) => Pinning::Hold,
+        Some(config::Pinning::Tell) => Pinning::Tell,
+        Some(config::Pinning::Off) => Pinning::Off,
+        None => match all {
+            Some(config::Pinning::Off) => Pinning::Off,
+            _ if typed => Pinning::Unkept,
+            Some(config::Pinning::Hold) => Pinning::Hold,
+            Some(config::Pinning::Tell) => Pinning::Tell,
+            None if entry.inside => Pinning::Hold,
+            None => Pinning::Own,
+        },
     }
 }

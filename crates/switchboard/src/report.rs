@@ -102,10 +102,15 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
             .ok()
             .and_then(Result::ok)
     };
-    let (tools, resources, prompts) =
-        tokio::join!(tools, size(List::Resources), size(List::Prompts));
+    // As many as may be used.
+    let prompts = async {
+        size(List::Prompts).await?;
+        let items = caller.items(met, List::Prompts).await.ok()?;
+        Some(items.len())
+    };
+    let (tools, resources, prompts) = tokio::join!(tools, size(List::Resources), prompts);
     let mut remarks = met.server.remarks().all();
-    remarks.extend(caller.pins_fault(&met.server));
+    remarks.extend(caller.about_pins(&met.server));
     Report {
         health: Health::Connected,
         reason: (!remarks.is_empty()).then(|| remarks.join("\n")),

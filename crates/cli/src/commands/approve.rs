@@ -19,7 +19,7 @@ use switchboard::{
         approval::{Binding, Prompt, Store, StoreError, digest_of},
         explain,
     },
-    host::pins::{Pins, PinsFault},
+    host::pins::Pins,
     permissions::pin_key,
 };
 
@@ -78,7 +78,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .collect();
     if waiting.is_empty() {
         if name == "all" {
-            out::line("Nothing waits for approval.")?;
+            if !tools::approve_all(context, &loaded, &answer)? {
+                out::line("Nothing waits for approval.")?;
+            }
             return Ok(Code::Done);
         }
         return match loaded.find(name) {
@@ -139,7 +141,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         }
         decisions.push((prompt.binding.clone(), true));
         // Another server than the one whose tools were pinned.
-        forget(&pins, &pin_key(&server.entry)).map_err(|fault| {
+        pins.forget(&pin_key(&server.entry)).map_err(|fault| {
             Failure::new(Code::Configuration, fault.to_string())
                 .hint("nothing was approved; put that right and try again")
         })?;
@@ -183,14 +185,6 @@ fn environment(loaded: &Loaded, places: &Places, answer: &Answer) -> Result<Code
         out::line(&format!("Approved {}", safe::line(&variable.name)))?;
     }
     Ok(Code::Done)
-}
-
-fn forget(pins: &Pins, key: &str) -> Result<(), PinsFault> {
-    if pins.has_pins(key)? {
-        pins.forget(key)
-    } else {
-        Ok(())
-    }
 }
 
 /// Rejects.

@@ -20,6 +20,8 @@ use switchboard::{
     access::wants_oauth,
     auth::{self, Authority, Fault, SignedIn, TokenStore, Visit},
     config::{Configured, Entry, Loaded, Standing, explain},
+    host::pins::Pins,
+    permissions::pin_key,
 };
 
 /// Options of `login`.
@@ -77,8 +79,20 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         }
     })??;
+    expect_more(context, &loaded, &options.name);
     tell(&options.name, &signed_in)?;
     Ok(Code::Done)
+}
+
+/// What a server has more of, now that somebody has signed in, is no surprise.
+fn expect_more(context: &Context, loaded: &Loaded, name: &str) {
+    let (Ok(places), Some(server)) = (context.places(), loaded.find(name)) else {
+        return;
+    };
+    let pins = Pins::open(places.data.join("pins"));
+    if let Err(fault) = pins.signed_in(&pin_key(&server.entry)) {
+        crate::context::warn(&fault.to_string());
+    }
 }
 
 /// Signs out.

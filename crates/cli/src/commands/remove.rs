@@ -9,7 +9,11 @@ use crate::{
     show::out,
 };
 use clap::Args;
-use switchboard::config::{Configured, Loaded, Places, Standing, edit};
+use switchboard::{
+    config::{Configured, Loaded, Places, Standing, edit},
+    host::pins::Pins,
+    permissions::pin_key,
+};
 
 /// Options of `remove`.
 #[derive(Debug, Args)]
@@ -105,6 +109,13 @@ fn forget(context: &Context, before: &Loaded, name: &str) -> Result<(), Failure>
         return Ok(());
     };
     let remains = context.load_to_look().find(name).is_some();
+    if !remains && let Ok(places) = context.places() {
+        // The next of this name is another server.
+        let pins = Pins::open(places.data.join("pins"));
+        if let Err(fault) = pins.forget(&pin_key(&server.entry)) {
+            context::warn(&fault.to_string());
+        }
+    }
     if remains || server.standing != Standing::Active || !server.entry.transport.is_remote() {
         return Ok(());
     }

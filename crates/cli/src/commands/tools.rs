@@ -107,6 +107,11 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     } else {
         print(&tools)?
     }
+    for server in &servers {
+        for sentence in roster.host.guard().about_pins(server) {
+            warn(&format!("server {:?}: {sentence}", server.name()));
+        }
+    }
     Ok(if failed > 0 && failed == servers.len() {
         Code::Unreachable
     } else {

@@ -5,7 +5,7 @@ mod brought;
 
 use super::{Loaded, Looked, Outcome};
 use crate::{
-    entry::{Entry, Isolation, Scope},
+    entry::{Entry, Isolation, Pinning, Scope},
     fault::{Fault, Source},
     guard, inherit,
     places::Places,
@@ -369,6 +369,8 @@ impl Reading<'_> {
             entry.always_load = false;
             // What it asks for of ours is `env`, where a person sees it.
             entry.inherit_env = None;
+            // It can ask for more care, and not for less.
+            entry.pins = entry.pins.filter(|pins| *pins == Pinning::Hold);
             // Where the network may be searched is not for a repository to say.
             entry.oauth.allow_private_addresses = false;
         }

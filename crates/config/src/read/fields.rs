@@ -4,7 +4,7 @@ mod oauth;
 
 use super::{File, kind};
 use crate::{
-    entry::{Entry, Isolation, Transport},
+    entry::{Entry, Isolation, Pinning, Transport},
     inherit,
 };
 use jsonc_parser::{
@@ -65,6 +65,7 @@ impl<'a> Reader<'a> {
                 "isolation" => self.isolation(key, value),
                 "era" => self.era(key, value),
                 "tools" => self.tools(value),
+                "pins" => self.pins(key, value),
                 "disabled" => self.entry.disabled = self.boolean(key, value).unwrap_or_default(),
                 _ => {
                     self.misspelt(property.range.start, key);
@@ -169,6 +170,18 @@ impl<'a> Reader<'a> {
             );
         }
         found
+    }
+
+    fn pins(&mut self, key: &str, value: &Value<'_>) {
+        let Some(text) = self.text(key, value) else {
+            return;
+        };
+        self.entry.pins = Pinning::parse(&text);
+        if self.entry.pins.is_none() {
+            let hint = format!("it can be {}", Pinning::SPELLINGS);
+            let problem = format!("{text:?} is not known");
+            self.fault(value.range().start, Some(key), &problem, Some(&hint));
+        }
     }
 
     fn tls(&mut self, value: &Value<'_>) {

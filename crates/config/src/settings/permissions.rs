@@ -3,7 +3,7 @@
 //! found, with their file and line.
 
 use super::clear::{about_nothing, unclear};
-use crate::{fault::Fault, read::Doc};
+use crate::{entry::Pinning, fault::Fault, read::Doc};
 use serde_json::Value;
 
 /// A word in a file, and where it is written.
@@ -62,11 +62,21 @@ pub struct Permissions {
     pub modes: Vec<(String, Written)>,
     /// `trustedServers`: what these say of their own tools counts.
     pub trusted: Vec<Written>,
-    /// `pinDefinitions`: `off`, `approved` or `all`.
-    pub pinning: Option<Written>,
+    /// `pins`: `hold`, `tell` or `off`; what becomes of definitions that are not
+    /// what they were.
+    pub pinning: Option<Pinned>,
     /// `allowManagedPermissionRulesOnly`: no rule counts but the
     /// administrator's, and no answer that somebody once gave.
     pub managed_only: bool,
+}
+
+/// What `pins` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// For all servers; nothing where it depends on where each comes from.
+    pub pinning: Option<Pinning>,
+    /// The word, and where it is written.
+    pub written: Written,
 }
 
 /// In the administrator's file: nobody else makes rules.
@@ -74,15 +84,21 @@ pub(super) const MANAGED_ONLY: &str = "allowManagedPermissionRulesOnly";
 
 /// Everything that `permissions` can have. One that is misspelt would not
 /// forbid what it was written to forbid.
-pub(super) const KEYS: [&str; 7] = [
+pub(super) const KEYS: [&str; 8] = [
     "allow",
     "ask",
     "deny",
     "defaultMode",
     "modes",
     "trustedServers",
-    "pinDefinitions",
+    PINS,
+    EARLIER_PINS,
 ];
+
+/// What becomes of definitions that are not what they were.
+const PINS: &str = "pins";
+/// The same in the words of an earlier version.
+const EARLIER_PINS: &str = "pinDefinitions";
 
 /// The lists of rules.
 pub(super) const LISTS: [&str; 3] = ["allow", "ask", "deny"];
@@ -175,8 +191,40 @@ impl Permissions {
         if let Some(mode) = word("defaultMode") {
             self.mode = Some(mode);
         }
-        if let Some(pinning) = word("pinDefinitions") {
-            self.pinning = Some(pinning);
+        let (pins, earlier) = (word(PINS), word(EARLIER_PINS));
+        match (pins, earlier) {
+            (Some(_), Some(earlier)) => {
+                let problem = format!(
+                    "`permissions.{EARLIER_PINS}` is the earlier name of `permissions.{PINS}`"
+                );
+                let hint = format!("keep `{PINS}` and remove `{EARLIER_PINS}`");
+                let line = line_of(&earlier);
+                faults.push(doc.fault_at(line, problem, Some(hint)));
+            }
+            (Some(written), None) => match Pinning::parse(&written.text) {
+                Some(pinning) => self.pinning = Some(Pinned::all(pinning, written)),
+                None => {
+                    let problem = format!("`permissions.{PINS}` is {:?}", written.text);
+                    let hint = format!("it can be {}", Pinning::SPELLINGS);
+                    faults.push(doc.fault_at(line_of(&written), problem, Some(hint)));
+                }
+            },
+            (None, Some(written)) => match written.text.as_str() {
+                "off" => self.pinning = Some(Pinned::all(Pinning::Off, written)),
+                "all" => self.pinning = Some(Pinned::all(Pinning::Hold, written)),
+                "approved" => {
+                    let pinning = None;
+                    self.pinning = Some(Pinned { pinning, written });
+                }
+                other => {
+                    let problem = format!(
+                        "`permissions.{EARLIER_PINS}`, the earlier name of `permissions.{PINS}`, is {other:?}"
+                    );
+                    let hint = format!("write {PINS:?}, which can be {}", Pinning::SPELLINGS);
+                    faults.push(doc.fault_at(line_of(&written), problem, Some(hint)));
+                }
+            },
+            (None, None) => {}
         }
         match doc.value(&["permissions", "modes"]) {
             Some((Value::Object(modes), line)) => {
@@ -227,6 +275,22 @@ impl Permissions {
             self.rules.retain(|rule| rule.managed);
         }
     }
+}
+
+impl Pinned {
+    fn all(pinning: Pinning, written: Written) -> Self {
+        Self {
+            pinning: Some(pinning),
+            written,
+        }
+    }
+}
+
+/// The line that a word is written on.
+fn line_of(written: &Written) -> usize {
+    let line = written.place.rsplit_once(':');
+    line.and_then(|(_, line)| line.parse().ok())
+        .unwrap_or_default()
 }
 
 fn written(text: String, file: &str, line: usize) -> Written {

@@ -8,6 +8,9 @@ use std::sync::Arc;
 use switchboard_host::{CallError, Client, Hello, Scope, Server, bridge};
 use switchboard_wire::{Edits, Era, Message, Revision, json as text, meta};
 
+/// Servers of which it is said that something of them waits for approval.
+const SERVERS_NAMED: usize = 20;
+
 /// The revision we answer a legacy client with: its own if we know it, else the newest there is.
 pub fn negotiate(initialize: &Message) -> Revision {
     let asked = text::field(initialize.body(), "protocolVersion")
@@ -40,6 +43,7 @@ pub async fn initialize_result(
         Scope::One(server) => {
             let connection = server.connection(client).await?;
             let hello = connection.hello().ok_or_else(|| not_met(server))?;
+            let hello = &passed_on(gateway, server, hello);
             if hello.revision.era() == Era::Modern {
                 return Ok(bridge::hello::initialize_result(hello, client.revision));
             }
@@ -89,6 +93,7 @@ pub async fn discover_result(
         Scope::One(server) => {
             let connection = server.connection(client).await?;
             let hello = connection.hello().ok_or_else(|| not_met(server))?;
+            let hello = &passed_on(gateway, server, hello);
             let versions = json!(versions).to_string();
             if hello.revision.era() == Era::Legacy {
                 return Ok(bridge::hello::discover_result(hello, &versions));
@@ -118,6 +123,15 @@ fn not_met(server: &Server) -> CallError {
     }
 }
 
+/// What a server says of itself, without instructions that wait for approval.
+fn passed_on(gateway: &Gateway, server: &Server, hello: &Hello) -> Hello {
+    let mut hello = hello.clone();
+    if !gateway.host().guard().passes_on(server, &hello) {
+        hello.result = bridge::hello::without_instructions(&hello.result);
+    }
+    hello
+}
+
 struct Together {
     capabilities: Value,
     instructions: String,
@@ -128,10 +142,15 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
     let host = gateway.host();
     host.attach(client);
     host.refresh(client, &[]).await;
+    host.compare_pinned(client).await;
     let mut capabilities = Map::new();
     capabilities.insert("tools".into(), json!({}));
     let mut instructions = String::new();
+    let mut held = Vec::new();
     for server in host.servers().iter() {
+        if let Ok(news) = host.guard().news(server) {
+            held.extend(news.for_models());
+        }
         let Some(hello) = server.hello(client) else {
             continue;
         };
@@ -143,13 +162,24 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
                 slot.extend(value.clone());
             }
         }
-        if let Some(text) = instructions_of(&hello) {
+        let text = instructions_of(&hello).filter(|_| host.guard().passes_on(server, &hello));
+        if let Some(text) = text {
             let text: String = text
                 .chars()
                 .take(switchboard_host::limits::INSTRUCTIONS_CHARS)
                 .collect();
             instructions.push_str(&format!("# {}\n{text}\n\n", server.name()));
         }
+    }
+    if !held.is_empty() {
+        let rest = held.len().saturating_sub(SERVERS_NAMED);
+        held.truncate(SERVERS_NAMED);
+        if rest > 0 {
+            held.push(format!(
+                "The same is so of more servers, in number: {rest}."
+            ));
+        }
+        instructions.push_str(&format!("# Switchboard\n{}\n\n", held.join("\n")));
     }
     // Servers come and go, so every list we have can change.
     for (name, value) in &mut capabilities {

@@ -12,6 +12,7 @@ use switchboard_host::{
 };
 use switchboard_wire::{
     Era, Kind, Message, Method, Params, code,
+    json::field,
     reading::{self, Object, Places},
 };
 
@@ -80,7 +81,7 @@ pub fn hide(
     server: &Server,
     client: &Client,
     method: Method,
-    connection: &Connection,
+    connection: &Arc<Connection>,
     reply: &mut Reply,
 ) -> Result<(), CallError> {
     let is_list = !Object::Page(method).keys().is_empty();
@@ -102,6 +103,9 @@ pub fn hide(
     })?;
     page.tell(list, connection);
     let guard = gateway.host().guard();
+    let items = page.items.iter().filter_map(|(_, item)| item.as_ref().ok());
+    let last = matches!(field(body.of(&raw), "nextCursor"), Ok(None));
+    guard.judge_page(server, connection, list, items, last);
     let all = guard.hides_nothing(client, server);
     let count = page.items.len();
     let kept: Vec<&[u8]> = page

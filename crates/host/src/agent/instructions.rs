@@ -47,7 +47,11 @@ impl Agent {
     fn said(&self) -> BTreeMap<String, String> {
         let each = self.places().filter_map(|(bench, server)| {
             let connection = server.current(&bench.client)?;
-            let result = &connection.hello()?.result;
+            let hello = connection.hello()?;
+            if !bench.host.guard().passes_on(server, hello) {
+                return None;
+            }
+            let result = &hello.result;
             let span = raw::field(result, "instructions").ok()??;
             let text = raw::text(span.of(result))?;
             let text = cut(text.trim(), limits::INSTRUCTIONS_CHARS);

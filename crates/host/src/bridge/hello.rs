@@ -48,6 +48,11 @@ pub fn discover_result(hello: &Hello, versions: &str) -> String {
     object_with(&hello.result, &["protocolVersion", "serverInfo"], &set)
 }
 
+/// The same result without the server's instructions.
+pub fn without_instructions(result: &Bytes) -> Bytes {
+    object_with(result, &["instructions"], &[]).into()
+}
+
 /// A modern server's lists can always be watched by `subscriptions/listen`; a
 /// legacy client is told so in its own words. Extensions are negotiated per
 /// request in the modern era and have no place in a legacy handshake.

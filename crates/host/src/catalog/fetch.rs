@@ -219,10 +219,18 @@ impl Catalog {
         list: List,
         connection: &Arc<Connection>,
     ) -> Result<Arc<Listing>, CallError> {
-        let current = self.cells[list as usize].lock().current.clone();
+        let (current, before) = {
+            let cell = self.cells[list as usize].lock();
+            (cell.current.clone(), cell.last.clone())
+        };
         let fetched = current
             // Boxed: mostly it is known, and every call's state would be larger.
-            .get_or_try_init(async || Box::pin(fetch(list, connection)).await.map(Arc::new))
+            .get_or_try_init(async || {
+                let fetched = Box::pin(fetch(list, connection)).await?;
+                // Before anybody sees it.
+                connection.judge(list, &fetched, before.as_deref());
+                Ok::<_, CallError>(Arc::new(fetched))
+            })
             .await?
             .clone();
         let mut cell = self.cells[list as usize].lock();

@@ -34,7 +34,7 @@ impl Renewal {
                 return Ok((connection, again.permitted));
             }
             let permitted = again.permitted;
-            let connection = permitted.server.connection(permitted.client()).await?;
+            let connection = call::connection_of(&permitted).await?;
             Ok((connection, permitted))
         };
         Self {

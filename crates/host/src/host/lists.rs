@@ -7,6 +7,7 @@ use crate::{
     client::Client,
     error::CallError,
     limits,
+    pins::Kind,
     upstream::{Isolation, Server},
 };
 use futures_util::future::join_all;
@@ -109,6 +110,23 @@ impl Host {
     pub async fn refresh(&self, client: &Arc<Client>, lists: &[List]) {
         self.refresh_some(&self.servers(), client, lists, false)
             .await;
+    }
+
+    /// Has servers that are connected now, and of which something is pinned, say
+    /// what they have, so that it can be told what of it is not what it was.
+    pub async fn compare_pinned(&self, client: &Arc<Client>) {
+        let deadline = Instant::now() + limits::FIRST_LIST;
+        let servers = self.servers();
+        let known = servers.iter().filter_map(|server| {
+            let connection = server.current(client)?;
+            let new = !connection.is_judged(Kind::Tools) && self.guard.knows(server);
+            new.then_some(connection)
+        });
+        let each = known.map(async |connection| {
+            let tools = connection.catalog().get(List::Tools, &connection);
+            let _ = timeout_at(deadline, tools).await;
+        });
+        join_all(each).await;
     }
 
     /// The same for some of the servers; `fresh` asks anew for what is older

@@ -65,7 +65,7 @@ pub struct Facts<'a> {
     pub canonical: Option<&'a str>,
     /// The hash of its definition ([`crate::pins::Definition::hash`]): answers are bound to it.
     pub definition: Option<&'a str>,
-    /// Why it is quarantined, if it is: it changed after it was approved.
+    /// Why it waits for approval, if it does: it is not what was pinned.
     pub quarantined: Option<&'a str>,
     /// The text of a call's arguments.
     pub arguments: Option<&'a [u8]>,
@@ -233,7 +233,7 @@ impl Rules {
             What::Tool(_) | What::Prompt(_) | What::Resource(_) => {}
         }
         if let Some(reason) = facts.quarantined {
-            return chain.deny("pinned definition", format!("quarantined: {reason}"));
+            return chain.hold("pinned definition", reason.to_owned());
         }
         let mode = self.mode_for(who);
         let hints = facts.annotations.cloned().unwrap_or_default();
@@ -445,6 +445,11 @@ impl Chain<'_> {
     fn ask(&mut self, step: &'static str, reason: String) -> Decision {
         self.pass(step, || reason.clone());
         Decision::Ask(reason)
+    }
+
+    fn hold(&mut self, step: &'static str, reason: String) -> Decision {
+        self.pass(step, || reason.clone());
+        Decision::Held(reason)
     }
 
     fn deny(&mut self, step: &'static str, reason: String) -> Decision {

@@ -11,12 +11,14 @@ pub enum Decision {
     Ask(String),
     /// It is as if it were not there.
     Deny(String),
+    /// It is not listed, and whoever asks for it is told that it waits for approval.
+    Held(String),
 }
 
 impl Decision {
     /// Whether lists and searches show it.
     pub fn is_visible(&self) -> bool {
-        !matches!(self, Self::Deny(_))
+        !matches!(self, Self::Deny(_) | Self::Held(_))
     }
 }
 
@@ -26,6 +28,7 @@ impl fmt::Display for Decision {
             Self::Allow => f.write_str("allowed"),
             Self::Ask(reason) => write!(f, "asks first: {reason}"),
             Self::Deny(reason) => write!(f, "denied: {reason}"),
+            Self::Held(reason) => write!(f, "held: {reason}"),
         }
     }
 }

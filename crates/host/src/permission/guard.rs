@@ -1,15 +1,17 @@
 //! The rules as a host holds them: exchanged while it runs, and applied with
 //! what is known of each server's tools.
 
-use super::{Answer, AnswersFault, Decision, Facts, Mode, Rules, Ruling, Spellings, What, Who};
+use super::{
+    Answer, AnswersFault, Decision, Facts, Mode, Pinned, Rules, Ruling, Spellings, What, Who,
+};
 use crate::{
     catalog::{Item, List, Listing},
     client::Client,
     error::CallError,
     limits,
     model::Annotations,
-    pins::{Change, Definition, Pinning, Pins, Status},
-    upstream::{Connection, Server, ServerSpec, Target},
+    pins::{Definition, Group, Kind},
+    upstream::{Server, ServerSpec, Target},
 };
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -28,24 +30,12 @@ use switchboard_wire::{
 #[derive(Debug)]
 pub struct Guard {
     rules: RwLock<Arc<Rules>>,
-    pinned: RwLock<Option<Arc<Pinned>>>,
+    pub(super) pinned: RwLock<Option<Arc<Pinned>>>,
     /// Counts everything that can change a decision.
     version: AtomicU64,
     /// Canonical names, in which rules are written.
     namer: RwLock<Arc<Namer>>,
     registers: Mutex<Registers>,
-}
-
-/// Which servers' definitions are held to what they were when they were approved.
-#[derive(Debug)]
-pub struct Pinned {
-    /// Where that is kept.
-    pub pins: Arc<Pins>,
-    /// For which servers.
-    pub pinning: Pinning,
-    /// The servers that come from a project, with the key that their pins are
-    /// kept under: two projects may call different servers by one name.
-    pub from_projects: HashMap<String, String>,
 }
 
 /// By server and era.
@@ -58,9 +48,10 @@ struct Register {
     version: u64,
     spellings: Spellings,
     canonical: HashMap<String, String>,
-    /// Hashes of definitions, where an answer or a pin is bound to them.
+    /// Hashes of definitions, where an answer is bound to them.
     definitions: HashMap<String, String>,
-    quarantined: HashMap<String, Change>,
+    /// Tools that wait for somebody to say yes, with the reason.
+    held: HashMap<String, String>,
 }
 
 impl Guard {
@@ -95,12 +86,6 @@ impl Guard {
         self.changed();
     }
 
-    /// Definitions are held to their pins from now on.
-    pub fn set_pins(&self, pinned: Pinned) {
-        *self.pinned.write() = Some(Arc::new(pinned));
-        self.changed();
-    }
-
     /// Counts what can change a decision: the same number means the same decisions.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
@@ -115,31 +100,6 @@ impl Guard {
         kept
     }
 
-    /// Approves a server's tools as they are now.
-    pub fn approve(&self, server: &str, items: &[Item]) -> Result<(), crate::pins::PinsFault> {
-        let Some(pinned) = self.pinned.read().clone() else {
-            return Ok(());
-        };
-        let definitions: Vec<Definition> = items
-            .iter()
-            .filter_map(|item| Definition::of(&item.raw))
-            .collect();
-        pinned.pins.approve(pinned.key(server), &definitions)?;
-        self.changed();
-        Ok(())
-    }
-
-    /// The tools of a server that changed after they were approved.
-    pub fn quarantined(&self, server: &Server, connection: &Connection) -> Vec<Change> {
-        let Some(listing) = connection.catalog().known(List::Tools) else {
-            return Vec::new();
-        };
-        let register = self.register_of(server, listing);
-        let mut all: Vec<Change> = register.quarantined.values().cloned().collect();
-        all.sort_by(|a, b| a.tool.cmp(&b.tool));
-        all
-    }
-
     /// What a client may do with this.
     pub fn decide(
         &self,
@@ -150,7 +110,7 @@ impl Guard {
     ) -> Decision {
         let (rules, who) = (self.rules(), who(client));
         let what = asked_for(server, what);
-        if self.is_plain(&rules, who, &server.spec) {
+        if self.is_plain(&rules, who, server) {
             return if super::exists(&server.spec, what) {
                 Decision::Allow
             } else {
@@ -180,6 +140,7 @@ impl Guard {
     pub fn check(&self, client: &Client, server: &Server, what: What<'_>) -> Result<(), CallError> {
         match self.decide(client, server, what, None) {
             Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
+            Decision::Held(reason) => Err(held(&server.spec, what, reason)),
             Decision::Allow | Decision::Ask(_) => Ok(()),
         }
     }
@@ -195,7 +156,7 @@ impl Guard {
     ) -> bool {
         let what = asked_for(server, What::listed(list, key));
         let (rules, who) = (self.rules(), who(client));
-        if self.is_plain(&rules, who, &server.spec) {
+        if self.is_plain(&rules, who, server) {
             return super::exists(&server.spec, what);
         }
         self.with_facts(client, server, what, Some(raw), None, |facts| {
@@ -205,8 +166,7 @@ impl Guard {
 
     /// Whether everything that a server lists may be seen, so that its lists need no look.
     pub fn hides_nothing(&self, client: &Client, server: &Server) -> bool {
-        !server.spec.rooms.hides_anything()
-            && self.is_plain(&self.rules(), who(client), &server.spec)
+        !server.spec.rooms.hides_anything() && self.is_plain(&self.rules(), who(client), server)
     }
 
     /// What is known of one of a server's lists, as far as `client` may see it.
@@ -226,7 +186,7 @@ impl Guard {
 
     /// Whether a decision about this server's tools needs their definitions as they are now.
     pub(crate) fn needs_definitions(&self, client: &Client, server: &Server) -> bool {
-        !self.is_plain(&self.rules(), who(client), &server.spec)
+        !self.is_plain(&self.rules(), who(client), server)
     }
 
     /// Whether the answer to a question about this is worth keeping.
@@ -263,9 +223,8 @@ impl Guard {
     }
 
     /// Whether nothing but the server's own entry can matter: the common case, decided without looking at definitions.
-    fn is_plain(&self, rules: &Rules, who: Who<'_>, spec: &ServerSpec) -> bool {
-        let pinned = self.pinned.read();
-        rules.is_plain(who) && pinned.as_ref().is_none_or(|pinned| !pinned.holds(spec))
+    fn is_plain(&self, rules: &Rules, who: Who<'_>, server: &Server) -> bool {
+        !server.holds_something() && rules.is_plain(who)
     }
 
     fn with_facts<T>(
@@ -277,8 +236,16 @@ impl Guard {
         arguments: Option<&[u8]>,
         decide: impl FnOnce(&Facts<'_>) -> T,
     ) -> T {
-        let What::Tool(tool) = what else {
-            return decide(&Facts::default());
+        let tool = match what {
+            What::Tool(tool) => tool,
+            What::Prompt(prompt) if server.holds_something() => {
+                let quarantined = self.held_prompt(client, server, prompt, raw);
+                return decide(&Facts {
+                    quarantined: quarantined.as_deref(),
+                    ..Facts::default()
+                });
+            }
+            _ => return decide(&Facts::default()),
         };
         let register = self.register(client, server);
         let item = register
@@ -309,18 +276,36 @@ impl Guard {
         register: Option<&Register>,
         raw: Option<&[u8]>,
     ) -> Option<String> {
-        if let Some(change) = register.and_then(|register| register.quarantined.get(tool)) {
-            return Some(change.summary());
+        if !server.holds_something() {
+            return None;
+        }
+        if let Some(why) = register.and_then(|register| register.held.get(tool)) {
+            return Some(why.clone());
         }
         // A page of a list may hold what the catalog does not know yet.
-        let pinned = self.pinned.read().clone();
-        let pinned = pinned.filter(|pinned| pinned.holds(&server.spec))?;
-        let definition = Definition::of(raw?)?;
-        match pinned.pins.status(pinned.key(server.name()), &definition) {
-            Ok(Status::New | Status::Same) => None,
-            Ok(Status::Changed(change)) => Some(change.summary()),
-            Err(fault) => Some(format!("what was approved cannot be read: {fault}")),
+        self.objection(server, Kind::Tools, tool, raw?)
+    }
+
+    /// The same of a prompt.
+    fn held_prompt(
+        &self,
+        client: &Client,
+        server: &Server,
+        prompt: &str,
+        raw: Option<&[u8]>,
+    ) -> Option<String> {
+        if let Some(raw) = raw {
+            return self.objection(server, Kind::Prompts, prompt, raw);
         }
+        let listing = server.listing(client, List::Prompts)?;
+        let same = listing.items.iter().filter(|item| item.key == prompt);
+        let groups = Group::all(
+            Kind::Prompts,
+            same.map(|item| (item.key.as_str(), item.raw.as_ref())),
+        );
+        groups
+            .iter()
+            .find_map(|group| self.objection_to(server, Kind::Prompts, group))
     }
 
     /// What is known of a server's tools together; `None` while nothing is listed.
@@ -363,93 +348,28 @@ impl Guard {
             spellings,
             canonical,
             definitions: HashMap::new(),
-            quarantined: HashMap::new(),
+            held: HashMap::new(),
             listing,
         };
-        let pinned = self.pinned.read().clone();
-        let pinned = pinned.filter(|pinned| pinned.holds(&server.spec));
         let rules = self.rules();
-        let has_answers = rules.answers().has_any(rules.answers_to(server.name()));
-        if pinned.is_some() || has_answers {
-            let definitions: Vec<Definition> = register
+        if rules.answers().has_any(rules.answers_to(server.name())) {
+            let definitions = register
                 .listing
                 .items
                 .iter()
                 .filter(|item| !server.is_sign_in(&item.key))
-                .filter_map(|item| Definition::of(&item.raw))
-                .collect();
-            if let Some(pinned) = pinned {
-                register.quarantined = pinned.compare(&server.spec.name, &definitions);
-            }
-            let hashes = definitions
-                .into_iter()
-                .map(|definition| (definition.tool, definition.hash));
+                .filter_map(|item| Definition::of(&item.raw));
+            let hashes = definitions.map(|definition| (definition.name, definition.hash));
             register.definitions = hashes.collect();
+        }
+        if server.holds_something() {
+            register.held = self.held_tools(server, &register.listing);
         }
         register
     }
 
-    /// Why the tools of a server are held back, where what was approved of them
-    /// cannot be read.
-    pub fn pins_fault(&self, server: &Server) -> Option<String> {
-        let pinned = self.pinned.read().clone();
-        let pinned = pinned.filter(|pinned| pinned.holds(&server.spec))?;
-        let fault = pinned.pins.has_pins(pinned.key(server.name())).err()?;
-        Some(format!(
-            "the tools of server {:?} are held back, since what was approved of them cannot be read: {fault}",
-            server.name()
-        ))
-    }
-
-    fn changed(&self) {
+    pub(super) fn changed(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
-    }
-}
-
-impl Pinned {
-    /// The key that a server's pins are kept under.
-    pub fn key<'a>(&'a self, server: &'a str) -> &'a str {
-        self.from_projects
-            .get(server)
-            .map_or(server, String::as_str)
-    }
-
-    /// Whether a server's definitions are held to their pins.
-    pub fn holds(&self, spec: &ServerSpec) -> bool {
-        let from_project = self.from_projects.contains_key(spec.name.as_ref());
-        let has_pins = self.pinning == Pinning::Approved
-            && !from_project
-            && self.pins.has_pins(&spec.name).unwrap_or(true);
-        self.pinning.holds(from_project, has_pins)
-    }
-
-    /// Those that changed. What is new is pinned as it is: the server itself has been approved.
-    fn compare(&self, server: &str, definitions: &[Definition]) -> HashMap<String, Change> {
-        let key = self.key(server);
-        let (mut changed, mut new) = (HashMap::new(), Vec::new());
-        for definition in definitions {
-            match self.pins.status(key, definition) {
-                Ok(Status::Same) => {}
-                Ok(Status::New) => new.push(definition.clone()),
-                Ok(Status::Changed(change)) => {
-                    changed.insert(definition.tool.clone(), change);
-                }
-                Err(fault) => {
-                    let change = Change {
-                        server: server.to_owned(),
-                        tool: definition.tool.clone(),
-                        diff: fault.to_string(),
-                    };
-                    changed.insert(definition.tool.clone(), change);
-                }
-            }
-        }
-        if !new.is_empty()
-            && let Err(fault) = self.pins.approve(key, &new)
-        {
-            tracing::warn!(server, %fault, "its definitions cannot be pinned");
-        }
-        changed
     }
 }
 
@@ -464,6 +384,15 @@ pub(crate) fn not_permitted(spec: &ServerSpec, what: What<'_>, reason: String) -
         return CallError::refused(switchboard_wire::code::INVALID_PARAMS, text);
     }
     CallError::NotPermitted {
+        what: what.of_server(&spec.name),
+        reason,
+    }
+}
+
+/// The error for what waits for somebody to say yes: whoever asks is told so, and
+/// what to do about it.
+pub(crate) fn held(spec: &ServerSpec, what: What<'_>, reason: String) -> CallError {
+    CallError::NotAllowed {
         what: what.of_server(&spec.name),
         reason,
     }

@@ -8,14 +8,16 @@ mod classify;
 mod decide;
 mod decision;
 mod guard;
+mod pinned;
 mod remember;
 mod rule;
 
 pub use classify::{ByAnnotations, Classifier, Leaning, Subject};
 pub use decide::{Facts, Rules, RulesBuilder, Who};
 pub use decision::{Decision, Reason, Ruling};
-pub(crate) use guard::not_permitted;
-pub use guard::{Guard, Pinned};
+pub use guard::Guard;
+pub(crate) use guard::{held, not_permitted};
+pub use pinned::Pinned;
 pub use remember::{Answer, Answers, AnswersFault};
 pub use rule::{Effect, FOR_PROJECTS, Origin, RuleFault, Spellings};
 

@@ -62,6 +62,18 @@ pub(crate) fn change<T>(path: &Path, change: impl FnOnce(&mut T)) -> Result<(), 
 where
     T: DeserializeOwned + Serialize + Default,
 {
+    change_or(path, T::default, change)
+}
+
+/// The same; `absent` gives what to begin with where there is no file.
+pub(crate) fn change_or<T>(
+    path: &Path,
+    absent: impl FnOnce() -> T,
+    change: impl FnOnce(&mut T),
+) -> Result<(), FileFault>
+where
+    T: DeserializeOwned + Serialize,
+{
     let io = |fault: io::Error| FileFault::Io {
         path: path.to_owned(),
         fault,
@@ -71,7 +83,7 @@ where
     // A file of its own: the one that is locked must not be replaced. The lock ends with its holder.
     let lock = fs::File::create(dir.join(".lock")).map_err(io)?;
     lock.lock().map_err(io)?;
-    let mut value: T = read(path)?.unwrap_or_default();
+    let mut value: T = read(path)?.unwrap_or_else(absent);
     change(&mut value);
     let text = serde_json::to_vec_pretty(&value).map_err(|fault| io(fault.into()))?;
     let mut file = tempfile::Builder::new()

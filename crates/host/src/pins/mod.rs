@@ -1,103 +1,82 @@
-//! Definitions of tools, pinned when they are approved.
+//! Definitions of tools and prompts, and servers' instructions, pinned when they
+//! are first seen.
 //!
-//! A server can change what a tool says or takes after a person agreed to it.
-//! The hash of its text, schema and annotations is kept; a tool that no longer
-//! matches is quarantined, and shown as a difference, until it is approved again.
+//! A server can change what a tool says or takes after a person agreed to it. The
+//! hash of its text, schema and annotations is kept. What differs later is held
+//! until somebody says yes, or used and told, as the server's origin and its
+//! settings say; what holds characters that nobody sees is held everywhere.
 
+mod book;
 mod definition;
 mod diff;
 pub(crate) mod file;
+mod hidden;
+mod judge;
+mod kept;
+mod news;
+mod tree;
 
 pub use definition::Definition;
+pub(crate) use definition::Group;
 pub use file::FileFault as PinsFault;
+pub use kept::Kind;
+pub use news::{Change, News};
 
+use book::Book;
+use judge::Manner;
+use kept::{Kept, Pin};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, HashMap},
-    path::PathBuf,
+    collections::HashMap,
+    path::{Path, PathBuf},
     sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
 };
 use switchboard_wire::name::normalize;
 
-/// Which servers' tools are pinned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// What instructions are pinned under.
+pub(crate) const INSTRUCTIONS: &str = "instructions";
+
+/// What becomes of a server's definitions that are not what they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pinning {
-    /// None.
+    /// They wait until somebody says yes.
+    Hold,
+    /// They are used, and told.
+    Tell,
+    /// The same, but for servers that were approved by pins of an earlier version:
+    /// theirs wait.
+    Own,
+    /// Nothing is pinned; what holds hidden characters waits all the same.
+    Unkept,
+    /// A running gateway sees to it.
+    Elsewhere,
+    /// Nothing is looked at.
     Off,
-    /// Those of servers from a project, and all that were approved by a pin.
-    #[default]
-    Approved,
-    /// All.
-    All,
 }
 
-impl Pinning {
-    /// Whether it holds for a server.
-    pub fn holds(self, from_project: bool, has_pins: bool) -> bool {
-        match self {
-            Self::Off => false,
-            Self::Approved => from_project || has_pins,
-            Self::All => true,
-        }
-    }
+/// What is pinned of one server, and under which key.
+#[derive(Clone, Debug)]
+pub struct Keeping {
+    /// Two projects may call different servers by one name.
+    pub key: String,
+    /// What becomes of what changes.
+    pub pinning: Pinning,
+}
+
+/// When something was listed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    /// The connection.
+    pub(crate) connection: &'a Arc<crate::upstream::Connection>,
+    /// Whether this is all of it.
+    pub(crate) whole: bool,
 }
 
 /// The pins of all servers, one file each in one directory.
 #[derive(Debug)]
 pub struct Pins {
     dir: PathBuf,
-    known: Mutex<HashMap<String, Arc<ServerPins>>>,
-}
-
-/// What was approved of one server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct ServerPins {
-    /// Its configured name, for whoever opens the file.
-    server: String,
-    /// By the server's own names.
-    tools: BTreeMap<String, Pin>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Pin {
-    hash: String,
-    /// Seconds since 1970.
-    approved: u64,
-    /// The definition, where it is not too large, to show what changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    definition: Option<String>,
-}
-
-/// How a tool compares with its pin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// It was never approved by a pin.
-    New,
-    /// It is what was approved.
-    Same,
-    /// It is not: it must not be used before it is approved again.
-    Changed(Change),
-}
-
-/// A tool that changed after it was approved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The server's configured name.
-    pub server: String,
-    /// The server's own name for the tool.
-    pub tool: String,
-    /// The difference, for a person: `-` before, `+` now. Harmless on a terminal.
-    pub diff: String,
-}
-
-impl Change {
-    /// One line, for a refusal or a list.
-    pub fn summary(&self) -> String {
-        let tool = crate::shape::visible::line(&self.tool);
-        format!("the definition of {tool:?} changed after it was approved")
-    }
+    books: Mutex<HashMap<String, Arc<Mutex<Book>>>>,
 }
 
 impl Pins {
@@ -105,95 +84,186 @@ impl Pins {
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         Self {
             dir: dir.into(),
-            known: Mutex::default(),
+            books: Mutex::default(),
         }
     }
 
-    /// Whether anything of this server was approved by a pin.
-    pub fn has_pins(&self, server: &str) -> Result<bool, PinsFault> {
-        Ok(!self.of(server)?.tools.is_empty())
+    /// Where they are.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
-    /// Compares a tool with its pin. A file that cannot be read is an error,
-    /// not an empty one: the caller quarantines the server's tools.
-    pub fn status(&self, server: &str, definition: &Definition) -> Result<Status, PinsFault> {
-        let pins = self.of(server)?;
-        let Some(pin) = pins.tools.get(&definition.tool) else {
-            return Ok(Status::New);
-        };
-        if pin.hash == definition.hash {
-            return Ok(Status::Same);
+    /// Forgets what is kept of a server: the next start is the first.
+    pub fn forget(&self, key: &str) -> Result<(), PinsFault> {
+        let book = self.book(key);
+        let mut book = book.lock();
+        let kept = book.kept()?;
+        if !kept.has_pins() && kept.waiting.is_empty() {
+            return Ok(());
         }
-        let diff = match &pin.definition {
-            Some(before) => diff::diff(before, &definition.text),
-            None => "(what was approved is too large to be shown)".to_owned(),
-        };
-        Ok(Status::Changed(Change {
-            server: server.to_owned(),
-            tool: definition.tool.clone(),
-            diff,
-        }))
+        book.change(Kept::clear)
     }
 
-    /// Approves these definitions as they are now.
-    pub fn approve(&self, server: &str, definitions: &[Definition]) -> Result<(), PinsFault> {
-        let approved = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs();
-        self.change(server, |pins| {
-            for definition in definitions {
-                let pin = Pin {
-                    hash: definition.hash.clone(),
-                    approved,
-                    definition: definition.kept(),
-                };
-                pins.tools.insert(definition.tool.clone(), pin);
+    /// Notes that somebody has just signed in to a server: what is new at its next
+    /// start is no surprise.
+    pub fn signed_in(&self, key: &str) -> Result<(), PinsFault> {
+        let book = self.book(key);
+        let mut book = book.lock();
+        if !book.kept()?.has_pins() {
+            return Ok(());
+        }
+        book.change(|kept| kept.signed_in = true)
+    }
+
+    /// What there is to say about a server.
+    pub fn news(&self, server: &str, keeping: &Keeping) -> Result<News, PinsFault> {
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        book.refresh();
+        let kept = book.kept()?;
+        let mut news = News::of(server, kept);
+        match (keeping.pinning, keeping.manner(kept)) {
+            (Pinning::Off, _) => news = News::default(),
+            (Pinning::Elsewhere, _) | (_, Manner::Hold) => {}
+            // What waited where it was held does not where it is told.
+            _ => news.waiting.retain(|change| change.now.hidden),
+        }
+        Ok(news)
+    }
+
+    /// Approves what was shown, and nothing else.
+    pub fn approve(&self, keeping: &Keeping, shown: &News) -> Result<(), PinsFault> {
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        book.kept()?;
+        book.change(|kept| {
+            for change in &shown.waiting {
+                let waiting = kept.waits(change.kind);
+                let is_that = |now: &kept::Version| now.is(&change.now);
+                if waiting.get(&change.name).is_some_and(is_that) {
+                    waiting.remove(&change.name);
+                }
+                let pin = Pin::of(change.now.clone());
+                kept.pins(change.kind).insert(change.name.clone(), pin);
+            }
+            for change in &shown.told {
+                if let Some(pin) = kept.pins(change.kind).get_mut(&change.name)
+                    && pin.version.is(&change.now)
+                {
+                    pin.told = None;
+                }
             }
         })
     }
 
-    /// Forgets what was approved of a server.
-    pub fn forget(&self, server: &str) -> Result<(), PinsFault> {
-        self.change(server, |pins| pins.tools.clear())
-    }
-
-    /// Reads files again, which another program may have written.
-    pub fn reload(&self) {
-        self.known.lock().clear();
-    }
-
-    fn of(&self, server: &str) -> Result<Arc<ServerPins>, PinsFault> {
-        if let Some(pins) = self.known.lock().get(server) {
-            return Ok(pins.clone());
+    /// Whether something of a server waits; an error where what is kept cannot be
+    /// read and matters.
+    pub(crate) fn any_waits(&self, keeping: &Keeping) -> Result<bool, PinsFault> {
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        match book.kept() {
+            Ok(kept) => Ok(match keeping.manner(kept) {
+                Manner::Hold => !kept.waiting.is_empty(),
+                Manner::Tell | Manner::Pass => {
+                    let mut all = kept.waiting.values().flat_map(|waiting| waiting.values());
+                    all.any(|now| now.hidden)
+                }
+            }),
+            Err(fault) => Err(fault),
         }
-        let pins: Arc<ServerPins> = Arc::new(file::read(&self.path(server))?.unwrap_or_default());
-        self.known.lock().insert(server.to_owned(), pins.clone());
-        Ok(pins)
     }
 
-    fn change(&self, server: &str, change: impl FnOnce(&mut ServerPins)) -> Result<(), PinsFault> {
-        let mut written = None;
-        file::change(&self.path(server), |pins: &mut ServerPins| {
-            pins.server = server.to_owned();
-            change(pins);
-            written = Some(Arc::new(pins.clone()));
-        })?;
-        if let Some(pins) = written {
-            self.known.lock().insert(server.to_owned(), pins);
+    /// Whether what changes of a server waits.
+    pub(crate) fn is_held(&self, keeping: &Keeping) -> bool {
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        match book.kept() {
+            Ok(kept) => keeping.manner(kept) == Manner::Hold,
+            Err(_) => keeping.pinning == Pinning::Hold,
         }
-        Ok(())
     }
 
-    /// A file name that tells servers apart whose safe names are the same.
-    fn path(&self, server: &str) -> PathBuf {
-        let mut safe = normalize(server);
-        safe.truncate(60);
-        self.dir.join(format!(
-            "{safe}-{}.json",
-            &definition::hash(server.as_bytes())[..12]
-        ))
+    /// Whether anything of a server has ever been pinned.
+    pub(crate) fn has_pins(&self, keeping: &Keeping) -> bool {
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        book.kept().is_ok_and(Kept::has_pins)
     }
+
+    /// Compares what a server lists with what is kept, and keeps what comes of it.
+    /// Whether anything is not what it was.
+    pub(crate) fn judge(
+        &self,
+        server: &str,
+        keeping: &Keeping,
+        start: Start<'_>,
+        kind: Kind,
+        groups: &[Group],
+    ) -> bool {
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        book.refresh();
+        book.judge(server, keeping, start, kind, groups)
+    }
+
+    /// Why something must not be used as it is now, if so.
+    pub(crate) fn objection(&self, keeping: &Keeping, kind: Kind, group: &Group) -> Option<String> {
+        if matches!(keeping.pinning, Pinning::Off | Pinning::Elsewhere) {
+            return None;
+        }
+        let book = self.book(&keeping.key);
+        let mut book = book.lock();
+        match book.kept() {
+            Ok(kept) => {
+                let why = judge::objection(kept, kind, group, keeping.manner(kept))?;
+                Some(news::summary(kind, &group.name, why))
+            }
+            Err(fault) if keeping.pinning == Pinning::Hold => {
+                Some(format!("what was approved cannot be read: {fault}"))
+            }
+            Err(_) => group
+                .hidden
+                .then(|| news::summary(kind, &group.name, news::HIDDEN)),
+        }
+    }
+
+    /// Looks whether other programs have written files that were read. Says the
+    /// keys of those that changed.
+    pub(crate) fn refresh(&self) -> Vec<String> {
+        let books: Vec<_> = self
+            .books
+            .lock()
+            .iter()
+            .map(|(key, book)| (key.clone(), book.clone()))
+            .collect();
+        let changed = books.into_iter().filter(|(_, book)| book.lock().refresh());
+        changed.map(|(key, _)| key).collect()
+    }
+
+    fn book(&self, key: &str) -> Arc<Mutex<Book>> {
+        let mut books = self.books.lock();
+        let new = || Arc::new(Mutex::new(Book::open(key, path(&self.dir, key))));
+        books.entry(key.to_owned()).or_insert_with(new).clone()
+    }
+}
+
+impl Keeping {
+    fn manner(&self, kept: &Kept) -> Manner {
+        match self.pinning {
+            Pinning::Hold => Manner::Hold,
+            Pinning::Own if kept.holds => Manner::Hold,
+            Pinning::Own | Pinning::Tell => Manner::Tell,
+            Pinning::Unkept | Pinning::Elsewhere | Pinning::Off => Manner::Pass,
+        }
+    }
+}
+
+/// A file name that tells servers apart whose safe names are the same.
+fn path(dir: &Path, key: &str) -> PathBuf {
+    let mut safe = normalize(key);
+    safe.truncate(60);
+    let hash = definition::hash(key.as_bytes());
+    dir.join(format!("{safe}-{}.json", &hash[..12]))
 }
 
 #[cfg(test)]

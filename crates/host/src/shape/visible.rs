@@ -47,7 +47,7 @@ fn escape(text: &str, keep: impl Fn(char) -> bool) -> String {
 }
 
 /// Control characters, and characters that are invisible or turn the reading direction.
-fn is_hostile(c: char) -> bool {
+pub(crate) fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

@@ -11,7 +11,13 @@ use super::{
     slot::ConnectError,
     spec::{StandIn, Target},
 };
-use crate::{client::Client, error::CallError, exchange::Outcome, limits};
+use crate::{
+    catalog::{List, Listing},
+    client::Client,
+    error::CallError,
+    exchange::Outcome,
+    limits,
+};
 use std::{ops::Deref, path::Path, sync::Arc, time::Duration};
 use switchboard_tasks as tasks;
 use switchboard_transport::Undelivered;
@@ -63,6 +69,9 @@ impl Server {
         }
         drop(eras);
         if let Ok(connection) = &result {
+            if let Some(guard) = self.guard() {
+                guard.judge_hello(self, connection);
+            }
             let hello = connection.hello().cloned();
             connection.catalogs.set_hello(wanted, hello);
             self.latest
@@ -239,10 +248,21 @@ impl Server {
         let me = self.me.clone();
         // Whoever is not there any more cannot tell: then it is as strict as can be.
         let several = Box::new(move || me.upgrade().is_none_or(|at| at.has_several_principals()));
+        let me = self.me.clone();
+        let listed = Box::new(
+            move |connection: &Arc<Connection>, list: List, listing: &Listing| {
+                if let Some(server) = me.upgrade()
+                    && let Some(guard) = server.guard()
+                {
+                    guard.judge(&server, connection, list, listing);
+                }
+            },
+        );
         let reports = Reports {
             changes,
             unclear,
             several,
+            listed,
             needs_turns: self.needs_turns.clone(),
             remarks: self.remarks.clone(),
         };

@@ -11,11 +11,12 @@ use super::{
     turns::{NeedsTurns, Turn, Turns},
 };
 use crate::{
-    catalog::{Catalog, Catalogs, List},
+    catalog::{Catalog, Catalogs, List, Listing},
     client::{Client, ClientId},
     error::CallError,
     exchange::{Inbox, Outcome},
     limits,
+    pins::Kind,
     upstream::spec::{ServerSpec, Target},
 };
 use bytes::Bytes;
@@ -25,7 +26,7 @@ use std::{
     fmt,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
     },
 };
 use switchboard_tasks as tasks;
@@ -76,6 +77,9 @@ impl Hello {
     }
 }
 
+/// Takes a list that has come.
+type Listed = dyn Fn(&Arc<Connection>, List, &Listing) + Send + Sync;
+
 /// What a connection tells its server's owner.
 pub(super) struct Reports {
     /// A list has changed.
@@ -84,6 +88,8 @@ pub(super) struct Reports {
     pub unclear: Box<dyn Fn() + Send + Sync>,
     /// Whether more than one principal can come in.
     pub several: Box<dyn Fn() -> bool + Send + Sync>,
+    /// A list has come.
+    pub listed: Box<Listed>,
     /// Whether one could not of late, on any connection: then clients take turns.
     pub needs_turns: Arc<NeedsTurns>,
     /// What the server does wrong although it works.
@@ -124,6 +130,10 @@ pub struct Connection {
     since: Instant,
     /// Requests in a row that got lost on the way.
     pub(super) lost: AtomicU32,
+    /// What the server has listed whole since it was started, a bit for each kind.
+    listed: AtomicU8,
+    /// What of that is what it listed last, as far as it says.
+    judged: AtomicU8,
     closed: watch::Sender<Option<String>>,
 }
 
@@ -245,6 +255,8 @@ impl Connection {
             used: AtomicBool::new(false),
             since: Instant::now(),
             lost: AtomicU32::new(0),
+            listed: AtomicU8::new(0),
+            judged: AtomicU8::new(0),
             closed: watch::Sender::new(None),
         })
     }
@@ -284,6 +296,49 @@ impl Connection {
         self.hello
             .get()
             .map_or(Revision::NEWEST_LEGACY, |hello| hello.revision)
+    }
+
+    /// Whether the server has listed all of this kind since it was started.
+    pub(crate) fn has_listed(&self, kind: Kind) -> bool {
+        self.listed.load(Ordering::Acquire) & (1 << kind as u8) != 0
+    }
+
+    /// Notes that it has.
+    pub(crate) fn note_listed(&self, kind: Kind) {
+        self.listed.fetch_or(1 << kind as u8, Ordering::AcqRel);
+        self.note_judged(kind);
+    }
+
+    /// Whether what it has of this kind, as far as it says, was compared with what
+    /// is kept of it.
+    pub(crate) fn is_judged(&self, kind: Kind) -> bool {
+        self.judged.load(Ordering::Acquire) & (1 << kind as u8) != 0
+    }
+
+    /// Notes that it was.
+    pub(crate) fn note_judged(&self, kind: Kind) {
+        self.judged.fetch_or(1 << kind as u8, Ordering::AcqRel);
+    }
+
+    /// It has other things now.
+    pub(super) fn forget_judged(&self, method: Method) {
+        let kind = match method {
+            Method::ToolsListChanged => Kind::Tools,
+            Method::PromptsListChanged => Kind::Prompts,
+            _ => return,
+        };
+        self.judged.fetch_and(!(1 << kind as u8), Ordering::AcqRel);
+    }
+
+    /// Has a list that has just come compared with what is kept of the server.
+    pub(crate) fn judge(self: &Arc<Self>, list: List, now: &Listing, before: Option<&Listing>) {
+        match Kind::of(list) {
+            Some(kind) if self.has_listed(kind) && before.is_some_and(|it| it.is_same(now)) => {
+                self.note_judged(kind);
+            }
+            Some(_) => (self.reports.listed)(self, list, now),
+            None => {}
+        }
     }
 
     /// What the server lists here.

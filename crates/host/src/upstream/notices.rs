@@ -67,6 +67,7 @@ impl Connection {
             | Method::PromptsListChanged
             | Method::ResourcesListChanged => {
                 (self.reports.changes)(message.method());
+                self.forget_judged(message.method());
                 self.broadcast(self.without_subscription(message));
             }
             Method::ResourceUpdated => self.on_resource_updated(message),

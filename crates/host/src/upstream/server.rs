@@ -17,6 +17,7 @@ use crate::{
     error::CallError,
     host::Host,
     limits,
+    permission::Guard,
     quota::HeldBy,
 };
 use parking_lot::Mutex;
@@ -71,6 +72,10 @@ pub struct Server {
     pub(super) owned: Arc<Owned>,
     /// The same for each copy of a server that is a process of its own.
     pub(super) owned_by_copy: Mutex<HashMap<Owner, Arc<Owned>>>,
+    /// Whether anything of it waits for approval.
+    holds: AtomicBool,
+    /// Whether what is new or changed of it does.
+    strict: AtomicBool,
     /// Who tells them.
     pub(super) host: OnceLock<Weak<Host>>,
     /// What outlives this process of all that.
@@ -171,6 +176,8 @@ impl Server {
             remarks: Arc::default(),
             owned: Arc::default(),
             owned_by_copy: Mutex::default(),
+            holds: AtomicBool::new(false),
+            strict: AtomicBool::new(false),
             host: OnceLock::new(),
             memory,
         });
@@ -202,6 +209,40 @@ impl Server {
     pub fn speaks_both_eras(&self) -> bool {
         let eras = *self.eras.lock();
         self.spec.era.is_none() && eras.legacy == Some(true) && eras.modern == Some(true)
+    }
+
+    /// Whether anything of it waits for approval: then each of its tools and
+    /// prompts is looked at before it is used.
+    pub(crate) fn holds_something(&self) -> bool {
+        self.holds.load(Ordering::Acquire)
+    }
+
+    /// Whether what is new or changed of it waits: then nothing of it is used
+    /// before it has been compared.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.strict.load(Ordering::Acquire)
+    }
+
+    /// Notes both.
+    pub(crate) fn hold(&self, something: bool, strict: bool) {
+        self.holds.store(something, Ordering::Release);
+        self.strict.store(strict, Ordering::Release);
+    }
+
+    /// Who decides about it, once there is somebody.
+    pub(crate) fn guard(&self) -> Option<Arc<Guard>> {
+        let host = self.host.get()?.upgrade()?;
+        Some(host.guard().clone())
+    }
+
+    /// Who listens to any of its copies.
+    pub(crate) fn attached(&self) -> Vec<Arc<Client>> {
+        let slots: Vec<Arc<Slot>> = self.slots.lock().values().cloned().collect();
+        let clients = slots.iter().filter_map(|slot| match slot.content() {
+            Content::Ready(connection) => Some(connection.attached()),
+            _ => None,
+        });
+        clients.flatten().collect()
     }
 
     /// What it lists to this client.

@@ -290,6 +290,9 @@ impl Server {
         if signed_in {
             tracing::info!(server = %self.spec.name, "the server itself is asked again");
             self.stands_in.store(false, Ordering::Release);
+            if let Some(guard) = self.guard() {
+                guard.signed_in(self);
+            }
             self.note(ServerState::Idle);
             self.forget_failures();
         } else {

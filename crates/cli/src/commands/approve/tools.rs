@@ -1,5 +1,5 @@
-//! Tools that changed after they were approved: shown as a difference, and
-//! used again once somebody says yes.
+//! Tools, prompts and instructions that are not what they were: all of one server's
+//! are shown as differences, and one yes is for all of them.
 
 use super::{
     answer::{Answer, Subject},
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     commands::tools::{one, unreachable},
-    context::Context,
+    context::{Context, warn},
     failure::{Code, Failure},
     life,
     show::{out, safe, term},
@@ -18,13 +18,13 @@ use switchboard::{
     config::{Loaded, approval::digest_of},
     host::{
         Server,
-        catalog::{Item, List},
-        pins::Change,
+        catalog::List,
+        pins::{Change, Kind, News},
     },
     wire::name::Style,
 };
 
-/// Asks the server what it has now, shows what changed, and approves that.
+/// Sees what a server has now, shows what is not what it was, and approves that.
 /// Whether there was anything to approve.
 pub(super) fn approve(
     context: &Context,
@@ -34,31 +34,94 @@ pub(super) fn approve(
 ) -> Result<bool, Failure> {
     let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
     let server = one(&roster, name)?;
-    let (items, changes) = life::short(async |stop| {
+    let known = news(&roster, &server)?;
+    // A gateway that runs it has seen what it has; starting another copy could show
+    // something else.
+    let runs = |server: &Server| {
+        let gateways = context.gateways();
+        gateways
+            .iter()
+            .any(|gateway| gateway.find(&server.spec).is_some())
+    };
+    let news = if !known.is_empty() && runs(&server) {
+        known
+    } else {
+        match met(&roster, &server) {
+            Ok(now) => now,
+            Err(failure) if known.is_empty() || failure.code() == Code::Interrupted => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                warn(&format!(
+                    "{}; this is what it had when it was last met",
+                    failure.text()
+                ));
+                known
+            }
+        }
+    };
+    decide(&roster, &server, &news, answer)
+}
+
+/// The same for every server of which something is noted; none is started.
+pub(super) fn approve_all(
+    context: &Context,
+    loaded: &Loaded,
+    answer: &Answer,
+) -> Result<bool, Failure> {
+    let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
+    let mut any = false;
+    for server in roster.host.servers().iter() {
+        let news = news(&roster, server)?;
+        any |= decide(&roster, server, &news, answer)?;
+    }
+    Ok(any)
+}
+
+fn news(roster: &Roster, server: &Server) -> Result<News, Failure> {
+    roster.host.guard().news(server).map_err(|fault| {
+        Failure::new(Code::Configuration, fault.to_string())
+            .hint("nothing was approved; put that right and try again")
+    })
+}
+
+/// Asks the server what it has now.
+fn met(roster: &Roster, server: &Arc<Server>) -> Result<News, Failure> {
+    life::short(async |stop| {
         let found = tokio::select! {
-            found = look(&roster, &server) => found,
+            found = look(roster, server) => found,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
         switchboard::library::close(&roster.host).await;
         found
     })??;
-    if changes.is_empty() {
+    news(roster, server)
+}
+
+async fn look(roster: &Roster, server: &Arc<Server>) -> Result<(), Failure> {
+    let caller = Caller::new(roster.host.clone());
+    let failed = |fault| unreachable(server, &fault);
+    let met = caller.meet(server).await.map_err(failed)?;
+    for list in [List::Tools, List::Prompts] {
+        caller.list(&met, list).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Shows all of it, asks once, and keeps the answer.
+fn decide(roster: &Roster, server: &Server, news: &News, answer: &Answer) -> Result<bool, Failure> {
+    if news.is_empty() {
         return Ok(false);
     }
-    let paint = term::stdout();
-    for change in &changes {
-        out::line(&paint.bold(&format!(
-            "{} of {}",
-            safe::line(&change.tool),
-            safe::line(name)
-        )))?;
-        for line in change.diff.lines() {
-            out::line(&format!("  {line}"))?;
+    let name = server.name();
+    for (changes, held) in [(&news.waiting, true), (&news.told, false)] {
+        for change in changes {
+            show_one(name, change, held)?;
         }
     }
-    let changed = |item: &&Item| changes.iter().any(|change| change.tool == item.key);
-    let approved: Vec<Item> = items.iter().filter(changed).cloned().collect();
-    let parts = approved.iter().map(|item| item.raw.as_ref());
+    let all = || news.waiting.iter().chain(&news.told);
+    let parts: Vec<String> = all().map(Change::digest).collect();
+    let parts = parts.iter().map(String::as_bytes);
     let digest = digest_of(std::iter::once(name.as_bytes()).chain(parts));
     show::digest(&digest)?;
     let subject = Subject {
@@ -69,29 +132,38 @@ pub(super) fn approve(
     if !answer.is_yes(&subject)? {
         return Ok(true);
     }
-    roster
-        .host
-        .guard()
-        .approve(name, &approved)
-        .map_err(|fault| {
-            Failure::new(Code::Configuration, fault.to_string())
-                .hint("nothing was approved; put that right and try again")
-        })?;
-    for item in &approved {
+    let kept = roster.host.guard().approve(server, news);
+    kept.map_err(|fault| {
+        Failure::new(Code::Configuration, fault.to_string())
+            .hint("nothing was approved; put that right and try again")
+    })?;
+    for change in all() {
         out::line(&format!(
             "Approved {} of {}",
-            safe::line(&item.key),
+            called(change),
             safe::line(name)
         ))?;
     }
     Ok(true)
 }
 
-async fn look(roster: &Roster, server: &Arc<Server>) -> Result<(Vec<Item>, Vec<Change>), Failure> {
-    let caller = Caller::new(roster.host.clone());
-    let failed = |fault| unreachable(server, &fault);
-    let met = caller.meet(server).await.map_err(failed)?;
-    let listing = caller.list(&met, List::Tools).await.map_err(failed)?;
-    let changes = roster.host.guard().quarantined(server, &met.connection);
-    Ok((listing.items.clone(), changes))
+fn show_one(server: &str, change: &Change, held: bool) -> Result<(), Failure> {
+    let paint = term::stdout();
+    let state = if held { "waits" } else { "is in use" };
+    let heading = format!("{} of {}", called(change), safe::line(server));
+    let about = format!("({}; it {state})", change.why);
+    out::line(&format!("{} {about}", paint.bold(&heading)))?;
+    for line in change.diff().lines() {
+        out::line(&format!("  {line}"))?;
+    }
+    Ok(())
+}
+
+fn called(change: &Change) -> String {
+    let name = safe::line(&change.name);
+    match change.kind {
+        Kind::Tools => name,
+        Kind::Prompts => format!("prompt {name}"),
+        Kind::Instructions => "the instructions".to_owned(),
+    }
 }

@@ -13,6 +13,7 @@ use switchboard::{
         Server,
         catalog::{Item, List},
         permission::{Decision, What},
+        pins::Kind,
     },
 };
 use tokio::time::{Instant, sleep_until};
@@ -75,6 +76,9 @@ pub async fn find(
             if let ([_], Some(failure)) = (servers.as_slice(), failures.first()) {
                 return Err(failure.clone());
             }
+            if let Some(failure) = waiting(roster, &servers, list, name) {
+                return Err(failure);
+            }
             for failure in &failures {
                 failure.show(false);
             }
@@ -94,6 +98,32 @@ pub async fn find(
             Err(Failure::usage(text).hint(format!("say which: {}", names.join(", "))))
         }
     }
+}
+
+/// The failure that a name is which a running gateway does not list, since it
+/// waits for approval.
+fn waiting(roster: &Roster, servers: &[Arc<Server>], list: List, name: &str) -> Option<Failure> {
+    let kind = match list {
+        List::Tools => Kind::Tools,
+        List::Prompts => Kind::Prompts,
+        List::Resources | List::Templates => return None,
+    };
+    let namer = roster.host.namer();
+    servers.iter().find_map(|server| {
+        let news = roster.host.guard().news(server).ok()?;
+        let change = news.waiting.iter().find(|change| {
+            let canonical = namer.assign(&[(server.name(), &change.name)]).remove(0);
+            change.kind == kind && is_called(name, &canonical, server.name(), &change.name)
+        })?;
+        let text = format!(
+            "{} of server {:?} is not permitted: it waits for approval: {}",
+            change.called(),
+            server.name(),
+            change.summary()
+        );
+        let hint = format!("look at it: switchboard approve {}", server.name());
+        Some(Failure::new(Code::NotPermitted, text).hint(hint))
+    })
 }
 
 /// The failure that an unknown name is.
@@ -156,14 +186,20 @@ impl Found {
     /// Whether this is what the user calls it: canonical, short or bare, and
     /// with either spelling of `-` and `_`.
     fn is_called(&self, name: &str) -> bool {
-        let same = |other: &str| spelling(other) == spelling(name);
-        let short = self
-            .canonical
-            .strip_prefix("mcp__")
-            .unwrap_or(&self.canonical);
-        let plain = format!("{}__{}", self.met.server.name(), self.item.key);
-        same(&self.canonical) || same(short) || same(&plain) || same(&self.item.key)
+        is_called(
+            name,
+            &self.canonical,
+            self.met.server.name(),
+            &self.item.key,
+        )
     }
+}
+
+fn is_called(name: &str, canonical: &str, server: &str, own: &str) -> bool {
+    let same = |other: &str| spelling(other) == spelling(name);
+    let short = canonical.strip_prefix("mcp__").unwrap_or(canonical);
+    let plain = format!("{server}__{own}");
+    same(canonical) || same(short) || same(&plain) || same(own)
 }
 
 fn spelling(name: &str) -> String {
@@ -248,7 +284,7 @@ async fn ask(
 /// Why it may not be used, if so.
 fn hidden(caller: &Caller, met: &Met, what: What<'_>) -> Option<String> {
     match caller.explain(met, what).decision {
-        Decision::Deny(why) => Some(why),
+        Decision::Deny(why) | Decision::Held(why) => Some(why),
         Decision::Allow | Decision::Ask(_) => None,
     }
 }

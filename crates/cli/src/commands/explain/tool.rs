@@ -18,7 +18,7 @@ use switchboard::{
         catalog::{LeftOut, List, Listing},
         model::ModelTool,
         permission::{Ruling, What},
-        pins::Change,
+        pins::{Change, Kind},
         search,
     },
     wire::name::{Style, normalize},
@@ -92,10 +92,8 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &
         .find(|(item, name)| item.key == tool || **name == plain)
         .or_else(|| found.find(|(_, name)| folded(name) == folded(&plain)));
     let own = found.map(|(item, _)| item.key.clone());
-    let changes = roster
-        .host
-        .guard()
-        .quarantined(&met.server, &met.connection);
+    let news = roster.host.guard().news(&met.server).unwrap_or_default();
+    let mut changes = news.waiting.into_iter().chain(news.told);
     About {
         canonical: found.map_or(plain, |(_, name)| name.clone()),
         server: server.to_string(),
@@ -106,8 +104,7 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &
             Some(model)
         }),
         change: changes
-            .into_iter()
-            .find(|change| Some(&change.tool) == own.as_ref()),
+            .find(|change| change.kind == Kind::Tools && Some(&change.name) == own.as_ref()),
         others: if own.is_none() { names } else { Vec::new() },
         own,
         unasked: None,
@@ -218,10 +215,11 @@ impl About {
         }
         if let Some(change) = &self.change {
             out::line(&format!(
-                "  changed since it was approved; accept it with: switchboard approve {}",
+                "  not what was approved ({}); accept it with: switchboard approve {}",
+                change.why,
                 safe::line(&self.server)
             ))?;
-            for line in change.diff.lines() {
+            for line in change.diff().lines() {
                 out::line(&format!("    {line}"))?;
             }
         }
@@ -261,7 +259,7 @@ impl About {
             "schemaChanges": self.model.as_ref().map(|model| &model.changes),
             "leftOut": self.left_out.named.iter().map(|(name, why)| json!({"name": name, "reason": why})).collect::<Vec<_>>(),
             "leftOutCount": self.left_out.count,
-            "changedSinceApproved": self.change.as_ref().map(|change| &change.diff),
+            "changedSinceApproved": self.change.as_ref().map(Change::diff),
         })
     }
 }

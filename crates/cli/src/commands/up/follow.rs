@@ -153,7 +153,9 @@ async fn meet(caller: &Caller, server: &Arc<Server>) -> How {
                     count => format!("{count} tools"),
                 },
             );
-            How::new(State::Connected, tools)
+            let mut all = vec![tools];
+            all.extend(caller.about_pins(server));
+            How::new(State::Connected, all.join("; "))
         }
         Err(CallError::NotConnected { reason, .. }) => How::new(State::Failed, reason),
         Err(fault) => How::new(State::Failed, fault.to_string()),

@@ -20,6 +20,7 @@ mod not_theirs;
 mod older;
 mod one_reading;
 mod permissions;
+mod pins;
 mod plain;
 mod principals;
 mod project_rules;

@@ -61,6 +61,7 @@ fn modes_by_annotations_and_trust() {
                 Decision::Allow => "allow",
                 Decision::Ask(_) => "ask",
                 Decision::Deny(_) => "deny",
+                Decision::Held(_) => "held",
             }
         });
         assert_eq!(
@@ -309,7 +310,7 @@ proptest! {
             let reached = match &decision {
                 Decision::Allow => true,
                 Decision::Ask(_) => case.can_ask && case.says_yes,
-                Decision::Deny(_) => false,
+                Decision::Deny(_) | Decision::Held(_) => false,
             };
             prop_assert_eq!(found, decision.is_visible(), "{:?}", decision);
             prop_assert!(found || !reached);

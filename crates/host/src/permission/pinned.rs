@@ -1,0 +1,290 @@
+//! Definitions held to what they were: which servers' are, and what waits.
+
+use super::Guard;
+use crate::{
+    catalog::{Item, List, Listing},
+    host::Host,
+    pins::{Definition, Group, Keeping, Kind, News, Pinning, Pins, PinsFault, Start},
+    upstream::{Connection, Hello, Server},
+};
+use std::{collections::HashMap, path::Path, sync::Arc};
+use switchboard_wire::json;
+
+/// Which servers' definitions are pinned.
+#[derive(Debug)]
+pub struct Pinned {
+    /// Where they are kept.
+    pub pins: Arc<Pins>,
+    /// How, by the name of the server. Nothing is pinned of others.
+    pub servers: HashMap<String, Keeping>,
+}
+
+impl Guard {
+    /// Definitions of these servers are held to their pins from now on.
+    pub fn set_pins<'a>(&self, pinned: Pinned, servers: impl IntoIterator<Item = &'a Arc<Server>>) {
+        *self.pinned.write() = Some(Arc::new(pinned));
+        for server in servers {
+            self.note_held(server);
+        }
+        self.changed();
+    }
+
+    /// The pins in this directory. Those that are in use go on: they know more than
+    /// their files where these cannot be written.
+    pub fn pins_in(&self, dir: &Path) -> Arc<Pins> {
+        let used = self
+            .pinned
+            .read()
+            .as_ref()
+            .map(|pinned| pinned.pins.clone());
+        let same = used.filter(|pins| pins.dir() == dir);
+        same.unwrap_or_else(|| Arc::new(Pins::open(dir)))
+    }
+
+    fn keeping(&self, server: &Server) -> Option<(Arc<Pins>, Keeping)> {
+        let pinned = self.pinned.read();
+        let pinned = pinned.as_ref()?;
+        let keeping = pinned.servers.get(server.name().as_ref())?;
+        (keeping.pinning != Pinning::Off).then(|| (pinned.pins.clone(), keeping.clone()))
+    }
+
+    /// Keeps ready whether anything of a server waits, so that a call of one of
+    /// which nothing does need not look further.
+    fn note_held(&self, server: &Server) {
+        let Some((pins, keeping)) = self.keeping(server) else {
+            server.hold(false, false);
+            return;
+        };
+        let strict = pins.is_held(&keeping);
+        // What cannot be read is all held back, where anything would be.
+        let waits = pins.any_waits(&keeping).unwrap_or(strict);
+        server.hold(waits, strict);
+    }
+
+    /// Compares a list of a server's with what is kept of it.
+    pub(crate) fn judge(
+        &self,
+        server: &Server,
+        connection: &Arc<Connection>,
+        list: List,
+        listing: &Listing,
+    ) {
+        let items = listing.items.iter();
+        let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
+        self.judge_items(server, connection, list, items, true);
+    }
+
+    /// The same for one page that a client asked for; `last` where none follows.
+    pub fn judge_page<'a>(
+        &self,
+        server: &Server,
+        connection: &Arc<Connection>,
+        list: List,
+        items: impl Iterator<Item = &'a Item>,
+        last: bool,
+    ) {
+        let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
+        self.judge_items(server, connection, list, items, last);
+    }
+
+    fn judge_items<'a>(
+        &self,
+        server: &Server,
+        connection: &Arc<Connection>,
+        list: List,
+        items: impl Iterator<Item = (&'a str, &'a [u8])>,
+        whole: bool,
+    ) {
+        let Some(kind) = Kind::of(list).filter(|_| !connection.is_stand_in()) else {
+            return;
+        };
+        let Some((pins, keeping)) = self.keeping(server) else {
+            return;
+        };
+        // What the entry leaves out is not there.
+        let there = items.filter(|(name, _)| kind != Kind::Tools || server.spec.rooms.has(name));
+        let groups = Group::all(kind, there);
+        let start = Start { connection, whole };
+        if pins.judge(server.name(), &keeping, start, kind, &groups) {
+            self.note_held(server);
+            self.changed();
+        }
+    }
+
+    /// The same for what a server says about how to use it.
+    pub(crate) fn judge_hello(&self, server: &Server, connection: &Arc<Connection>) {
+        let (Some((pins, keeping)), Some(hello)) = (self.keeping(server), connection.hello())
+        else {
+            return;
+        };
+        let groups: Vec<Group> = instructions(hello)
+            .map(|text| Definition::instructions(&text).into())
+            .into_iter()
+            .collect();
+        let start = Start {
+            connection,
+            whole: true,
+        };
+        if pins.judge(server.name(), &keeping, start, Kind::Instructions, &groups) {
+            self.note_held(server);
+            self.changed();
+        }
+    }
+
+    /// Whether what a server says about how to use it may be passed on.
+    pub fn passes_on(&self, server: &Server, hello: &Hello) -> bool {
+        if !server.holds_something() {
+            return true;
+        }
+        let Some(text) = instructions(hello) else {
+            return true;
+        };
+        let group = Definition::instructions(&text).into();
+        self.objection_to(server, Kind::Instructions, &group)
+            .is_none()
+    }
+
+    /// Why something must not be used as it is now, if so.
+    pub(super) fn objection(
+        &self,
+        server: &Server,
+        kind: Kind,
+        name: &str,
+        raw: &[u8],
+    ) -> Option<String> {
+        let group = Definition::named(kind, name, raw).into();
+        self.objection_to(server, kind, &group)
+    }
+
+    pub(super) fn objection_to(
+        &self,
+        server: &Server,
+        kind: Kind,
+        group: &Group,
+    ) -> Option<String> {
+        let (pins, keeping) = self.keeping(server)?;
+        let why = pins.objection(&keeping, kind, group)?;
+        Some(format!(
+            "it waits for approval: {why}; look at it: switchboard approve {}",
+            server.name()
+        ))
+    }
+
+    /// The tools of a list that wait, with the reason.
+    pub(super) fn held_tools(&self, server: &Server, listing: &Listing) -> HashMap<String, String> {
+        let items = listing.items.iter();
+        let items = items.filter(|item| !server.is_sign_in(&item.key));
+        let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
+        let groups = Group::all(Kind::Tools, items);
+        let held = groups.iter().filter_map(|group| {
+            let why = self.objection_to(server, Kind::Tools, group)?;
+            Some((group.name().to_owned(), why))
+        });
+        held.collect()
+    }
+
+    /// What there is to say about a server's definitions: what waits, and what is
+    /// not what it was. An error where what is kept cannot be read.
+    pub fn news(&self, server: &Server) -> Result<News, PinsFault> {
+        match self.keeping(server) {
+            Some((pins, keeping)) => pins.news(server.name(), &keeping),
+            None => Ok(News::default()),
+        }
+    }
+
+    /// The same in sentences, with the fault where there is one.
+    pub fn about_pins(&self, server: &Server) -> Vec<String> {
+        match self.news(server) {
+            Ok(news) => news.sentences(),
+            Err(_) => self.pins_fault(server).into_iter().collect(),
+        }
+    }
+
+    /// Approves what was shown of a server.
+    pub fn approve(&self, server: &Server, shown: &News) -> Result<(), PinsFault> {
+        if let Some((pins, keeping)) = self.keeping(server) {
+            pins.approve(&keeping, shown)?;
+            self.note_held(server);
+            self.changed();
+        }
+        Ok(())
+    }
+
+    /// Somebody has signed in: what a server has more of then is no surprise.
+    pub(crate) fn signed_in(&self, server: &Server) {
+        if let Some((pins, keeping)) = self.keeping(server)
+            && let Err(fault) = pins.signed_in(&keeping.key)
+        {
+            tracing::debug!(server = %server.name(), %fault, "the sign-in is not noted");
+        }
+    }
+
+    /// Whether anything of a server was pinned before.
+    pub fn knows(&self, server: &Server) -> bool {
+        let keeping = self.keeping(server);
+        keeping.is_some_and(|(pins, keeping)| pins.has_pins(&keeping))
+    }
+
+    /// Why the tools of a server are held back, or changes of them not noticed,
+    /// where what was pinned of them cannot be read.
+    pub fn pins_fault(&self, server: &Server) -> Option<String> {
+        let (pins, keeping) = self.keeping(server)?;
+        if keeping.pinning == Pinning::Elsewhere {
+            return None;
+        }
+        let fault = pins.any_waits(&keeping).err()?;
+        let name = server.name();
+        Some(match pins.is_held(&keeping) {
+            true => format!(
+                "the tools of server {name:?} are held back, since what was approved of them cannot be read: {fault}"
+            ),
+            false => format!(
+                "whether the tools of server {name:?} are what they were is not known, since what was pinned of them cannot be read: {fault}"
+            ),
+        })
+    }
+
+    /// Looks whether another program has approved something.
+    fn refresh_pins(&self, servers: &[Arc<Server>]) -> Vec<Arc<Server>> {
+        let Some(pinned) = self.pinned.read().clone() else {
+            return Vec::new();
+        };
+        let keys = pinned.pins.refresh();
+        let is_of = |server: &&Arc<Server>| {
+            let keeping = pinned.servers.get(server.name().as_ref());
+            keeping.is_some_and(|keeping| keys.contains(&keeping.key))
+        };
+        let changed: Vec<Arc<Server>> = servers.iter().filter(is_of).cloned().collect();
+        for server in &changed {
+            self.note_held(server);
+        }
+        if !changed.is_empty() {
+            self.changed();
+        }
+        changed
+    }
+}
+
+impl Host {
+    /// Looks whether another program has approved what waits here; clients are told
+    /// to ask anew for what is listed then.
+    pub fn refresh_pins(&self) {
+        let changed = self.guard().refresh_pins(&self.servers());
+        if changed.is_empty() {
+            return;
+        }
+        let attached = changed.iter().flat_map(|server| server.attached());
+        self.announce(&[List::Tools, List::Prompts], attached.collect());
+    }
+}
+
+/// What a server says about how to use it, where it says anything.
+fn instructions(hello: &Hello) -> Option<String> {
+    let Ok(span) = json::field(&hello.result, "instructions") else {
+        // Readers could disagree about which they are: all of it counts.
+        return Some(String::from_utf8_lossy(&hello.result).into_owned());
+    };
+    let raw = span?.of(&hello.result);
+    let text = json::text(raw).unwrap_or_else(|| String::from_utf8_lossy(raw));
+    (!text.trim().is_empty()).then(|| text.into_owned())
+}

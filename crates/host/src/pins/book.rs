@@ -1,0 +1,222 @@
+//! One server's file as this program knows it: read when it is needed, read again
+//! when another program has written it, and never written over when it cannot be
+//! read.
+
+use super::{
+    Keeping, Kind, Pinning, PinsFault, Start,
+    definition::Group,
+    file,
+    judge::{self, Found, Manner, Seen},
+    kept::Kept,
+};
+use crate::{limits, upstream::Connection};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Weak},
+    time::{Instant, SystemTime},
+};
+
+#[derive(Debug)]
+pub(super) struct Book {
+    key: String,
+    path: PathBuf,
+    /// What is there, once it was read.
+    kept: Option<Kept>,
+    /// What the file looked like then.
+    look: Option<Look>,
+    /// The connection on which things of each kind were pinned first, and when.
+    first: [Option<(Weak<Connection>, Instant)>; 3],
+    /// The connection that was made after a sign-in.
+    signed_in: Option<Weak<Connection>>,
+    /// It was told that the file cannot be written.
+    told: bool,
+}
+
+/// Who a file is, how long, and when it last changed.
+type Look = (u64, u64, Option<SystemTime>);
+
+impl Book {
+    pub(super) fn open(key: &str, path: PathBuf) -> Self {
+        Self {
+            key: key.to_owned(),
+            path,
+            kept: None,
+            look: None,
+            first: Default::default(),
+            signed_in: None,
+            told: false,
+        }
+    }
+
+    /// What is kept; an error where that cannot be read.
+    pub(super) fn kept(&mut self) -> Result<&Kept, PinsFault> {
+        if self.kept.is_none() {
+            let look = look(&self.path);
+            let read: Option<Kept> = file::read(&self.path)?;
+            self.kept = Some(read.unwrap_or_default().in_todays_form());
+            self.look = look;
+        }
+        // It was put there just now, if not before.
+        Ok(self.kept.get_or_insert_default())
+    }
+
+    /// Reads the file again where another program has written it. What is known
+    /// stays where it has gone or cannot be read. Whether it is another now.
+    pub(super) fn refresh(&mut self) -> bool {
+        let Some(known) = &self.kept else {
+            return false;
+        };
+        let now = look(&self.path);
+        if now == self.look || now.is_none() {
+            return false;
+        }
+        match file::read::<Kept>(&self.path) {
+            Ok(read) => {
+                let read = read.unwrap_or_default().in_todays_form();
+                let changed = read != *known;
+                self.kept = Some(read);
+                self.look = now;
+                changed
+            }
+            Err(fault) => {
+                tracing::warn!(server = self.key, %fault, "what was pinned of it was changed, and cannot be read");
+                self.look = now;
+                false
+            }
+        }
+    }
+
+    /// Changes what is kept, here and in the file, while no other program does.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Kept)) -> Result<(), PinsFault> {
+        let (key, known) = (self.key.clone(), self.kept.clone());
+        let mut written = None;
+        file::change_or(
+            &self.path,
+            // Somebody took it away while we run: what is known goes on.
+            || known.unwrap_or_default(),
+            |kept: &mut Kept| {
+                *kept = std::mem::take(kept).in_todays_form();
+                kept.server = key;
+                change(kept);
+                kept.trim();
+                written = Some(kept.clone());
+            },
+        )?;
+        self.kept = written;
+        self.look = look(&self.path);
+        Ok(())
+    }
+
+    pub(super) fn judge(
+        &mut self,
+        server: &str,
+        keeping: &Keeping,
+        start: Start<'_>,
+        kind: Kind,
+        groups: &[Group],
+    ) -> bool {
+        if matches!(keeping.pinning, Pinning::Off | Pinning::Elsewhere) {
+            return false;
+        }
+        let (connection, whole) = (start.connection, start.whole);
+        let kept = match self.kept() {
+            Ok(kept) => kept,
+            Err(fault) => {
+                if !std::mem::replace(&mut self.told, true) {
+                    tracing::warn!(server, %fault, "what was pinned of it cannot be read, and is left as it is");
+                }
+                return false;
+            }
+        };
+        let manner = keeping.manner(kept);
+        let is_first = manner != Manner::Pass && kept.section(kind).is_none();
+        let (signed_in, before) = (kept.signed_in, kept.clone());
+        if signed_in {
+            self.signed_in = Some(Arc::downgrade(connection));
+        }
+        let seen = Seen {
+            kind,
+            groups,
+            whole,
+            settled: connection.has_listed(kind),
+            welcome: self.is_welcome(kind, connection),
+        };
+        if is_first {
+            self.first[kind as usize] = Some((Arc::downgrade(connection), Instant::now()));
+        }
+        let mut trial = before.clone();
+        trial.signed_in = false;
+        let found = judge::judge(&mut trial, seen, manner);
+        if whole {
+            connection.note_listed(kind);
+        }
+        if trial == before {
+            return false;
+        }
+        // What another program has written meanwhile counts too.
+        let done = self.change(|kept| {
+            kept.signed_in = false;
+            judge::judge(kept, seen, manner);
+        });
+        if let Err(fault) = done {
+            self.kept = Some(trial);
+            if !std::mem::replace(&mut self.told, true) {
+                tracing::warn!(server, %fault, "what is pinned of it cannot be kept, and holds until we end");
+            }
+        }
+        log(server, kind, &found);
+        true
+    }
+
+    /// Whether what is new on this connection is no surprise.
+    fn is_welcome(&self, kind: Kind, connection: &Arc<Connection>) -> bool {
+        let is_this = |other: &Weak<Connection>| other.as_ptr() == Arc::as_ptr(connection);
+        let first = self.first[kind as usize].as_ref();
+        let is_first = first.is_some_and(|(first, since)| {
+            // Clients of another era or principal have a connection of their own.
+            let beside = first
+                .upgrade()
+                .is_some_and(|first| first.closed().is_none());
+            is_this(first) || (beside && since.elapsed() < limits::FIRST_USE)
+        });
+        is_first || self.signed_in.as_ref().is_some_and(is_this)
+    }
+}
+
+fn log(server: &str, kind: Kind, found: &Found) {
+    let shown = |names: &[String]| {
+        let each = names.iter().take(limits::PINS_NAMED);
+        let each: Vec<String> = each.map(|name| crate::shape::visible::line(name)).collect();
+        each.join(", ")
+    };
+    let kind = format!("{kind:?}").to_lowercase();
+    if !found.held.is_empty() {
+        let (count, names) = (found.held.len(), shown(&found.held));
+        tracing::warn!(
+            server,
+            kind,
+            count,
+            names,
+            "not used before somebody approves it: switchboard approve {server}"
+        );
+    }
+    if !found.told.is_empty() {
+        let (count, names) = (found.told.len(), shown(&found.told));
+        tracing::warn!(
+            server,
+            kind,
+            count,
+            names,
+            "not what it was when it was last looked at: switchboard approve {server}"
+        );
+    }
+}
+
+fn look(path: &PathBuf) -> Option<Look> {
+    let found = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&found);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((number, found.len(), found.modified().ok()))
+}
