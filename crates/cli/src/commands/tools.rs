@@ -108,7 +108,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         print(&tools)?
     }
     for server in &servers {
-        for sentence in roster.host.guard().about_pins(server) {
+        // What is kept and cannot be read was told when it was first needed.
+        let news = roster.host.guard().news(server).unwrap_or_default();
+        for sentence in news.sentences() {
             warn(&format!("server {:?}: {sentence}", server.name()));
         }
     }

@@ -148,7 +148,9 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
     let mut instructions = String::new();
     let mut held = Vec::new();
     for server in host.servers().iter() {
-        if let Ok(news) = host.guard().news(server) {
+        if host.guard().reaches(client, server)
+            && let Ok(news) = host.guard().news(server)
+        {
             held.extend(news.for_models());
         }
         let Some(hello) = server.hello(client) else {
@@ -179,7 +181,8 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
                 "The same is so of more servers, in number: {rest}."
             ));
         }
-        instructions.push_str(&format!("# Switchboard\n{}\n\n", held.join("\n")));
+        // First, since clients may cut what is long.
+        instructions.insert_str(0, &format!("# Switchboard\n{}\n\n", held.join("\n")));
     }
     // Servers come and go, so every list we have can change.
     for (name, value) in &mut capabilities {

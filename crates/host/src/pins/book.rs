@@ -28,6 +28,8 @@ pub(super) struct Book {
     first: [Option<(Weak<Connection>, Instant)>; 3],
     /// The connection that was made after a sign-in.
     signed_in: Option<Weak<Connection>>,
+    /// Another program has written it, and clients were not told yet.
+    unannounced: bool,
     /// It was told that the file cannot be written.
     told: bool,
 }
@@ -44,8 +46,15 @@ impl Book {
             look: None,
             first: Default::default(),
             signed_in: None,
+            unannounced: false,
             told: false,
         }
+    }
+
+    /// Whether another program has written it since this was last asked.
+    pub(super) fn take_news(&mut self) -> bool {
+        self.refresh();
+        std::mem::take(&mut self.unannounced)
     }
 
     /// What is kept; an error where that cannot be read.
@@ -76,6 +85,7 @@ impl Book {
                 let changed = read != *known;
                 self.kept = Some(read);
                 self.look = now;
+                self.unannounced |= changed;
                 changed
             }
             Err(fault) => {

@@ -202,8 +202,8 @@ impl Pins {
     ) -> bool {
         let book = self.book(&keeping.key);
         let mut book = book.lock();
-        book.refresh();
-        book.judge(server, keeping, start, kind, groups)
+        let refreshed = book.refresh();
+        book.judge(server, keeping, start, kind, groups) || refreshed
     }
 
     /// Why something must not be used as it is now, if so.
@@ -236,7 +236,9 @@ impl Pins {
             .iter()
             .map(|(key, book)| (key.clone(), book.clone()))
             .collect();
-        let changed = books.into_iter().filter(|(_, book)| book.lock().refresh());
+        let changed = books
+            .into_iter()
+            .filter(|(_, book)| book.lock().take_news());
         changed.map(|(key, _)| key).collect()
     }
 

@@ -123,7 +123,7 @@ impl Session {
     fn adapt(
         &self,
         method: Method,
-        connection: &Connection,
+        connection: &Arc<Connection>,
         reply: &mut Reply,
     ) -> Result<(), CallError> {
         let (gateway, client) = (&self.gateway, &self.client);

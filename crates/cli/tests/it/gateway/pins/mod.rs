@@ -5,6 +5,7 @@ mod approving;
 mod holding;
 mod kept;
 mod running;
+mod signing;
 mod telling;
 
 use crate::support::stage::{Ran, Stage, finish};
@@ -169,7 +170,7 @@ impl Scene {
     async fn client(&self) -> (StdioClient, String) {
         let mut client = StdioClient::new(self.launch(&["serve"]).spawn());
         let hello = client.initialize(switchboard_testkit::LEGACY).await;
-        let said = hello["result"]["instructions"].as_str().unwrap_or_default();
+        let said = hello["instructions"].as_str().unwrap_or_default();
         (client, said.to_owned())
     }
 

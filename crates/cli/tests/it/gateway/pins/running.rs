@@ -24,15 +24,16 @@ async fn one_yes_frees_all_of_it_in_a_gateway_that_runs() {
         &Play::of([tool("greet", "Shouts."), tool("fresh", "New.")]),
     );
     let (mut client, _) = scene.client().await;
-    assert_eq!(tool_names(&mut client).await, [] as [&str; 0]);
-    let pid = scene.approve("r").await;
+    // What was known of it is shown until it has answered.
+    until_listed(&mut client, <[String]>::is_empty).await;
+    let ran = scene.approve("r").await;
     assert!(
-        pid.out.contains("Approved fresh of r") && pid.out.contains("Approved greet of r"),
-        "{pid:?}"
+        ran.out.contains("Approved fresh of r") && ran.out.contains("Approved greet of r"),
+        "{ran:?}"
     );
     until_listed(&mut client, |names| names.len() == 2).await;
-    assert_eq!(texts(&mut client, "mcp__r__greet").await, "done");
-    assert_eq!(texts(&mut client, "mcp__r__fresh").await, "done");
+    assert_eq!(texts(&mut client, "r__greet").await, "done");
+    assert_eq!(texts(&mut client, "r__fresh").await, "done");
 }
 
 /// The commands go through the gateway, and know what waits there.
@@ -102,10 +103,10 @@ async fn what_comes_while_it_runs_is_told_and_not_held() {
     play.later = vec![vec![tool("greet", "Greets."), tool("fresh", "New.")]];
     scene.play("r", &play);
     let (mut client, _) = scene.client().await;
-    assert_eq!(tool_names(&mut client).await, ["mcp__r__greet"]);
-    assert_eq!(texts(&mut client, "mcp__r__greet").await, "done");
+    assert_eq!(tool_names(&mut client).await, ["r__greet"]);
+    assert_eq!(texts(&mut client, "r__greet").await, "done");
     until_listed(&mut client, |names| names.len() == 2).await;
-    assert_eq!(texts(&mut client, "mcp__r__fresh").await, "done");
+    assert_eq!(texts(&mut client, "r__fresh").await, "done");
     drop(client);
     // The next start has it at once: it is no news then.
     scene.play(
@@ -135,11 +136,11 @@ async fn what_changes_while_it_runs_is_held() {
     scene.play("r", &play);
     let (mut client, _) = scene.client().await;
     assert_eq!(tool_names(&mut client).await.len(), 2);
-    assert_eq!(texts(&mut client, "mcp__r__greet").await, "done");
+    assert_eq!(texts(&mut client, "r__greet").await, "done");
     // No list was asked for since.
-    let said = texts(&mut client, "mcp__r__other").await;
+    let said = texts(&mut client, "r__other").await;
     assert!(said.contains("waits for approval"), "{said}");
-    assert_eq!(tool_names(&mut client).await, ["mcp__r__greet"]);
+    assert_eq!(tool_names(&mut client).await, ["r__greet"]);
 }
 
 #[tokio::test]
@@ -149,7 +150,7 @@ async fn what_comes_within_the_first_connection_is_pinned() {
     let scene = Scene::of_project(&play).await;
     let (mut client, _) = scene.client().await;
     assert_eq!(tool_names(&mut client).await.len(), 1);
-    assert_eq!(texts(&mut client, "mcp__r__greet").await, "done");
+    assert_eq!(texts(&mut client, "r__greet").await, "done");
     until_listed(&mut client, |names| names.len() == 2).await;
     drop(client);
     scene.play(
@@ -196,8 +197,8 @@ async fn a_file_that_goes_away_while_it_runs_is_not_forgotten() {
     assert_eq!(tool_names(&mut client).await.len(), 2);
     let file = scene.file();
     fs::remove_file(&file).unwrap();
-    assert_eq!(texts(&mut client, "mcp__r__greet").await, "done");
-    let said = texts(&mut client, "mcp__r__other").await;
+    assert_eq!(texts(&mut client, "r__greet").await, "done");
+    let said = texts(&mut client, "r__other").await;
     assert!(said.contains("waits for approval"), "{said}");
     // It is written again, with all that was known.
     let kept = fs::read_to_string(&file).unwrap();
