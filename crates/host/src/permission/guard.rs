@@ -282,6 +282,10 @@ impl Guard {
         if let Some(why) = register.and_then(|register| register.held.get(tool)) {
             return Some(why.clone());
         }
+        let known = register.and_then(|register| register.listing.find(tool));
+        if known.is_some_and(|item| raw.is_none_or(|raw| item.raw == raw)) {
+            return None;
+        }
         // A page of a list may hold what the catalog does not know yet.
         self.objection(server, Kind::Tools, tool, raw?)
     }

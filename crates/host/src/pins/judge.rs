@@ -5,6 +5,7 @@ use super::{
     kept::{Kept, Kind, Pin, Told, Version},
 };
 use crate::limits;
+use std::collections::HashSet;
 
 /// What becomes of what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,14 @@ pub(super) fn judge(kept: &mut Kept, seen: Seen<'_>, manner: Manner) -> Found {
     let first = kept.section(kind).is_none();
     if is_kept {
         kept.pins(kind);
+    }
+    if seen.whole
+        && !seen.settled
+        && let Some(waiting) = kept.waiting.get_mut(&kind)
+    {
+        // A new start is a new question; what it does not ask about makes room.
+        let listed: HashSet<&str> = seen.groups.iter().map(Group::name).collect();
+        waiting.retain(|name, _| listed.contains(name.as_str()));
     }
     for group in seen.groups {
         let pin = kept.section(kind).and_then(|pins| pins.get(&group.name));
@@ -100,13 +109,6 @@ pub(super) fn judge(kept: &mut Kept, seen: Seen<'_>, manner: Manner) -> Found {
                 found.told.push(group.name.clone());
             }
         }
-    }
-    if seen.whole
-        && !seen.settled
-        && let Some(waiting) = kept.waiting.get_mut(&kind)
-    {
-        // A new start is a new question.
-        waiting.retain(|name, _| seen.groups.iter().any(|group| group.name == *name));
     }
     kept.waiting.retain(|_, waiting| !waiting.is_empty());
     found
