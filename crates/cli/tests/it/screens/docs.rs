@@ -72,6 +72,10 @@ const NOT_TYPED: [(&str, &str); 11] = [
     ("cargo xtask conformance", "part of cargo xtask test"),
     ("cargo xtask ci", "continuous integration runs it"),
     ("cargo xtask bench", "measures for minutes"),
+    (
+        "cargo xtask bench-instructions",
+        "runs everything in valgrind",
+    ),
     ("cargo xtask deny", "part of cargo xtask ci"),
     ("cargo xtask docs", "writes the pages"),
     (
