@@ -8,6 +8,7 @@
 
 pub mod contents;
 mod prompt;
+mod reach;
 mod store;
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
 };
 use contents::{Contents, Found, Ground};
 pub use prompt::{Prompt, Reads, replaced};
+pub use reach::Reach;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;

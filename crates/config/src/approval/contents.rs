@@ -213,7 +213,7 @@ fn workplace(entry: &Entry, ground: &Ground) -> Option<PathBuf> {
 }
 
 /// The text with what an entry knows by its place; nothing where it would take more.
-fn known(entry: &Entry, text: &str) -> Option<String> {
+pub(super) fn known(entry: &Entry, text: &str) -> Option<String> {
     let given = |name: &str| {
         let mut given = entry.given.iter();
         let found = given.find(|(known, _)| known == name)?;

@@ -4,6 +4,7 @@
 use super::{
     Binding,
     contents::{Content, Found, Ground, Manifest},
+    reach::{self, Reach},
 };
 use crate::{
     entry::{Entry, Transport},
@@ -38,6 +39,8 @@ pub struct Prompt {
     pub helpers: Vec<String>,
     /// The variables that it would read.
     pub reads: Vec<Reads>,
+    /// The directories that a built-in server would use.
+    pub reaches: Vec<Reach>,
     /// The manifests of a built-in `tools`.
     pub manifests: Vec<Manifest>,
     /// What of it the repository itself brings along.
@@ -78,6 +81,7 @@ impl Prompt {
             headers: entry.headers.clone(),
             helpers: entry.headers_helper.iter().cloned().collect(),
             reads: reads(entry),
+            reaches: reach::of(entry, &ground),
             manifests: found.manifests,
             from_the_repository,
             warnings,
@@ -157,6 +161,8 @@ fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
     if entry.transport == Transport::Builtin && entry.builtin_name() == "shell" {
         all.push("it runs any command that a client sends".to_owned());
     }
+    let reaches = reach::of(entry, ground);
+    all.extend(reaches.iter().filter_map(|one| reach::warning(entry, one)));
     for (path, content) in &found.contents {
         let path = path.display();
         all.push(match content {

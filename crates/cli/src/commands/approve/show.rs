@@ -133,6 +133,13 @@ pub(super) fn prompt(
         let text = format!("{variable} for {field}, which goes to {to}");
         shown.line("reads", &text);
     }
+    for reach in &prompt.reaches {
+        let text = match &reach.path {
+            Some(path) => format!("{} (written {:?})", path.display(), reach.written),
+            None => format!("{:?}", reach.written),
+        };
+        shown.line("uses", &text);
+    }
     for one in &prompt.manifests {
         shown.manifest(one);
     }

@@ -295,3 +295,55 @@ fn a_look_starts_nothing_whose_approval_is_not_kept() {
         assert!(!home.path("started").exists(), "{args:?}");
     }
 }
+
+/// Nobody hands out their home by a line that they did not read.
+#[test]
+fn the_directories_of_a_built_in_server_are_shown() {
+    let home = Home::new();
+    let shown = |entry: Value| {
+        project(&home, "p", &entry);
+        home.run(&["approve", "p", "--show"]).ok().out
+    };
+    let builtin = |name: &str, fields: Value| {
+        let mut entry = json!({"type": "builtin", "builtin": name});
+        let fields = fields.as_object().unwrap().clone();
+        entry.as_object_mut().unwrap().extend(fields);
+        entry
+    };
+    for root in ["~/", "..", "${HOME}", "/"] {
+        let out = shown(builtin("files", json!({"root": root})));
+        assert!(out.contains("  uses      "), "{root}: {out}");
+        assert!(
+            out.contains("  warning   it reads and changes all"),
+            "{root}: {out}"
+        );
+    }
+    let out = shown(builtin("files", json!({"root": "~/", "readOnly": true})));
+    assert!(
+        out.contains("  uses      /home (written \"~/\")\n"),
+        "{out}"
+    );
+    assert!(
+        out.contains("  warning   it reads all that is in /home,"),
+        "{out}"
+    );
+    assert!(!out.contains("and changes all"), "{out}");
+    let out = shown(builtin("memory", json!({"data": "~/notes"})));
+    assert!(
+        out.contains("  warning   it keeps what it remembers in /home/notes,"),
+        "{out}"
+    );
+    // A link of the repository's leads where it leads.
+    std::os::unix::fs::symlink("..", home.path("home/repo/inside")).unwrap();
+    let out = shown(builtin("files", json!({"roots": ["docs", "inside"]})));
+    assert!(
+        out.contains("  uses      /home/repo/docs (written"),
+        "{out}"
+    );
+    assert_eq!(out.matches("it reads and changes all").count(), 1, "{out}");
+    for fields in [json!({}), json!({"root": "."})] {
+        let out = shown(builtin("files", fields));
+        assert!(out.contains("  uses      /home/repo"), "{out}");
+        assert!(!out.contains("it reads and changes"), "{out}");
+    }
+}

@@ -114,8 +114,15 @@ impl Ground {
         }
     }
 
+    /// Where a path really leads, and whether that is in the repository.
+    pub(in crate::approval) fn real(&self, path: &Path) -> (PathBuf, bool) {
+        let real = self.follow(path).real;
+        let is_inside = self.is_inside(&real);
+        (real, is_inside)
+    }
+
     /// The path that a text names, from `base`.
-    pub(super) fn path(&self, base: &Path, text: &str) -> PathBuf {
+    pub(in crate::approval) fn path(&self, base: &Path, text: &str) -> PathBuf {
         match (text.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => base.join(text),
