@@ -31,7 +31,7 @@ pub mod tools;
 
 pub use files::{
     Files,
-    protected::{OwnFolders, Protection},
+    protected::{InUse, OwnFolders, Protection},
 };
 pub use linked::linked;
 pub use memory::Memory;

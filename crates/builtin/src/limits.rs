@@ -32,6 +32,8 @@ pub const WALK_TIME: Duration = Duration::from_secs(20);
 pub const TREE_ENTRIES: usize = 2000;
 /// Entries that one recursive `delete` removes at most.
 pub const DELETE_ENTRIES: usize = 10_000;
+/// Entries of a directory that is moved as a whole, at most: each is looked at.
+pub const MOVE_ENTRIES: usize = 100_000;
 /// The largest file that `grep` looks into.
 pub const GREP_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// The longest pattern, in bytes.
@@ -44,11 +46,14 @@ pub const GREP_BYTES: usize = 256 * 1024;
 pub const GREP_LINE_CHARS: usize = 500;
 
 /// Links that are followed one after the other to find out what is protected.
-pub const LINKS: usize = 8;
+pub const LINKS: usize = 40;
 /// Entries of a protected directory that are looked at for links.
 pub const PROTECTED_LINKS: usize = 500;
 /// Protected files that are compared with a file of several names.
 pub const PROTECTED_FILES: usize = 20_000;
+
+/// How long what is protected is taken for known while nothing is changed here.
+pub const PROTECTED_TIME: Duration = Duration::from_secs(1);
 
 /// Subscriptions of one connection.
 pub const SUBSCRIPTIONS: usize = 256;

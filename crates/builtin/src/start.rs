@@ -1,8 +1,8 @@
 //! Starting any of the servers in one way, for whoever assembles the program.
 
 use crate::{
-    BuiltinError, Files, Memory, OwnFolders, Protection, ServerReport, Shell, System, Toolbox,
-    in_process, linked, on_stdio_until,
+    BuiltinError, Files, InUse, Memory, OwnFolders, Protection, ServerReport, Shell, System,
+    Toolbox, in_process, linked, on_stdio_until,
     tools::{Approval, Caller, Trust, Workplace},
 };
 use bytes::Bytes;
@@ -73,6 +73,9 @@ pub struct Setup {
     pub roots: Vec<PathBuf>,
     /// Our own folders, which `files` leaves alone like all that is protected.
     pub own_folders: Option<OwnFolders>,
+    /// What this run of the program is told by and runs, which `files` leaves
+    /// alone, too.
+    pub in_use: InUse,
     /// What `files` may use although it is protected, as a person said.
     pub allow_protected: Vec<PathBuf>,
     /// `files` changes nothing.
@@ -140,7 +143,8 @@ impl Server {
         let lacks = |what: &str| BuiltinError(format!("the server {} {what}", kind.name()));
         Ok(match kind {
             ServerKind::Files => {
-                let files = Files::new(version, &setup.roots, setup.protection())?;
+                let protection = setup.protection().using(setup.in_use.clone());
+                let files = Files::new(version, &setup.roots, protection)?;
                 let is_read_only = setup.read_only;
                 Self::Files(if is_read_only {
                     files.read_only()

@@ -15,12 +15,13 @@ use switchboard::{
     Access, Dirs, Purpose, Roster, Settings,
     attached::Attached,
     auth::TokenStore,
+    builtin::InUse,
     config::{
         self, Configured, Entry, Loaded, Places, Request, Scope, Standing, approval::Store,
         environment::Environment, settings::PermissionRule,
     },
     host::{Host, permission::Mode},
-    logs,
+    in_use, logs,
     roster::{Reloaded, With},
     running,
     wire::{name::Style, secret},
@@ -35,6 +36,8 @@ pub struct Context {
     pub directory: PathBuf,
     /// A list of connectors that may be on its way.
     pub late: Late,
+    /// What this run is told by and runs: the file tools leave it alone.
+    pub in_use: InUse,
     /// Gateways that run and answer, once they have been asked.
     gateways: Arc<OnceLock<Vec<Attached>>>,
 }
@@ -57,6 +60,7 @@ impl Context {
             global,
             directory,
             late: Late::default(),
+            in_use: InUse::default(),
             gateways: Arc::default(),
         })
     }
@@ -186,7 +190,8 @@ impl Context {
     ) -> Result<(Roster, Settings), Failure> {
         let environment = loaded.environment.clone();
         let lookup = |name: &str| environment.get(name);
-        let settings = settings(&environment, &self.directory);
+        let settings = self.settings(&environment);
+        self.protect(&loaded);
         let permissions = std::mem::take(&mut loaded.permissions);
         let data = places(&self.directory).map(|places| places.data);
         // Where a person has to be asked it is at this terminal, by us alone.
@@ -242,7 +247,7 @@ impl Context {
         let access = self.access_for(Purpose::Gateway, &loaded);
         let environment = loaded.environment.clone();
         let with = With {
-            settings: &settings(&environment, &self.directory),
+            settings: &self.settings(&environment),
             access: access.as_ref(),
             lookup: &|name: &str| environment.get(name),
         };
@@ -301,6 +306,21 @@ impl Context {
             }
         }
         answering
+    }
+
+    /// Keeps the file tools away from what this run is told by and runs.
+    pub fn protect(&self, loaded: &Loaded) {
+        let lookup = |name: &str| loaded.environment.get(name);
+        let mut read = self.files(loaded);
+        read.extend(in_use::signed_in_with(loaded, &self.directory, &lookup));
+        let run = in_use::run_from(loaded, &self.directory, &lookup);
+        self.in_use.set(read, run);
+    }
+
+    fn settings(&self, environment: &Environment) -> Settings {
+        let mut settings = settings(environment, &self.directory);
+        settings.in_use = self.in_use.clone();
+        settings
     }
 
     /// The files that decide what is configured.

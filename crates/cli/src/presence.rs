@@ -65,6 +65,7 @@ impl Follower {
                 told::read_again();
                 let mut loaded = context.load();
                 *files.lock() = context.files(&loaded);
+                context.protect(&loaded);
                 *fetching.lock() = connectors::fetching(&context, &loaded);
                 if let Some(failure) = context::unusable(&loaded) {
                     // An administrator's file that cannot be read shuts everything.

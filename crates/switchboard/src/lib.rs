@@ -17,6 +17,7 @@ pub mod desk;
 pub mod dirs;
 mod flows;
 mod identity;
+pub mod in_use;
 pub mod library;
 pub mod logs;
 pub mod permissions;

@@ -2,6 +2,7 @@
 //! users of other hosts have set already.
 
 use std::{path::PathBuf, time::Duration};
+use switchboard_builtin::InUse;
 use switchboard_host::Timeouts;
 
 /// Times and numbers.
@@ -24,6 +25,8 @@ pub struct Settings {
     pub rooms: Option<PathBuf>,
     /// Where what servers write to stderr is kept, if anywhere.
     pub logs: Option<PathBuf>,
+    /// What this run of the program is told by, and what it runs.
+    pub in_use: InUse,
 }
 
 impl Default for Settings {
@@ -37,6 +40,7 @@ impl Default for Settings {
             catalogs: None,
             rooms: None,
             logs: None,
+            in_use: InUse::default(),
         }
     }
 }
@@ -76,6 +80,7 @@ impl Settings {
             catalogs: None,
             rooms: None,
             logs: None,
+            in_use: InUse::default(),
         }
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn spec(
         Transport::Ws => Target::Ws(remote(&["ws", "wss"])?),
         Transport::SseIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Sse, lookup)?),
         Transport::WsIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Ws, lookup)?),
-        Transport::Builtin => builtin::target(&expanded, lookup, late)?,
+        Transport::Builtin => builtin::target(&expanded, with, late)?,
     };
     let program = match &target {
         Target::Stdio(command) => Some(command.program.to_string_lossy().into_owned()),

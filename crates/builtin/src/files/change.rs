@@ -22,7 +22,7 @@ use rustix::{
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
+use std::{ffi::OsStr, path::Path};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -89,20 +89,24 @@ impl FilesSession {
         blocking(move || {
             let from = roots.locate(&arguments.from, Last::Kept)?;
             let to = roots.locate(&arguments.to, Last::Kept)?;
-            let _one_at_a_time = changing.lock();
+            let _change = changing.begin();
             let stat = from.stat()?;
-            // What is in it would get, or lose, a name that protects it.
-            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-                from.movable()?;
-                to.movable()?;
-            }
+            let kind = FileType::from_raw_mode(stat.st_mode);
             if from.holds(&to) && !to.holds(&from) {
                 return Err(Failure::new(format!(
                     "{} cannot be moved into itself",
                     from.shown()
                 )));
             }
+            // What is in it would get, or lose, a name that protects it.
+            if kind != FileType::RegularFile {
+                from.movable()?;
+                to.movable()?;
+            }
             let (from_parent, from_name) = from.open_parent()?;
+            if kind == FileType::Directory {
+                Whole::moved(&to).look(&from, Path::new(""), 0)?;
+            }
             let (to_parent, to_name) = to.make_parent()?;
             let result = match arguments.overwrite {
                 true => fs::renameat(&from_parent, &from_name, &to_parent, &to_name),
@@ -141,7 +145,7 @@ impl FilesSession {
         let (roots, changing) = (self.roots(), self.changing());
         blocking(move || {
             let place = roots.locate(&arguments.path, Last::Kept)?;
-            let _one_at_a_time = changing.lock();
+            let _change = changing.begin();
             let (parent, name) = place.open_parent()?;
             let stat = place.stat()?;
             let fault = |errno| place.fault(errno);
@@ -151,8 +155,7 @@ impl FilesSession {
             } else {
                 if arguments.recursive {
                     // Counted first: half a deletion helps nobody.
-                    let mut left = limits::DELETE_ENTRIES;
-                    count(&place, &mut left, 0)?;
+                    Whole::deleted().look(&place, Path::new(""), 0)?;
                     deleted += empty(parent.as_fd(), &name, 0).map_err(fault)?;
                 }
                 fs::unlinkat(&parent, &name, AtFlags::REMOVEDIR).map_err(fault)?;
@@ -186,40 +189,72 @@ fn rename_new(
     }
 }
 
-fn count(place: &Place, left: &mut usize, depth: usize) -> Result<(), Failure> {
-    let inside = inside(place)?;
-    if inside.protected > 0 {
-        let text = format!(
-            "{} holds what is protected, and cannot be deleted as a whole",
-            place.shown()
-        );
-        return Err(Failure::new(text).hint("delete what else is in it by itself"));
-    }
-    let too_much = || {
-        Failure::new(format!(
-            "{} holds too much to be deleted at once",
-            place.shown()
-        ))
-        .hint(format!(
-            "at most {} entries and {} levels; delete what is inside it first",
-            limits::DELETE_ENTRIES,
-            limits::WALK_DEPTH
-        ))
-    };
-    if !inside.is_all || depth > limits::WALK_DEPTH {
-        return Err(too_much());
-    }
-    *left = left
-        .checked_sub(inside.entries.len())
-        .ok_or_else(too_much)?;
-    for entry in inside.entries {
-        let below = place.join(&entry.name);
-        below.changeable()?;
-        if entry.kind == Kind::Directory {
-            count(&below, left, depth + 1)?;
+/// A directory that is changed with all that is in it, if nothing in it is
+/// protected.
+struct Whole<'w> {
+    /// What is done with it.
+    done: &'static str,
+    /// Its new name, if it gets one.
+    to: Option<&'w Place>,
+    most: usize,
+    left: usize,
+}
+
+impl<'w> Whole<'w> {
+    fn deleted() -> Self {
+        Self {
+            done: "deleted",
+            to: None,
+            most: limits::DELETE_ENTRIES,
+            left: limits::DELETE_ENTRIES,
         }
     }
-    Ok(())
+
+    fn moved(to: &'w Place) -> Self {
+        Self {
+            done: "moved",
+            to: Some(to),
+            most: limits::MOVE_ENTRIES,
+            left: limits::MOVE_ENTRIES,
+        }
+    }
+
+    /// Looks at all that is in `place`, which is so far `below` the directory.
+    fn look(&mut self, place: &Place, below: &Path, depth: usize) -> Result<(), Failure> {
+        let inside = inside(place)?;
+        let done = self.done;
+        if inside.protected > 0 {
+            let text = format!(
+                "{} holds what is protected, and cannot be {done} as a whole",
+                place.shown()
+            );
+            return Err(Failure::new(text).hint("take what else is in it by itself"));
+        }
+        let most = self.most;
+        let too_much = || {
+            let text = format!("{} holds too much to be {done} at once", place.shown());
+            Failure::new(text).hint(format!(
+                "at most {most} entries and {} levels; take what is inside it first",
+                limits::WALK_DEPTH
+            ))
+        };
+        if !inside.is_all || depth > limits::WALK_DEPTH {
+            return Err(too_much());
+        }
+        let left = self.left.checked_sub(inside.entries.len());
+        self.left = left.ok_or_else(too_much)?;
+        for entry in inside.entries {
+            let (inner, below) = (place.join(&entry.name), below.join(&entry.name));
+            inner.changeable()?;
+            if let Some(to) = self.to {
+                to.join(&below).changeable()?;
+            }
+            if entry.kind == Kind::Directory {
+                self.look(&inner, &below, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Deletes all that is in a directory. Everything is named relative to a

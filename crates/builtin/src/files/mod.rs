@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `path`, `roots`, `beneath` | where a path lies, and opening it there |
 //! | `protected` | what is left alone, wherever it lies |
+//! | `changes` | one change at a time |
 //! | `walk`, `lines` | going through directories and files within limits |
 //! | `read`, `write`, `list`, `search`, `grep`, `info`, `change` | the tools |
 //! | `resources`, `watch`, `prompts` | files as resources, and prompts about them |
 
 mod beneath;
 mod change;
+pub(crate) mod changes;
 mod grep;
 mod info;
 mod lines;
@@ -31,7 +33,7 @@ use crate::{
     early::Early,
     serve::{BuiltinError, Session},
 };
-use parking_lot::Mutex;
+use changes::Changes;
 use protected::Protection;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -70,7 +72,7 @@ pub struct Files {
     version: Arc<str>,
     roots: Arc<Roots>,
     is_read_only: bool,
-    changing: Arc<Mutex<()>>,
+    changing: Arc<Changes>,
 }
 
 impl Files {
@@ -122,7 +124,7 @@ impl FilesSession {
     }
 
     /// Held while something is changed, so that no change is lost in another.
-    fn changing(&self) -> Arc<Mutex<()>> {
+    fn changing(&self) -> Arc<Changes> {
         Arc::clone(&self.files.changing)
     }
 

@@ -4,12 +4,17 @@
 //! with the roots component by component, and what is left of it is opened
 //! relative to the root's own descriptor with no link allowed. So `/allowed_evil`
 //! is not in `/allowed`, and a link that appears after the check leads nowhere.
+//! Whether it is protected is asked of every name that it had on the way.
 
 use super::{
-    beneath, path,
-    protected::{Forbidden, Guard, Protection},
+    beneath, changes, path,
+    protected::{
+        Forbidden, Guard, Protection,
+        links::{Way, follow},
+    },
 };
 use crate::{answer::Failure, limits, serve::BuiltinError};
+use parking_lot::Mutex;
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
     fs::{self, AtFlags, FileType, Mode, OFlags, Stat},
@@ -20,6 +25,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Instant,
 };
 
 /// What happens to a link at the very end of a path.
@@ -36,6 +42,17 @@ pub(crate) enum Last {
 pub(crate) struct Roots {
     all: Vec<Root>,
     protection: Protection,
+    /// What was protected a moment ago.
+    kept: Mutex<Option<Kept>>,
+}
+
+/// What was protected, and when.
+#[derive(Debug)]
+struct Kept {
+    guard: Arc<Guard>,
+    at: Instant,
+    /// How many changes had been made by then.
+    changes: u64,
 }
 
 #[derive(Debug)]
@@ -63,6 +80,8 @@ pub(crate) struct Place {
     guard: Arc<Guard>,
     /// Below the root; only normal components, none where it is the root.
     inner: PathBuf,
+    /// What links on the way here call it.
+    names: Vec<PathBuf>,
 }
 
 impl Roots {
@@ -94,7 +113,11 @@ impl Roots {
             Ok(Root { directory, path })
         });
         let all = opened.collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { all, protection })
+        Ok(Self {
+            all,
+            protection,
+            kept: Mutex::default(),
+        })
     }
 
     /// Their paths.
@@ -110,14 +133,30 @@ impl Roots {
             root,
             guard: Arc::clone(&guard),
             inner: PathBuf::new(),
+            names: Vec::new(),
         };
         (0..self.all.len()).map(place).collect()
     }
 
-    /// What is protected now.
+    /// What is protected now. Of calls that follow one another closely only the
+    /// first looks, unless something was changed since.
     pub(crate) fn guard(&self) -> Arc<Guard> {
+        let (at, changes) = (Instant::now(), changes::count());
+        let mut kept = self.kept.lock();
+        if let Some(kept) = &*kept
+            && kept.changes == changes
+            && at.duration_since(kept.at) < limits::PROTECTED_TIME
+        {
+            return Arc::clone(&kept.guard);
+        }
         let roots: Vec<&Path> = self.paths().collect();
-        Arc::new(self.protection.guard(&roots))
+        let guard = Arc::new(self.protection.guard(&roots));
+        *kept = Some(Kept {
+            guard: Arc::clone(&guard),
+            at,
+            changes,
+        });
+        guard
     }
 
     /// Where an argument points. A relative path begins at the first root. What
@@ -146,9 +185,13 @@ impl Roots {
     ) -> Result<Place, Failure> {
         let asked = path::parse(argument)?;
         let whole = self.all[0].path.join(&asked);
-        let resolved = match (last, whole.parent(), whole.file_name()) {
-            (Last::Kept, Some(parent), Some(name)) => resolve(parent).map(|real| real.join(name)),
-            _ => resolve(&whole),
+        let (resolved, names) = match (last, whole.parent(), whole.file_name()) {
+            (Last::Kept, Some(parent), Some(name)) => {
+                let above = follow(parent).names;
+                let names = above.into_iter().map(|above| above.join(name)).collect();
+                (resolve(parent).map(|real| real.join(name)), names)
+            }
+            _ => (resolve(&whole), follow(&whole).names),
         };
         let outside = || {
             Failure::new(format!(
@@ -158,14 +201,17 @@ impl Roots {
             .hint(format!("allowed: {}", self.listed()))
         };
         match resolved {
-            Ok(real) => self.place(guard, &real).ok_or_else(outside),
+            Ok(real) => {
+                let way = Way { real, names };
+                self.place(guard, way).ok_or_else(outside)
+            }
             // What lies outside is not told apart: whether it exists is not
             // for us to say.
             Err(_) if self.inner(&whole).is_none() => Err(outside()),
             Err(fault) => match self.stuck(&whole) {
                 // Nor is it said what something protected is.
                 _ if self.is_protected(guard, &whole) => {
-                    self.place(guard, &so_far(&whole)).ok_or_else(outside)
+                    self.place(guard, follow(&whole)).ok_or_else(outside)
                 }
                 Stuck::Outside => Err(outside()),
                 Stuck::AtLink => Err(explain(&path::shown(&whole), &Errno::LOOP.into())),
@@ -176,7 +222,7 @@ impl Roots {
 
     /// Whether a path that cannot be resolved leads to something protected.
     fn is_protected(self: &Arc<Self>, guard: &Arc<Guard>, whole: &Path) -> bool {
-        let place = self.place(guard, &so_far(whole));
+        let place = self.place(guard, follow(whole));
         place.is_some_and(|place| place.readable().is_err())
     }
 
@@ -204,13 +250,14 @@ impl Roots {
     }
 
     /// The place of a path without links, if it is in a root.
-    fn place(self: &Arc<Self>, guard: &Arc<Guard>, real: &Path) -> Option<Place> {
-        let (root, inner) = self.inner(real)?;
+    fn place(self: &Arc<Self>, guard: &Arc<Guard>, way: Way) -> Option<Place> {
+        let (root, inner) = self.inner(&way.real)?;
         Some(Place {
             roots: Arc::clone(self),
             root,
             guard: Arc::clone(guard),
             inner,
+            names: way.names,
         })
     }
 
@@ -230,17 +277,6 @@ impl Roots {
         let paths: Vec<String> = self.paths().map(path::shown).collect();
         paths.join(", ")
     }
-}
-
-/// A path with links followed as far as it can be.
-fn so_far(whole: &Path) -> PathBuf {
-    let plain: PathBuf = whole.components().collect();
-    let mut above = plain.ancestors();
-    let found = above.find_map(|above| {
-        let rest = plain.strip_prefix(above).ok()?;
-        Some(above.canonicalize().ok()?.join(rest))
-    });
-    found.unwrap_or(plain)
 }
 
 /// The path with all links followed. What does not exist yet stays as written,
@@ -299,10 +335,28 @@ impl Place {
 
     /// A place below this one; `below` must have only normal components.
     pub(crate) fn join(&self, below: impl AsRef<Path>) -> Self {
+        let below = below.as_ref();
         Self {
             inner: self.inner.join(below),
+            names: self.names.iter().map(|name| name.join(below)).collect(),
             ..self.clone()
         }
+    }
+
+    /// A place above this one, in the same root.
+    fn above(&self, inner: &Path) -> Self {
+        Self {
+            roots: Arc::clone(&self.roots),
+            root: self.root,
+            guard: Arc::clone(&self.guard),
+            inner: inner.to_owned(),
+            names: Vec::new(),
+        }
+    }
+
+    /// What may not be done with it, and what it is.
+    fn verdict(&self) -> Option<(Forbidden, &'static str)> {
+        self.guard.verdict(&self.path(), &self.names)
     }
 
     /// Whether the other place is this one, or below it.
@@ -312,7 +366,7 @@ impl Place {
 
     /// Refuses what may not be read.
     pub(crate) fn readable(&self) -> Result<(), Failure> {
-        match self.guard.verdict(&self.path()) {
+        match self.verdict() {
             Some((Forbidden::Everything, what)) => Err(self.refusal("used", what)),
             _ => Ok(()),
         }
@@ -320,7 +374,7 @@ impl Place {
 
     /// Refuses what may not be changed.
     pub(crate) fn changeable(&self) -> Result<(), Failure> {
-        match self.guard.verdict(&self.path()) {
+        match self.verdict() {
             Some((_, what)) => Err(self.refusal("changed", what)),
             None => Ok(()),
         }
@@ -329,7 +383,8 @@ impl Place {
     /// Refuses what cannot be moved, or be the name of something that is moved,
     /// because of what would go with it.
     pub(crate) fn movable(&self) -> Result<(), Failure> {
-        match self.guard.holds(&self.path()) {
+        let names = std::iter::once(self.path()).chain(self.names.iter().cloned());
+        match names.into_iter().find_map(|name| self.guard.holds(&name)) {
             Some(what) => Err(self.refusal("moved as a whole, or take its place", what)),
             None => Ok(()),
         }
@@ -357,7 +412,7 @@ impl Place {
     pub(crate) fn hides(&self, entry: &OsStr, stat: Option<&Stat>) -> bool {
         let is_hidden = |verdict| matches!(verdict, Some((Forbidden::Everything, _)));
         let place = || self.join(entry);
-        self.guard.is_suspect(entry) && is_hidden(self.guard.verdict(&place().path()))
+        self.guard.is_suspect(&self.path(), entry) && is_hidden(place().verdict())
             || stat.is_some_and(|stat| stat.st_nlink > 1 && is_hidden(place().twin(stat)))
     }
 
@@ -402,11 +457,7 @@ impl Place {
                     .hint("only what is inside it can be changed"),
             );
         };
-        let above = Self {
-            inner: parent.to_path_buf(),
-            ..self.clone()
-        };
-        Ok((above.open_directory()?, name.to_owned()))
+        Ok((self.above(parent).open_directory()?, name.to_owned()))
     }
 
     /// The same, and makes the directories that are missing on the way.
@@ -424,15 +475,9 @@ impl Place {
         }
         let mut made = PathBuf::new();
         for component in &parent {
-            let above = Self {
-                inner: made.clone(),
-                ..self.clone()
-            };
+            let above = self.above(&made);
             made.push(component);
-            let below = Self {
-                inner: made.clone(),
-                ..self.clone()
-            };
+            let below = self.above(&made);
             match below.open_raw(OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()) {
                 Err(Errno::NOENT) => {}
                 _ => continue,

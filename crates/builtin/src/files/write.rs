@@ -149,7 +149,7 @@ impl FilesSession {
                 )));
             }
             let place = roots.locate(&arguments.path, Last::Followed)?;
-            let _one_at_a_time = changing.lock();
+            let _change = changing.begin();
             let (parent, name) = place.make_parent()?;
             let (created, size) = match arguments.mode {
                 How::Append => append(&place, &content)?,
@@ -188,7 +188,7 @@ impl FilesSession {
         let (roots, changing) = (self.roots(), self.changing());
         blocking(move || {
             let place = roots.locate(&arguments.path, Last::Followed)?;
-            let _one_at_a_time = changing.lock();
+            let _change = changing.begin();
             let old = read_all(&place)?;
             let expected = arguments.expected_count.unwrap_or(1);
             let found = old.matches(&arguments.old_text).count() as u64;

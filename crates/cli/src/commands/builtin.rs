@@ -192,8 +192,14 @@ fn setup(context: &Context, kind: ServerKind, options: &Options) -> Result<Setup
         }
         data => data.clone(),
     };
+    context.in_use.add_tokens(options.listen.token_files());
+    if kind == ServerKind::Files {
+        // What the user's gateways run is not to be changed from here, either.
+        context.protect(&context.quiet_load());
+    }
     Ok(Setup {
         version: VERSION.to_owned(),
+        in_use: context.in_use.clone(),
         own_folders: own_folders(|name| std::env::var_os(name).map(PathBuf::from)),
         allow_protected: lifted(&options.allow_protected, &roots)?,
         roots,

@@ -149,6 +149,12 @@ impl Listen {
         Ok(places)
     }
 
+    /// The files with tokens, wherever we go from here.
+    pub fn token_files(&self) -> Vec<PathBuf> {
+        let whole = |file: &PathBuf| std::path::absolute(file).ok();
+        self.token_file.iter().filter_map(whole).collect()
+    }
+
     /// On whose behalf most clients act.
     pub fn principal(&self, places: &[Place]) -> String {
         let named = places.first().and_then(|place| place.door.tokens.first());

@@ -118,6 +118,7 @@ impl Assembled {
 
 /// Loads all that is configured. Nothing is started yet.
 fn assemble(context: &Context, options: &Options) -> Result<Assembled, Failure> {
+    context.in_use.add_tokens(options.listen.token_files());
     let loaded = context.load_all()?;
     let known = Known::of(context, &loaded);
     let loaded = only(loaded, &options.only)?;

@@ -2,7 +2,7 @@
 //! the others.
 
 use super::advice;
-use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed};
+use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed, roster::With};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
@@ -11,7 +11,6 @@ use switchboard_builtin::{ServerKind, ServerReport, Setup, tools::Approval};
 use switchboard_config::{
     Entry, Fault, Scope,
     approval::contents::{Bound, Ground},
-    expand,
 };
 use switchboard_host::{Host, ServerState, Target};
 
@@ -21,11 +20,11 @@ pub(crate) type LateHost = Arc<OnceLock<Weak<Host>>>;
 /// The target of an entry whose variables are filled in.
 pub(super) fn target(
     entry: &Entry,
-    lookup: expand::Lookup<'_>,
+    with: &With<'_>,
     host: &LateHost,
 ) -> Result<Target, Vec<Fault>> {
     let kind = kind(entry)?;
-    let setup = setup(entry, kind, lookup, host)?;
+    let setup = setup(entry, kind, with, host)?;
     Ok(made_when_needed(kind, setup, Some(host.clone())))
 }
 
@@ -44,9 +43,10 @@ fn kind(entry: &Entry) -> Result<ServerKind, Vec<Fault>> {
 fn setup(
     entry: &Entry,
     kind: ServerKind,
-    lookup: expand::Lookup<'_>,
+    with: &With<'_>,
     host: &LateHost,
 ) -> Result<Setup, Vec<Fault>> {
+    let lookup = with.lookup;
     let options = &entry.builtin_options;
     let here = here(entry)?;
     let path = |text: &String| match (text.strip_prefix("~/"), lookup("HOME")) {
@@ -93,6 +93,7 @@ fn setup(
         version: VERSION.to_owned(),
         roots,
         own_folders: own_folders(|name| lookup(name).map(PathBuf::from)),
+        in_use: with.settings.in_use.clone(),
         allow_protected,
         read_only: options.read_only,
         shell_enabled: options.enabled,

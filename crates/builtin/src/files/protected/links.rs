@@ -1,44 +1,100 @@
 //! Where links lead, and files that have several names.
 
-use super::Forbidden;
+use super::{Forbidden, guard::Search};
 use crate::limits;
 use std::{
     collections::HashMap,
     fs::{self, DirEntry},
-    io,
     os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
-/// A path with all links followed, also one that leads nowhere yet: what does
-/// not exist stays as written.
+/// Where a path leads, and by which names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Way {
+    /// Without links. What does not exist stays as written.
+    pub(crate) real: PathBuf,
+    /// The other names of the same thing on the way there: as it was asked for,
+    /// and as each link on the way calls it.
+    pub(crate) names: Vec<PathBuf>,
+}
+
+/// Follows all links of an absolute path, as the system would.
+pub(crate) fn follow(path: &Path) -> Way {
+    let mut left = limits::LINKS;
+    let (real, names) = step(PathBuf::from("/"), path, &mut left);
+    Way {
+        real,
+        names: names.into_iter().map(|name| name.path).collect(),
+    }
+}
+
+/// A path with all links followed.
 pub(super) fn real(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
-    for _ in 0..limits::LINKS {
-        match path.canonicalize() {
-            Ok(real) => return real,
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => return path,
-        }
-        let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
-            return path;
-        };
-        let here = real(above).join(name);
-        match fs::read_link(&here) {
-            Ok(target) => path = here.parent().unwrap_or(Path::new("/")).join(target),
-            Err(_) => return here,
+    follow(path).real
+}
+
+/// A name of where we are that has a link in it.
+struct Name {
+    path: PathBuf,
+    /// How many names stand behind its last link: above that, `..` leads elsewhere.
+    behind: usize,
+}
+
+fn step(mut here: PathBuf, path: &Path, left: &mut usize) -> (PathBuf, Vec<Name>) {
+    let mut names: Vec<Name> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::CurDir => {}
+            Component::RootDir => {
+                here = PathBuf::from("/");
+                names.clear();
+            }
+            Component::ParentDir => {
+                here.pop();
+                names.retain_mut(|name| {
+                    let stays = name.behind > 0;
+                    name.behind = name.behind.saturating_sub(1);
+                    name.path.pop();
+                    stays
+                });
+            }
+            Component::Normal(part) => {
+                here.push(part);
+                for name in &mut names {
+                    name.path.push(part);
+                    name.behind += 1;
+                }
+                let Ok(target) = fs::read_link(&here) else {
+                    continue;
+                };
+                // The system gives up, too.
+                let Some(rest) = left.checked_sub(1) else {
+                    continue;
+                };
+                *left = rest;
+                let path = here.clone();
+                here.pop();
+                let (real, inner) = step(here, &target, left);
+                for name in &mut names {
+                    name.behind = 0;
+                }
+                names.push(Name { path, behind: 0 });
+                names.extend(inner);
+                here = real;
+            }
         }
     }
-    path
+    (here, names)
 }
 
 /// Looks paths up, many of which have the same directories above them.
 #[derive(Default)]
-pub(super) struct Lookup(HashMap<PathBuf, (PathBuf, bool)>);
+pub(super) struct Lookup(HashMap<PathBuf, (Way, bool)>);
 
 /// What was looked up.
 pub(super) struct Found {
-    /// The path as it stands in its directory, and what it leads to.
+    /// All names of it; the last is the one without links.
     pub(super) names: Vec<PathBuf>,
     /// Whether it is a directory.
     pub(super) is_folder: bool,
@@ -53,43 +109,45 @@ impl Lookup {
             };
         };
         let (above, is_there) = self.folder(above);
-        let here = above.join(name);
+        let mut names: Vec<PathBuf> = above.names.iter().map(|above| above.join(name)).collect();
+        let here = above.real.join(name);
         let about = is_there.then(|| fs::symlink_metadata(&here).ok()).flatten();
-        match about {
+        let is_folder = match about {
             Some(about) if about.is_symlink() => {
-                let there = real(&here);
-                Found {
-                    is_folder: there.is_dir(),
-                    names: vec![here, there],
-                }
+                let way = follow(&here);
+                let is_folder = way.real.is_dir();
+                names.extend(way.names);
+                names.push(way.real);
+                is_folder
             }
-            about => Found {
-                is_folder: about.is_some_and(|about| about.is_dir()),
-                names: vec![here],
-            },
-        }
+            about => {
+                names.push(here);
+                about.is_some_and(|about| about.is_dir())
+            }
+        };
+        Found { names, is_folder }
     }
 
     /// A directory without links, and whether it exists.
-    fn folder(&mut self, path: &Path) -> (PathBuf, bool) {
+    fn folder(&mut self, path: &Path) -> (Way, bool) {
         if let Some(known) = self.0.get(path) {
             return known.clone();
         }
-        let found = match path.canonicalize() {
-            Ok(real) => (real, true),
-            Err(_) => (real(path), false),
-        };
-        self.0.insert(path.to_owned(), found.clone());
-        found
+        let way = follow(path);
+        let is_there = way.real.is_dir();
+        self.0.insert(path.to_owned(), (way.clone(), is_there));
+        (way, is_there)
     }
 }
 
-/// Where the links in a directory lead.
+/// Where the links in a directory lead, by all names on the way.
 pub(super) fn leading_out(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     walk(folder, limits::PROTECTED_LINKS, &mut |entry| {
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            found.push(real(&entry.path()));
+            let way = follow(&entry.path());
+            found.extend(way.names);
+            found.push(way.real);
         }
     });
     found
@@ -100,45 +158,46 @@ pub(super) fn leading_out(folder: &Path) -> Vec<PathBuf> {
 pub(super) struct Twins {
     files: HashMap<(u64, u64), (Forbidden, &'static str)>,
     is_all: bool,
+    /// What a person lifted: a file is not protected for the name it has there.
+    lifted: Vec<PathBuf>,
 }
 
 impl Twins {
-    pub(super) fn of<'p>(
-        places: impl Iterator<Item = (&'p Path, Forbidden, &'static str)>,
-    ) -> Self {
-        let mut twins = Self {
+    fn new(lifted: &[PathBuf]) -> Self {
+        Self {
             files: HashMap::new(),
             is_all: true,
-        };
-        for (path, forbidden, what) in places {
-            twins.add(path, forbidden, what);
-            let rest = limits::PROTECTED_FILES.saturating_sub(twins.files.len());
-            twins.is_all &= walk(path, rest, &mut |entry| {
-                twins.add(&entry.path(), forbidden, what);
-            });
+            lifted: lifted.to_vec(),
         }
-        twins
     }
 
-    /// The same for few: what has more than a handful of files is not gone
-    /// through, and says nothing of others.
-    pub(super) fn near<'p>(
-        places: impl Iterator<Item = (&'p Path, Forbidden, &'static str)>,
+    pub(super) fn of<'p>(
+        places: impl Iterator<Item = (&'p Path, Search, Forbidden, &'static str)>,
+        lifted: &[PathBuf],
     ) -> Self {
-        let mut twins = Self {
-            files: HashMap::new(),
-            is_all: true,
-        };
-        for (path, forbidden, what) in places {
+        let mut twins = Self::new(lifted);
+        for (path, search, forbidden, what) in places {
+            if search == Search::Nothing {
+                continue;
+            }
             twins.add(path, forbidden, what);
-            walk(path, limits::PROTECTED_LINKS, &mut |entry| {
+            let most = match search {
+                Search::All => limits::PROTECTED_FILES.saturating_sub(twins.files.len()),
+                _ => limits::PROTECTED_LINKS,
+            };
+            let is_all = walk(path, most, &mut |entry| {
                 twins.add(&entry.path(), forbidden, what);
             });
+            // What is only looked at in part says nothing of others.
+            twins.is_all &= is_all || search != Search::All;
         }
         twins
     }
 
     fn add(&mut self, path: &Path, forbidden: Forbidden, what: &'static str) {
+        if self.lifted.iter().any(|lifted| path.starts_with(lifted)) {
+            return;
+        }
         let Ok(about) = fs::symlink_metadata(path) else {
             return;
         };
@@ -184,4 +243,40 @@ fn walk(folder: &Path, most: usize, see: &mut dyn FnMut(&DirEntry)) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn every_name_on_the_way_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("real/deep")).unwrap();
+        symlink("real", top.join("one")).unwrap();
+        symlink("one/deep", top.join("two")).unwrap();
+        let names = |path: &str| {
+            let way = follow(&top.join(path));
+            let inner = |path: &PathBuf| path.strip_prefix(&top).unwrap().display().to_string();
+            (
+                inner(&way.real),
+                way.names.iter().map(inner).collect::<Vec<_>>(),
+            )
+        };
+        let (real, other) = names("two/new");
+        assert_eq!(real, "real/deep/new");
+        assert_eq!(other, ["two/new", "one/deep/new"]);
+        // What `..` leads out of has no name behind it.
+        let (real, other) = names("two/../x");
+        assert_eq!(real, "real/x");
+        assert_eq!(other, ["one/x"]);
+        let (real, other) = names("one/deep/../x");
+        assert_eq!((real.as_str(), other), ("real/x", vec!["one/x".to_owned()]));
+        assert!(names("real/deep").1.is_empty());
+        // A circle comes to an end.
+        symlink("round", top.join("round")).unwrap();
+        let _ = follow(&top.join("round/a"));
+    }
 }

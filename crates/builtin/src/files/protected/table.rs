@@ -1,4 +1,8 @@
-//! What the file tools leave alone, in one table.
+//! What the file tools leave alone, in one table: what nobody reads in
+//! `secrets`, what nobody writes in `runs`.
+
+mod runs;
+mod secrets;
 
 /// What may not be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +31,10 @@ pub enum At {
     Anywhere(&'static str),
     /// One of our own folders.
     Own(Own),
+    /// What this very run of the program uses.
+    Used(Used),
+    /// The directories of `PATH`.
+    Path,
 }
 
 /// Our own folders, wherever they were moved to.
@@ -42,6 +50,15 @@ pub enum Own {
     Cache,
 }
 
+/// What this run of the program uses, wherever it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Used {
+    /// It is read, and decides what is served and to whom.
+    Read,
+    /// It is run, or loaded by what is run.
+    Run,
+}
+
 /// Things that are protected for the same reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
@@ -49,273 +66,37 @@ pub struct Group {
     pub what: &'static str,
     /// What may not be done with them.
     pub forbidden: Forbidden,
+    /// Whether they are full of files: then not all of those are looked for
+    /// under other names.
+    pub is_large: bool,
     /// Where they are.
     pub places: &'static [At],
 }
 
-use At::{Anywhere, Config, Data, Home, Top, Variable};
-use Forbidden::{Everything, Writing};
+/// What Git's configuration is, wherever a repository lies.
+pub(super) const GIT_CREDENTIALS: &str = "credentials of Git and of package managers";
+/// What decides which programs run without anybody's command.
+pub(super) const RUN_BY_ITSELF: &str = "what Git, an editor or an agent runs by itself";
 
 /// The table.
 pub const TABLE: &[Group] = &[
-    Group {
-        what: "keys and secrets",
-        forbidden: Everything,
-        places: &[
-            Anywhere(".ssh"),
-            Anywhere(".gnupg"),
-            Variable("GNUPGHOME", ""),
-            Home(".password-store"),
-            Variable("PASSWORD_STORE_DIR", ""),
-            Home(".age"),
-            Config("age"),
-            Config("sops"),
-            Home(".pki"),
-            Data("keyrings"),
-            Data("kwalletd"),
-            Home("Library/Keychains"),
-            Home(".vault-token"),
-            Config("op"),
-            Config("Bitwarden CLI"),
-            Home(".pgpass"),
-            Variable("PGPASSFILE", ""),
-            Home(".my.cnf"),
-            Home(".mylogin.cnf"),
-            Top("/etc/shadow"),
-            Top("/etc/gshadow"),
-            Top("/etc/sudoers"),
-            Top("/etc/sudoers.d"),
-            Top("/etc/ssh"),
-            Top("/etc/ssl/private"),
-            Top("/run/secrets"),
-            Top("/run/credentials"),
-            // Variables and memory of every process.
-            Top("/proc"),
-        ],
-    },
-    Group {
-        what: "credentials of clouds and services",
-        forbidden: Everything,
-        places: &[
-            Home(".aws"),
-            Variable("AWS_SHARED_CREDENTIALS_FILE", ""),
-            Variable("AWS_CONFIG_FILE", ""),
-            Home(".azure"),
-            Variable("AZURE_CONFIG_DIR", ""),
-            Config("gcloud"),
-            Variable("CLOUDSDK_CONFIG", ""),
-            Variable("GOOGLE_APPLICATION_CREDENTIALS", ""),
-            Home(".boto"),
-            Home(".s3cfg"),
-            Home(".oci"),
-            Config("doctl"),
-            Home(".fly"),
-            Home(".netlify"),
-            Config("netlify"),
-            Data("com.vercel.cli"),
-            Home(".wrangler"),
-            Config(".wrangler"),
-            Config("stripe"),
-            Config("rclone"),
-            Home(".databrickscfg"),
-            Home(".snowflake"),
-            Home(".kaggle"),
-            Home(".cache/huggingface/token"),
-            Home(".huggingface"),
-            Home(".kube/config"),
-            Variable("KUBECONFIG", ""),
-            Home(".docker/config.json"),
-            Variable("DOCKER_CONFIG", "config.json"),
-            Config("containers/auth.json"),
-            Home(".terraform.d/credentials.tfrc.json"),
-            Home(".terraformrc"),
-            Config("gh"),
-            Variable("GH_CONFIG_DIR", ""),
-            Config("glab-cli"),
-            Config("hub"),
-            Config("github-copilot"),
-            Anywhere(".claude/.credentials.json"),
-            Variable("CLAUDE_CONFIG_DIR", ".credentials.json"),
-            Home(".codex/auth.json"),
-            Variable("CODEX_HOME", "auth.json"),
-            Home(".gemini/oauth_creds.json"),
-            Data("opencode/auth.json"),
-        ],
-    },
-    Group {
-        what: "credentials of Git and of package managers",
-        forbidden: Everything,
-        places: &[
-            Anywhere(".netrc"),
-            Anywhere("_netrc"),
-            Variable("NETRC", ""),
-            Anywhere(".git-credentials"),
-            Anywhere(".gitconfig"),
-            Config("git"),
-            Variable("GIT_CONFIG_GLOBAL", ""),
-            Anywhere(".git/config"),
-            Anywhere("*.git/**/config"),
-            Anywhere("*.git/**/config.worktree"),
-            Anywhere(".npmrc"),
-            Variable("NPM_CONFIG_USERCONFIG", ""),
-            Anywhere(".yarnrc"),
-            Anywhere(".yarnrc.yml"),
-            Anywhere(".pypirc"),
-            Home(".pip"),
-            Config("pip"),
-            Data("uv/credentials"),
-            Home(".cargo/credentials"),
-            Home(".cargo/credentials.toml"),
-            Variable("CARGO_HOME", "credentials"),
-            Variable("CARGO_HOME", "credentials.toml"),
-            Home(".gem/credentials"),
-            Home(".bundle/config"),
-            Home(".m2/settings.xml"),
-            Home(".m2/settings-security.xml"),
-            Home(".gradle/gradle.properties"),
-            Home(".composer/auth.json"),
-            Config("composer/auth.json"),
-            Home(".nuget/NuGet"),
-            Config("NuGet"),
-        ],
-    },
-    Group {
-        what: "variables that a shell takes in a directory",
-        forbidden: Everything,
-        places: &[Anywhere(".envrc"), Config("direnv")],
-    },
-    Group {
-        what: "Switchboard's own folder",
-        forbidden: Everything,
-        places: &[
-            At::Own(Own::Config),
-            At::Own(Own::Data),
-            At::Own(Own::State),
-            At::Own(Own::Cache),
-            Top("/etc/switchboard"),
-        ],
-    },
-    Group {
-        what: "a client's or a project's MCP servers",
-        forbidden: Everything,
-        places: &[
-            Config("Claude/claude_desktop_config.json"),
-            Config("claude/claude_desktop_config.json"),
-            Config("Code/User/mcp.json"),
-            Config("zed/settings.json"),
-            Config("goose/config.yaml"),
-            Config("opencode/opencode.json"),
-            Home(".codeium/windsurf/mcp_config.json"),
-            Home("Library/Application Support/Claude/claude_desktop_config.json"),
-            Home("Library/Application Support/Code/User/mcp.json"),
-            Anywhere(".mcp.json"),
-            Anywhere(".claude.json"),
-            Variable("CLAUDE_CONFIG_DIR", ".claude.json"),
-            Anywhere("claude_desktop_config.json"),
-            Anywhere(".cursor/mcp.json"),
-            Anywhere(".vscode/mcp.json"),
-            Anywhere("User/mcp.json"),
-            Anywhere("User/profiles/*/mcp.json"),
-            Anywhere(".codex/config.toml"),
-            Variable("CODEX_HOME", "config.toml"),
-            Anywhere("windsurf/mcp_config.json"),
-            Anywhere(".zed/settings.json"),
-            Anywhere("zed/settings.json"),
-            Anywhere("goose/config.yaml"),
-            Anywhere(".gemini/settings.json"),
-            Anywhere("opencode.json"),
-            Anywhere("opencode.jsonc"),
-            Anywhere("cline_mcp_settings.json"),
-            Anywhere(".roo/mcp.json"),
-            Anywhere(".kilocode/mcp.json"),
-            Anywhere(".amazonq/mcp.json"),
-            Anywhere(".kiro/settings/mcp.json"),
-            Anywhere(".junie/mcp"),
-            Anywhere(".continue/mcpServers"),
-            Top("/etc/claude-code"),
-        ],
-    },
-    Group {
-        what: "a start file, which runs when somebody logs in or opens a shell",
-        forbidden: Writing,
-        places: &[
-            Anywhere(".bashrc"),
-            Anywhere(".bash_profile"),
-            Anywhere(".bash_login"),
-            Anywhere(".bash_logout"),
-            Anywhere(".bash_aliases"),
-            Anywhere(".profile"),
-            Anywhere(".zshrc"),
-            Anywhere(".zprofile"),
-            Anywhere(".zshenv"),
-            Anywhere(".zlogin"),
-            Anywhere(".zlogout"),
-            Anywhere(".kshrc"),
-            Anywhere(".mkshrc"),
-            Anywhere(".cshrc"),
-            Anywhere(".tcshrc"),
-            Anywhere(".inputrc"),
-            Anywhere(".xprofile"),
-            Anywhere(".xinitrc"),
-            Anywhere(".xsession"),
-            Anywhere(".xsessionrc"),
-            Anywhere(".pam_environment"),
-            Home(".login"),
-            Home(".logout"),
-            Config("fish"),
-            Config("nushell"),
-            Config("powershell"),
-            Config("environment.d"),
-            Config("autostart"),
-            Config("systemd"),
-            Data("systemd"),
-            Home("Library/LaunchAgents"),
-            Top("/etc"),
-        ],
-    },
-    Group {
-        what: "a program that is found by its name",
-        forbidden: Writing,
-        places: &[
-            Home("bin"),
-            Home(".local/bin"),
-            Home(".cargo/bin"),
-            Home("go/bin"),
-            Home(".bun/bin"),
-            Home(".deno/bin"),
-            Home(".npm-global/bin"),
-        ],
-    },
-    Group {
-        what: "what Git, an editor or an agent runs by itself",
-        forbidden: Writing,
-        places: &[
-            Anywhere(".git"),
-            Anywhere(".git/hooks"),
-            Anywhere("*.git/hooks"),
-            Anywhere(".gitmodules"),
-            Anywhere(".husky"),
-            Anywhere(".vscode"),
-            Anywhere(".idea"),
-            Anywhere(".devcontainer"),
-            Anywhere(".zed/tasks.json"),
-            Anywhere(".claude/settings.json"),
-            Anywhere(".claude/settings.local.json"),
-            Anywhere(".claude/hooks"),
-            Variable("CLAUDE_CONFIG_DIR", "settings.json"),
-            Anywhere(".cursor/hooks.json"),
-            Anywhere(".codex/hooks.json"),
-            Anywhere(".ripgreprc"),
-            Anywhere(".vimrc"),
-            Anywhere(".exrc"),
-            Anywhere(".emacs"),
-            Anywhere(".emacs.d"),
-            Config("nvim"),
-            Anywhere(".gdbinit"),
-            Anywhere(".lldbinit"),
-        ],
-    },
+    secrets::KEYS,
+    secrets::CLOUDS,
+    secrets::PACKAGES,
+    secrets::DIRECTORY_VARIABLES,
+    secrets::OWN,
+    secrets::CONFIGURED_BY,
+    secrets::MCP,
+    secrets::HISTORIES,
+    secrets::BROWSERS,
+    runs::GATEWAY,
+    runs::START,
+    runs::DESKTOP,
+    runs::PROGRAMS,
+    runs::BY_ITSELF,
 ];
+
+use At::{Anywhere, Config, Data, Home, Top, Variable};
 
 impl At {
     /// How it is written for people.
@@ -337,6 +118,13 @@ impl At {
             }
             At::Own(Own::State) => "~/.local/state/switchboard".to_owned(),
             At::Own(Own::Cache) => "~/.cache/switchboard".to_owned(),
+            At::Path => "every directory of PATH".to_owned(),
+            At::Used(Used::Read) => {
+                "every file that servers, rules, approvals and tokens are read from (--mcp-config, --token-file, assertionFile, …)".to_owned()
+            }
+            At::Used(Used::Run) => {
+                "the folders of tools and of plugins, and the programs and scripts that entries name by their path".to_owned()
+            }
         }
     }
 }

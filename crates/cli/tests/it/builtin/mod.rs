@@ -5,4 +5,6 @@ mod flows;
 mod inspector;
 mod listening;
 mod protected;
+mod protected_run;
+mod protected_ways;
 mod stdio;

@@ -17,6 +17,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "the folder of Claude Code's settings instead of `~/.claude`, likewise",
     ),
     (
+        "MCP_REMOTE_CONFIG_DIR",
+        "where `mcp-remote` keeps its sign-ins: the server `files` leaves it alone",
+    ),
+    (
         "MCP_TIMEOUT",
         "how long a server may take to start and shake hands, in milliseconds",
     ),
@@ -329,12 +333,18 @@ fn protected() -> String {
     let mut text = format!(
         "{NOTE}# Protected files\n\nThe built-in server `files` leaves these alone, whatever its \
          directories are, and by whatever link, mount or spelling somebody comes to them; what lies \
-         below them is meant too. Hard links are recognised to files in the home directory, at the top of \
-         the directories of `files`, and in the directories around the link. `list`, `tree`, `search` and `grep` leave out what may not \
+         below them is meant too. A path is judged by every name that it has on the way, and the strictest \
+         verdict counts: a protected name that is a link can be used no more than what it leads to. Links and \
+         hard links that lead to a file from a protected name are recognised in the home directory, at the top of \
+         the directories of `files`, and in the directories around the file. `list`, `tree`, `search` and `grep` leave out what may not \
          be read, and say how many that were (`protected`). Nothing protected is moved, deleted or \
-         replaced, and no directory with something protected in it is moved as a whole.\n\n\
+         replaced, and no directory with something protected in it is moved or deleted as a whole.\n\n\
+         A repository of Git is one by whatever name: where a `.git` leads (a link, `gitdir:`, `commondir`) is \
+         protected like `.git`, and so are `config`, `hooks`, `HEAD` and `commondir` in every directory that has `HEAD`, \
+         `objects` and `refs`. The last of these three is not written.\n\n\
          `--allow-protected PATH` (of `up` and `builtin files`; `allowProtected` in an entry of your own) \
-         lifts it for one path and what is below it. A `.env` inside the directories of `files` is the \
+         lifts it for one path and what is below it, as links stood when the server started. A `.env` inside \
+         the directories of `files` is the \
          project's and can be used; outside of them nothing can.\n\n\
          `…/` is any directory, `*` at the beginning of a name any text, `**` any directories or none. \
          `~/.config` and `~/.local/share` are also where `XDG_CONFIG_HOME` and `XDG_DATA_HOME` say, and \

@@ -1,0 +1,230 @@
+//! What a gateway is configured by, and what it runs, is out of reach of its own
+//! `files`: a client that could change it would run what it wrote.
+
+use crate::support::{config, echo, homes::Home};
+use serde_json::{Value, json};
+use std::{fs, time::Duration};
+use switchboard_testkit::{HttpClient, LEGACY, Launch, Program, StdioClient};
+
+const SETTINGS: &str = "home/.config/switchboard/settings.json";
+
+fn launch(home: &Home, folder: &str) -> Launch {
+    Program::new(env!("CARGO_BIN_EXE_switchboard"))
+        .env("HOME", home.path("home"))
+        .cwd(home.path(folder))
+}
+
+fn files(root: &str) -> Value {
+    json!({"type": "builtin", "builtin": "files", "root": root})
+}
+
+/// A call that is refused because of what is protected.
+async fn refused(client: &mut StdioClient, tool: &str, arguments: Value) {
+    let answer = client
+        .call(&format!("files__{tool}"), arguments.clone())
+        .await;
+    let said = answer.to_string();
+    assert_eq!(
+        answer["result"]["isError"], true,
+        "{tool} {arguments}: {said}"
+    );
+    assert!(said.contains("is protected"), "{tool} {arguments}: {said}");
+}
+
+async fn done(client: &mut StdioClient, tool: &str, arguments: Value) {
+    let answer = client
+        .call(&format!("files__{tool}"), arguments.clone())
+        .await;
+    let is_done = answer["result"].is_object() && answer["result"]["isError"] != true;
+    assert!(is_done, "{tool} {arguments}: {answer}");
+}
+
+/// No tool changes a path, and no other takes its place.
+async fn stays(client: &mut StdioClient, path: &str) {
+    for mode in ["overwrite", "append"] {
+        let evil = json!({"path": path, "content": "{}", "mode": mode});
+        refused(client, "write", evil).await;
+    }
+    refused(client, "delete", json!({"path": path, "recursive": true})).await;
+    refused(client, "move", json!({"from": path, "to": "taken"})).await;
+    done(
+        client,
+        "write",
+        json!({"path": "evil.json", "content": "{}"}),
+    )
+    .await;
+    let put = json!({"from": "evil.json", "to": path, "overwrite": true});
+    refused(client, "move", put).await;
+}
+
+#[tokio::test]
+async fn the_file_of_mcp_config_is_out_of_reach() {
+    for folder in ["home", "home/w"] {
+        let home = Home::new();
+        let servers = json!({"files": files("~/w"), "second": echo(&[])});
+        let file = home.write("home/w/deep/servers.json", config(&servers));
+        std::os::unix::fs::symlink("deep/servers.json", home.path("home/w/link.json")).unwrap();
+        let before = fs::read(&file).unwrap();
+        for named in ["deep/servers.json", "link.json"] {
+            let named = home.path("home/w").join(named);
+            let program = launch(&home, folder)
+                .arg("--mcp-config")
+                .arg(named)
+                .arg("serve");
+            let mut client = StdioClient::new(program.spawn());
+            client.initialize(LEGACY).await;
+            refused(&mut client, "read", json!({"path": "deep/servers.json"})).await;
+            refused(&mut client, "read", json!({"path": "link.json"})).await;
+            stays(&mut client, "deep/servers.json").await;
+            // Nor is the folder around it moved away and another put in its place.
+            refused(&mut client, "move", json!({"from": "deep", "to": "gone"})).await;
+            assert_eq!(fs::read(&file).unwrap(), before);
+        }
+    }
+}
+
+fn manifest(name: &str) -> String {
+    json!({"name": name, "description": "Says ok.", "command": ["echo", "ok"]}).to_string()
+}
+
+async fn tools(client: &mut StdioClient) -> String {
+    let listed = client.request("tools/list", json!({})).await;
+    listed["result"]["tools"].to_string()
+}
+
+/// Also where it was configured while the gateway ran.
+#[tokio::test]
+async fn manifests_are_read_but_not_written() {
+    let home = Home::new();
+    home.write("home/w/my-tools/ok.tool.json", manifest("ok"));
+    home.write("home/w/my-tools/run.sh", "echo ok");
+    home.write("home/w/late/later.tool.json", manifest("later"));
+    home.write("home/w/late/run.sh", "echo later");
+    let toolbox = |folder: &str| json!({"type": "builtin", "builtin": "tools", "folder": folder});
+    let mut servers = json!({"tools": toolbox("~/w/my-tools"), "files": files("~/w")});
+    home.write(SETTINGS, config(&servers));
+    let mut client = home.serve(&[]).await;
+    let written = json!({"path": "my-tools/evil.tool.json", "content": manifest("evil")});
+    refused(&mut client, "write", written).await;
+    stays(&mut client, "my-tools/ok.tool.json").await;
+    stays(&mut client, "my-tools/run.sh").await;
+    done(
+        &mut client,
+        "read",
+        json!({"path": "my-tools/ok.tool.json"}),
+    )
+    .await;
+    refused(
+        &mut client,
+        "move",
+        json!({"from": "my-tools", "to": "other"}),
+    )
+    .await;
+    // A manifest is none of theirs in any folder: one could be named tomorrow.
+    let elsewhere = json!({"path": "plain/evil.flow.json", "content": "{}"});
+    refused(&mut client, "write", elsewhere).await;
+    let script = json!({"path": "late/run.sh", "content": "echo mine"});
+    done(&mut client, "write", script.clone()).await;
+
+    servers["more"] = toolbox("~/w/late");
+    home.write(SETTINGS, config(&servers));
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    while !tools(&mut client).await.contains("more__later") {
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "{}",
+            tools(&mut client).await
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    refused(&mut client, "write", script).await;
+}
+
+#[tokio::test]
+async fn plugins_and_scripts_of_servers_are_not_written() {
+    let home = Home::new();
+    let at = |path: &str| home.path("home").join(path).display().to_string();
+    let inner = at(".claude/plugins/cache/p");
+    let outer = at("w/q");
+    home.write(
+        "home/.claude/settings.json",
+        r#"{"enabledPlugins": {"p@m": true, "q@m": true}}"#,
+    );
+    let installed = json!({"version": 1, "plugins": {
+        "p@m": {"installPath": inner}, "q@m": {"installPath": outer}}});
+    home.write(
+        "home/.claude/plugins/installed_plugins.json",
+        installed.to_string(),
+    );
+    for folder in [".claude/plugins/cache/p", "w/q"] {
+        let plugin = json!({"name": folder.rsplit('/').next(), "mcpServers": {"ok": echo(&[])}});
+        home.write(
+            &format!("home/{folder}/.claude-plugin/plugin.json"),
+            plugin.to_string(),
+        );
+        home.write(&format!("home/{folder}/index.js"), "// seen");
+    }
+    home.write("home/w/own/server.sh", "exit 0");
+    home.write("home/w/own/notes.txt", "seen");
+    let own = json!({"command": "sh", "args": [at("w/own/server.sh"), at("w/own/notes.txt")]});
+    let servers = json!({"files": files("~/"), "own": own});
+    home.write(SETTINGS, config(&servers));
+    let mut client = home.serve(&[]).await;
+    for path in [
+        ".claude/plugins/cache/p/.claude-plugin/plugin.json",
+        ".claude/plugins/cache/p/index.js",
+        ".claude/plugins/installed_plugins.json",
+        "w/q/.claude-plugin/plugin.json",
+        "w/q/index.js",
+        "w/own/server.sh",
+    ] {
+        stays(&mut client, path).await;
+    }
+    let data = json!({"path": "w/own/notes.txt", "content": "changed"});
+    done(&mut client, "write", data).await;
+}
+
+/// One principal does not become another by reading that one's token.
+#[tokio::test]
+async fn token_files_are_out_of_reach() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let mut tokens = Vec::new();
+    for name in ["alice", "bob"] {
+        let token = format!("{name}-0123456789abcdef0123456789abcdef");
+        let file = home.write(&format!("home/w/tok.{name}"), &token);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        tokens.push(token);
+    }
+    let servers = config(&json!({"files": files("~/w")}));
+    let serve = [
+        "serve",
+        "--http",
+        "127.0.0.1:0",
+        "--token-file",
+        "w/tok.alice",
+        "--token-file",
+        "w/tok.bob",
+    ];
+    let gateway = launch(&home, "home")
+        .args(["--mcp-config", &servers])
+        .args(serve);
+    let own = launch(&home, "home").args(["builtin", "files", "--root", "w"]);
+    let own = own.args(&serve[1..]);
+    for program in [gateway, own] {
+        let program = program.spawn();
+        let url = program.url().await;
+        let bearer = format!("Bearer {}", tokens[1]);
+        let mut client = HttpClient::new(&format!("{url}/mcp")).header("Authorization", &bearer);
+        client.initialize(LEGACY).await;
+        let listed = client.request("tools/list", json!({})).await.to_string();
+        let read = match listed.contains("files__read") {
+            true => "files__read",
+            false => "read",
+        };
+        let answer = client.call(read, json!({"path": "tok.alice"})).await;
+        let said = answer.to_string();
+        assert!(said.contains("is protected"), "{said}");
+        assert!(!said.contains(&tokens[0]), "{said}");
+    }
+}
