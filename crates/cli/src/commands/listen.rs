@@ -149,10 +149,12 @@ impl Listen {
         Ok(places)
     }
 
-    /// The files with tokens, wherever we go from here.
+    /// The files with tokens and keys, wherever we go from here.
     pub fn token_files(&self) -> Vec<PathBuf> {
         let whole = |file: &PathBuf| std::path::absolute(file).ok();
-        self.token_file.iter().filter_map(whole).collect()
+        let files = self.token_file.iter().chain(&self.tls_key);
+        let files = files.chain(&self.tls_cert).chain(&self.client_ca);
+        files.filter_map(whole).collect()
     }
 
     /// On whose behalf most clients act.

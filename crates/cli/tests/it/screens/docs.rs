@@ -62,7 +62,7 @@ pages! {
 }
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 11] = [
+const NOT_TYPED: [(&str, &str); 12] = [
     (
         "cargo xtask test",
         "runs this test; continuous integration runs it",
