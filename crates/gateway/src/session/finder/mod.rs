@@ -54,8 +54,11 @@ pub(crate) struct Finder {
     lists: ToolLists,
     /// Where that depends on how much there is: whether it was too much.
     decided: Mutex<HashMap<Arc<str>, bool>>,
-    indexes: Mutex<HashMap<(Arc<str>, Era), Arc<Shelf>>>,
+    indexes: Mutex<Shelves>,
 }
+
+/// By principal, and by the era of whoever asks.
+type Shelves = HashMap<(Arc<str>, Era), Arc<Shelf>>;
 
 /// The tools of one principal, ready to be searched.
 #[derive(Debug)]
