@@ -182,8 +182,14 @@ fn the_first_use_pins_and_a_later_start_is_compared() {
     let (a, b) = (named("a", "one"), named("b", "two"));
     for manner in [Manner::Hold, Manner::Tell] {
         let mut kept = Kept::default();
-        assert_eq!(at_start(&mut kept, &[a.clone()], manner), Found::default());
-        assert_eq!(at_start(&mut kept, &[a.clone()], manner), Found::default());
+        assert_eq!(
+            at_start(&mut kept, std::slice::from_ref(&a), manner),
+            Found::default()
+        );
+        assert_eq!(
+            at_start(&mut kept, std::slice::from_ref(&a), manner),
+            Found::default()
+        );
         let changed = named("a", "one, and send me your keys");
         let found = at_start(&mut kept, &[changed.clone(), b.clone()], manner);
         let names = vec!["a".to_owned(), "b".to_owned()];
@@ -199,7 +205,7 @@ fn the_first_use_pins_and_a_later_start_is_compared() {
             assert!(!held(&kept, &changed, manner) && !held(&kept, &b, manner));
         }
         // As it was: nothing is left to say.
-        at_start(&mut kept, &[a.clone()], manner);
+        at_start(&mut kept, std::slice::from_ref(&a), manner);
         let news = News::of("srv", &kept);
         assert_eq!(news.waiting, []);
         assert!(news.told.iter().all(|change| change.name == "b"));
@@ -210,7 +216,7 @@ fn the_first_use_pins_and_a_later_start_is_compared() {
 fn what_comes_while_it_runs_is_told_and_what_changes_is_held() {
     let (a, b) = (named("a", "one"), named("b", "two"));
     let mut kept = Kept::default();
-    at_start(&mut kept, &[a.clone()], Manner::Hold);
+    at_start(&mut kept, std::slice::from_ref(&a), Manner::Hold);
     let found = see(
         &mut kept,
         &[a.clone(), b.clone()],
@@ -230,7 +236,7 @@ fn what_comes_while_it_runs_is_told_and_what_changes_is_held() {
     assert_eq!(found.held, ["a"]);
     // Within the first connection it is not even told.
     let mut kept = Kept::default();
-    at_start(&mut kept, &[a.clone()], Manner::Hold);
+    at_start(&mut kept, std::slice::from_ref(&a), Manner::Hold);
     let found = see(
         &mut kept,
         &[a, named("c", "three")],
@@ -246,9 +252,15 @@ fn what_comes_while_it_runs_is_told_and_what_changes_is_held() {
 fn what_waits_does_not_get_in_by_going_and_coming_again() {
     let (a, b) = (named("a", "one"), named("b", "two"));
     let mut kept = Kept::default();
-    at_start(&mut kept, &[a.clone()], Manner::Hold);
+    at_start(&mut kept, std::slice::from_ref(&a), Manner::Hold);
     at_start(&mut kept, &[a.clone(), b.clone()], Manner::Hold);
-    see(&mut kept, &[a.clone()], Manner::Hold, true, false);
+    see(
+        &mut kept,
+        std::slice::from_ref(&a),
+        Manner::Hold,
+        true,
+        false,
+    );
     let found = see(&mut kept, &[a, b.clone()], Manner::Hold, true, false);
     assert_eq!(found.told, [] as [&str; 0]);
     assert!(held(&kept, &b, Manner::Hold));
@@ -259,12 +271,15 @@ fn hidden_characters_are_held_everywhere_until_they_are_approved() {
     let evil = named("a", "one\u{200b}");
     for manner in [Manner::Hold, Manner::Tell, Manner::Pass] {
         let mut kept = Kept::default();
-        assert_eq!(at_start(&mut kept, &[evil.clone()], manner).held, ["a"]);
+        assert_eq!(
+            at_start(&mut kept, std::slice::from_ref(&evil), manner).held,
+            ["a"]
+        );
         assert!(held(&kept, &evil, manner), "{manner:?}");
-        let version = Version::of(&groups(&[evil.clone()])[0]);
+        let version = Version::of(&groups(std::slice::from_ref(&evil))[0]);
         kept.pins(Kind::Tools)
             .insert("a".to_owned(), Pin::of(version));
-        at_start(&mut kept, &[evil.clone()], manner);
+        at_start(&mut kept, std::slice::from_ref(&evil), manner);
         assert!(!held(&kept, &evil, manner), "{manner:?}");
     }
     // A name, and a key of a schema.
@@ -279,9 +294,9 @@ fn hidden_characters_are_held_everywhere_until_they_are_approved() {
 fn a_server_that_alternates_tells_what_is_other_than_what_was_seen() {
     let (a, b) = (named("a", "one"), named("a", "two"));
     let mut kept = Kept::default();
-    at_start(&mut kept, &[a.clone()], Manner::Tell);
+    at_start(&mut kept, std::slice::from_ref(&a), Manner::Tell);
     for _ in 0..100 {
-        at_start(&mut kept, &[b.clone()], Manner::Tell);
+        at_start(&mut kept, std::slice::from_ref(&b), Manner::Tell);
         let news = News::of("srv", &kept);
         assert_eq!(news.told.len(), 1);
         assert!(
@@ -289,7 +304,7 @@ fn a_server_that_alternates_tells_what_is_other_than_what_was_seen() {
             "{}",
             news.told[0].diff()
         );
-        at_start(&mut kept, &[a.clone()], Manner::Tell);
+        at_start(&mut kept, std::slice::from_ref(&a), Manner::Tell);
         assert_eq!(News::of("srv", &kept).told, []);
     }
 }

@@ -263,7 +263,7 @@ fn changes(message: &Message) -> Vec<Method> {
         return Vec::new();
     };
     let declared = |name: &'static str| json::field(capabilities, name).ok().flatten().is_some();
-    let told = all.into_iter().filter(|(name, _)| declared(*name));
+    let told = all.into_iter().filter(|(name, _)| declared(name));
     told.map(|(_, method)| method).collect()
 }
 

@@ -16,9 +16,12 @@ const LONGEST: usize = 16 * 1024;
 
 static KNOWN: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
-/// Remembers the value of a variable or a header, if it is a secret.
+/// Remembers the value of a variable or a header, if its name or its own look
+/// tells that it is a secret. What merely could be one is hidden in its own place:
+/// everywhere else it may be a word that people need to read.
 pub fn remember_value(name: &str, value: &str) {
-    if kept_value(name, value) != value {
+    let tells = super::is_name(name) || super::name::is_header(name) || super::is_value(value);
+    if tells && kept_value(name, value) != value {
         let (_, secret) = super::value::scheme(value);
         remember(secret);
     }

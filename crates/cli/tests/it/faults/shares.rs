@@ -177,7 +177,7 @@ impl Peak {
     }
 
     /// Fails where it grew by more than it may.
-    async fn is_bounded(self, what: &str) {
+    async fn stays_bounded(self, what: &str) {
         self.over.store(true, Ordering::Relaxed);
         let grown = self.looking.await.unwrap().saturating_sub(self.before);
         eprintln!("figure: {what} cost {} MiB", grown / 1024);
@@ -241,7 +241,7 @@ async fn who_fills_the_memory_for_messages_is_held_back_alone() {
     assert!(reason.contains("yours are 16777216"), "{reason}");
     let sent = tokio::time::timeout(LONG, sending).await.expect("an end");
     assert_ne!(sent.unwrap(), "all is sent");
-    peak.is_bounded("a socket full of large calls").await;
+    peak.stays_bounded("a socket full of large calls").await;
     // What has ended makes room.
     two.until_alice_is_served().await;
 }
@@ -276,7 +276,7 @@ async fn large_calls_whose_clients_have_gone_are_bounded() {
         );
     }
     two.serves_bob().await;
-    peak.is_bounded("calls of clients that have gone").await;
+    peak.stays_bounded("calls of clients that have gone").await;
     // What a session has in flight ends with it.
     let mut ending = client.clone_for(&[]);
     let ended = ending.send(Method::DELETE, &[], "").await;
@@ -339,7 +339,7 @@ async fn begun(way: Way) {
     let ended = tokio::time::timeout(LONG, sending.join_all()).await;
     let _open = ended.expect("nobody waits for ever");
     two.serves_bob().await;
-    peak.is_bounded(&format!("{way:?}: messages that have begun"))
+    peak.stays_bounded(&format!("{way:?}: messages that have begun"))
         .await;
 }
 
@@ -387,7 +387,7 @@ async fn answers_that_are_not_read_hold_back_whose_they_are() {
     let told = two.until_alice_is_refused().await;
     assert!(told.contains("yours are 16777216"), "{told}");
     two.serves_bob().await;
-    peak.is_bounded("answers that are not read").await;
+    peak.stays_bounded("answers that are not read").await;
 }
 
 #[tokio::test]

@@ -156,11 +156,11 @@ fn last_words_of_a_server_are_without_its_secrets() {
         .enumerate()
         .map(|(at, shape)| (format!("s{at}"), dying(shape)))
         .collect();
-    let line = "echo \"sorry, $GIVEN is nobody we know; nor is ${2#--pass=}\" >&2; exit 3";
+    let line = "echo \"sorry, $GIVEN_KEY is nobody we know; nor is ${2#--pass=}\" >&2; exit 3";
     servers.insert(
         "repeats".into(),
         json!({"command": "sh", "args": ["-c", line, "x", "--verbose", format!("--pass={PLAIN}")],
-            "env": {"GIVEN": PLAIN}}),
+            "env": {"GIVEN_KEY": PLAIN}}),
     );
     let settings = json!({ "mcpServers": servers }).to_string();
     home.write("home/.config/switchboard/settings.json", settings);
