@@ -41,7 +41,8 @@ impl Definition {
     }
 
     /// The same of a tool or prompt whose name is known. One that cannot be taken
-    /// apart counts letter by letter, and as if it hid something.
+    /// apart (a number that no reader can hold, half a character) counts letter by
+    /// letter.
     pub(crate) fn named(kind: Kind, name: &str, raw: &[u8]) -> Self {
         let parts: &[&str] = if kind == Kind::Prompts {
             &PROMPT
@@ -53,7 +54,11 @@ impl Definition {
                 let hidden = hidden::is_in(name) || parts.any_text(&hidden::is_in);
                 Self::from_text(name, parts.sorted().text(), hidden)
             }
-            None => Self::from_text(name, String::from_utf8_lossy(raw).into_owned(), true),
+            None => {
+                let text = String::from_utf8_lossy(raw).into_owned();
+                let hidden = hidden::is_in_json(&text);
+                Self::from_text(name, text, hidden)
+            }
         }
     }
 

@@ -36,6 +36,47 @@ pub(super) fn is_in(text: &str) -> bool {
     false
 }
 
+/// How deep JSON may be that somebody is to look at.
+const DEPTH: usize = 127;
+
+/// The same for JSON that cannot be taken apart: escapes count as what they stand
+/// for. What is too deep for anybody to see counts as hidden.
+pub(super) fn is_in_json(json: &str) -> bool {
+    let mut plain = String::with_capacity(json.len());
+    let (mut in_text, mut depth, mut half) = (false, 0usize, None);
+    let mut rest = json.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' => in_text = !in_text,
+            '[' | '{' if !in_text => depth += 1,
+            ']' | '}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH {
+            return true;
+        }
+        if !(in_text && c == '\\') {
+            plain.push(c);
+            continue;
+        }
+        let Some('u') = rest.next() else {
+            continue;
+        };
+        let digits: String = rest.by_ref().take(4).collect();
+        let unit = u16::from_str_radix(&digits, 16).unwrap_or(0xfffd);
+        // A character outside the first plane is written in two halves.
+        let units = half.take().into_iter().chain([unit]);
+        let ends_in_half = (0xd800..0xdc00).contains(&unit);
+        if ends_in_half {
+            half = Some(unit);
+        } else {
+            let decoded = char::decode_utf16(units);
+            plain.extend(decoded.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+        }
+    }
+    is_in(&plain)
+}
+
 const fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}')
 }

@@ -177,6 +177,29 @@ fn what_cannot_be_taken_apart_counts_letter_by_letter() {
     assert_ne!(one.hash, two.hash);
 }
 
+/// Numbers that no reader can hold, and half characters, hide nothing.
+#[test]
+fn what_cannot_be_taken_apart_is_looked_at_all_the_same() {
+    let tool = |text: &str| {
+        let raw = format!(
+            r#"{{"name": "x", "description": "{text}", "inputSchema": {{"maximum": 1e400}}}}"#
+        );
+        Definition::of(raw.as_bytes()).unwrap().hidden
+    };
+    for fine in [
+        "a",
+        r"d \u0041 \ud800",
+        r"\ud83d\ude00",
+        r#"\"{[\""#,
+        "\u{1f469}\u{200d}\u{1f4bb}",
+    ] {
+        assert!(!tool(fine), "{fine}");
+    }
+    for hides in ["a\u{202e}b", r"a\u202eb", r"a\u200bb", r"\udb40\udc41"] {
+        assert!(tool(hides), "{hides}");
+    }
+}
+
 #[test]
 fn the_first_use_pins_and_a_later_start_is_compared() {
     let (a, b) = (named("a", "one"), named("b", "two"));
