@@ -239,15 +239,14 @@ async fn run(waves: Vec<([Act; CLIENTS], bool)>) -> Result<(), String> {
             let before = *lock(&upstream.died);
             let connection = server.connection(&clients[1].0).await;
             let connection = connection.map_err(|fault| fault.to_string())?;
-            // It was of some use, so that this is no crash loop.
-            let pinged = connection.ask(Method::Ping, "{}", Duration::from_secs(10));
-            pinged.map_err(|fault| fault.to_string())?.outcome().await;
             upstream.kill.send_modify(|count| *count += 1);
             host.detach(&clients[0].0);
             model.remove(&0);
             clients[0] = newcomer();
             until(&(before + 1), || *lock(&upstream.died)).await?;
             connection.ended().await;
+            // It was of no use to anybody; whoever wants it anew gets it at once.
+            server.reconnect().await;
         }
         let wanted: BTreeSet<String> = model.values().flatten().cloned().collect();
         if !wanted.is_empty() {

@@ -104,7 +104,9 @@ async fn row_44_pauses_grow_whether_or_not_anybody_asks() {
         "a",
         brief(&starts, "notifications/initialized"),
     )]));
-    let (gateway, mut client) = listening(&stage).await;
+    let gateway = stage.gateway().await;
+    let mut client = stage.attached(&["--only", "a"]).await;
+    client.request("tools/list", json!({})).await;
     // Calls do not make it start more often. They say why they fail.
     let mut told = String::new();
     let found = until(Duration::from_secs(60), || {
@@ -113,7 +115,7 @@ async fn row_44_pauses_grow_whether_or_not_anybody_asks() {
     });
     found.await.expect("it is started again by itself");
     while !told.contains("before it was of any use") {
-        let answer = client.call("a__go", json!({})).await;
+        let answer = client.call("go", json!({})).await;
         told = answer["error"]["message"].as_str().unwrap().to_owned();
         // On a slow machine it may have been given up, and a call have asked for it.
         let started = lines(&starts);
