@@ -133,6 +133,10 @@ impl Share {
         }
         let mut charge = self.charge();
         let beyond = self.add(bytes.len());
+        // Who is alone holds up nobody else: all of it counts, so that servers are
+        // read no faster than their answers are.
+        let several = self.0.budget.several.load(Ordering::Relaxed);
+        let beyond = if several { beyond } else { 0 };
         charge.bytes = bytes.len();
         charge.of_all = -(beyond as isize);
         self.0.budget.release(beyond as isize);
