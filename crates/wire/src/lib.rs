@@ -7,6 +7,7 @@
 //! are known here and nowhere else. So is what looks like a secret ([`secret`]),
 //! because every other part shows something.
 
+pub mod address;
 pub mod error;
 pub mod header;
 pub mod id;

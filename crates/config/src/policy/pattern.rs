@@ -1,6 +1,7 @@
 //! Patterns with `*`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
+use switchboard_wire::address::embedded;
 use url::Url;
 
 /// Whether the whole text fits; `*` stands for any text.
@@ -212,21 +213,6 @@ fn address(host: &str) -> Option<IpAddr> {
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'));
     plain.unwrap_or(host).parse().ok()
-}
-
-/// The IPv4 address that an IPv6 one stands for: mapped, translated, compatible,
-/// NAT64, 6to4.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
-            Some(of(g, h))
-        }
-        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(of(g, h)),
-        [0x2002, ..] => Some(of(b, c)),
-        _ => None,
-    }
 }
 
 /// A path without its escapes, and with no `/` but those between its parts.

@@ -246,11 +246,8 @@ impl Exchange {
             };
             let gate = self.gate.take()?;
             return match gate.settle(&self.connection, verdict) {
-                Ok(mut sent) => {
-                    sent.log = self.log.take();
-                    sent.counted = self.counted.take();
-                    std::mem::swap(self, &mut sent);
-                    sent.over = true;
+                Ok(sent) => {
+                    self.give_way_to(sent);
                     None
                 }
                 Err(fault) => self.not_left(fault, gate.permitted()),
@@ -262,10 +259,7 @@ impl Exchange {
             return match line.leave(&self.connection, turn) {
                 Ok(sent) => {
                     let again = self.again.take();
-                    let mut sent = sent.or_again(again).logged(self.log.take());
-                    sent.counted = self.counted.take();
-                    std::mem::swap(self, &mut sent);
-                    sent.over = true;
+                    self.give_way_to(sent.or_again(again));
                     None
                 }
                 Err(fault) => self.not_left(fault, &line.permitted),
@@ -284,6 +278,16 @@ impl Exchange {
         }
         let event = self.inbox.next().await;
         crossing.after(&self.connection, event)
+    }
+
+    /// Goes on as another, which has been sent in its place. What is the client's
+    /// call, however often it is sent, goes along.
+    fn give_way_to(&mut self, mut sent: Self) {
+        sent.told_as = self.told_as.take();
+        sent.log = self.log.take();
+        sent.counted = self.counted.take();
+        std::mem::swap(self, &mut sent);
+        sent.over = true;
     }
 
     /// The outcome; notifications are dropped and questions refused.

@@ -83,11 +83,7 @@ impl Exchange {
             }
             let mut fresh = connection.start(&permitted)?;
             fresh.deadline = self.deadline;
-            fresh.told_as = self.told_as.take();
-            fresh.log = self.log.take();
-            fresh.counted = self.counted.take();
-            std::mem::swap(self, &mut fresh);
-            fresh.over = true;
+            self.give_way_to(fresh);
             Ok(())
         });
         sent.err()

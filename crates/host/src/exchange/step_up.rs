@@ -77,11 +77,7 @@ impl Exchange {
     pub(super) fn stepped_up(&mut self, ended: Ended) -> Option<Event> {
         self.step_up = None;
         let sent = ended.and_then(|(connection, permitted)| {
-            let mut fresh = connection.start(&permitted)?;
-            fresh.told_as = self.told_as.take();
-            fresh.counted = self.counted.take();
-            std::mem::swap(self, &mut fresh);
-            fresh.over = true;
+            self.give_way_to(connection.start(&permitted)?);
             Ok(())
         });
         sent.err()

@@ -254,26 +254,31 @@ fn stem(word: String) -> String {
 
 /// The definition of the tool that searches.
 pub fn definition() -> Value {
-    let (usual, most) = limits::FOUND_TOOLS;
     json!({
         "name": NAME,
         "description":
             "Finds tools that are available but not loaded, and returns their definitions, after which they can be \
              called. Query forms: \"select:name1,name2\" for tools by name; \"words to rank by\" for a search over names, \
              descriptions and arguments; \"+word other words\" where the name must contain the first.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "query": { "type": "string", "description": "What to look for" },
-                "max_results": {
-                    "type": "integer", "minimum": 1, "maximum": most, "default": usual,
-                    "description": "How many tools at most (not for select)",
-                },
-            },
-            "required": ["query"],
-            "additionalProperties": false,
-        },
+        "inputSchema": input_schema(),
         "annotations": { "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
+/// What a tool that searches takes.
+pub fn input_schema() -> Value {
+    let (usual, most) = limits::FOUND_TOOLS;
+    json!({
+        "type": "object",
+        "properties": {
+            "query": { "type": "string", "description": "What to look for" },
+            "max_results": {
+                "type": "integer", "minimum": 1, "maximum": most, "default": usual,
+                "description": "How many tools at most (not for select)",
+            },
+        },
+        "required": ["query"],
+        "additionalProperties": false,
     })
 }
 
@@ -295,10 +300,13 @@ pub fn run(index: &Index, arguments: &[u8]) -> Result<Found, String> {
 impl Found {
     /// The answer as text: one definition a line. `tools` are those that the index was made from.
     pub fn to_text(&self, tools: &[ModelTool]) -> String {
-        let found = self.tools.iter().filter_map(|at| tools.get(*at));
-        let mut lines: Vec<String> = found
-            .map(|tool| tool.to_anthropic(false).to_string())
-            .collect();
+        self.lines(|at| Some(tools.get(at)?.to_anthropic(false).to_string()))
+    }
+
+    /// The same where `definition` gives each tool's by its place in the index.
+    pub fn lines(&self, definition: impl Fn(usize) -> Option<String>) -> String {
+        let found = self.tools.iter().filter_map(|at| definition(*at));
+        let mut lines: Vec<String> = found.collect();
         if lines.is_empty() {
             lines.push("No tool was found. Try other words, or fewer.".to_owned());
         }

@@ -1,6 +1,7 @@
 //! Which network an address belongs to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use switchboard_wire::address::embedded;
 
 /// What kind of network an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,19 +68,5 @@ impl Class {
         } else {
             Self::Public
         }
-    }
-}
-
-/// The IPv4 address that an IPv6 one stands for: mapped, compatible, NAT64, 6to4.
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
-    let of = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] => {
-            Some(of(g, h))
-        }
-        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(of(g, h)),
-        [0x2002, ..] => Some(of(b, c)),
-        _ => None,
     }
 }

@@ -180,24 +180,13 @@ impl Shelf {
     /// One definition a line, as `tools/list` would have it.
     fn search(&self, query: &str, most: usize) -> String {
         let found = self.index.search(query, most);
-        let text = |at: &usize| match self.places.get(*at)? {
+        found.lines(|at| match self.places.get(at)? {
             Ok(at) => {
                 let item = self.merged.items.get(*at)?;
                 Some(String::from_utf8_lossy(&item.text()).into_owned())
             }
             Err(own) => Some(own.clone()),
-        };
-        let mut lines: Vec<String> = found.tools.iter().filter_map(text).collect();
-        if lines.is_empty() {
-            lines.push("No tool was found. Try other words, or fewer.".to_owned());
-        }
-        if !found.missing.is_empty() {
-            lines.push(format!(
-                "There is no tool named {}.",
-                found.missing.join(", ")
-            ));
-        }
-        lines.join("\n")
+        })
     }
 }
 

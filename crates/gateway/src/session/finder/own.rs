@@ -2,7 +2,7 @@
 
 use super::wrong;
 use serde_json::{Value, json};
-use switchboard_host::{CallError, limits::FOUND_TOOLS};
+use switchboard_host::{CallError, limits::FOUND_TOOLS, search::input_schema};
 use switchboard_wire::{json as raw, json::ValueKind};
 
 pub(super) const SEARCH: &str = "search_tools";
@@ -16,7 +16,6 @@ pub(super) const SERVER: &str = "switchboard";
 
 /// What a client is shown in the place of tools that wait to be searched for.
 pub fn definitions() -> [Value; 2] {
-    let (usual, most) = FOUND_TOOLS;
     let search = json!({
         "name": SEARCH,
         "description":
@@ -24,18 +23,7 @@ pub fn definitions() -> [Value; 2] {
              found with call_tool. Returns the definitions, one a line. Query forms: \"words to rank by\" for a search \
              over names, descriptions and arguments; \"+word other words\" where the name must contain the first; \
              \"select:name1,name2\" for tools by name.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "query": { "type": "string", "description": "What to look for" },
-                "max_results": {
-                    "type": "integer", "minimum": 1, "maximum": most, "default": usual,
-                    "description": "How many tools at most (not for select)",
-                },
-            },
-            "required": ["query"],
-            "additionalProperties": false,
-        },
+        "inputSchema": input_schema(),
         "annotations": { "readOnlyHint": true, "openWorldHint": false },
     });
     let call = json!({
