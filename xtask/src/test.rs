@@ -4,6 +4,7 @@ use crate::cargo::cargo;
 use crate::steps::{self, Step, status};
 use crate::{conformance, faults, setup};
 use anyhow::{Context, Result};
+use std::{num::NonZero, process::Command};
 
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
@@ -27,10 +28,7 @@ pub fn run(options: &Options) -> Result<()> {
         Step::new("build", || {
             status(cargo(["nextest", "run", "--workspace", "--no-run"]))
         }),
-        Step::new("tests", || {
-            let mut command = cargo(["nextest", "run", "--workspace"]);
-            status(command.envs(tools.variables()))
-        }),
+        Step::new("tests", || status(everything().envs(tools.variables()))),
         Step::new("doctests", || {
             let mut command = cargo(["test", "--doc", "--workspace"]);
             status(command.envs(tools.variables()))
@@ -45,4 +43,13 @@ pub fn run(options: &Options) -> Result<()> {
         }));
     }
     steps::run("test", &list, &left_out, options.keep_going)
+}
+
+/// All tests, once. Most of them wait most of the time (for processes, for limits
+/// that have to pass), so there are more at once than cores.
+pub fn everything() -> Command {
+    let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let mut command = cargo(["nextest", "run", "--workspace", "--test-threads"]);
+    command.arg((4 * cores).to_string());
+    command
 }

@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_builtin::{BuiltinError, Server, ServerKind, Setup};
+use switchboard_testkit::LATE;
 use tokio_util::sync::CancellationToken;
 
 type Test = fn(&Path);
@@ -165,7 +166,7 @@ fn ends_with_stdin(directory: &Path) {
         drop(running.child.stdin.take());
         let begun = Instant::now();
         assert_eq!(running.ended(), Some(0), "{server}");
-        assert!(begun.elapsed() < Duration::from_secs(2), "{server}");
+        assert!(begun.elapsed() < Duration::from_secs(2) + LATE, "{server}");
     }
 }
 
@@ -196,7 +197,7 @@ fn processes_end_with_it(directory: &Path) {
         let pid = loop {
             match std::fs::read_to_string(&file) {
                 Ok(pid) if pid.ends_with('\n') => break pid.trim().to_owned(),
-                _ => assert!(begun.elapsed() < Duration::from_secs(10), "it runs"),
+                _ => assert!(begun.elapsed() < Duration::from_secs(10) + LATE, "it runs"),
             }
         };
         match how {
@@ -207,7 +208,7 @@ fn processes_end_with_it(directory: &Path) {
         let begun = Instant::now();
         while Path::new("/proc").join(&pid).exists() {
             assert!(
-                begun.elapsed() < Duration::from_secs(3),
+                begun.elapsed() < Duration::from_secs(3) + LATE,
                 "{how}: it is gone"
             );
             std::thread::sleep(Duration::from_millis(20));
@@ -235,7 +236,7 @@ fn survives_garbage(directory: &Path) {
         if answer["id"] == 77 {
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(10));
+        assert!(begun.elapsed() < Duration::from_secs(10) + LATE);
     }
     drop(running.child.stdin.take());
     assert_eq!(running.ended(), Some(0));

@@ -41,5 +41,5 @@ pub use channel::{Channel, Order, dial_ws};
 pub use http_client::{EventStream, HttpClient, Reply, modern_headers, raw_exchange};
 pub use http_server::{Heard, HttpServer, Said};
 pub use modern::{LEGACY, MODERN, capabilities, initialize_params, with_meta};
-pub use program::{DEADLINE, Launch, Program, bin};
+pub use program::{DEADLINE, LATE, Launch, Program, bin};
 pub use stdio_client::{StdioClient, text_of};

@@ -13,7 +13,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// How long a test waits for anything unless it says otherwise.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+/// How much later than it should be something may come, because the machine has
+/// other things to do.
+pub const LATE: Duration = Duration::from_secs(10);
 
 /// How long stderr is read after the end, should somebody else hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(300);

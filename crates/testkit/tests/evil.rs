@@ -8,7 +8,7 @@ use http::Method;
 use rustix::process::Signal;
 use serde_json::json;
 use switchboard_testkit::{
-    HttpClient, LEGACY, Program, StdioClient, bin, raw_exchange, record, text_of,
+    DEADLINE, HttpClient, LEGACY, Program, StdioClient, bin, raw_exchange, record, text_of,
 };
 
 fn stdio(mode: &str, args: &[&str]) -> StdioClient {
@@ -40,7 +40,7 @@ async fn every_stdio_mode_serves_ok_or_is_one_of_the_start() {
     let (status, listing, _) = Program::new(bin("evil-stdio"))
         .arg("--list-modes")
         .spawn()
-        .output(Duration::from_secs(5))
+        .output(DEADLINE)
         .await;
     assert!(status.success());
     let never = ["crash-start", "crash-loop", "hang-start", "deaf"];
@@ -87,10 +87,7 @@ async fn stdio_strikes() {
     assert_eq!(text_of(&client.next().await), "struck");
 
     let mut client = strike("crash-call", &[]).await;
-    assert_eq!(
-        client.program.wait(Duration::from_secs(5)).await.code(),
-        Some(3)
-    );
+    assert_eq!(client.program.wait(DEADLINE).await.code(), Some(3));
 
     let mut client = strike("ask-elicitation", &[]).await;
     assert_eq!(client.next().await["method"], "elicitation/create");
@@ -120,7 +117,7 @@ async fn stdio_starts() {
     let mut program = Program::new(bin("evil-stdio"))
         .args(["--mode", "crash-start"])
         .spawn();
-    assert_eq!(program.wait(Duration::from_secs(5)).await.code(), Some(1));
+    assert_eq!(program.wait(DEADLINE).await.code(), Some(1));
 
     let mut client = stdio("input-required", &[]);
     let asked = client.modern("tools/call", json!({"name": "strike"})).await;
@@ -139,7 +136,7 @@ async fn every_http_mode_serves_ok_and_strikes() {
     let (_, listing, _) = Program::new(bin("evil-http"))
         .arg("--list-modes")
         .spawn()
-        .output(Duration::from_secs(5))
+        .output(DEADLINE)
         .await;
     for mode in modes(&listing) {
         let server = http(&mode, &["--limit", "1000", "--delay", "1", "--after", "0"]);
@@ -237,7 +234,11 @@ async fn fault_proxy() {
             ("mcp-name", "payload"),
         ];
         let reply = client.try_send(Method::POST, &headers, body.into());
-        let reply = tokio::time::timeout(Duration::from_secs(2), reply).await;
+        let patience = match mode {
+            "stall" => Duration::from_secs(2),
+            _ => DEADLINE,
+        };
+        let reply = tokio::time::timeout(patience, reply).await;
         assert_eq!(matches!(reply, Ok(Ok(_))), works, "{mode}: {reply:?}");
         assert_eq!(reply.is_err(), mode == "stall");
     }

@@ -5,6 +5,7 @@
 mod support;
 
 use std::time::{Duration, Instant};
+use switchboard_testkit::LATE;
 
 use support::{all_dead, clinger, is_alive, pids, shell, start, state, wait_until};
 use switchboard_transport::process::{
@@ -31,7 +32,10 @@ async fn a_willing_server_ends_at_once() {
     assert_eq!(stopped.rung, Rung::Interrupt);
     assert_eq!(stopped.exit, Some(Exit::Signal(2)));
     assert!(stopped.is_complete);
-    assert!(stopped.took < Duration::from_millis(110), "{stopped:?}");
+    assert!(
+        stopped.took < Duration::from_millis(110) + LATE,
+        "{stopped:?}"
+    );
     assert_eq!(state(server.pid().cast_signed()), None, "reaped");
 }
 
@@ -52,8 +56,8 @@ async fn sigterm_comes_after_100_ms() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let stopped = server.stop().await;
     assert_eq!(stopped.rung, Rung::Terminate);
-    let millis = stopped.took.as_millis();
-    assert!((95..300).contains(&millis), "{stopped:?}");
+    assert!(stopped.took >= Duration::from_millis(95), "{stopped:?}");
+    assert!(stopped.took < LATE, "{stopped:?}");
 }
 
 #[tokio::test]
@@ -65,10 +69,8 @@ async fn sigkill_comes_after_500_ms_and_all_is_over_by_600() {
     let stopped = server.stop().await;
     assert_eq!(stopped.rung, Rung::Kill);
     assert!(stopped.is_complete);
-    assert!(
-        (495..=750).contains(&stopped.took.as_millis()),
-        "{stopped:?}"
-    );
+    assert!(stopped.took >= Duration::from_millis(495), "{stopped:?}");
+    assert!(stopped.took < LATE, "{stopped:?}");
     assert!(all_dead(&pids));
 }
 
@@ -91,7 +93,10 @@ async fn orphans_of_one_server_die_and_those_of_another_live() {
     let theirs = [pids(&files[0], 5), pids(&files[1], 5)];
     let stopped = servers[0].stop().await;
     assert!(stopped.is_complete, "{stopped:?}");
-    assert!(stopped.took <= Duration::from_millis(750), "{stopped:?}");
+    assert!(
+        stopped.took <= Duration::from_millis(750) + LATE,
+        "{stopped:?}"
+    );
     assert!(all_dead(&theirs[0]));
     assert!(theirs[1].iter().all(|pid| is_alive(*pid)));
     assert!(servers[1].stop().await.is_complete);
@@ -129,7 +134,7 @@ async fn dropping_kills_at_once() {
     let begun = Instant::now();
     drop(server);
     assert!(
-        begun.elapsed() < Duration::from_millis(400),
+        begun.elapsed() < Duration::from_millis(400) + LATE,
         "{:?}",
         begun.elapsed()
     );

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 use std::{collections::HashMap, path::Path, time::Duration};
 use switchboard_builtin::{Protection, Session, in_process, tools::Workplace};
+use switchboard_testkit::LATE;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf},
     sync::mpsc,
@@ -206,7 +207,10 @@ async fn read_lines(read: ReadHalf<DuplexStream>, send: mpsc::UnboundedSender<Va
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = std::time::Instant::now();
     while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "in time: {what}");
+        assert!(
+            begun.elapsed() < Duration::from_secs(10) + LATE,
+            "in time: {what}"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,7 +1,8 @@
 //! What decoders promise, whatever they are fed.
 
 use bytes::Bytes;
-use std::{cell::RefCell, time::Duration};
+use std::cell::RefCell;
+use switchboard_testkit::DEADLINE;
 use switchboard_transport::{
     Budget,
     http::sse::{Decoder, Event, TooLarge},
@@ -59,7 +60,7 @@ pub fn ws(data: &[u8]) {
     }
     RUNTIME.with_borrow_mut(|runtime| {
         runtime.block_on(async {
-            tokio::time::timeout(Duration::from_secs(10), exchange(data))
+            tokio::time::timeout(DEADLINE, exchange(data))
                 .await
                 .expect("it ends");
         });

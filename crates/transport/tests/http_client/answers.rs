@@ -6,6 +6,7 @@ use super::{
 };
 use http::{HeaderMap, HeaderValue, header};
 use std::time::Duration;
+use switchboard_testkit::DEADLINE;
 use switchboard_transport::{
     About, Budget, Outgoing, Undelivered,
     http::{HttpOptions, HttpTarget},
@@ -326,7 +327,7 @@ async fn large_answers_are_counted_and_wait_for_room() {
     peer.ask(2, Method::ToolsCall);
     peer.silence(Duration::from_millis(300)).await;
     drop(first);
-    let Ok(Heard::Message(second)) = timeout(Duration::from_secs(2), peer.next()).await else {
+    let Ok(Heard::Message(second)) = timeout(DEADLINE, peer.next()).await else {
         panic!("no second message")
     };
     assert_eq!(second.during, Some(2));

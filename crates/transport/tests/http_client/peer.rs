@@ -2,6 +2,7 @@
 
 use super::server::Server;
 use std::{sync::Arc, time::Duration};
+use switchboard_testkit::DEADLINE;
 use switchboard_transport::{
     About, Budget, Closed, Inbound, Outgoing, Receive, Undelivered,
     http::{HttpLink, HttpOptions, HttpTarget},
@@ -84,7 +85,7 @@ impl Peer {
     }
 
     pub async fn next(&mut self) -> Heard {
-        let heard = timeout(Duration::from_secs(8), self.heard.recv()).await;
+        let heard = timeout(DEADLINE, self.heard.recv()).await;
         heard.expect("nothing was heard").expect("the link is gone")
     }
 

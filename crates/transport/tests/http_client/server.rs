@@ -3,6 +3,7 @@
 
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc, time::Duration};
+use switchboard_testkit::DEADLINE;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -99,7 +100,7 @@ impl Server {
 
     /// Waits until something is so.
     pub async fn until(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let waited = timeout(Duration::from_secs(5), async {
+        let waited = timeout(DEADLINE, async {
             loop {
                 let changed = self.state.changed.notified();
                 if is_so(self) {

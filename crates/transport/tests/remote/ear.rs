@@ -1,6 +1,7 @@
 //! The test's side of any link.
 
 use std::{sync::Arc, time::Duration};
+use switchboard_testkit::DEADLINE;
 use switchboard_transport::{
     About, Closed, Inbound, Link, Outgoing, Receive, Undelivered, http::HttpTarget,
 };
@@ -55,7 +56,7 @@ impl Peer {
     }
 
     pub async fn next(&mut self) -> Heard {
-        let heard = timeout(Duration::from_secs(8), self.heard.recv()).await;
+        let heard = timeout(DEADLINE, self.heard.recv()).await;
         heard.expect("nothing was heard").expect("the link is gone")
     }
 

@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use switchboard_testkit::DEADLINE;
 
 use switchboard_transport::process::{ServerCommand, ServerProcess};
 
@@ -170,7 +171,7 @@ impl KeptProgram {
     /// How the program ended, which it must do soon.
     pub fn ended(&mut self) -> ExitStatus {
         let mut status = None;
-        wait_until(Duration::from_secs(5), "the program to end", || {
+        wait_until(DEADLINE, "the program to end", || {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });

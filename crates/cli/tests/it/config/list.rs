@@ -1,6 +1,7 @@
 //! `list` against servers that work, fail, hang and wait for approval.
 
 use crate::support;
+use switchboard_testkit::DEADLINE;
 
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -129,7 +130,7 @@ async fn a_project_file_is_shown_and_not_started() {
     std::fs::write(launch.home().join(".mcp.json"), file.to_string()).unwrap();
     let program = launch.args(["list", "--json"]).spawn();
     let home = program.home().to_owned();
-    let (status, out, err) = program.output(std::time::Duration::from_secs(10)).await;
+    let (status, out, err) = program.output(DEADLINE).await;
     let run = Run {
         code: status.code(),
         out: String::from_utf8(out).unwrap(),

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use switchboard_testkit::{HttpClient, LEGACY, Program, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
 };
 
-const LONG: Duration = Duration::from_secs(90);
+const LONG: Duration = Duration::from_secs(240);
 
 /// The bytes that a process has written so far.
 fn written(pid: i32) -> u64 {
@@ -46,9 +46,9 @@ async fn flooded(modern: bool) {
         line.contains("large-notices")
     });
     let evil = evil.expect("the server that floods");
-    // A hundred notices of 8 MiB, or it does not go on at all.
+    // Fifty notices of 8 MiB, or it does not go on at all.
     let (deadline, mut most) = (Instant::now() + LONG, 0);
-    while written(evil) < 800 << 20 {
+    while written(evil) < 400 << 20 {
         assert!(
             Instant::now() < deadline,
             "the flood has stopped at {}",
@@ -100,28 +100,46 @@ async fn health(authority: &str) -> Duration {
     started.elapsed()
 }
 
+/// A door that has nothing else to do than to say that it is there.
+async fn idle_door() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let authority = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 1024]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nok\n").await;
+        }
+    });
+    authority
+}
+
 /// Opens connections that say nothing, and asks for health all the while.
 async fn crowd(authority: &str, many: usize) -> Vec<TcpStream> {
-    let mut silent = Vec::new();
-    let mut slow = Vec::new();
+    let idle = idle_door().await;
+    let (mut silent, mut asked, mut slow) = (Vec::new(), 0, Vec::new());
+    let mut ask = async || {
+        let (took, idle) = (health(authority).await, health(&idle).await);
+        asked += 1;
+        if took > Duration::from_secs(1) + idle * 10 {
+            slow.push(took);
+        }
+    };
     for n in 0..many {
         silent.push(TcpStream::connect(authority).await.unwrap());
         if n % 50 == 49 {
-            let took = health(authority).await;
-            if took > Duration::from_secs(1) {
-                slow.push(took);
-            }
+            ask().await;
         }
     }
     for _ in 0..20 {
-        let took = health(authority).await;
-        if took > Duration::from_secs(1) {
-            slow.push(took);
-        }
+        ask().await;
     }
     // A machine with other things to do may miss it now and then; a gateway that
     // has no room misses it every time.
-    assert!(slow.len() <= 2, "{slow:?}");
+    assert!(
+        slow.len() <= asked / 10,
+        "{} of {asked}: {slow:?}",
+        slow.len()
+    );
     silent
 }
 

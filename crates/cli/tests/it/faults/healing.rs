@@ -13,7 +13,7 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use switchboard_testkit::{LEGACY, Program, StdioClient, bin, text_of};
+use switchboard_testkit::{LATE, LEGACY, Program, StdioClient, bin, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -198,7 +198,7 @@ async fn fifty_servers_of_which_seven_are_no_good() {
         started.elapsed()
     );
     assert!(
-        usable < Duration::from_secs_f64(SLOWEST) + Duration::from_secs(15),
+        usable < Duration::from_secs_f64(SLOWEST) + Duration::from_secs(15) + LATE,
         "{usable:?}"
     );
 
@@ -234,7 +234,16 @@ async fn fifty_servers_of_which_seven_are_no_good() {
 
 #[tokio::test]
 async fn a_start_shows_what_was_known_last() {
-    let all: Map<String, Value> = (0..20).map(|n| (format!("s{n}"), slow(2.0))).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let shut = folder.path().join("shut");
+    // None says anything while the gate is shut.
+    let line = format!(
+        "while [ -e '{}' ]; do sleep 0.1; done; exec '{}' --stdio",
+        shut.display(),
+        bin("echo-server").display()
+    );
+    let entry = json!({"command": "sh", "args": ["-c", line]});
+    let all: Map<String, Value> = (0..20).map(|n| (format!("s{n}"), entry.clone())).collect();
     let stage = Stage::new(&Value::Object(all));
     let begin = || -> StdioClient { stage.client(&["--direct"]) };
     let mut client = begin();
@@ -251,6 +260,7 @@ async fn a_start_shows_what_was_known_last() {
     let kept = std::fs::read_dir(stage.home().join(".cache/switchboard/catalogs")).unwrap();
     assert_eq!(kept.count(), 20);
 
+    std::fs::write(&shut, "").unwrap();
     let mut client = begin();
     let started = Instant::now();
     let hello = client.initialize(LEGACY).await;
@@ -261,12 +271,8 @@ async fn a_start_shows_what_was_known_last() {
     let listing = asked.elapsed();
     assert_eq!(listed(&answer).len(), 20);
     eprintln!("start and initialize {met:?}, first tools/list {listing:?}");
-    assert!(
-        met + listing < Duration::from_millis(1500),
-        "each server needs 2 s: {met:?} {listing:?}"
-    );
-    assert!(listing < Duration::from_millis(500), "{listing:?}");
     // What is shown can be called: it waits for its server.
+    std::fs::remove_file(&shut).unwrap();
     let answer = client.call("s7__echo", json!({"nonce": "x"})).await;
     assert_eq!(text_of(&answer), "x");
 }

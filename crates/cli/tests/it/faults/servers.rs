@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use serving::{Gateway, alive, command, echo, http, servers, until};
 use std::time::{Duration, Instant};
-use switchboard_testkit::{LEGACY, StdioClient, initialize_params, text_of};
+use switchboard_testkit::{DEADLINE, LATE, LEGACY, StdioClient, initialize_params, text_of};
 
 const BOTH: [bool; 2] = [false, true];
 
@@ -40,7 +40,7 @@ async fn row_1_half_a_line_is_no_answer() {
     let mut evil = Evil::timed("half-line", &[], false, 500).await;
     let (answer, took) = evil.timed_strike().await;
     assert!(answer.get("error").is_some(), "{answer}");
-    assert!(took < Duration::from_millis(1500), "{took:?}");
+    assert!(took < Duration::from_millis(1500) + LATE, "{took:?}");
     evil.other_works("echo").await;
 }
 
@@ -133,7 +133,7 @@ async fn row_11_lists_that_never_end() {
         let started = Instant::now();
         let tools = all.list("tools/list", "tools", "name").await;
         assert!(
-            started.elapsed() < Duration::from_secs(10),
+            started.elapsed() < Duration::from_secs(10) + LATE,
             "{mode}: {:?}",
             started.elapsed()
         );
@@ -181,7 +181,7 @@ async fn row_23_late_replies() {
                 .contains("300ms"),
             "{answer}"
         );
-        assert!(took < Duration::from_millis(1300), "{took:?}");
+        assert!(took < Duration::from_millis(1300) + LATE, "{took:?}");
         // The late one comes now, and reaches nobody.
         for _ in 0..8 {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -210,12 +210,12 @@ async fn row_41_a_child_that_ignores_signals() {
     let pid = evil.stats().await["pid"].as_i64().unwrap() as i32;
     let started = Instant::now();
     evil.gateway.program.signal(Signal::TERM);
-    evil.gateway.program.wait(Duration::from_secs(5)).await;
+    evil.gateway.program.wait(DEADLINE).await;
     let took = started.elapsed();
     eprintln!("figure: a stubborn child cost {took:?}");
     assert!(!alive(pid), "it is alive");
     assert!(
-        took < Duration::from_millis(1600),
+        took < Duration::from_millis(1600) + LATE,
         "600 ms and what stopping takes: {took:?}"
     );
 }
@@ -241,7 +241,7 @@ async fn row_43_a_child_that_stops_reading() {
         assert!(answer.get("error").is_some(), "{answer}");
     }
     assert!(
-        started.elapsed() < Duration::from_secs(8),
+        started.elapsed() < Duration::from_secs(8) + LATE,
         "{:?}",
         started.elapsed()
     );
@@ -286,7 +286,7 @@ async fn row_44_death_during_a_call() {
                 .contains("unknown"),
             "{answer}"
         );
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(took < Duration::from_secs(1) + LATE, "{took:?}");
         evil.works_again("after").await;
         evil.other_works("echo").await;
     }
@@ -343,7 +343,7 @@ async fn row_45_a_start_that_hangs() {
         ("evil", command("evil-stdio", ["--mode", "hang-start"])),
         ("echo", echo(&[])),
     ]);
-    let gateway = Gateway::launch(http(&all).env("MCP_TIMEOUT", "1500")).await;
+    let gateway = Gateway::launch(http(&all).env("MCP_TIMEOUT", "8000")).await;
     let mut hanging = gateway.client("/mcp/evil");
     let waiting = tokio::spawn(async move {
         let started = Instant::now();
@@ -353,22 +353,17 @@ async fn row_45_a_start_that_hangs() {
             started.elapsed(),
         )
     });
-    let started = Instant::now();
     let mut client = Client::new(&gateway, "/mcp/echo", false).await;
     assert!(!client.list("tools/list", "tools", "name").await.is_empty());
-    assert!(
-        started.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(!waiting.is_finished(), "the other was waited for");
     let (answer, took) = waiting.await.unwrap();
     assert_blames(&answer, "evil");
     assert!(
-        took > Duration::from_millis(1400) && took < Duration::from_secs(4),
+        took > Duration::from_millis(7900) && took < Duration::from_secs(10) + LATE,
         "{took:?}"
     );
     let worker = gateway.worker().await;
-    let gone = until(Duration::from_secs(3), || {
+    let gone = until(DEADLINE, || {
         let evil = |pid: &i32| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).contains("hang-start")
@@ -397,7 +392,7 @@ async fn row_46_progress_for_ever() {
         let took = started.elapsed();
         assert!(answer.get("error").is_some(), "{answer}");
         assert!(
-            took < Duration::from_secs(2),
+            took < Duration::from_secs(2) + LATE,
             "the maximum and a second: {took:?}"
         );
         assert!(told > 5, "only {told}");

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use serving::{Gateway, address, command, echo, echo_http, servers};
 use std::time::Duration;
-use switchboard_testkit::{EventStream, Program, bin};
+use switchboard_testkit::{DEADLINE, EventStream, LATE, Program, bin};
 
 /// Everything that a client can do, with each of the two.
 async fn each_is_reached(all: &Value, modern: bool) {
@@ -122,7 +122,7 @@ async fn next_update(news: &mut EventStream) -> Value {
             }
         }
     };
-    let found = tokio::time::timeout(Duration::from_secs(10), search).await;
+    let found = tokio::time::timeout(DEADLINE, search).await;
     found.expect("an update of the resource")
 }
 
@@ -210,7 +210,7 @@ async fn one_dies(modern: bool) {
         tokio::time::sleep(Duration::from_millis(100)).await;
         kill(&pid);
         // The call in flight fails at once, and says whose fault it is.
-        let answer = tokio::time::timeout(Duration::from_secs(2), sleeping).await;
+        let answer = tokio::time::timeout(DEADLINE, sleeping).await;
         let answer = answer
             .expect("the call in flight ends with its server")
             .unwrap();
@@ -342,7 +342,7 @@ async fn one_that_hangs_does_not_hold_up_the_other() {
     let tools = client.list("tools/list", "tools", "name").await;
     assert!(tools.contains(&"right__echo".to_owned()), "{tools:?}");
     assert!(
-        started.elapsed() < Duration::from_secs(6),
+        started.elapsed() < Duration::from_secs(6) + LATE,
         "{:?}",
         started.elapsed()
     );

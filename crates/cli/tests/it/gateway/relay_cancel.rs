@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use serving::{Gateway, address, command, echo, echo_http, servers, stdio_client};
 use std::time::Duration;
-use switchboard_testkit::{LEGACY, StdioClient, text_of, with_meta};
+use switchboard_testkit::{DEADLINE, LEGACY, StdioClient, text_of, with_meta};
 
 const SETTLED: Duration = Duration::from_millis(250);
 
@@ -62,7 +62,7 @@ async fn a_legacy_notification_reaches_a_process_once() {
         assert_eq!(client.http.post(cancel.to_string()).await.status, 202);
     }
     // Nothing is owed any more: the stream ends without an answer.
-    let end = tokio::time::timeout(Duration::from_secs(5), stream.message()).await;
+    let end = tokio::time::timeout(DEADLINE, stream.message()).await;
     assert_eq!(end.expect("the stream ends"), None);
     counted(&mut client, "stats", cancels, 1).await;
 }

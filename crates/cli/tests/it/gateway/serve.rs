@@ -6,9 +6,9 @@ use rustix::process::Signal;
 use serde_json::json;
 use std::{os::unix::fs::PermissionsExt, time::Duration};
 use support::{config, echo, run, stage::tool_names, switchboard};
-use switchboard_testkit::{HttpClient, StdioClient, text_of};
+use switchboard_testkit::{DEADLINE, HttpClient, StdioClient, text_of};
 
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = DEADLINE;
 
 /// A client of `serve` with these arguments that has shaken hands.
 async fn serving(servers: &serde_json::Value, args: &[&str]) -> StdioClient {

@@ -4,9 +4,8 @@ use crate::support;
 
 use rustix::process::Signal;
 use serde_json::json;
-use std::time::Duration;
 use support::{config, echo, run, switchboard, with};
-use switchboard_testkit::bin;
+use switchboard_testkit::{DEADLINE, bin};
 
 #[tokio::test]
 async fn tools_have_canonical_names() {
@@ -213,7 +212,7 @@ async fn ctrl_c_cancels_the_call_and_ends_with_130() {
     let mut program = launch.args(args).spawn();
     program.wait_for_line("progress: 1/").await;
     program.signal(Signal::INT);
-    let status = program.wait(Duration::from_secs(5)).await;
+    let status = program.wait(DEADLINE).await;
     assert_eq!(status.code(), Some(130), "{}", program.stderr());
     let seen = std::fs::read_to_string(seen).unwrap();
     assert!(seen.contains("notifications/cancelled"), "{seen}");

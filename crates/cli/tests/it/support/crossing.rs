@@ -4,10 +4,10 @@
 use super::serving::{self, Gateway};
 use http::Method;
 use serde_json::{Value, json};
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 use switchboard_testkit::{
-    HttpClient, LEGACY, Program, StdioClient, bin, headers, initialize_params, json as raw,
-    json::Message, record,
+    DEADLINE, HttpClient, LEGACY, Program, StdioClient, bin, headers, initialize_params,
+    json as raw, json::Message, record,
 };
 
 /// How a side is reached.
@@ -211,7 +211,7 @@ impl Recorder {
 
     /// The first message after the first `from` that satisfies `wanted`.
     pub async fn find(&self, from: usize, wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-        serving::until(Duration::from_secs(10), || {
+        serving::until(DEADLINE, || {
             let all = record::read(&self.record).unwrap_or_default();
             all.into_iter().skip(from).find(|message| wanted(message))
         })

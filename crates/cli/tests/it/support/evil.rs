@@ -4,7 +4,7 @@ use super::client::Client;
 use super::serving::{self, Gateway, address, command, echo, peak_mib, servers};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use switchboard_testkit::{Program, bin, text_of};
+use switchboard_testkit::{DEADLINE, Program, bin, text_of};
 
 /// Both, and a client of the bad one.
 pub struct Evil {
@@ -86,7 +86,7 @@ impl Evil {
     /// The other server works, at once.
     pub async fn other_works(&self, what: &str) {
         let mut client = Client::new(&self.gateway, "/mcp/echo", true).await;
-        client.http.deadline = Duration::from_secs(3);
+        client.http.deadline = DEADLINE;
         assert_eq!(client.call("echo", json!({"nonce": what})).await, what);
     }
 
@@ -97,7 +97,7 @@ impl Evil {
 
     /// Waits for a line of the gateway's log that has all these words.
     pub async fn logged(&self, words: &[&str]) {
-        let found = serving::until(Duration::from_secs(5), || {
+        let found = serving::until(DEADLINE, || {
             let log = self.gateway.program.stderr();
             let mut lines = log.lines();
             lines

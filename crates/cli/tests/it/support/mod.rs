@@ -58,7 +58,7 @@ pub fn switchboard() -> Launch {
 
 /// Runs it to its end, with stdin closed.
 pub async fn run(launch: Launch) -> Run {
-    let (status, out, err) = launch.spawn().output(Duration::from_secs(30)).await;
+    let (status, out, err) = launch.spawn().output(Duration::from_secs(180)).await;
     Run {
         code: status.code(),
         out: String::from_utf8(out).expect("stdout is UTF-8"),

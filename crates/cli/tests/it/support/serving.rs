@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use std::{ffi::OsStr, path::Path, time::Duration};
-use switchboard_testkit::{HttpClient, LEGACY, Launch, Program, StdioClient, bin};
+use switchboard_testkit::{DEADLINE, HttpClient, LEGACY, Launch, Program, StdioClient, bin};
 use tokio::time::Instant;
 
 /// `switchboard serve --http`, running.
@@ -124,7 +124,7 @@ pub async fn guard_of(keeper: i32) -> i32 {
 }
 
 async fn only_child(pid: i32) -> i32 {
-    let found = until(Duration::from_secs(10), || children(pid).first().copied());
+    let found = until(DEADLINE, || children(pid).first().copied());
     found
         .await
         .unwrap_or_else(|| panic!("process {pid} has no child"))

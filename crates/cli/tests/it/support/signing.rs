@@ -21,7 +21,7 @@ use tokio::{
 };
 use url::Url;
 
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(180);
 
 /// A home that lives as long as the test, for many runs of the program.
 #[derive(Clone)]

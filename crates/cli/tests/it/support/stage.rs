@@ -153,7 +153,7 @@ impl Stage {
 }
 
 pub async fn finish(launch: Launch) -> Ran {
-    let (status, out, err) = launch.spawn().output(Duration::from_secs(60)).await;
+    let (status, out, err) = launch.spawn().output(Duration::from_secs(180)).await;
     Ran {
         code: status.code(),
         out: String::from_utf8(out).unwrap(),

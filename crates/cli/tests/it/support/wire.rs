@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// One connection.
 pub struct Wire {

@@ -8,7 +8,7 @@ use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
 use support::{config, echo, switchboard};
-use switchboard_testkit::{Channel, HttpClient, LEGACY, Program, dial_ws, text_of};
+use switchboard_testkit::{Channel, DEADLINE, HttpClient, LEGACY, Program, dial_ws, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -115,7 +115,7 @@ async fn strike(authority: &str, bytes: &[u8], times: usize) -> Option<u16> {
     let mut back = Vec::new();
     let mut chunk = [0u8; 4096];
     let code = loop {
-        let got = tokio::time::timeout(Duration::from_secs(5), read.read(&mut chunk)).await;
+        let got = tokio::time::timeout(DEADLINE, read.read(&mut chunk)).await;
         match got {
             Ok(Ok(n)) if n > 0 => back.extend_from_slice(&chunk[..n]),
             _ => break None,
@@ -391,7 +391,7 @@ async fn stopping_says_goodbye() {
     assert_eq!(code, Some(1001));
     drop(stream);
     assert_eq!(
-        program.wait(Duration::from_secs(8)).await.code(),
+        program.wait(DEADLINE).await.code(),
         Some(0),
         "{}",
         program.stderr()
