@@ -163,11 +163,16 @@ impl Files {
     }
 }
 
-/// The functions that stand right behind an attribute which makes them tests.
+/// The functions that stand right behind an attribute which makes them tests, and
+/// those that a program which is its own harness names in `tests!`.
 fn tests_in(text: &str) -> BTreeSet<String> {
-    let (mut found, mut is_test) = (BTreeSet::new(), false);
+    let (mut found, mut is_test, mut is_list) = (BTreeSet::new(), false, false);
     for line in text.lines().map(str::trim) {
-        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+        if line == "tests! {" || line == "}" {
+            is_list = line != "}";
+        } else if let Some(name) = line.strip_suffix(',').filter(|_| is_list) {
+            found.insert(name.to_owned());
+        } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
             is_test = true;
         } else if let Some(rest) = line.strip_prefix("async fn ").or(line.strip_prefix("fn ")) {
             let name = rest.split(['(', '<']).next().unwrap_or_default();
@@ -234,9 +239,9 @@ mod tests {
 
     #[test]
     fn only_tests_count_as_tests() {
-        let text =
-            "#[tokio::test]\nasync fn one() {}\nfn helper() {}\n#[test]\n#[ignore]\nfn two() {}\n";
+        let text = "#[tokio::test]\nasync fn one() {}\nfn helper() {}\n#[test]\n#[ignore]\nfn two() {}\n\
+             tests! {\n    three,\n}\nlet x = [\n    four,\n];\n";
         let found: Vec<String> = tests_in(text).into_iter().collect();
-        assert_eq!(found, ["one", "two"]);
+        assert_eq!(found, ["one", "three", "two"]);
     }
 }

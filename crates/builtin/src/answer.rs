@@ -83,14 +83,14 @@ fn error_text(text: String) -> CallToolResult {
 
 /// What a tool's arguments must look like.
 #[derive(Debug)]
-pub(crate) struct Check {
+pub struct Check {
     validator: Validator,
     needs_arguments: bool,
 }
 
 impl Check {
     /// Prepares a schema. Nothing is ever fetched, and patterns run in linear time.
-    pub(crate) fn new(schema: &JsonObject) -> Result<Self, String> {
+    pub fn new(schema: &JsonObject) -> Result<Self, String> {
         let required = schema.get("required").and_then(Value::as_array);
         let validator = jsonschema::options()
             .with_pattern_options(jsonschema::PatternOptions::regex())
@@ -116,8 +116,8 @@ impl Check {
         (!faults.is_empty()).then(|| validation_error(&faults))
     }
 
-    /// What does not fit, in words.
-    pub(crate) fn faults(&self, value: &Value) -> String {
+    /// What does not fit, in words that name the places; empty if all does.
+    pub fn faults(&self, value: &Value) -> String {
         let faults: Vec<String> = self
             .validator
             .iter_errors(value)
@@ -142,8 +142,8 @@ pub(crate) fn validation_error(faults: &str) -> CallToolResult {
 
 /// A schema without formats that only Rust knows (`uint64`): validators of
 /// other languages complain about them each time.
-fn plain(schema: &Arc<JsonObject>) -> Arc<JsonObject> {
-    let mut schema = JsonObject::clone(schema);
+pub fn plain_schema(schema: &JsonObject) -> JsonObject {
+    let mut schema = schema.clone();
     let mut open: Vec<&mut Value> = schema.values_mut().collect();
     while let Some(value) = open.pop() {
         match value {
@@ -158,7 +158,7 @@ fn plain(schema: &Arc<JsonObject>) -> Arc<JsonObject> {
             _ => {}
         }
     }
-    Arc::new(schema)
+    schema
 }
 
 /// The tools of one server, with the checks of their arguments.
@@ -172,8 +172,9 @@ impl<S: Send + Sync + 'static> Toolset<S> {
         let mut checks = HashMap::new();
         for route in router.map.values_mut() {
             let tool = &mut route.attr;
-            tool.input_schema = plain(&tool.input_schema);
-            tool.output_schema = tool.output_schema.as_ref().map(plain);
+            tool.input_schema = Arc::new(plain_schema(&tool.input_schema));
+            let output = tool.output_schema.as_deref();
+            tool.output_schema = output.map(plain_schema).map(Arc::new);
         }
         for tool in router.list_all() {
             match Check::new(&tool.input_schema) {

@@ -29,6 +29,7 @@ pub mod system;
 mod text;
 pub mod tools;
 
+pub use answer::{Check, plain_schema};
 pub use files::{
     Files,
     protected::{InUse, OwnFolders, Protection},

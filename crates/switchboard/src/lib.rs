@@ -3,7 +3,7 @@
 //!
 //! [`Roster`] turns what is configured into servers; [`Caller`] uses them from
 //! the program itself; [`gateway`] serves them to clients. Who builds an agent
-//! starts with [`Agent`] and [`library`].
+//! starts with [`Agent`] and [`library`]; who builds a server, with [`server`].
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
@@ -19,6 +19,7 @@ mod flows;
 mod identity;
 pub mod in_use;
 pub mod library;
+pub mod limits;
 pub mod logs;
 pub mod permissions;
 pub mod pools;
@@ -26,6 +27,7 @@ pub mod relay;
 pub mod report;
 pub mod roster;
 pub mod running;
+pub mod server;
 pub mod settings;
 mod spec;
 mod stand_in;

@@ -2,7 +2,7 @@
 //! is, without framing and without being written or read again.
 
 use crate::{
-    inbox::{Batches, deliver},
+    inbox::{Batches, deliver_during},
     limits,
     link::{Closed, Receive, SendError},
 };
@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     fmt,
+    future::poll_fn,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -48,7 +49,7 @@ struct Lane {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Bytes>,
+    waiting: VecDeque<(Bytes, Option<u64>)>,
     bytes: usize,
     closed: bool,
 }
@@ -76,6 +77,16 @@ impl Drop for Sending {
 impl Sender {
     /// Hands one message over. Never waits.
     pub fn send(&self, payload: Payload) -> Result<(), SendError> {
+        self.push(payload, None)
+    }
+
+    /// The same, and says which request of the other end's it belongs to, as a
+    /// stream of its own does over HTTP.
+    pub fn send_during(&self, payload: Payload, request: u64) -> Result<(), SendError> {
+        self.push(payload, Some(request))
+    }
+
+    fn push(&self, payload: Payload, during: Option<u64>) -> Result<(), SendError> {
         let lane = &self.0.0;
         let bytes = payload.into_bytes();
         let mut state = lane.state.lock();
@@ -86,7 +97,7 @@ impl Sender {
             return Err(SendError::Full(state.bytes));
         }
         state.bytes += bytes.len();
-        state.waiting.push_back(bytes);
+        state.waiting.push_back((bytes, during));
         drop(state);
         lane.waker.wake();
         Ok(())
@@ -118,20 +129,30 @@ impl Stream for Receiver {
     type Item = Bytes;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let next = self.poll_one(context);
+        next.map(|next| next.map(|(bytes, _)| bytes))
+    }
+}
+
+impl Receiver {
+    fn poll_one(&self, context: &mut Context<'_>) -> Poll<Option<(Bytes, Option<u64>)>> {
         self.0.waker.register(context.waker());
         let mut state = self.0.state.lock();
         match state.waiting.pop_front() {
-            Some(bytes) => {
+            Some((bytes, during)) => {
                 state.bytes -= bytes.len();
-                Poll::Ready(Some(bytes))
+                Poll::Ready(Some((bytes, during)))
             }
             None if state.closed => Poll::Ready(None),
             None => Poll::Pending,
         }
     }
-}
 
-impl Receiver {
+    /// The next message, and the request that it belongs to where that was said.
+    async fn next_of(&mut self) -> Option<(Bytes, Option<u64>)> {
+        poll_fn(|context| self.poll_one(context)).await
+    }
+
     /// The next message; `None` when the other end is gone.
     pub async fn next(&mut self) -> Option<Bytes> {
         futures_util::StreamExt::next(self).await
@@ -172,8 +193,8 @@ impl InProcessLink {
         let known = batches.clone();
         let told = receive.clone();
         let reading = async move {
-            while let Some(bytes) = receiver.next().await {
-                deliver(&*receive, &known, bytes);
+            while let Some((bytes, during)) = receiver.next_of().await {
+                deliver_during(&*receive, &known, bytes, during);
             }
             receive.closed(Closed::ByPeer("the server ended".into()));
         };

@@ -21,7 +21,16 @@ impl Batches {
 
 /// Reads a message, or a batch where there are such, and hands it over.
 pub(crate) fn deliver(receive: &dyn Receive, batches: &Batches, bytes: Bytes) {
-    let during = None;
+    deliver_during(receive, batches, bytes, None);
+}
+
+/// The same where it is known which request it belongs to.
+pub(crate) fn deliver_during(
+    receive: &dyn Receive,
+    batches: &Batches,
+    bytes: Bytes,
+    during: Option<u64>,
+) {
     match Received::parse(bytes.clone()) {
         Ok(Received::One(message)) => receive.message(Inbound { message, during }),
         Ok(Received::Batch(batch)) if batches.are_spoken() => {

@@ -15,8 +15,9 @@ use switchboard_wire::{Era, Message, Method, ParseError, Payload, Revision};
 pub struct Inbound {
     /// The message.
     pub message: Message,
-    /// The request of ours on whose own stream it came. Only HTTP has such
-    /// streams; elsewhere everything comes on one channel and this is `None`.
+    /// The request of ours that it came with: over HTTP on its own stream, and
+    /// from a server in this process that says so. Elsewhere everything comes on
+    /// one channel and this is `None`.
     pub during: Option<u64>,
 }
 

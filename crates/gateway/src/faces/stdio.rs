@@ -24,7 +24,16 @@ const PRINCIPAL: &str = "local";
 
 /// Serves our own standard streams until the input ends or `shutdown` fires.
 pub async fn serve(gateway: Arc<Gateway>, shutdown: CancellationToken) -> io::Result<()> {
-    let (read, write) = (tokio::io::stdin(), tokio::io::stdout());
+    serve_input(gateway, tokio::io::stdin(), shutdown).await
+}
+
+/// The same where somebody else reads our standard input.
+pub async fn serve_input(
+    gateway: Arc<Gateway>,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let write = tokio::io::stdout();
     let manner = alone(&gateway, shutdown);
     let gone = stdio::nobody_reads_stdout();
     let lines = lines(&gateway, read);

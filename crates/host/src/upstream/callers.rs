@@ -11,7 +11,7 @@ use crate::{
     host::Host,
 };
 use std::sync::{Arc, Weak};
-use switchboard_wire::{Method, Params};
+use switchboard_wire::{Method, Params, Revision};
 
 /// Whoever has calls in flight at one copy of a server.
 #[derive(Clone, Debug)]
@@ -42,6 +42,11 @@ impl Callers {
 }
 
 impl Behalf {
+    /// The revision that they speak, whatever is spoken on the way to the server.
+    pub fn revision(&self) -> Revision {
+        self.client.revision
+    }
+
     /// Calls a tool as they would: with their permissions, in their era, on the
     /// copy of the server that is theirs. What is asked meanwhile, they are
     /// asked, within the call that is theirs. `params` is JSON text.

@@ -58,6 +58,7 @@ pages! {
     the_gateway: "gateway.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
+    own_server: "own-server.md",
     troubleshooting: "troubleshooting.md",
 }
 

@@ -312,7 +312,15 @@ fn limits(root: &Path) -> String {
         "{NOTE}# Limits\n\nEvery queue, buffer, list and wait has a cap. These are all of them, \
          by the crate that holds them.\n"
     );
-    for name in ["wire", "transport", "config", "host", "gateway", "builtin"] {
+    for name in [
+        "wire",
+        "transport",
+        "config",
+        "host",
+        "gateway",
+        "builtin",
+        "switchboard",
+    ] {
         let file = root.join("crates").join(name).join("src/limits.rs");
         let source = fs::read_to_string(file).unwrap();
         write!(
