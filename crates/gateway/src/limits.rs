@@ -27,8 +27,11 @@ pub const RETRY_MS: u64 = 1000;
 pub const SESSIONS: usize = 10_000;
 /// A session that nobody has used for this long ends.
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
-/// Idle connections that are asked to end at a time when room runs out.
+/// Idle connections that never asked for anything and are asked to end at a time
+/// when room runs out.
 pub const GIVE_WAY: usize = 64;
+/// The same of those that asked for something before, where there are no others.
+pub const GIVE_WAY_USED: usize = 8;
 /// How long it is waited then until there is room.
 pub const ROOM_PAUSE: Duration = Duration::from_millis(10);
 /// How often a warning that comes again and again is told, at most.

@@ -88,6 +88,9 @@ async fn server_dies(client: &mut Channel, up: Carrier, dress: fn(Value) -> Valu
                     "is not connected",
                     "not sent",
                     "closed the connection",
+                    // It left on a connection of which nobody had heard yet that it is dead:
+                    // it could have been carried out, and is not sent twice.
+                    "broke before the answer",
                     // What got lost before counts: the connection may be given up meanwhile.
                     "went away during the call",
                 ]

@@ -88,8 +88,9 @@ impl Connections {
         self.open.lock().remove(&connection.number);
     }
 
-    /// Asks idle ones to end: those first that never asked for anything, and of
-    /// them those that have been here for longest.
+    /// Asks idle ones to end: those that never asked for anything, and only where
+    /// there is none of them a few that did, which may be about to ask again. Of
+    /// each those that have been idle for longest.
     pub(super) fn give_way(&self) {
         let open = self.open.lock();
         let idle = open.values().filter(|one| !one.is_busy());
@@ -97,7 +98,12 @@ impl Connections {
             .map(|one| (one.is_used(), *one.idle_since.lock(), one))
             .collect();
         idle.sort_by_key(|(used, since, _)| (*used, *since));
-        for (.., one) in idle.into_iter().take(limits::GIVE_WAY) {
+        let silent = idle.iter().take_while(|(used, ..)| !used).count();
+        let most = match silent {
+            0 => limits::GIVE_WAY_USED,
+            silent => silent.min(limits::GIVE_WAY),
+        };
+        for (.., one) in idle.into_iter().take(most) {
             one.room_needed.notify_one();
         }
     }
@@ -216,6 +222,7 @@ impl Repeated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[tokio::test]
     async fn the_silent_give_way_first_and_the_busy_never() {
@@ -223,19 +230,37 @@ mod tests {
         let (silent, kept, busy) = (connections.add(), connections.add(), connections.add());
         drop(kept.begin());
         let _request = busy.begin();
+        let stays = async |one: &Connection| {
+            let waited = tokio::time::timeout(Duration::from_millis(20), one.gives_way());
+            waited.await.is_err()
+        };
         connections.give_way();
         silent.gives_way().await;
+        assert!(stays(&kept).await, "it may be about to ask again");
+        assert!(stays(&busy).await);
+        // Where nobody is silent, those that asked for something give way, too: a few.
+        connections.remove(&silent);
+        let others: Vec<_> = (0..limits::GIVE_WAY_USED)
+            .map(|_| connections.add())
+            .collect();
+        for other in &others {
+            drop(other.begin());
+        }
+        connections.give_way();
         kept.gives_way().await;
-        let waited = tokio::time::timeout(std::time::Duration::from_millis(20), busy.gives_way());
-        assert!(waited.await.is_err());
+        assert!(
+            stays(others.last().unwrap()).await,
+            "the last that was idle"
+        );
+        assert!(stays(&busy).await);
+        let silent = connections.add();
         for _ in 0..limits::GIVE_WAY {
             connections.add();
         }
         let new = connections.add();
         connections.give_way();
         silent.gives_way().await;
-        let waited = tokio::time::timeout(std::time::Duration::from_millis(20), new.gives_way());
-        assert!(waited.await.is_err(), "the newest is not among the first");
+        assert!(stays(&new).await, "the newest is not among the first");
     }
 
     #[test]

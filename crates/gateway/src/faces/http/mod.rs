@@ -293,7 +293,15 @@ where
     let result = tokio::select! {
         result = &mut connection => result,
         () = first => return tracing::debug!("a client connected and asked nothing"),
-        () = open.gives_way() => return tracing::debug!("an idle connection gave way"),
+        () = open.gives_way() => {
+            tracing::debug!("an idle connection gave way");
+            if !open.is_used() {
+                return;
+            }
+            // What is arriving just now is still answered.
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
         () = shutdown.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await

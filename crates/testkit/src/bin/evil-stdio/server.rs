@@ -26,6 +26,7 @@ pub struct Server {
     pub lists: AtomicU64,
     calls: AtomicU64,
     cancels: AtomicU64,
+    questions: AtomicU64,
     /// Our own requests that wait for an answer, by id.
     waiting: Mutex<HashMap<Vec<u8>, Sender<Vec<u8>>>>,
 }
@@ -59,6 +60,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         lists: AtomicU64::new(0),
         calls: AtomicU64::new(0),
         cancels: AtomicU64::new(0),
+        questions: AtomicU64::new(0),
         waiting: Mutex::default(),
     });
     server.start()?;
@@ -245,6 +247,12 @@ impl Server {
     /// Sends a message.
     pub fn send(&self, message: &str) {
         self.write(format!("{message}\n").as_bytes());
+    }
+
+    /// An id for a request of ours, as it is written: "evil-1" is the first.
+    pub fn new_id(&self) -> String {
+        let number = self.questions.fetch_add(1, Ordering::Relaxed) + 1;
+        format!("\"evil-{number}\"")
     }
 
     /// Sends a request to the client; the receiver gets the whole response.
