@@ -9,6 +9,7 @@ struct Greeting {
     name: String,
 }
 
+/// Serves until its client leaves.
 #[tokio::main]
 pub async fn main() -> Result<(), ServerFault> {
     let greet = async |greeting: Greeting, _: Call| format!("Hello, {}!", greeting.name);

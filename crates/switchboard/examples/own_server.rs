@@ -120,6 +120,7 @@ fn server() -> Server {
         .tool("broken", "Panics.", NoArguments, panics)
 }
 
+/// Serves until its client leaves.
 #[tokio::main]
 pub async fn main() -> Result<(), Box<dyn Error>> {
     let Some(address) = std::env::args().nth(1) else {

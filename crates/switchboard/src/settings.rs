@@ -68,6 +68,7 @@ impl Settings {
                 connect: time("MCP_TIMEOUT", default.timeouts.connect),
                 tool_call: time("MCP_TOOL_TIMEOUT", default.timeouts.tool_call),
                 request: time("MCP_REQUEST_TIMEOUT_MS", default.timeouts.request),
+                ..default.timeouts
             },
             local_pool: count("MCP_SERVER_CONNECTION_BATCH_SIZE", default.local_pool),
             remote_pool: count(

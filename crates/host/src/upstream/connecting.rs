@@ -136,7 +136,7 @@ impl Server {
         };
         let connection = self.open_over(key, carrier)?;
         let exclusive = key.owner.is_one().then_some(client.as_ref());
-        let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?
+        let outcome = legacy::initialize(&connection, exclusive, revision)?
             .outcome()
             .await;
         Ok((connection, outcome))
@@ -170,7 +170,6 @@ impl Server {
         let key = Key {
             era: Era::Modern,
             revision: None,
-            bridged: false,
             ..key.clone()
         };
         match self.connect_modern(&key).await {
@@ -199,7 +198,7 @@ impl Server {
         link::open_stand_in(stand_in, &connection);
         let connection = self.unmet(connection);
         let revision = key.revision.unwrap_or_else(|| legacy_revision(client));
-        let outcome = legacy::initialize(&connection, exclusive, revision, key.bridged)?
+        let outcome = legacy::initialize(&connection, exclusive, revision)?
             .outcome()
             .await;
         legacy::complete(&connection, outcome)?;

@@ -22,7 +22,7 @@ impl Server {
     /// The place of a connection; made if it is not there and may be.
     pub(super) fn slot(&self, key: &Key) -> Result<Arc<Slot>, CallError> {
         if !key.owner.is_one() {
-            return Ok(self.slots.lock().entry(key.clone()).or_default().clone());
+            return Ok(self.shared_slot(key));
         }
         if let Some(slot) = self.slots.lock().get(key) {
             if matches!(key.owner, Owner::Keyed(..)) {

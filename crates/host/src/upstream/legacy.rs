@@ -15,17 +15,20 @@ use switchboard_wire::{Edits, Era, Kind, Message, Method, Revision, json, meta::
 /// The kind of page that an app is.
 const APP_PAGE: &str = "text/html;profile=mcp-app";
 
-/// Sends `initialize`. `client` is the one client of an exclusive connection;
-/// `bridged` is one that serves modern clients.
+/// Sends `initialize`. `client` is the one client of an exclusive connection.
 pub(super) fn initialize(
     connection: &Arc<Connection>,
     client: Option<&Client>,
     revision: Revision,
-    bridged: bool,
 ) -> Result<Exchange, ConnectError> {
+    let has_roots = !connection.spec.roots.is_empty();
     let params = match client.and_then(|client| client.greeting.as_ref()) {
-        Some(greeting) => with_version(greeting, revision, !connection.spec.roots.is_empty()),
-        None => our_greeting(revision, bridged || !connection.spec.roots.is_empty()),
+        Some(greeting) => with_version(greeting, revision, has_roots),
+        // Each request of a modern client says for itself whether it has roots.
+        None => {
+            let is_modern = |client: &Client| client.era() == Era::Modern;
+            our_greeting(revision, has_roots || client.is_some_and(is_modern))
+        }
     };
     let timeout = connection.spec.timeouts.connect;
     connection
@@ -80,10 +83,9 @@ pub(super) fn complete(
     Ok(hello)
 }
 
-/// How we greet a server that several clients share: with what our faces can
-/// pass on. Roots are a client's own, and a legacy server asks for them when it
-/// likes; only modern clients, who are asked during their own request, can have
-/// theirs passed on from a shared connection. Those of an entry are ours to tell.
+/// How we greet a server, whichever era its clients have: with what our faces can
+/// pass on. Roots are a client's own, and none of a server that others share;
+/// those of an entry are ours to tell.
 fn our_greeting(revision: Revision, has_roots: bool) -> String {
     let roots = if has_roots { "\"roots\":{}," } else { "" };
     let elicitation = match revision {

@@ -30,6 +30,7 @@ mod subscriptions;
 mod supervise;
 pub(crate) mod tasks;
 mod turns;
+mod twins;
 
 pub use callers::{Behalf, Callers};
 pub use connection::{Connection, Hello};

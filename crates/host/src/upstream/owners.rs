@@ -99,6 +99,10 @@ impl Owners {
     pub(super) fn owner(&self, id: &str) -> Option<Identity> {
         self.0.lock().by_id.get(id).cloned()
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().by_id.is_empty()
+    }
 }
 
 impl Known {

@@ -123,18 +123,17 @@ impl Connection {
         let able = match (client, capability) {
             (None, _) => false,
             // A client's own roots are not for a server that it shares with others.
-            (Some(client), Some("roots")) if client.era() == Era::Legacy && !self.exclusive => {
-                false
-            }
+            (Some(_), Some("roots")) if !self.exclusive => false,
             (Some(client), Some("elicitation")) if is_url_mode(&message) => client.opens_pages(),
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
         };
         if !able {
-            if let (Some(client), Some(capability)) = (
-                client.filter(|client| client.era() == Era::Modern),
-                capability,
-            ) {
+            let is_modern = |client: &&Client| client.era() == Era::Modern;
+            let is_theirs = |capability: &&str| *capability != "roots" || self.exclusive;
+            if let (Some(client), Some(capability)) =
+                (client.filter(is_modern), capability.filter(is_theirs))
+            {
                 self.undeclared
                     .lock()
                     .entry(client.id)

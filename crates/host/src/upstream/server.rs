@@ -111,9 +111,6 @@ pub(super) struct Key {
     pub(super) era: Era,
     /// Over HTTP there is one legacy session per revision; a process has the newest it offers.
     pub(super) revision: Option<Revision>,
-    /// Whether it serves clients of the other era. They are greeted differently,
-    /// since each of their requests says for itself what they can do.
-    pub(super) bridged: bool,
 }
 
 /// Who shares a connection.
@@ -458,7 +455,6 @@ impl Server {
             owner,
             era,
             revision: per_revision.then(|| legacy_revision(client)),
-            bridged: era != client.era(),
         }
     }
 

@@ -187,6 +187,8 @@ pub struct Timeouts {
     pub tool_call: Duration,
     /// Any other request.
     pub request: Duration,
+    /// How long one of two processes, one for each era, is kept without being used.
+    pub twin: Duration,
 }
 
 impl Default for Timeouts {
@@ -195,6 +197,7 @@ impl Default for Timeouts {
             connect: limits::CONNECT,
             tool_call: limits::TOOL_CALL,
             request: limits::REQUEST,
+            twin: limits::TWIN,
         }
     }
 }

@@ -62,6 +62,11 @@ impl TaskOwners {
         self.0.owner(task)
     }
 
+    /// Whether no task of anybody's is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The owner of the task that a message of the server's belongs to.
     pub(super) fn owner_of(&self, message: &Message) -> Option<Identity> {
         let task = match message.method() {

@@ -8,6 +8,7 @@ mod attached_rules;
 mod bridge;
 mod call_log;
 mod consents;
+mod copies;
 mod ending;
 mod entry_roots;
 mod everything;
