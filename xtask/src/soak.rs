@@ -74,8 +74,8 @@ fn spin(over: &AtomicBool) {
 }
 
 fn orphans(rounds: u32, tools: &Tools) -> (u32, Result<()>) {
-    // Both programs' build is the tests' own; `echo` makes the testkit's programs.
-    let build = ["--test", "orphans", "--test", "echo"];
+    // Both programs' build is the tests' own; `it` of the testkit makes its programs.
+    let build = ["--test", "orphans", "--test", "it"];
     let mut built = cargo(["nextest", "run", "--workspace", "--no-run"]);
     let mut command = cargo(["test", "--workspace"]);
     command

@@ -1,5 +1,5 @@
 //! Clients that share a server: what each of them asked for stays its own.
-//! Interleaved subscriptions have a test of their own (`host/tests/subscriptions.rs`).
+//! Interleaved subscriptions have a test of their own (`host/tests/it/subscriptions.rs`).
 
 use crate::support::client;
 use crate::support::dialogue;

@@ -1,0 +1,15 @@
+//! The built-in servers, tried over a pipe in this process: one test program, a
+//! module for each server and for what they have in common.
+
+mod common;
+
+mod confinement;
+mod files;
+mod finding;
+mod flows;
+mod memory;
+mod modern;
+mod patterns;
+mod resources;
+mod shell;
+mod tools;
