@@ -10,3 +10,4 @@ mod parked;
 mod rounds;
 mod tasks;
 mod tasks_aggregate;
+mod twins;

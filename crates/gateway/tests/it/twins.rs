@@ -1,14 +1,12 @@
 //! A program that speaks both eras: a process for each that is in use, and no longer.
 
-mod support;
-
+use crate::support::Client;
 use serde_json::{Value, json};
 use std::{
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
-use support::Client;
 use switchboard_gateway::{Gateway, GatewayOptions};
 use switchboard_host::{Host, ServerSpec, Target};
 use switchboard_testkit::{DEADLINE, bin};
