@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 /// The page.
 const PAGE: Page = Page {
-    file: "docs/contract.md",
+    file: "docs/design/contract.md",
     rows: "demands",
     cells: 3,
     is_id: is_one,

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 
 /// The catalogue.
 const PAGE: Page = Page {
-    file: "docs/faults.md",
+    file: "docs/design/faults.md",
     rows: "faults",
     cells: 4,
     is_id: |id| id.parse::<u32>().is_ok(),

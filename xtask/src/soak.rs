@@ -1,5 +1,5 @@
 //! `cargo xtask soak NAME`: what wants more rounds than fit into a run of all
-//! tests, run as often as asked. What was seen is added to `docs/soak.md`.
+//! tests, run as often as asked. What was seen is added to `docs/design/soak.md`.
 
 use crate::cargo::cargo;
 use crate::setup::{self, Tools};
@@ -113,7 +113,7 @@ fn commit() -> Result<String> {
 }
 
 fn note(row: &str) -> Result<()> {
-    let file = paths::root().join("docs/soak.md");
+    let file = paths::root().join("docs/design/soak.md");
     let mut file = OpenOptions::new().append(true).open(&file)?;
-    writeln!(file, "{row}").context("docs/soak.md")
+    writeln!(file, "{row}").context("docs/design/soak.md")
 }

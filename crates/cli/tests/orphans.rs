@@ -1,4 +1,4 @@
-//! However we end, nothing that we started outlives us (`rules.md` §9, fault 40).
+//! However we end, nothing that we started outlives us (fault 40).
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 #[path = "it/support/serving.rs"]

@@ -1,4 +1,4 @@
-//! The caps and times of this crate, in one place; the seeds' constants are the defaults.
+//! The caps and times of this crate, in one place.
 
 use std::time::Duration;
 

@@ -58,7 +58,7 @@ pub struct Options {
     /// Beside other gateways, which are installed by package name
     #[arg(long)]
     others: bool,
-    /// Put the table into docs/performance.md
+    /// Put the table into docs/design/performance.md
     #[arg(long)]
     write: bool,
 }
@@ -151,7 +151,7 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("bench: no figures for: {}", broken.join("; "));
     }
     if options.write {
-        let page = paths::root().join("docs/performance.md");
+        let page = paths::root().join("docs/design/performance.md");
         report::write(&page, options.section(), &results.render())?;
         println!("written to {}", page.display());
     }

@@ -70,7 +70,7 @@ fn the_seeds_names() {
     let items = [
         ("github", definition("create_issue")),
         ("slack", definition("search_public")),
-        // Seed 001 writes mcp__My_Server___do_thing; its own rule keeps the hyphen, and so do we.
+        // Not mcp__My_Server___do_thing: the hyphen stays.
         ("My Server!", definition("do-thing")),
     ];
     let (tools, _) = model_tools(["github", "slack", "My Server!"], &items);

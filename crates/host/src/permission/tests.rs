@@ -52,7 +52,7 @@ fn denies(rules: &Rules, server: &str, tool: &str) -> bool {
 }
 
 #[test]
-fn the_seed_s_rules() {
+fn allow_and_deny_by_name_and_by_star() {
     let list = [
         (Effect::Allow, "mcp__github__search_code"),
         (Effect::Allow, "mcp__slack__*"),
@@ -179,7 +179,7 @@ fn spellings_of_servers() {
         alike.map(|server| allows(&hashed, server, "x", &[])),
         [false, true, false]
     );
-    // Seed 001's example, with the hyphen of the tool spelled either way.
+    // A name that was normalised, with the hyphen of the tool spelled either way.
     for text in ["mcp__My_Server___do_thing", "mcp__My_Server___do-thing"] {
         let rules = rules(&["My Server!"], Mode::Default, &[(Effect::Allow, text)]);
         assert!(allows(&rules, "My Server!", "do-thing", &[]), "{text}");

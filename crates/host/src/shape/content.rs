@@ -1,4 +1,4 @@
-//! Content items, one by one, as the blocks that a model can read: the seed's
+//! Content items, one by one, as the blocks that a model can read: one
 //! conversion table, with a note wherever something cannot be shown.
 
 use super::{

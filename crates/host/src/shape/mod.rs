@@ -193,7 +193,7 @@ impl Draft {
     }
 }
 
-/// What went wrong, by the seed's rule: the first item's text; without items
+/// What went wrong: the first item's text; without items
 /// the field `error`; without either "Unknown error".
 fn error_text(content: Option<&[u8]>, error: Option<&[u8]>) -> String {
     let first =

@@ -52,7 +52,7 @@ fn saved_path(text: &str) -> PathBuf {
 }
 
 #[test]
-fn the_conversion_table_of_seed_000() {
+fn the_conversion_table() {
     let png = png(3, 2);
     let image = json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": png } });
     let text = |text: &str| json!({ "type": "text", "text": text });
@@ -105,7 +105,7 @@ fn the_conversion_table_of_seed_000() {
             json!({ "type": "resource_link", "name": "N", "uri": "file:///a", "description": "" }),
             vec![text("[Resource link: N] file:///a")],
         ),
-        // what the seed drops is named
+        // what nobody knows is named
         (
             json!({ "type": "hologram", "data": 1 }),
             vec![text(
@@ -158,7 +158,7 @@ fn blobs_are_files_or_base64_as_chosen() {
         assert_eq!(path.extension().unwrap(), ending);
         assert_eq!(fs::read(path).unwrap(), b"%PDF-1.7 \xff\x00");
     }
-    // The seed's own form.
+    // As one text, where it is wanted so.
     shaper.options.inline_blobs = true;
     let inline = shaper.shape(&ORIGIN, raw.as_bytes()).unwrap();
     assert_eq!(

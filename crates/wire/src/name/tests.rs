@@ -196,9 +196,9 @@ proptest! {
     }
 }
 
-/// The seeds' examples, with `-` kept as design.md decides.
+/// Names as clients write them; `-` stays in what is listed (`docs/design/deviations.md`).
 #[test]
-fn the_examples_of_the_seeds_hold() {
+fn names_as_clients_write_them() {
     assert_eq!(
         one(Style::Full, "github", "create_issue"),
         "mcp__github__create_issue"

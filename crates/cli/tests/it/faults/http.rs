@@ -1,4 +1,4 @@
-//! The faults of `faults.md` B, with a server over HTTP that commits them.
+//! The faults of "On the way" in `docs/design/faults.md`, with a server over HTTP that commits them.
 
 use crate::support::client;
 use crate::support::evil;

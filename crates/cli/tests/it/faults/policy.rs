@@ -1,5 +1,6 @@
-//! The faults of `faults.md` E that servers commit by what they say of their
-//! own tools: names that shadow others, and hints that nobody has checked.
+//! The faults of "Who may do what" in `docs/design/faults.md` that servers commit by
+//! what they say of their own tools: names that shadow others, and hints that nobody
+//! has checked.
 
 use crate::support::serving;
 use crate::support::stage;

@@ -1,6 +1,6 @@
-//! The faults of `faults.md` A and C, with a server over stdio that commits
-//! them. Rows 21 and 22 are in `bad_headers.rs` and `no_crossing.rs`, row 24 in
-//! `relay_cancel.rs`, row 40 in `orphans.rs`.
+//! The faults of "What comes in" and "Processes and time" in
+//! `docs/design/faults.md`, with a server over stdio that commits them. Rows 21 and 22 are
+//! in `bad_headers.rs` and `no_crossing.rs`, row 24 in `relay_cancel.rs`, row 40 in `orphans.rs`.
 
 use crate::support::client;
 use crate::support::evil;

@@ -1,5 +1,5 @@
 //! Odd but legal messages cross the gateway byte for byte, apart from what
-//! `docs/rewrites.md` lists: all of the corpus, both ways, on either transport.
+//! `docs/reference/rewrites.md` lists: all of the corpus, both ways, on either transport.
 
 use crate::support::crossing;
 use crate::support::mask;

@@ -1,5 +1,5 @@
 //! A running gateway: stdio clients attach to it, commands use it, and nobody
-//! is disturbed when one of them dies (`cli.md`, "A running gateway").
+//! is disturbed when one of them dies.
 
 use crate::support::serving;
 use crate::support::stage;

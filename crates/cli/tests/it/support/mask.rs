@@ -1,8 +1,8 @@
-//! What may differ in a message: the lists of `docs/rewrites.md`, and nothing else.
+//! What may differ in a message: the lists of `docs/reference/rewrites.md`, and nothing else.
 
 use switchboard_testkit::json::{self, Message};
 
-const PAGE: &str = include_str!("../../../../../docs/rewrites.md");
+const PAGE: &str = include_str!("../../../../../docs/reference/rewrites.md");
 const LISTS: [&str; 4] = [
     "tools/list",
     "prompts/list",
@@ -54,7 +54,7 @@ pub fn aggregate() -> Listed {
 fn table(heading: &str) -> Vec<Row> {
     let (_, section) = PAGE
         .split_once(heading)
-        .unwrap_or_else(|| panic!("docs/rewrites.md has no section {heading:?}"));
+        .unwrap_or_else(|| panic!("docs/reference/rewrites.md has no section {heading:?}"));
     let section = section.split("\n## ").next().unwrap_or(section);
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let rows: Vec<Row> = rows.map(row).collect();
@@ -118,7 +118,7 @@ fn parse_place(text: &str) -> Place {
     let kinds: Vec<_> = kinds.into_iter().filter(|k| text.contains(k)).collect();
     assert!(
         !kinds.is_empty(),
-        "docs/rewrites.md: where is {text:?}? The test cannot tell"
+        "docs/reference/rewrites.md: where is {text:?}? The test cannot tell"
     );
     Place::Kinds(kinds)
 }

@@ -5,7 +5,7 @@
 //! `strike` is where the mode happens, or what `--on` says. `--record FILE`
 //! keeps the raw bytes of every request (see `switchboard_testkit::record`), of
 //! the second origin in `FILE.second`. `--list-modes` lists the modes with the
-//! rows of `faults.md` that they belong to.
+//! rows of `docs/design/faults.md` that they belong to.
 //!
 //! - `modes.rs`: the table
 //! - `request.rs`: reading requests from a socket

@@ -2,7 +2,7 @@
 //!
 //! The tool `ok` always works and `stats` tells what the server saw; `strike`
 //! is where the modes of calls happen. `--list-modes` lists them all, with the
-//! row of `faults.md` that each belongs to.
+//! row of `docs/design/faults.md` that each belongs to.
 //!
 //! - `modes.rs`: the table
 //! - `server.rs`: the well-behaved part, and where modes of the start strike

@@ -1,4 +1,4 @@
-//! The modes, with their rows in `faults.md`.
+//! The modes, with their rows in `docs/design/faults.md`.
 
 /// Name, row, what happens.
 pub const MODES: &[(&str, &str, &str)] = &[

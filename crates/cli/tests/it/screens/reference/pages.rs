@@ -136,7 +136,13 @@ fn index() -> String {
          - [Exit codes](exit-codes.md)\n\
          - [Limits](limits.md)\n\
          - [Protected files](protected.md)\n\
-         - [Error codes](error-codes.md)\n"
+         - [Error codes](error-codes.md)\n\n\
+         Written by hand, where the guide is not precise enough:\n\n\
+         - [Permissions](permissions.md): which tools may be seen and called, and who is asked\n\
+         - [Authorization](authorization.md): signing in to servers, and letting clients in\n\
+         - [Transports](transports.md): how clients and servers are reached\n\
+         - [Eras](eras.md): what happens between revisions of the protocol\n\
+         - [Rewrites](rewrites.md): every change that is made to a message\n"
     )
 }
 
