@@ -43,12 +43,7 @@ fn opener() -> &'static [&'static str] {
     &["open"]
 }
 
-#[cfg(windows)]
-fn opener() -> &'static [&'static str] {
-    &["rundll32", "url.dll,FileProtocolHandler"]
-}
-
-#[cfg(all(unix, not(target_os = "macos")))]
+#[cfg(not(target_os = "macos"))]
 fn opener() -> &'static [&'static str] {
     &["xdg-open"]
 }

@@ -154,11 +154,7 @@ impl HeadersHelper {
 
     fn command(&self, room: Option<&Room>) -> Command {
         // Named whole: a repository could bring its own by way of PATH.
-        let (shell, flag) = if cfg!(windows) {
-            ("cmd", "/C")
-        } else {
-            ("/bin/sh", "-c")
-        };
+        let (shell, flag) = ("/bin/sh", "-c");
         let named = named_variables(&self.command)
             .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
         let mut command = Command::new(shell);
@@ -176,7 +172,6 @@ impl HeadersHelper {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        #[cfg(unix)]
         command.process_group(0);
         let elsewhere = self.elsewhere.is_some().then_some(Path::new("/"));
         let elsewhere = room.map(Room::path).or(elsewhere);
@@ -287,27 +282,19 @@ fn headers(out: &[u8]) -> Result<HeaderMap, Fault> {
 
 /// The helper's process group, killed when this is dropped.
 struct Group {
-    #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
 }
 
 impl Group {
     fn of(child: &Child) -> Self {
-        #[cfg(unix)]
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .and_then(rustix::process::Pid::from_raw);
-        #[cfg(not(unix))]
-        let _ = child;
-        Self {
-            #[cfg(unix)]
-            leader,
-        }
+        Self { leader }
     }
 }
 
-#[cfg(unix)]
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.leader {

@@ -178,7 +178,7 @@ mod system {
             .map_err(|fault| told(&fault))
     }
 
-    #[cfg(all(unix, not(target_os = "macos")))]
+    #[cfg(not(target_os = "macos"))]
     fn platform() -> keyring_core::Result<Arc<CredentialStore>> {
         let store: Arc<CredentialStore> = zbus_secret_service_keyring_store::Store::new()?;
         Ok(store)
@@ -187,12 +187,6 @@ mod system {
     #[cfg(target_os = "macos")]
     fn platform() -> keyring_core::Result<Arc<CredentialStore>> {
         let store: Arc<CredentialStore> = apple_native_keyring_store::keychain::Store::new()?;
-        Ok(store)
-    }
-
-    #[cfg(windows)]
-    fn platform() -> keyring_core::Result<Arc<CredentialStore>> {
-        let store: Arc<CredentialStore> = windows_native_keyring_store::Store::new()?;
         Ok(store)
     }
 

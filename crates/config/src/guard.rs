@@ -92,7 +92,6 @@ pub fn bounded(file: File) -> io::Result<String> {
 }
 
 /// A pipe that was planted must not hold us up.
-#[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
@@ -103,12 +102,6 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-#[cfg(unix)]
 fn judge(path: &Path, metadata: &Metadata, owner: Option<u32>) -> Result<(), Distrust> {
     use std::os::unix::fs::MetadataExt;
     let owned = match owner {
@@ -126,19 +119,7 @@ fn judge(path: &Path, metadata: &Metadata, owner: Option<u32>) -> Result<(), Dis
     Ok(())
 }
 
-#[cfg(not(unix))]
-fn judge(_: &Path, _: &Metadata, _: Option<u32>) -> Result<(), Distrust> {
-    Ok(())
-}
-
 /// Who we are.
-#[cfg(unix)]
 pub fn me() -> u32 {
     rustix::process::geteuid().as_raw()
-}
-
-/// Who we are.
-#[cfg(not(unix))]
-pub fn me() -> u32 {
-    0
 }

@@ -232,7 +232,6 @@ fn by_itself(places: &Places) -> Option<String> {
 
 /// Whether only root can put anything into a folder, or another in its place.
 /// To root itself that says nothing: whatever root unpacks belongs to root.
-#[cfg(unix)]
 fn only_root_writes(folder: &Path, me: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
     let roots = |folder: &Path| {
@@ -241,11 +240,6 @@ fn only_root_writes(folder: &Path, me: u32) -> bool {
             .is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0)
     };
     me != 0 && folder.ancestors().all(roots)
-}
-
-#[cfg(not(unix))]
-fn only_root_writes(_: &Path, _: u32) -> bool {
-    false
 }
 
 /// What the user's own files say about folders, besides our record.

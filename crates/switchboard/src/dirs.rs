@@ -93,11 +93,7 @@ pub fn own_folders(lookup: impl Fn(&str) -> Option<PathBuf>) -> Option<OwnFolder
 pub fn private(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
 }
 

@@ -213,15 +213,9 @@ fn folder(dirs: &Dirs) -> PathBuf {
     dirs.state.join("gateways")
 }
 
-#[cfg(unix)]
 fn is_ours(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0
-}
-
-#[cfg(not(unix))]
-fn is_ours(_: &fs::Metadata) -> bool {
-    true
 }
 
 /// When a process began, in the system's own count; `None` if it is not there
@@ -244,15 +238,10 @@ fn started(pid: i32) -> Option<u64> {
     (!matches!(state, "Z" | "X")).then_some(since)
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
+#[cfg(not(target_os = "linux"))]
 fn started(pid: i32) -> Option<u64> {
     let pid = rustix::process::Pid::from_raw(pid)?;
     rustix::process::test_kill_process(pid).ok().map(|()| 0)
-}
-
-#[cfg(not(unix))]
-fn started(_: i32) -> Option<u64> {
-    Some(0)
 }
 
 /// The space that process numbers belong to.
@@ -284,15 +273,12 @@ mod tests {
 
     #[test]
     fn a_note_is_found_and_taken_away() {
+        use std::os::unix::fs::MetadataExt;
         let home = tempfile::tempdir().unwrap();
         let dirs = dirs(home.path());
         assert!(all(&dirs).running.is_empty());
         let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            assert_eq!(fs::metadata(&note.path).unwrap().mode() & 0o777, 0o600);
-        }
+        assert_eq!(fs::metadata(&note.path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(all(&dirs).running, [me("127.0.0.1:1")]);
         drop(note);
         assert!(all(&dirs).running.is_empty());
@@ -312,22 +298,19 @@ mod tests {
             ("address", json!("192.0.2.1:80"), false),
             ("space", json!("pid:[1]"), true),
         ] {
+            use std::os::unix::fs::OpenOptionsExt;
             let mut changed = written.clone();
             changed[key] = value;
             fs::write(&note.path, changed.to_string()).unwrap();
             assert!(all(&dirs).running.is_empty(), "{key}");
             assert_eq!(note.path.exists(), stays, "{key}");
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::OpenOptionsExt;
-                let mut open = fs::OpenOptions::new();
-                let _ = open
-                    .mode(0o600)
-                    .create(true)
-                    .write(true)
-                    .truncate(true)
-                    .open(&note.path);
-            }
+            let mut open = fs::OpenOptions::new();
+            let _ = open
+                .mode(0o600)
+                .create(true)
+                .write(true)
+                .truncate(true)
+                .open(&note.path);
         }
     }
 

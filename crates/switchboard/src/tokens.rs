@@ -316,6 +316,7 @@ pub fn fault(dirs: &Dirs, name: &str) -> Option<TokenError> {
 
 /// The token in a file; `None` if there is no such file.
 fn read(path: &Path) -> Result<Option<String>, TokenError> {
+    use std::os::unix::fs::MetadataExt;
     let failed = |source: io::Error| TokenError::File {
         path: path.into(),
         what: "read",
@@ -326,14 +327,10 @@ fn read(path: &Path) -> Result<Option<String>, TokenError> {
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let found = file.metadata().map_err(failed)?;
-        let ours = found.uid() == rustix::process::geteuid().as_raw() || found.uid() == 0;
-        if found.is_file() && (!ours || found.mode() & 0o077 != 0) {
-            return Err(TokenError::Exposed(path.into()));
-        }
+    let found = file.metadata().map_err(failed)?;
+    let ours = found.uid() == rustix::process::geteuid().as_raw() || found.uid() == 0;
+    if found.is_file() && (!ours || found.mode() & 0o077 != 0) {
+        return Err(TokenError::Exposed(path.into()));
     }
     let mut text = String::new();
     file.take(FILE_BYTES)

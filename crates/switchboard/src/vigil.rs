@@ -14,10 +14,7 @@ const FILES: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Sight(BTreeMap<PathBuf, Option<Look>>);
 
-#[cfg(unix)]
 type Look = (u64, u64, i64, i64, i64, i64);
-#[cfg(not(unix))]
-type Look = (u64, Option<std::time::SystemTime>);
 
 impl Sight {
     /// Looks at files, following links as a reader would.
@@ -43,7 +40,6 @@ impl Sight {
     }
 }
 
-#[cfg(unix)]
 fn look(file: &PathBuf) -> Option<Look> {
     use std::os::unix::fs::MetadataExt;
     let found = fs::metadata(file).ok()?;
@@ -55,12 +51,6 @@ fn look(file: &PathBuf) -> Option<Look> {
         found.ctime(),
         found.ctime_nsec(),
     ))
-}
-
-#[cfg(not(unix))]
-fn look(file: &PathBuf) -> Option<Look> {
-    let found = fs::metadata(file).ok()?;
-    Some((found.len(), found.modified().ok()))
 }
 
 /// Calls `changed` whenever one of the files is not what it was, with what they

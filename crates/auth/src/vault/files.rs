@@ -35,7 +35,6 @@ pub(super) fn make_folder(folder: &Path) -> Result<(), VaultFault> {
     }
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).map_err(|why| fault(folder, why))
 }
@@ -65,7 +64,6 @@ pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, Va
 }
 
 /// A file that others can read has been read, or written, by others.
-#[cfg(unix)]
 fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultFault> {
     use std::os::unix::fs::MetadataExt;
     if about.mode() & 0o077 != 0 {
@@ -77,11 +75,6 @@ fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultFault> {
     if about.uid() != rustix::process::geteuid().as_raw() {
         return Err(fault(path, "belongs to another user"));
     }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn guarded(_: &Path, _: &fs::Metadata) -> Result<(), VaultFault> {
     Ok(())
 }
 

@@ -23,7 +23,6 @@ pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, Va
     };
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(&path).map_err(fault)?;
     let begun = Instant::now();

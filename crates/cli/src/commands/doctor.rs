@@ -306,17 +306,11 @@ fn sign_ins(findings: &mut Findings) {
     }
 }
 
-#[cfg(unix)]
 fn exposed(folder: &Path) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let found = std::fs::metadata(folder).ok()?;
     (found.mode() & 0o022 != 0)
         .then(|| format!("others can write to it (mode {:o})", found.mode() & 0o777))
-}
-
-#[cfg(not(unix))]
-fn exposed(_: &Path) -> Option<String> {
-    None
 }
 
 /// Gateways that run, and whether they are what we are.

@@ -321,14 +321,11 @@ fn digest(path: &Path, most: u64) -> io::Result<(String, u64)> {
 
 /// Opens a file. A pipe is not waited for: it is none.
 fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
     let mut options = OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        options.custom_flags(flags.bits().cast_signed());
-    }
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    options.custom_flags(flags.bits().cast_signed());
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),

@@ -180,7 +180,6 @@ fn lock(target: &Target, folder: &Path) -> Result<File, EditError> {
     }
 }
 
-#[cfg(unix)]
 fn make_private(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new()
@@ -189,13 +188,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
         .create(folder)
 }
 
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
-}
-
 /// Readable for us alone from the first byte, whatever comes later.
-#[cfg(unix)]
 fn create(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     File::options()
@@ -205,46 +198,23 @@ fn create(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-#[cfg(not(unix))]
-fn create(path: &Path) -> io::Result<File> {
-    File::options().write(true).create_new(true).open(path)
-}
-
-#[cfg(unix)]
 fn rights(metadata: &fs::Metadata) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o777
 }
 
-#[cfg(not(unix))]
-fn rights(_: &fs::Metadata) -> u32 {
-    0
-}
-
 /// Asked of the file itself: to root the system would say yes.
-#[cfg(unix)]
 fn writable(metadata: &fs::Metadata) -> bool {
     rights(metadata) & 0o200 != 0
 }
 
-#[cfg(not(unix))]
-fn writable(_: &fs::Metadata) -> bool {
-    true
-}
-
-#[cfg(unix)]
 fn set_rights(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
-#[cfg(not(unix))]
-fn set_rights(_: &File, _: u32) -> io::Result<()> {
-    Ok(())
-}
-
 /// Places at which a test has us killed: `SWITCHBOARD_FAILPOINT=3` is the third.
-#[cfg(all(debug_assertions, unix))]
+#[cfg(debug_assertions)]
 mod failpoint {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -260,7 +230,7 @@ mod failpoint {
     }
 }
 
-#[cfg(not(all(debug_assertions, unix)))]
+#[cfg(not(debug_assertions))]
 mod failpoint {
     pub(super) fn step() {}
 }

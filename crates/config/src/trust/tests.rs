@@ -155,7 +155,6 @@ fn home_and_root_count_alone() {
     assert_eq!(trust_of(&world), Trust::Open);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_folder_that_only_root_can_write_counts_for_others() {
     let nobody = 65534;
@@ -224,7 +223,6 @@ fn a_damaged_record_trusts_nothing_and_is_kept() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn the_record_is_the_users_alone() {
     use std::os::unix::fs::PermissionsExt;

@@ -224,9 +224,6 @@ fn log(server: &str, kind: Kind, found: &Found) {
 
 fn look(path: &PathBuf) -> Option<Look> {
     let found = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&found);
-    #[cfg(not(unix))]
-    let number = 0;
     Some((number, found.len(), found.modified().ok()))
 }

@@ -527,7 +527,6 @@ fn files_are_private_whole_and_told_apart() {
         .filter(|path| path.extension().is_some_and(|end| end == "json"))
         .collect();
     assert_eq!(json.len(), 4, "{files:?}");
-    #[cfg(unix)]
     for path in json {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(

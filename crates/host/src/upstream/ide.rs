@@ -178,7 +178,6 @@ fn read(path: &Path) -> Option<Lock> {
 }
 
 /// Whether the process that wrote a lock file has ended without removing it.
-#[cfg(unix)]
 fn is_dead(pid: i64) -> bool {
     let pid = i32::try_from(pid).ok();
     let pid = pid.and_then(rustix::process::Pid::from_raw);
@@ -186,20 +185,9 @@ fn is_dead(pid: i64) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
-#[cfg(not(unix))]
-fn is_dead(_: i64) -> bool {
-    false
-}
-
-#[cfg(unix)]
 fn is_ours(about: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o022 == 0
-}
-
-#[cfg(not(unix))]
-fn is_ours(_: &fs::Metadata) -> bool {
-    true
 }
 
 #[cfg(test)]

@@ -90,19 +90,15 @@ impl Server {
 fn until_signal() -> io::Result<CancellationToken> {
     let stop = CancellationToken::new();
     let stopping = stop.clone();
-    #[cfg(unix)]
     let mut terminate = {
         use tokio::signal::unix::{SignalKind, signal};
         signal(SignalKind::terminate())?
     };
     tasks::spawn(tasks::Kind::Errand, async move {
-        #[cfg(unix)]
         tokio::select! {
             _ = terminate.recv() => {}
             _ = tokio::signal::ctrl_c() => {}
         }
-        #[cfg(not(unix))]
-        let _ = tokio::signal::ctrl_c().await;
         stopping.cancel();
     });
     Ok(stop)

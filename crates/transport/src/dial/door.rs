@@ -139,12 +139,6 @@ fn look(file: &Path) -> Look {
     Some((about.modified().ok()?, about.len(), number(&about)))
 }
 
-#[cfg(unix)]
 fn number(about: &fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(about)
-}
-
-#[cfg(not(unix))]
-fn number(_: &fs::Metadata) -> u64 {
-    0
 }

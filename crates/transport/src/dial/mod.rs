@@ -244,14 +244,8 @@ async fn tcp(connector: &HttpConnector, url: &Uri) -> Result<Stream, AnyError> {
     Ok(Stream::Tcp(connector.call(url.clone()).await?.into_inner()))
 }
 
-#[cfg(unix)]
 async fn unix(path: &std::path::Path) -> Result<Stream, AnyError> {
     Ok(Stream::other(tokio::net::UnixStream::connect(path).await?))
-}
-
-#[cfg(not(unix))]
-async fn unix(_: &std::path::Path) -> Result<Stream, AnyError> {
-    Err("this system has no Unix sockets".into())
 }
 
 /// TLS over a connection to `host`.

@@ -9,13 +9,10 @@
 /// An administrator can look at everything as before. Where the system refuses,
 /// or knows nothing like it, nothing happens.
 pub fn hide_memory() {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let maximum = getrlimit(Resource::Core).maximum;
-        let current = Some(0);
-        let _ = setrlimit(Resource::Core, Rlimit { current, maximum });
-    }
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Core).maximum;
+    let current = Some(0);
+    let _ = setrlimit(Resource::Core, Rlimit { current, maximum });
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};

@@ -140,6 +140,7 @@ impl ServerCommand {
 
     /// The command ready to run: environment, directory, pipes, own group.
     pub(crate) fn prepare(&self, tag: &Tag) -> Result<(Command, Option<Room>), SpawnError> {
+        use std::os::unix::process::CommandExt;
         self.check_cwd()?;
         let environment = self.environment(tag)?;
         let path = environment
@@ -170,12 +171,8 @@ impl ServerCommand {
             (_, None, Some(cwd)) => drop(command.current_dir(cwd)),
             (_, None, None) => {}
         }
-        #[cfg(unix)]
-        {
-            use std::os::unix::process::CommandExt;
-            // Launchers look at the name they were called by.
-            command.arg0(&self.program).process_group(0);
-        }
+        // Launchers look at the name they were called by.
+        command.arg0(&self.program).process_group(0);
         Ok((command, room))
     }
 
@@ -318,7 +315,6 @@ enum Found {
     NotExecutable,
 }
 
-#[cfg(unix)]
 fn look(file: &Path) -> Found {
     use rustix::fs::{Access, access};
     match std::fs::metadata(file) {
@@ -355,7 +351,6 @@ enum Errno {
     Else,
 }
 
-#[cfg(unix)]
 fn rustix_errno(raw: i32) -> Errno {
     use rustix::io::Errno as System;
     match System::from_raw_os_error(raw) {

@@ -10,42 +10,12 @@ use std::path::Path;
 use switchboard_wire::secret;
 
 /// Variables handed on by their exact name.
-#[cfg(not(windows))]
 const NAMES: &[&str] = &[
     "HOME", "PATH", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR",
 ];
 
 /// Variables handed on by the start of their name.
-#[cfg(not(windows))]
 const PREFIXES: &[&str] = &["LC_", "XDG_"];
-
-/// Variables handed on by their exact name (Windows compares without case).
-#[cfg(windows)]
-const NAMES: &[&str] = &[
-    "APPDATA",
-    "COMSPEC",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "LOCALAPPDATA",
-    "NUMBER_OF_PROCESSORS",
-    "OS",
-    "PATH",
-    "PATHEXT",
-    "PROCESSOR_ARCHITECTURE",
-    "PROGRAMDATA",
-    "PROGRAMFILES",
-    "PROGRAMFILES(X86)",
-    "SYSTEMDRIVE",
-    "SYSTEMROOT",
-    "TEMP",
-    "TMP",
-    "USERNAME",
-    "USERPROFILE",
-    "WINDIR",
-];
-
-#[cfg(windows)]
-const PREFIXES: &[&str] = &[];
 
 /// What any program that we start for a server may see of our environment, with
 /// a `PATH` that leads nowhere by accident.
@@ -120,10 +90,6 @@ fn is_allowed(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    #[cfg(windows)]
-    let name = name.to_ascii_uppercase();
-    #[cfg(windows)]
-    let name = name.as_str();
     // Whatever begins so goes along, so long as it is no secret by its name.
     NAMES.contains(&name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !secret::is_name(name)
@@ -150,7 +116,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(not(windows))]
     fn nothing_relative_and_nothing_of_the_tree_stays_on_a_path() {
         let folder = tempfile::tempdir().unwrap();
         let tree = folder.path().canonicalize().unwrap();
@@ -171,7 +136,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(not(windows))]
     fn only_the_allow_list_passes() {
         assert_eq!(
             kept(&[
@@ -191,7 +155,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(not(windows))]
     fn a_search_path_leads_to_the_same_place_from_everywhere() {
         let path = "./node_modules/.bin:/usr/bin::bin:../x:/bin:";
         assert_eq!(path_outside(OsStr::new(path), None), "/usr/bin:/bin");

@@ -19,7 +19,6 @@ impl Exit {
         self == Self::Code(0)
     }
 
-    #[cfg(unix)]
     pub(crate) fn of(status: &rustix::process::WaitIdStatus) -> Self {
         match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Self::Code(code),

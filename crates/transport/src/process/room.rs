@@ -55,11 +55,7 @@ impl Drop for Room {
 
 fn enter(path: PathBuf) -> io::Result<Room> {
     let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(&path)?;
     let lock = File::open(&path)?;
     lock.try_lock()?;
@@ -69,13 +65,10 @@ fn enter(path: PathBuf) -> io::Result<Room> {
 }
 
 fn private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
+    builder.mode(0o700);
     builder.create(folder)
 }
 
@@ -98,16 +91,13 @@ mod tests {
 
     #[test]
     fn a_room_is_empty_private_and_goes_with_its_owner() {
+        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().join("rooms");
         let room = Room::make(&base).unwrap();
         assert_eq!(fs::read_dir(room.path()).unwrap().count(), 0);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(room.path()).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o700);
-        }
+        let mode = fs::metadata(room.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
         fs::write(room.path().join("left"), "").unwrap();
         drop(room);
         assert_eq!(fs::read_dir(&base).unwrap().count(), 0);

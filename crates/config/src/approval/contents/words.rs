@@ -304,16 +304,10 @@ fn is_data(path: &Path, option: Option<&str>) -> bool {
     read.is_ok() && !can_run && (option.is_some_and(names_data) || first == b"SQLite format 3\0")
 }
 
-#[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &Path) -> bool {
-    false
 }
 
 /// Whether an option is about what a server writes to, or keeps. `--no-cache` is

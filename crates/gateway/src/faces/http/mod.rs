@@ -57,9 +57,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // As everybody does: a restart need not wait for what is left of the last
-    // run. On Windows it would let others take the port away.
-    #[cfg(not(windows))]
+    // As everybody does: a restart need not wait for what is left of the last run.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(limits::BACKLOG)

@@ -57,6 +57,7 @@ fn the_limit_is_exact() {
 
 #[test]
 fn a_text_of_200_000_characters_goes_to_a_file_and_can_be_read_back() {
+    use std::os::unix::fs::PermissionsExt;
     let (_dir, shaper) = with_store();
     let lines: Vec<String> = (1..=10_000)
         .map(|n| format!("line {n:05} é{}", "x".repeat(7)))
@@ -81,14 +82,9 @@ fn a_text_of_200_000_characters_goes_to_a_file_and_can_be_read_back() {
     }
     assert!(notice.len() < 2000);
     assert_eq!(fs::read_to_string(&stored.path).unwrap(), text);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode =
-            |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(&stored.path), 0o600);
-        assert_eq!(mode(stored.path.parent().unwrap()), 0o700);
-    }
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&stored.path), 0o600);
+    assert_eq!(mode(stored.path.parent().unwrap()), 0o700);
     // Read back by the tool, page by page, it is the same text.
     let store = shaper.store.as_ref().unwrap();
     let mut back: Vec<String> = Vec::new();
