@@ -9,27 +9,25 @@ use crate::{
     limits,
     session::{
         Outlet, Weight,
+        in_flight::{GivenUp, InFlight},
         legacy::Session,
-        modern::{self, Begun, Request, Step},
+        modern::{self, Answer, Begun, Request},
+        steps::to_the_end,
     },
 };
 use bytes::Bytes;
 use futures_util::future::Either;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 use switchboard_host::{CallError, Client, NoSink, Scope, client::LOG_LEVELS};
 use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
 };
-use tokio::sync::oneshot;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// The requests whose answers a client waits for: one, or those of a batch.
@@ -66,8 +64,8 @@ pub(crate) struct Conversation {
     session: Mutex<Option<Arc<Session>>>,
     /// What the client is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
-    /// Modern requests that are not answered yet, by the client's id.
-    in_flight: Mutex<HashMap<Bytes, oneshot::Sender<Message>>>,
+    /// Its modern requests; those of a session are the session's.
+    in_flight: Arc<InFlight>,
     tasks: TaskTracker,
     /// Nothing new comes from the client.
     closing: CancellationToken,
@@ -91,7 +89,7 @@ impl Conversation {
             outlet,
             session: Mutex::default(),
             announcement: Mutex::new(announcement),
-            in_flight: Mutex::default(),
+            in_flight: Arc::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             gone: CancellationToken::new(),
@@ -150,7 +148,6 @@ impl Conversation {
     fn broke_off(&self, owed: &Owed) {
         let error = CallError::broke_off().to_error();
         for id in owed {
-            self.in_flight.lock().remove(id.token());
             self.send(error.response(Some(id)));
         }
     }
@@ -264,19 +261,10 @@ impl Conversation {
             return self.send(error.response(Some(&id)));
         }
         self.announce(&message, &params);
-        let (given_up, cancel) = oneshot::channel();
-        {
-            let mut in_flight = self.in_flight.lock();
-            if in_flight.len() >= limits::IN_FLIGHT || in_flight.contains_key(id.token()) {
-                drop(in_flight);
-                let error = ErrorObject::new(
-                    code::INVALID_REQUEST,
-                    "too many requests, or this id is already in use",
-                );
-                return self.send(error.response(Some(&id)));
-            }
-            in_flight.insert(id.token().clone(), given_up);
-        }
+        let (place, given_up) = match InFlight::enter(self.in_flight.clone(), &id) {
+            Ok(entered) => entered,
+            Err(why) => return self.send(why.to_error().response(Some(&id))),
+        };
         let request = Box::new(Request {
             scope: self.manner.scope.clone(),
             admission: self.manner.admission.clone(),
@@ -287,14 +275,14 @@ impl Conversation {
             shared_credential: self.manner.shared_credential,
         });
         let me = self.clone();
-        let owed = Owed::from_iter([id.clone()]);
+        let owed = Owed::from_iter([id]);
         self.spawn(owed, async move {
-            let last = me.run(request, cancel).await;
-            // First, so that a client that has its answer can use the id again;
-            // and one that has given the request up gets none.
-            let awaited = me.in_flight.lock().remove(id.token()).is_some();
-            if let Some(last) = last.filter(|_| awaited) {
-                me.send(last);
+            let last = me.run(request, given_up).await;
+            // One that has given the request up gets none.
+            if place.end()
+                && let Some(last) = last
+            {
+                me.send(last.payload);
             }
         });
     }
@@ -315,46 +303,26 @@ impl Conversation {
     }
 
     /// Brings a request to its end; what is left is its last message.
-    async fn run(
-        &self,
-        request: Box<Request>,
-        mut cancel: oneshot::Receiver<Message>,
-    ) -> Option<Payload> {
-        let begun = tokio::select! {
-            begun = modern::begin(&self.gateway, request) => begun,
-            Ok(_) = &mut cancel => return None,
-        };
-        match begun {
-            Begun::Answer(answer) => Some(answer.payload),
-            Begun::Exchange(mut exchange) => loop {
-                tokio::select! {
-                    biased;
-                    step = exchange.next() => match step {
-                        Step::Notice(payload) => self.outlet.send(payload, Weight::Notice),
-                        Step::Done(answer) => return Some(answer.payload),
-                    },
-                    Ok(notice) = &mut cancel => {
-                        exchange.cancel_as(&notice);
-                        return None;
-                    }
-                }
-            },
-            Begun::Listen(mut listen) => loop {
-                tokio::select! {
-                    payload = listen.next() => self.outlet.send(payload, Weight::Notice),
-                    _ = self.manner.admission.ended() => return Some(listen.farewell()),
-                    () = self.closing.cancelled() => return Some(listen.farewell()),
-                    Ok(_) = &mut cancel => return None,
-                }
-            },
+    async fn run(&self, request: Box<Request>, mut given_up: GivenUp) -> Option<Answer> {
+        let begun = given_up.or(modern::begin(&self.gateway, request)).await;
+        match begun.ok()? {
+            Begun::Answer(answer) => Some(answer),
+            Begun::Exchange(mut relayed) => {
+                let ended = to_the_end(&mut relayed, &mut given_up, &*self.outlet).await;
+                ended.map_err(|notice| relayed.cancel_as(&notice)).ok()
+            }
+            Begun::Listen(listen) => {
+                let mut listen = listen.until(self.closing.clone());
+                let ended = to_the_end(&mut listen, &mut given_up, &*self.outlet).await;
+                ended.ok()
+            }
         }
     }
 
     /// Whether a notification gives up a modern request of this client's.
     fn give_up(&self, message: &Message, params: &Params) -> bool {
-        let id = Params::bytes(message, params.request_id);
-        let given_up = id.and_then(|id| self.in_flight.lock().remove(&id));
-        given_up.is_some_and(|given_up| given_up.send(message.clone()).is_ok())
+        let id = params.request_id.map(|id| id.of(message.raw()));
+        id.is_some_and(|id| self.in_flight.give_up(id, message))
     }
 
     /// Several messages at once, where the session's revision has that: all answers in one array.

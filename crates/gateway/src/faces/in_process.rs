@@ -1,16 +1,13 @@
 //! A client in the same process: one end of a linked pair.
 
-use super::conversation::{Conversation, Manner};
-use crate::{
-    admission::Admission,
-    gateway::Gateway,
-    limits,
-    session::{Outlet, Weight},
+use super::{
+    backlog::Backlog,
+    conversation::{Conversation, Manner},
 };
+use crate::{admission::Admission, gateway::Gateway};
 use std::sync::Arc;
 use switchboard_host::Scope;
-use switchboard_transport::in_process::{End, Sender};
-use switchboard_wire::Payload;
+use switchboard_transport::in_process::End;
 use tokio_util::sync::CancellationToken;
 
 /// Serves the client at the other end until it goes or `shutdown` fires.
@@ -36,7 +33,7 @@ pub async fn serve(
         modern: true,
         announcement: gateway.announcement(),
     };
-    let client = Conversation::new(gateway, manner, Arc::new(Out(sender)));
+    let client = Conversation::new(gateway, manner, Backlog::of(sender));
     loop {
         let bytes = tokio::select! {
             bytes = receiver.next() => bytes,
@@ -51,16 +48,4 @@ pub async fn serve(
         client.drain().await;
     }
     client.end();
-}
-
-struct Out(Sender);
-
-impl Outlet for Out {
-    fn send(&self, payload: Payload, weight: Weight) {
-        // While the client does not read, what it can do without goes first.
-        if weight <= Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
-            return;
-        }
-        let _ = self.0.send(payload);
-    }
 }

@@ -2,6 +2,7 @@
 //! carries, and a pair in the same process.
 
 mod ahead;
+pub(crate) mod backlog;
 pub(crate) mod conversation;
 pub mod http;
 pub mod in_process;

@@ -2,17 +2,17 @@
 
 use super::{
     ahead::Ahead,
+    backlog::Backlog,
     conversation::{Conversation, Manner},
 };
 use crate::{
     admission::{Admission, Ended},
     gateway::Gateway,
     limits,
-    session::{Outlet, Weight},
 };
 use std::{io, sync::Arc, time::Duration};
 use switchboard_transport::stdio::{self, LineFault, LineWriter, Lines};
-use switchboard_wire::{ErrorObject, Payload, code, limits::MESSAGE_BYTES};
+use switchboard_wire::{ErrorObject, code, limits::MESSAGE_BYTES};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::{Instant, timeout, timeout_at},
@@ -119,7 +119,7 @@ async fn serve_until(
 ) -> io::Result<()> {
     let admission = manner.admission.clone();
     let writer = LineWriter::new(write);
-    let outlet = Arc::new(Out(writer.clone()));
+    let outlet = Backlog::of(writer.clone());
     let client = Conversation::new(gateway, manner, outlet);
     let mut input = Ahead::new(lines);
     let broken = writer.broken();
@@ -196,17 +196,5 @@ async fn serve_until(
         (None, Over::Silent) => Err(io::ErrorKind::TimedOut.into()),
         (None, Over::Broken) => Err(io::Error::other("nothing can be written any more")),
         (None, _) => Ok(()),
-    }
-}
-
-struct Out(LineWriter);
-
-impl Outlet for Out {
-    fn send(&self, payload: Payload, weight: Weight) {
-        // While the client does not read, what it can do without goes first.
-        if weight <= Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
-            return;
-        }
-        let _ = self.0.send(payload);
     }
 }

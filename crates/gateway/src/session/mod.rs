@@ -4,6 +4,7 @@
 
 pub(crate) mod finder;
 pub mod hello;
+pub(crate) mod in_flight;
 pub mod legacy;
 pub mod lists;
 pub mod modern;
@@ -11,6 +12,7 @@ mod older;
 pub(crate) mod parked;
 mod rewrite;
 mod seal;
+pub(crate) mod steps;
 mod tasks;
 pub mod watch;
 

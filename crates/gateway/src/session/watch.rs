@@ -1,7 +1,12 @@
 //! `subscriptions/listen`: a stream of the changes that a client asked for.
 
-use super::{may_hear, modern::Request, rewrite};
-use crate::{gateway::Gateway, limits};
+use super::{
+    Weight, may_hear,
+    modern::{Answer, Request},
+    rewrite,
+    steps::{Step, Steps},
+};
+use crate::{admission::Admission, gateway::Gateway, limits};
 use bytes::Bytes;
 use std::{
     collections::HashMap,
@@ -18,6 +23,7 @@ use switchboard_host::{
 use switchboard_tasks as tasks;
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
+use tokio_util::sync::CancellationToken;
 
 /// One open `subscriptions/listen`.
 pub struct Listen {
@@ -28,6 +34,10 @@ pub struct Listen {
     notices: mpsc::Receiver<Payload>,
     /// Bytes of them.
     waiting: Arc<AtomicUsize>,
+    /// Whose it is, and until when.
+    admission: Admission,
+    /// Nothing new comes from its client.
+    closing: CancellationToken,
 }
 
 /// What the client asked to hear of.
@@ -88,6 +98,8 @@ impl Listen {
             acknowledgement: None,
             notices,
             waiting,
+            admission: request.admission.clone(),
+            closing: CancellationToken::new(),
         };
 
         let honoured = match scope {
@@ -178,28 +190,45 @@ impl Listen {
         Ok(filter)
     }
 
-    /// The next message: the acknowledgement first.
-    pub async fn next(&mut self) -> Payload {
-        if let Some(acknowledgement) = self.acknowledgement.take() {
-            return acknowledgement;
-        }
-        match self.notices.recv().await {
-            Some(notice) => {
-                self.waiting.fetch_sub(notice.len(), Ordering::Relaxed);
-                notice
-            }
-            None => std::future::pending().await,
-        }
+    /// The same, also ended by this.
+    pub(crate) fn until(mut self: Box<Self>, closing: CancellationToken) -> Box<Self> {
+        self.closing = closing;
+        self
     }
 
     /// What says that we end the stream, not an accident.
-    pub fn farewell(&self) -> Payload {
+    fn farewell(&self) -> Payload {
         let id = String::from_utf8_lossy(self.id.token());
         let result = format!(
             "{{\"resultType\":\"complete\",\"_meta\":{{\"{}\":{id}}}}}",
             meta::SUBSCRIPTION_ID
         );
         Message::response(&self.id, &result).payload()
+    }
+}
+
+/// The acknowledgement first, then what happens, until the client may not listen
+/// any more or we stop.
+impl Steps for Listen {
+    type End = Answer;
+
+    async fn next(&mut self) -> Step<Answer> {
+        if let Some(acknowledgement) = self.acknowledgement.take() {
+            return Step::Notice(acknowledgement, Weight::Notice);
+        }
+        tokio::select! {
+            biased;
+            _ = self.admission.ended() => {}
+            () = self.closing.cancelled() => {}
+            Some(notice) = self.notices.recv() => {
+                self.waiting.fetch_sub(notice.len(), Ordering::Relaxed);
+                return Step::Notice(notice, Weight::Notice);
+            }
+        }
+        Step::Done(Answer {
+            payload: self.farewell(),
+            code: None,
+        })
     }
 }
 

@@ -1,15 +1,29 @@
 //! `/api/…`: only with the control token, whatever else the door lets in.
 
-use super::{Face, body::Body, reply};
-use crate::door::{self, Refused};
+use super::{
+    Face,
+    body::Body,
+    reply::{self, Refusal},
+};
+use crate::{
+    control::ControlDesk,
+    door::{self, Refused},
+};
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use switchboard_wire::Payload;
 
-/// Answers if the token is right. Bodies are not read: the path says it all.
-pub(super) async fn handle(face: &Face, request: &Request<Incoming>, path: &str) -> Response<Body> {
+/// What its paths begin with.
+pub(super) const PREFIX: &str = "/api/";
+
+/// Lets in whoever shows the control token.
+pub(super) async fn let_in<'a>(
+    face: &'a Face,
+    request: &Request<Incoming>,
+) -> Result<&'a ControlDesk, Refusal> {
     let Some(desk) = face.gateway.control() else {
-        return reply::plain(StatusCode::NOT_FOUND, "this gateway cannot be controlled\n");
+        let text = "this gateway cannot be controlled\n";
+        return Err(Box::new(reply::plain(StatusCode::NOT_FOUND, text)));
     };
     if !door::shows(request.headers(), &desk.token) {
         let door = face.entrance.door();
@@ -18,8 +32,15 @@ pub(super) async fn handle(face: &Face, request: &Request<Incoming>, path: &str)
             status: StatusCode::UNAUTHORIZED,
             challenge: "Bearer realm=\"switchboard control\"".to_owned(),
         };
-        return reply::unauthorized(&refused);
+        return Err(Box::new(reply::unauthorized(&refused)));
     }
+    Ok(desk)
+}
+
+/// Answers. Bodies are not read: the path says it all.
+pub(super) async fn answer(desk: &ControlDesk, request: &Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path();
+    let path = path.strip_prefix(PREFIX).unwrap_or(path);
     let answer = desk.control.answer(request.method(), path).await;
     reply::json(answer.status, Payload::from(answer.json))
 }

@@ -1,7 +1,7 @@
 //! Event streams of legacy sessions: numbered, kept for a while, and resumed
 //! by whoever shows the number of the last event it has seen.
 
-use super::modern::MESSAGE;
+use super::event_stream::MESSAGE;
 use crate::{
     limits,
     session::{Outlet, Weight},
@@ -19,7 +19,6 @@ use std::{
 };
 use switchboard_transport::http::sse::encode_event;
 use switchboard_wire::Payload;
-use tokio::time::{Interval, MissedTickBehavior, interval};
 
 /// The events of one stream, and who reads them.
 pub(super) struct EventLog {
@@ -127,15 +126,11 @@ impl EventLog {
             (state.readers, state.sent.saturating_sub(1))
         };
         self.waker.wake();
-        let mut alive = interval(limits::KEEP_ALIVE);
-        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        alive.reset();
         Reader {
             log: self.clone(),
             reader,
             after: last.unwrap_or(unread),
             prime,
-            alive,
         }
     }
 }
@@ -210,7 +205,6 @@ pub(super) struct Reader {
     reader: u64,
     after: u64,
     prime: bool,
-    alive: Interval,
 }
 
 impl Stream for Reader {
@@ -241,7 +235,6 @@ impl Stream for Reader {
                 let (number, payload) = (event.number, event.payload.clone());
                 state.sent = state.sent.max(number + 1);
                 this.after = number;
-                this.alive.reset();
                 let id = format!("{stream}_{number}");
                 return Poll::Ready(Some(Ok(
                     encode_event(Some(&id), Some(MESSAGE), payload).into_bytes()
@@ -252,10 +245,7 @@ impl Stream for Reader {
                 return Poll::Ready(None);
             }
         }
-        match this.alive.poll_tick(context) {
-            Poll::Ready(_) => Poll::Ready(Some(Ok(Bytes::from_static(b": alive\n\n")))),
-            Poll::Pending => Poll::Pending,
-        }
+        Poll::Pending
     }
 }
 

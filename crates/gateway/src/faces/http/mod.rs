@@ -8,48 +8,41 @@ mod attach;
 mod body;
 mod clock;
 mod connections;
+mod era;
+mod event_stream;
 mod events;
-mod legacy;
+mod handshake_era;
 mod mailbox;
-mod modern;
 mod plain;
 mod read;
 mod reply;
+mod request;
 mod routes;
 mod sessions;
 mod spool;
 mod sse;
+mod stateless_era;
 mod ws;
 
 pub use attach::{ANNOUNCEMENT as ATTACH_ANNOUNCEMENT, PROTOCOL as ATTACH_PROTOCOL};
 pub use routes::Routes;
 
-use crate::{
-    admission::Entrance,
-    door::{Door, names_two_hosts},
-    gateway::Gateway,
-    limits,
-};
-use body::Body;
+use crate::{admission::Entrance, door::Door, gateway::Gateway, limits};
 use clock::Clock;
 use connections::{Connection, Connections, Repeated, Served};
 use futures_util::FutureExt;
-use http::{Method as Verb, Request, Response, StatusCode};
-use hyper::{body::Incoming, service::service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use routes::Route;
 use sessions::Sessions;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 use switchboard_host::quota::{Full, Quota};
 use switchboard_tasks as tasks;
 use switchboard_transport::{Share, dial::DoorTls};
-use switchboard_wire::{ErrorObject, Payload, code};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpSocket, TcpStream},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use url::Url;
 
 /// Listens on an address, with room for many that come at once.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -263,7 +256,7 @@ where
     let service = service_fn(move |request| {
         let face = face.clone();
         let (until, on) = (open.begin(), entered.clone());
-        let handled = tasks::caught(tasks::Kind::Http, handle(face, on, request));
+        let handled = tasks::caught(tasks::Kind::Http, request::handle(face, on, request));
         handled.map(move |done| {
             let answer = done.unwrap_or_else(|_| reply::broke_off(None));
             Ok::<_, Infallible>(answer.map(|body| Served {
@@ -308,112 +301,4 @@ where
     if let Err(fault) = result {
         tracing::debug!(%fault, "a client's connection ended badly");
     }
-}
-
-/// The checks in their order, then the route.
-async fn handle(face: Arc<Face>, open: Arc<Entered>, request: Request<Incoming>) -> Response<Body> {
-    if names_two_hosts(request.headers(), request.uri()) {
-        let text = "the request's target names another host than the header Host";
-        let error = ErrorObject::new(code::INVALID_REQUEST, text);
-        return reply::error(StatusCode::BAD_REQUEST, &error, None);
-    }
-    let door = face.entrance.door();
-    if !door.is_our_address(request.headers(), request.uri()) {
-        let error = ErrorObject::new(code::INVALID_REQUEST, "this Host or Origin is not allowed");
-        return reply::error(StatusCode::FORBIDDEN, &error, None);
-    }
-    let path = request.uri().path();
-    if path == "/healthz" {
-        return reply::plain(StatusCode::OK, "ok\n");
-    }
-    if let Some(rest) = path
-        .strip_prefix("/api/")
-        .filter(|_| face.routes == Routes::All)
-    {
-        return api::handle(&face, &request, rest).await;
-    }
-    if let Some(document) = metadata(&face, &request) {
-        return document;
-    }
-    let pass = match face.entrance.let_in(request.headers()) {
-        Some(pass) => pass,
-        None => {
-            let resource = resource(&face, &request, path);
-            // Boxed: with an identity provider it can take a request to it, which
-            // would make every call's state larger.
-            match Box::pin(face.entrance.let_in_signed(request.headers(), resource)).await {
-                Ok(pass) => pass,
-                Err(refused) => return reply::unauthorized(&refused),
-            }
-        }
-    };
-    let share = match face.belongs_to(&open.1, pass.principal()) {
-        Ok(share) => share,
-        Err(full) => return reply::full(&full, None),
-    };
-    let admission = pass.admit(share);
-    match routes::route(&face, path) {
-        Some(Route::Mcp(scope)) => match *request.method() {
-            Verb::POST => read::post(face, scope, admission, request).await,
-            Verb::GET => legacy::get(face, scope, admission, request).await,
-            Verb::DELETE => legacy::delete(face, admission.principal(), request).await,
-            _ => reply::method_not_allowed(),
-        },
-        Some(Route::Sse(scope)) if request.method() == Verb::GET => {
-            sse::open(&face, scope, admission, &request)
-        }
-        Some(Route::Messages) if request.method() == Verb::POST => {
-            sse::post(&face, &admission, request).await
-        }
-        Some(Route::Ws(scope)) if request.method() == Verb::GET => {
-            ws::upgrade(open, scope, admission, request)
-        }
-        Some(Route::Attach(scope)) if request.method() == Verb::GET => {
-            attach::upgrade(open, scope, admission, request)
-        }
-        Some(Route::Plain(page)) => plain::handle(&face, page, admission, request).await,
-        Some(Route::Sse(_) | Route::Ws(_) | Route::Attach(_)) => reply::not_allowed("GET"),
-        Some(Route::Messages) => reply::not_allowed("POST"),
-        None => {
-            let text = "there is nothing at this path; MCP is at /mcp and /mcp/{server}";
-            reply::error(
-                StatusCode::NOT_FOUND,
-                &ErrorObject::new(code::INVALID_REQUEST, text),
-                None,
-            )
-        }
-    }
-}
-
-/// The protected-resource document (RFC 9728), which anybody may read: it says
-/// where a client gets its token.
-fn metadata(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> {
-    let oidc = face.entrance.door().oidc.as_ref()?;
-    let path = request
-        .uri()
-        .path()
-        .strip_prefix("/.well-known/oauth-protected-resource")?;
-    let path = if path.is_empty() { "/mcp" } else { path };
-    routes::route(face, path)?;
-    if request.method() != Verb::GET {
-        return Some(reply::not_allowed("GET"));
-    }
-    let document = oidc
-        .metadata_of(&resource(face, request, path)?)
-        .to_string();
-    Some(reply::json(StatusCode::OK, Payload::from(document)))
-}
-
-/// The address of a path of ours, as the client writes it.
-fn resource(face: &Face, request: &Request<Incoming>, path: &str) -> Option<Url> {
-    let host = request.headers().get(http::header::HOST);
-    let host = host.and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| {
-        request
-            .uri()
-            .authority()
-            .map(|authority| authority.as_str())
-    })?;
-    let scheme = face.entrance.door().scheme();
-    Url::parse(&format!("{scheme}://{host}{path}")).ok()
 }

@@ -1,12 +1,13 @@
-//! POST: reading the body, and telling a legacy request from a modern one.
+//! POST: reading the body, and what must be right before that.
 
 use super::{
     Face,
     accept::{Accepts, not_acceptable},
     body::Body,
-    legacy, modern, reply, routes,
+    reply::{self, Refusal},
+    routes,
 };
-use crate::{admission::Admission, limits, session};
+use crate::{admission::Admission, limits};
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
@@ -18,10 +19,7 @@ use switchboard_transport::{
     Share,
     limits::{COPIED_BYTES, COUNTED_BYTES},
 };
-use switchboard_wire::{
-    Era, ErrorObject, Id, Kind, Message, Method, Params, Received, Revision, code,
-    limits::MESSAGE_BYTES,
-};
+use switchboard_wire::{ErrorObject, Id, Kind, Message, Received, code, limits::MESSAGE_BYTES};
 use tokio::time::timeout;
 
 /// What all requests by POST have in common.
@@ -36,34 +34,53 @@ pub(super) struct Post {
     pub accepts: Accepts,
 }
 
+impl Post {
+    /// Waits for room in its principal's share; why there is none, if that takes
+    /// too long. What lets go of bytes, as an answer or a cancellation can, is
+    /// taken in any case; a large request has waited while it was read.
+    pub(super) async fn waits_in_vain(&self, message: &Message) -> Option<Full> {
+        let share = self.admission.share();
+        let waits = !share.has_room()
+            && message.kind() == Kind::Request
+            && message.raw().len() < COUNTED_BYTES;
+        match waits {
+            true => Box::pin(share.room()).await.err(),
+            false => None,
+        }
+    }
+}
+
+/// Reads what was posted to `/mcp`, if it is in a form that we take.
 pub(super) async fn post(
     face: Arc<Face>,
     scope: Scope,
     admission: Admission,
     request: Request<Incoming>,
-) -> Response<Body> {
-    let (Parts { uri, headers, .. }, body) = request.into_parts();
+) -> Result<(Post, Received), Refusal> {
+    let (Parts { uri, headers, .. }, mut body) = request.into_parts();
     if !is_json(&headers) {
-        let error = ErrorObject::new(
-            code::INVALID_REQUEST,
-            "Content-Type must be application/json",
-        );
-        return reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error, None);
+        let text = "Content-Type must be application/json";
+        let unread = Unread::Bad(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+        return Err(Box::new(unread.response()));
     }
     let Some(accepts) = Accepts::of(&headers) else {
-        return not_acceptable("application/json or text/event-stream");
+        let text = "application/json or text/event-stream";
+        return Err(Box::new(not_acceptable(text)));
     };
-    let mut arriving = body;
-    let body = match read(&mut arriving, admission.share()).await {
-        Ok(body) => body,
+    let bytes = match read(&mut body, admission.share()).await {
+        Ok(bytes) => bytes,
         Err(unread) => {
             if !matches!(unread, Unread::Bad(status, _) if status != StatusCode::PAYLOAD_TOO_LARGE)
             {
-                tasks::spawn(tasks::Kind::Errand, discard(arriving));
+                tasks::spawn(tasks::Kind::Errand, discard(body));
             }
-            return unread.response();
+            return Err(Box::new(unread.response()));
         }
     };
+    let received = Received::parse(bytes).map_err(|fault| {
+        let error = fault.to_error();
+        Box::new(reply::error(StatusCode::BAD_REQUEST, &error, fault.id()))
+    })?;
     let post = Post {
         face,
         scope,
@@ -72,67 +89,7 @@ pub(super) async fn post(
         headers,
         accepts,
     };
-    drop(uri);
-    match Received::parse(body) {
-        Ok(Received::One(message)) => {
-            let id = message.id();
-            let share = post.admission.share();
-            // What lets go of bytes, as an answer or a cancellation can, is taken
-            // in any case; a large request has waited while it was read.
-            if !share.has_room()
-                && message.kind() == Kind::Request
-                && message.raw().len() < COUNTED_BYTES
-                && let Err(full) = Box::pin(share.room()).await
-            {
-                return reply::full(&full, id.as_ref());
-            }
-            let answer = tasks::caught(tasks::Kind::Message, one(post, message)).await;
-            answer.unwrap_or_else(|_| reply::broke_off(id.as_ref()))
-        }
-        Ok(Received::Batch(batch)) => legacy::batch(post, batch).await,
-        Err(fault) => reply::error(StatusCode::BAD_REQUEST, &fault.to_error(), fault.id()),
-    }
-}
-
-#[allow(
-    clippy::manual_async_fn,
-    reason = "an async fn has room for each of its arguments twice"
-)]
-fn one(post: Post, message: Message) -> impl Future<Output = Response<Body>> + Send {
-    async move {
-        let params = match Params::of(&message) {
-            Ok(params) => params,
-            Err(error) => {
-                return reply::error(StatusCode::BAD_REQUEST, &error, message.id().as_ref());
-            }
-        };
-        if message.is_reply() || !speaks_modern(&post.headers, &message, &params) {
-            legacy::post(post, message, params).await
-        } else {
-            // Boxed, as `legacy` boxes its own: what waits for a request has no
-            // room for either, and moving it about costs less.
-            Box::pin(modern::post(post, message, params)).await
-        }
-    }
-}
-
-/// A request is modern if its body says so; a header alone says so too, unless
-/// it names a legacy revision or the body can only be legacy.
-fn speaks_modern(headers: &HeaderMap, message: &Message, params: &Params) -> bool {
-    if session::modern::is_modern(params) {
-        return true;
-    }
-    let version = headers
-        .get(&legacy::VERSION)
-        .and_then(|value| value.to_str().ok());
-    let revision = version.and_then(Revision::parse);
-    match (version, revision) {
-        (None, _) => message.method() == Method::Discover || message.method() == Method::Listen,
-        (Some(_), Some(revision)) => revision.era() == Era::Modern,
-        (Some(_), None) => {
-            !headers.contains_key(&legacy::SESSION) && message.method() != Method::Initialize
-        }
-    }
+    Ok((post, received))
 }
 
 pub(super) fn is_json(headers: &HeaderMap) -> bool {

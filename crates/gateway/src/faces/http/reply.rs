@@ -6,6 +6,9 @@ use http::{HeaderValue, Response, StatusCode, header};
 use switchboard_host::{CallError, quota::Full};
 use switchboard_wire::{ErrorObject, Id, Payload, code};
 
+/// A response that ends a request before anything was done about it.
+pub(super) type Refusal = Box<Response<Body>>;
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A JSON body.
@@ -18,15 +21,7 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
 
 /// A JSON-RPC error.
 pub(super) fn error(status: StatusCode, error: &ErrorObject, id: Option<&Id>) -> Response<Body> {
-    json(status, error_body(error, id))
-}
-
-/// Where the id could not be read the error has none, rather than `null`: newer revisions do not allow that.
-fn error_body(error: &ErrorObject, id: Option<&Id>) -> Payload {
-    match id {
-        Some(id) => error.response(Some(id)),
-        None => error.response(None),
-    }
+    json(status, error.response(id))
 }
 
 /// The session that a legacy client names has ended, or never was. In the words

@@ -1,12 +1,19 @@
-//! What is at which path.
+//! What is at which path, and who may have it: one table for each choice of
+//! paths. What a path leads to is looked up before anybody is asked for a token,
+//! since the table says which; whether a server of that name exists is only told
+//! to those who were let in.
 
-use super::{Face, plain::Page};
-use http::HeaderMap;
+use super::{Face, api, plain::Page};
+use At::{Addressed, Elsewhere, Path, Under};
+use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
+use Opens::{ToAnybody, ToClients, ToControl};
+use Public::{Health, Metadata};
+use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
 use switchboard_host::Scope;
 
 /// The header with a client's key.
-const CLIENT: &str = "switchboard-client";
+const CLIENT_KEY: &str = "switchboard-client";
 
 /// Which paths there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,43 +24,182 @@ pub enum Routes {
     Plain,
 }
 
-/// What is at a path.
-pub(super) enum Route {
+/// One line of the table.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub at: At,
+    /// Its verbs, as `Allow` says them.
+    pub verbs: &'static str,
+    pub opens: Opens,
+}
+
+/// Which paths a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    /// This one.
+    Path(&'static str),
+    /// All that begin so.
+    Under(&'static str),
+    /// This one for all servers, and one for each server below it, both with an
+    /// optional `@{key}` before the server.
+    Addressed(&'static str),
+    /// Every path that no other line is about.
+    Elsewhere,
+}
+
+/// What is there, by what opens it: none is had by anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opens {
+    /// Nothing is asked for: it is for everybody who reaches us.
+    ToAnybody(Public),
+    /// To the control token, and no other: how the gateway is doing, and what it
+    /// can be told to do.
+    ToControl,
+    /// To a client token, or one of the identity provider's.
+    ToClients(Endpoint),
+}
+
+/// What everybody may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Public {
+    /// Whether we are there.
+    Health,
+    /// The protected-resource document (RFC 9728) of a path: where a client gets
+    /// its token.
+    Metadata,
+}
+
+/// What is there for clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Endpoint {
     /// Streamable HTTP.
-    Mcp(Scope),
+    Mcp,
     /// The stream of HTTP+SSE.
-    Sse(Scope),
+    Sse,
     /// Where its messages go.
     Messages,
     /// WebSocket.
-    Ws(Scope),
+    Ws,
     /// A stdio client behind another program.
-    Attach(Scope),
+    Attach,
     /// The plain dialect.
     Plain(Page),
+    /// Nothing.
+    Nothing,
 }
 
-/// What is at this path, if anything.
-pub(super) fn route(face: &Face, path: &str) -> Option<Route> {
-    if face.routes == Routes::Plain {
-        return Page::of(path).map(Route::Plain);
-    }
-    if let Some(page) = path.strip_prefix("/plain") {
-        return Page::of(page).map(Route::Plain);
-    }
-    match path {
-        "/messages" => Some(Route::Messages),
-        _ => scope(face, path, "/mcp")
-            .map(Route::Mcp)
-            .or_else(|| scope(face, path, "/sse").map(Route::Sse))
-            .or_else(|| scope(face, path, "/ws").map(Route::Ws))
-            .or_else(|| scope(face, path, "/attach").map(Route::Attach)),
+/// Every path of a gateway. The busiest come first.
+const ALL: &[Route] = &[
+    Route::new(Addressed("/mcp"), "POST, GET, DELETE", ToClients(Mcp)),
+    Route::new(Addressed("/sse"), "GET", ToClients(Sse)),
+    Route::new(Path("/messages"), "POST", ToClients(Messages)),
+    Route::new(Addressed("/ws"), "GET", ToClients(Ws)),
+    Route::new(Addressed("/attach"), "GET", ToClients(Attach)),
+    Route::new(Path("/plain/sse"), "GET", ToClients(Plain(Page::Sse))),
+    Route::new(
+        Path("/plain/messages"),
+        "POST",
+        ToClients(Plain(Page::Messages)),
+    ),
+    Route::new(Path("/plain/tools"), "GET", ToClients(Plain(Page::Tools))),
+    Route::new(Under(api::PREFIX), ANY, ToControl),
+    Route::new(Path("/healthz"), ANY, ToAnybody(Health)),
+    Route::new(Under(METADATA), "GET", ToAnybody(Metadata)),
+    ELSEWHERE,
+];
+
+/// Every path where the plain dialect is alone.
+const PLAIN: &[Route] = &[
+    Route::new(Path("/sse"), "GET", ToClients(Plain(Page::Sse))),
+    Route::new(Path("/messages"), "POST", ToClients(Plain(Page::Messages))),
+    Route::new(Path("/tools"), "GET", ToClients(Plain(Page::Tools))),
+    Route::new(Path("/healthz"), ANY, ToAnybody(Health)),
+    Route::new(Under(METADATA), "GET", ToAnybody(Metadata)),
+    ELSEWHERE,
+];
+
+/// What ends both: a stranger does not learn which paths there are.
+const ELSEWHERE: Route = Route::new(Elsewhere, ANY, ToClients(Nothing));
+
+/// Where the documents are that say which token a path wants.
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// It looks at the verb itself, or does not care.
+const ANY: &str = "";
+
+impl Routes {
+    pub(super) fn table(self) -> &'static [Route] {
+        match self {
+            Self::All => ALL,
+            Self::Plain => PLAIN,
+        }
     }
 }
 
-/// Whom a path addresses: `/mcp`, `/mcp/{server}`, both with an optional `@{key}` before the server.
-pub(super) fn scope(face: &Face, path: &str, base: &str) -> Option<Scope> {
-    let rest = path.strip_prefix(base)?;
+impl Route {
+    const fn new(at: At, verbs: &'static str, opens: Opens) -> Self {
+        Self { at, verbs, opens }
+    }
+
+    /// The line that a path of this face's is about.
+    pub(super) fn of(face: &Face, path: &str) -> &'static Self {
+        let is_there = |route: &&Self| {
+            let is_document = route.opens == ToAnybody(Metadata);
+            route.at.holds(path) && (!is_document || described(face, path).is_some())
+        };
+        face.routes
+            .table()
+            .iter()
+            .find(is_there)
+            .unwrap_or(&ELSEWHERE)
+    }
+
+    /// Whether it has this verb.
+    pub(super) fn has(&self, verb: &Verb) -> bool {
+        let is_this = |one: &str| one == verb.as_str();
+        self.verbs == ANY || self.verbs.split(", ").any(is_this)
+    }
+
+    /// Whom a path that this line is about addresses: all servers unless it names
+    /// one. `None` if there is nobody.
+    pub(super) fn scope(&self, face: &Face, path: &str) -> Option<Scope> {
+        match self.at {
+            Addressed(base) => addressed(face, path.strip_prefix(base)?),
+            Path(_) | Under(_) => Some(Scope::All),
+            Elsewhere => None,
+        }
+    }
+}
+
+impl At {
+    fn holds(self, path: &str) -> bool {
+        match self {
+            Self::Path(this) => path == this,
+            Self::Under(beginning) => path.starts_with(beginning),
+            Self::Addressed(base) => {
+                let below = path.strip_prefix(base);
+                below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+            }
+            Self::Elsewhere => true,
+        }
+    }
+}
+
+/// The path that a protected-resource document is about, where there is one: an
+/// identity provider gives tokens, and something is there.
+pub(super) fn described<'a>(face: &Face, path: &'a str) -> Option<&'a str> {
+    face.entrance.door().oidc.as_ref()?;
+    let about = match path.strip_prefix(METADATA)? {
+        "" => "/mcp",
+        about => about,
+    };
+    let is_it = |route: &&Route| matches!(route.opens, ToClients(_)) && route.at.holds(about);
+    let route = face.routes.table().iter().find(is_it)?;
+    route.scope(face, about).map(|_| about)
+}
+
+/// Whom the rest of a path addresses.
+fn addressed(face: &Face, rest: &str) -> Option<Scope> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() {
         return Some(face.gateway.whole());
@@ -73,7 +219,10 @@ pub(super) fn scope(face: &Face, path: &str, base: &str) -> Option<Scope> {
 /// `@{key}` in the path, or a header.
 pub(super) fn client_key(path: &str, headers: &HeaderMap) -> Option<Arc<str>> {
     let in_path = path.split('/').find_map(|part| part.strip_prefix('@'));
-    let key = in_path.or_else(|| headers.get(CLIENT)?.to_str().ok())?;
+    let key = in_path.or_else(|| headers.get(CLIENT_KEY)?.to_str().ok())?;
     // Marked, so that it is nobody's connection.
     (!key.is_empty()).then(|| format!("@{key}").into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,15 +5,18 @@ use super::{
     Face,
     accept::{Accepts, not_acceptable},
     body::Body,
+    event_stream::{self, ALIVE},
     mailbox::Mailbox,
-    modern::event_stream,
     read::{Unread, is_json, read},
     reply,
     sessions::random_id,
 };
 use crate::{
     admission::{Admission, Ended},
-    faces::conversation::{Conversation, Manner},
+    faces::{
+        backlog::Backlog,
+        conversation::{Conversation, Manner},
+    },
     limits,
 };
 use http::{Request, Response, StatusCode};
@@ -61,11 +64,11 @@ pub(super) fn open(
         },
     );
     let mailbox = Arc::<Mailbox>::default();
-    mailbox.push(Payload::from(format!(
+    mailbox.add(Payload::from(format!(
         "event: endpoint\ndata: /messages?sessionId={id}\n\n"
     )));
     let gone = CancellationToken::new();
-    let body = mailbox.read(": alive\n\n", gone.clone().drop_guard());
+    let body = mailbox.read(gone.clone().drop_guard());
     let manner = Manner {
         scope,
         admission: admission.clone(),
@@ -74,7 +77,7 @@ pub(super) fn open(
         modern: false,
         announcement: face.announcement(),
     };
-    let client = Conversation::new(face.gateway.clone(), manner, mailbox.clone());
+    let client = Conversation::new(face.gateway.clone(), manner, Backlog::of(mailbox.clone()));
     let owner = face.clone();
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         let serving = converse(&client, incoming, &gone, &admission);
@@ -84,7 +87,7 @@ pub(super) fn open(
         mailbox.finish();
         drop(place);
     });
-    event_stream(Body::Stream(Box::pin(body)))
+    event_stream::events(body, ALIVE)
 }
 
 /// Takes what is posted, in its order, until the stream is gone.

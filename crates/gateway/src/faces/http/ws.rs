@@ -1,12 +1,18 @@
 //! The gateway over WebSocket: a request is upgraded after the same checks as
 //! any other, and from then on one connection is one client.
 
-use super::{Entered, Face, body::Body, reply};
+use super::{
+    Entered, Face,
+    body::Body,
+    reply::{self, Refusal},
+};
 use crate::{
     admission::{Admission, Ended},
-    faces::conversation::{Conversation, Manner},
+    faces::{
+        backlog::{Backlog, Queue},
+        conversation::{Conversation, Manner},
+    },
     limits,
-    session::{Outlet, Weight},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
@@ -53,7 +59,7 @@ pub(super) fn upgrade(
 }
 
 /// The answer to a handshake, or why there is none.
-fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Box<Response<Body>>> {
+fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
     let bad = |text| Err(Box::new(reply::plain(StatusCode::BAD_REQUEST, text)));
     if !says(headers, &header::UPGRADE, "websocket")
         || !says(headers, &header::CONNECTION, "upgrade")
@@ -133,7 +139,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
         modern: true,
         announcement: face.announcement(),
     };
-    let outlet = Arc::new(Out(writer.clone()));
+    let outlet = Backlog::of(writer.clone());
     let client = Conversation::new(face.gateway.clone(), manner, outlet);
     // A handshake with servers takes its time, and what keeps the connection
     // alive must be read meanwhile.
@@ -190,16 +196,14 @@ impl Drop for EndsWith {
     }
 }
 
-struct Out(WsWriter);
+impl Queue for WsWriter {
+    fn queued(&self) -> usize {
+        self.queued()
+    }
 
-impl Outlet for Out {
-    fn send(&self, payload: Payload, weight: Weight) {
-        // While the client does not read, what it can do without goes first.
-        if weight <= Weight::Notice && self.0.queued() > limits::STREAM_BYTES {
-            return;
-        }
-        if self.0.send(payload).is_err() {
-            self.0.close(POLICY, "messages are not read");
+    fn push(&self, message: Payload) {
+        if self.send(message).is_err() {
+            self.close(POLICY, "messages are not read");
         }
     }
 }

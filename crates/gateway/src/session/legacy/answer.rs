@@ -5,17 +5,19 @@ use super::Session;
 use crate::session::{
     Outlet, Weight,
     finder::{self, Taken},
+    in_flight::GivenUp,
     lists,
     older::{self, Between},
-    own_answer, rewrite, tasks,
+    own_answer, rewrite,
+    steps::{Step, Steps, to_the_end},
+    tasks,
 };
 use std::sync::Arc;
 use switchboard_host::{
-    Admitted, CallError, Connection, Event, Outcome, Reply, Scope, call::route_uri, catalog::List,
-    client::LOG_LEVELS, permission::What,
+    Admitted, CallError, Connection, Event, Exchange, Outcome, Reply, Scope, call::route_uri,
+    catalog::List, client::LOG_LEVELS, permission::What,
 };
 use switchboard_wire::{Id, Message, Method, Params, Payload, code};
-use tokio::sync::oneshot;
 
 impl Session {
     // What is rare in it is boxed, since every request has room for all of it.
@@ -23,7 +25,7 @@ impl Session {
         &self,
         mut admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
-        cancel: oneshot::Receiver<Message>,
+        given_up: GivenUp,
     ) -> Result<Payload, CallError> {
         let id = admitted.message.id().unwrap_or_else(|| Id::number(0));
         if finder::concerns(&self.scope, &admitted.message, &admitted.params) {
@@ -72,7 +74,7 @@ impl Session {
                     let result = Box::pin(listed).await?;
                     own_answer(&self.client, &id, &result).await
                 }
-                _ => self.relay(admitted, &id, outlet, cancel).await,
+                _ => self.relay(admitted, &id, outlet, given_up).await,
             },
         }
     }
@@ -83,38 +85,24 @@ impl Session {
         admitted: Box<Admitted>,
         id: &Id,
         outlet: Arc<dyn Outlet>,
-        mut cancel: oneshot::Receiver<Message>,
+        mut given_up: GivenUp,
     ) -> Result<Payload, CallError> {
         let method = admitted.message.method();
-        let mut exchange = self.gateway.host().call(admitted).await?;
-        let mut asked = Vec::new();
-        loop {
-            let event = tokio::select! {
-                biased;
-                event = exchange.next() => event,
-                Ok(notice) = &mut cancel => {
-                    exchange.cancel_as(&notice);
-                    return Err(CallError::Cancelled);
-                }
-            };
-            match event {
-                Event::Notice(notice) => {
-                    if self.desk.wants(&notice) {
-                        let server = exchange.connection().server_name();
-                        let weight = Weight::of(notice.method);
-                        outlet.send(self.desk.addressed(server, notice), weight);
-                    }
-                }
-                Event::Input(input) => asked.extend(self.desk.put(input, outlet.clone())),
-                Event::Outcome(Outcome::Reply(mut reply)) => {
-                    self.desk.withdraw(&asked, &outlet);
-                    self.adapt(method, exchange.connection(), &mut reply)?;
-                    return Ok(reply.payload(id));
-                }
-                Event::Outcome(Outcome::Failed(fault)) => {
-                    self.desk.withdraw(&asked, &outlet);
-                    return Err(fault);
-                }
+        let mut relayed = Relayed {
+            session: self,
+            exchange: self.gateway.host().call(admitted).await?,
+            outlet: &outlet,
+            asked: Vec::new(),
+        };
+        match to_the_end(&mut relayed, &mut given_up, &*outlet).await {
+            Ok(reply) => {
+                let mut reply = reply?;
+                self.adapt(method, relayed.exchange.connection(), &mut reply)?;
+                Ok(reply.payload(id))
+            }
+            Err(notice) => {
+                relayed.exchange.cancel_as(&notice);
+                Err(CallError::Cancelled)
             }
         }
     }
@@ -195,6 +183,42 @@ impl Session {
             connection.subscribe(&self.client, uri).await
         } else {
             connection.unsubscribe(&self.client, uri).await
+        }
+    }
+}
+
+/// A request of a session at its server. What the server asks meanwhile is put to
+/// the client, and answered while the request goes on.
+struct Relayed<'a> {
+    session: &'a Session,
+    exchange: Exchange,
+    outlet: &'a Arc<dyn Outlet>,
+    /// The questions that it has led to.
+    asked: Vec<u64>,
+}
+
+impl Steps for Relayed<'_> {
+    type End = Result<Reply, CallError>;
+
+    async fn next(&mut self) -> Step<Self::End> {
+        let desk = &self.session.desk;
+        loop {
+            match self.exchange.next().await {
+                Event::Notice(notice) if desk.wants(&notice) => {
+                    let server = self.exchange.connection().server_name();
+                    let weight = Weight::of(notice.method);
+                    return Step::Notice(desk.addressed(server, notice), weight);
+                }
+                Event::Notice(_) => {}
+                Event::Input(input) => self.asked.extend(desk.put(input, self.outlet.clone())),
+                Event::Outcome(outcome) => {
+                    desk.withdraw(&self.asked, self.outlet);
+                    return Step::Done(match outcome {
+                        Outcome::Reply(reply) => Ok(reply),
+                        Outcome::Failed(fault) => Err(fault),
+                    });
+                }
+            }
         }
     }
 }

@@ -1,28 +1,22 @@
 //! A session of the handshake era: requests and questions in both directions,
-//! until the client goes. What arrives and what is in flight is here; how a
-//! request is answered is in `answer.rs`, what reaches the client besides and what
-//! it is asked in `desk.rs`.
+//! until the client goes. What arrives is here; how a request is answered is in
+//! `answer.rs`, what reaches the client besides and what it is asked in `desk.rs`.
 
 mod answer;
 mod desk;
 
-use super::{Outlet, hello};
-use crate::{admission::Admission, gateway::Gateway, limits};
+use super::{Outlet, hello, in_flight::InFlight};
+use crate::{admission::Admission, gateway::Gateway};
 use bytes::Bytes;
 use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    fmt,
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, permission::What,
 };
 use switchboard_tasks as tasks;
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, code};
-use tokio::sync::oneshot;
+use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload};
 
 /// One legacy client.
 pub struct Session {
@@ -30,8 +24,7 @@ pub struct Session {
     scope: Scope,
     client: Arc<Client>,
     desk: Arc<Desk>,
-    /// The client's requests that are not answered yet, and how to give each up.
-    in_flight: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+    in_flight: InFlight,
     /// What it is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
 }
@@ -90,7 +83,7 @@ impl Session {
                 scope,
                 client,
                 desk,
-                in_flight: Mutex::default(),
+                in_flight: InFlight::default(),
                 announcement: Mutex::new(announcement),
             }),
             answer,
@@ -104,7 +97,7 @@ impl Session {
 
     /// Whether anything is in flight.
     pub fn is_busy(&self) -> bool {
-        !self.in_flight.lock().is_empty()
+        !self.in_flight.is_empty()
     }
 
     /// A request of this client's, in a box for its whole way.
@@ -129,38 +122,18 @@ impl Session {
         if !outlet.takes_questions() {
             admitted.client = admitted.client.unasked();
         }
-        let (given_up, cancel) = oneshot::channel();
-        {
-            let mut in_flight = self.in_flight.lock();
-            if in_flight.len() >= limits::IN_FLIGHT {
-                let error = ErrorObject::new(
-                    code::INTERNAL,
-                    "too many requests of this client are in flight",
-                );
-                return Some(error.response(Some(&id)));
-            }
-            match in_flight.entry(id.clone()) {
-                // Two requests in flight under one id cannot both be answered. The
-                // first goes on as if nothing had happened.
-                Entry::Occupied(_) => {
-                    let text = "this id is in use by a request that is not answered yet";
-                    let error = ErrorObject::new(code::INVALID_REQUEST, text);
-                    return Some(error.response(Some(&id)));
-                }
-                Entry::Vacant(place) => place.insert(given_up),
-            };
-        }
-        let in_flight = InFlight {
-            session: self,
-            id: Some(&id),
+        let (place, given_up) = match InFlight::enter(&self.in_flight, &id) {
+            Ok(entered) => entered,
+            Err(why) => return Some(why.to_error().response(Some(&id))),
         };
-        let answer = self.answer(admitted, outlet, cancel);
+        let answer = self.answer(admitted, outlet, given_up);
         let answer = tasks::caught(tasks::Kind::Request, answer).await;
         let answer = answer.unwrap_or_else(|_| Err(CallError::broke_off()));
         // Given up in the same moment as it was answered: the client was first.
-        let given_up = !in_flight.end();
+        if !place.end() {
+            return None;
+        }
         match answer {
-            _ if given_up => None,
             Ok(payload) => Some(payload),
             Err(CallError::Cancelled) => None,
             Err(fault) => Some(fault.to_error().response(Some(&id))),
@@ -183,7 +156,11 @@ impl Session {
                     self.desk.tell(&text);
                 }
             }
-            Method::Cancelled | Method::CancelRequest => self.give_up(message, params),
+            Method::Cancelled | Method::CancelRequest => {
+                if let Some(id) = params.request_id {
+                    self.in_flight.give_up(id.of(message.raw()), message);
+                }
+            }
             method => {
                 // A server learns a client's roots only if it is that client's own.
                 if let Scope::One(server) = &self.scope
@@ -217,28 +194,9 @@ impl Session {
         }
     }
 
-    fn give_up(&self, message: &Message, params: &Params) {
-        let Some(span) = params.request_id else {
-            return;
-        };
-        let mut in_flight = self.in_flight.lock();
-        let id = in_flight
-            .keys()
-            .find(|id| id.token().as_ref() == span.of(message.raw()))
-            .cloned();
-        if let Some(given_up) = id.and_then(|id| in_flight.remove(&id)) {
-            let _ = given_up.send(message.clone());
-        }
-    }
-
     /// Gives up everything in flight: its client may not have the answers.
     pub(crate) fn give_up_all(&self) {
-        let all: Vec<_> = self.in_flight.lock().drain().collect();
-        for (id, given_up) in all {
-            let id = String::from_utf8_lossy(id.token()).into_owned();
-            let params = format!("{{\"requestId\":{id}}}");
-            let _ = given_up.send(Message::notification(Method::Cancelled, &params));
-        }
+        self.in_flight.give_up_all();
     }
 
     /// Handles the client's answer to a question.
@@ -298,30 +256,6 @@ impl Session {
     pub fn close(&self) {
         self.desk.clear();
         self.gateway.host().detach(&self.client);
-    }
-}
-
-/// A request's place among those in flight, which ends with it.
-struct InFlight<'a> {
-    session: &'a Session,
-    id: Option<&'a Id>,
-}
-
-impl InFlight<'_> {
-    /// Ends it; whether it was still there.
-    fn end(mut self) -> bool {
-        self.leave()
-    }
-
-    fn leave(&mut self) -> bool {
-        let id = self.id.take();
-        id.is_some_and(|id| self.session.in_flight.lock().remove(id).is_some())
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.leave();
     }
 }
 

@@ -9,7 +9,7 @@ mod relayed;
 mod resume;
 mod state;
 
-pub use relayed::{Relayed, Step};
+pub use relayed::Relayed;
 
 use super::{
     finder::{self, Taken},

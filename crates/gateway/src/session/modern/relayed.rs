@@ -6,9 +6,10 @@ use crate::{
     gateway::Gateway,
     limits,
     session::{
-        lists,
+        Weight, lists,
         parked::{self, Waiting},
         rewrite,
+        steps::{Step, Steps},
     },
 };
 use std::{collections::VecDeque, sync::Arc};
@@ -33,15 +34,6 @@ pub struct Relayed {
     /// What follows them.
     ending: Option<Answer>,
     pub(super) visits: u32,
-}
-
-/// What comes next of a request in flight.
-#[derive(Debug)]
-pub enum Step {
-    /// A notification for the client.
-    Notice(Payload),
-    /// The end.
-    Done(Answer),
 }
 
 /// Takes a request to its server.
@@ -73,11 +65,12 @@ pub(super) async fn relay(
     })
 }
 
-impl Relayed {
-    /// What comes next. After [`Step::Done`] there is nothing.
-    pub async fn next(&mut self) -> Step {
+impl Steps for Relayed {
+    type End = Answer;
+
+    async fn next(&mut self) -> Step<Answer> {
         if let Some(notice) = self.notices.pop_front() {
-            return Step::Notice(notice);
+            return Step::Notice(notice, Weight::Notice);
         }
         if let Some(ending) = self.ending.take() {
             return Step::Done(ending);
@@ -86,12 +79,17 @@ impl Relayed {
             return Step::Done(self.gone());
         };
         match exchange.next().await {
-            Event::Notice(notice) => Step::Notice(self.outward(notice)),
+            Event::Notice(notice) => {
+                let weight = Weight::of(notice.method);
+                Step::Notice(self.outward(notice), weight)
+            }
             Event::Input(input) => self.gather(input).await,
             Event::Outcome(outcome) => Step::Done(self.finish(outcome)),
         }
     }
+}
 
+impl Relayed {
     /// A notification as the client gets it.
     fn outward(&self, notice: Notice) -> Payload {
         match (&self.exchange, &self.request.scope) {
@@ -151,7 +149,7 @@ impl Relayed {
     }
 
     /// The server asks something. Questions that come together are asked together.
-    async fn gather(&mut self, first: Input) -> Step {
+    async fn gather(&mut self, first: Input) -> Step<Answer> {
         let gateway = self.gateway.clone();
         let aggregate = matches!(self.request.scope, Scope::All).then_some(&*gateway);
         let mut questions = Vec::new();
@@ -182,13 +180,13 @@ impl Relayed {
     }
 
     /// The end, after what was gathered on the way.
-    fn end_with(&mut self, answer: Result<Answer, CallError>) -> Step {
+    fn end_with(&mut self, answer: Result<Answer, CallError>) -> Step<Answer> {
         let answer = answer.unwrap_or_else(|fault| refused(&fault.to_error(), &self.id));
         match self.notices.pop_front() {
             None => Step::Done(answer),
             Some(notice) => {
                 self.ending = Some(answer);
-                Step::Notice(notice)
+                Step::Notice(notice, Weight::Notice)
             }
         }
     }

@@ -11,15 +11,15 @@ mod tools;
 use super::{
     Face,
     body::Body,
+    event_stream,
     mailbox::Mailbox,
-    modern::event_stream,
     read::{Unread, is_json, read},
     reply,
     sessions::random_id,
 };
 use crate::{admission::Admission, limits};
 use bytes::Bytes;
-use http::{Method as Verb, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
@@ -39,17 +39,6 @@ pub(super) enum Page {
     Tools,
 }
 
-impl Page {
-    pub(super) fn of(path: &str) -> Option<Self> {
-        match path {
-            "/sse" => Some(Self::Sse),
-            "/messages" => Some(Self::Messages),
-            "/tools" => Some(Self::Tools),
-            _ => None,
-        }
-    }
-}
-
 /// The clients that have a stream open, by their ids.
 #[derive(Default)]
 pub(super) struct Plain(RwLock<HashMap<String, Arc<Session>>>);
@@ -65,21 +54,20 @@ pub(super) struct Session {
     used: Mutex<Instant>,
 }
 
+/// Answers at one of them.
 pub(super) async fn handle(
     face: &Arc<Face>,
     page: Page,
     admission: Admission,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    match (page, request.method()) {
-        (Page::Sse, &Verb::GET) => open(face, admission),
-        (Page::Messages, &Verb::POST) => messages(face, &admission, request).await,
-        (Page::Tools, &Verb::GET) => {
+    match page {
+        Page::Sse => open(face, admission),
+        Page::Messages => messages(face, &admission, request).await,
+        Page::Tools => {
             let text = tools::list(&face.gateway, &client(&admission)).await;
             reply::json(StatusCode::OK, Payload::from(text))
         }
-        (Page::Messages, _) => reply::not_allowed("POST"),
-        _ => reply::not_allowed("GET"),
     }
 }
 
@@ -115,12 +103,12 @@ fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
         Err(full) => return reply::full(&full, None),
     };
     face.plain.0.write().insert(id.clone(), session.clone());
-    session.stream.push(event(
+    session.stream.add(event(
         &json!({ "type": "connected", "clientId": id })
             .to_string()
             .into(),
     ));
-    let body = session.stream.read(": ping\n\n", gone.clone().drop_guard());
+    let body = session.stream.read(gone.clone().drop_guard());
     let owner = face.clone();
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         let staying = async {
@@ -137,7 +125,7 @@ fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
         owner.gateway.host().detach(&session.client);
         drop(place);
     });
-    event_stream(Body::Stream(Box::pin(body)))
+    event_stream::events(body, ": ping\n\n")
 }
 
 impl Session {
@@ -207,7 +195,7 @@ async fn messages(
     {
         Ok(result) => {
             let answer = envelope.result(&result);
-            session.stream.push(event(&answer));
+            session.stream.add(event(&answer));
             reply::json(StatusCode::OK, answer)
         }
         Err(failure) => refused(&session, &envelope, &failure),
@@ -216,7 +204,7 @@ async fn messages(
 
 /// Tells about a failure on both channels.
 fn refused(session: &Session, envelope: &shape::Envelope, failure: &Failure) -> Response<Body> {
-    session.stream.push(event(&envelope.error(failure)));
+    session.stream.add(event(&envelope.error(failure)));
     failure.response()
 }
 

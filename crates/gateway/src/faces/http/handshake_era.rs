@@ -5,6 +5,7 @@ use super::{
     Face,
     accept::{Accepts, not_acceptable},
     body::Body,
+    event_stream::{self, ALIVE, one_event},
     events::{EventLog, parse_event_id},
     read::{Post, id_of},
     reply,
@@ -311,7 +312,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
         Err(fault) => {
             let error = fault.to_error().response(Some(&id_of(&message)));
             match post.accepts {
-                Accepts::Events => super::modern::one_event(error),
+                Accepts::Events => one_event(error),
                 Accepts::Either | Accepts::Json => reply::json(StatusCode::OK, error),
             }
         }
@@ -319,11 +320,11 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
 }
 
 /// The stream for what belongs to no request, or one that is to be resumed.
-pub(super) async fn get(
-    face: Arc<Face>,
-    scope: Scope,
+pub(super) fn get(
+    face: &Face,
+    scope: &Scope,
     admission: Admission,
-    request: Request<Incoming>,
+    request: &Request<Incoming>,
 ) -> Response<Body> {
     let headers = request.headers();
     if !headers.contains_key(&SESSION) {
@@ -332,7 +333,7 @@ pub(super) async fn get(
     if !Accepts::events(headers) {
         return not_acceptable("text/event-stream");
     }
-    let held = match find(&face, &scope, admission.principal(), headers) {
+    let held = match find(face, scope, admission.principal(), headers) {
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };
@@ -351,10 +352,11 @@ pub(super) async fn get(
 }
 
 /// Ends a session.
-pub(super) async fn delete(
-    face: Arc<Face>,
+pub(super) fn delete(
+    face: &Face,
+    scope: &Scope,
     principal: &str,
-    request: Request<Incoming>,
+    request: &Request<Incoming>,
 ) -> Response<Body> {
     let Some(id) = request
         .headers()
@@ -363,10 +365,7 @@ pub(super) async fn delete(
     else {
         return reply::method_not_allowed();
     };
-    let Some(scope) = super::routes::scope(&face, request.uri().path(), "/mcp") else {
-        return reply::status(StatusCode::NOT_FOUND);
-    };
-    match face.sessions.remove(id, principal, path_of(&scope)) {
+    match face.sessions.remove(id, principal, path_of(scope)) {
         true => reply::status(StatusCode::OK),
         false => reply::session_not_found(None),
     }
@@ -427,5 +426,5 @@ fn events(
 ) -> Response<Body> {
     let over = async move { admission.withdrawn().await };
     let events = log.read(last, prime).take_until(Box::pin(over));
-    super::modern::event_stream(Body::Stream(Box::pin(events)))
+    event_stream::events(events, ALIVE)
 }

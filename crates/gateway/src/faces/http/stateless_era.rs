@@ -4,29 +4,28 @@
 use super::{
     accept::{Accepts, not_acceptable},
     body::Body,
+    event_stream::{self, ALIVE, event, one_event},
     read::{Post, id_of},
     reply, spool,
 };
 use crate::{
     admission::{Admission, Ended},
     limits,
-    session::modern::{self, Answer, Begun, Relayed, Request, Step},
+    session::{
+        modern::{self, Answer, Begun, Relayed, Request},
+        steps::{Step, Steps},
+    },
 };
-use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use std::{io, sync::Arc};
+use http::{HeaderMap, Response, StatusCode};
+use std::sync::Arc;
 use switchboard_host::CallError;
 use switchboard_tasks as tasks;
-use switchboard_transport::{Share, http::sse::encode_event};
+use switchboard_transport::Share;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, Payload, code, header as mirror,
 };
-use tokio::time::{Instant, sleep_until, timeout};
-
-/// The name of every event. It is the one that events without a name have; some
-/// clients look for it all the same.
-pub(super) const MESSAGE: &str = "message";
+use tokio::time::timeout;
 
 /// One message of a modern client.
 pub(super) async fn post(post: Post, message: Message, params: Params) -> Response<Body> {
@@ -53,27 +52,12 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         Begun::Exchange(mut relayed) => {
             match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
                 Ok(Step::Done(answer)) => whole(answer, accepts, admission.share()).await,
-                Ok(Step::Notice(notice)) => relay(relayed, Some(notice), admission, id),
-                Err(_) => relay(relayed, None, admission, id),
+                Ok(Step::Notice(notice, _)) => relay(relayed, Some(notice), Some(admission), id),
+                Err(_) => relay(relayed, None, Some(admission), id),
             }
         }
-        Begun::Listen(listen) => {
-            let events = stream::unfold(Some((listen, admission)), move |state| {
-                let broke_off = CallError::broke_off().to_error().response(Some(&id));
-                async move {
-                    let (mut listen, admission) = state?;
-                    tokio::select! {
-                        payload = tasks::caught(tasks::Kind::Stream, listen.next()) => Some(match payload {
-                            Ok(payload) => (event(payload), Some((listen, admission))),
-                            Err(_) => (event(broke_off), None),
-                        }),
-                        _ = admission.ended() => Some((event(listen.farewell()), None)),
-                        () = tokio::time::sleep(limits::KEEP_ALIVE) => Some((alive(), Some((listen, admission)))),
-                    }
-                }
-            });
-            event_stream(Body::Stream(Box::pin(events)))
-        }
+        // It sees to its end by itself.
+        Begun::Listen(listen) => relay(listen, None, None, id),
     }
 }
 
@@ -169,68 +153,51 @@ async fn whole(answer: Answer, accepts: Accepts, share: &Share) -> Response<Body
     reply::json(status, spool::body(answer.payload, share).await)
 }
 
-/// The rest of an answer as events. Dropping the body drops the request, which
+/// What comes of a request, as events. Dropping the body drops the request, which
 /// cancels it; so does the end of the client's admission.
-fn relay(
-    relayed: Box<Relayed>,
+fn relay<S>(
+    steps: Box<S>,
     first: Option<Payload>,
-    admission: Admission,
+    admission: Option<Admission>,
     id: Id,
-) -> Response<Body> {
+) -> Response<Body>
+where
+    S: Steps<End = Answer> + 'static,
+{
     let ending = Arc::new((admission, id));
-    let events = stream::unfold((Some(relayed), first), move |(relayed, first)| {
+    let events = stream::unfold((Some(steps), first), move |(steps, first)| {
         let ending = ending.clone();
         async move {
             let (admission, id) = &*ending;
-            let mut relayed = relayed?;
+            let mut steps = steps?;
             if let Some(notice) = first {
-                return Some((event(notice), (Some(relayed), None)));
+                return Some((event(notice), (Some(steps), None)));
             }
-            let quiet = sleep_until(Instant::now() + limits::KEEP_ALIVE);
-            tokio::select! {
-                step = tasks::caught(tasks::Kind::Stream, relayed.next()) => Some(match step {
-                    Ok(Step::Notice(notice)) => (event(notice), (Some(relayed), None)),
-                    Ok(Step::Done(answer)) => (event(answer.payload), (None, None)),
-                    Err(_) => {
-                        let error = CallError::broke_off().to_error().response(Some(id));
-                        (event(error), (None, None))
+            let last = tokio::select! {
+                step = tasks::caught(tasks::Kind::Stream, steps.next()) => match step {
+                    Ok(Step::Notice(notice, _)) => {
+                        return Some((event(notice), (Some(steps), None)));
                     }
-                }),
-                ended = admission.withdrawn() => Some((event(over(ended, id)), (None, None))),
-                () = quiet => Some((alive(), (Some(relayed), None))),
-            }
+                    Ok(Step::Done(answer)) => answer.payload,
+                    Err(_) => CallError::broke_off().to_error().response(Some(id)),
+                },
+                ended = withdrawn(admission.as_ref()) => over(ended, id),
+            };
+            Some((event(last), (None, None)))
         }
     });
-    event_stream(Body::Stream(Box::pin(events)))
+    event_stream::events(Box::pin(events), ALIVE)
+}
+
+/// Waits until a client may not have an answer any more, where it is up to us to see to that.
+async fn withdrawn(admission: Option<&Admission>) -> Ended {
+    match admission {
+        Some(admission) => admission.withdrawn().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The last answer to somebody who may not have any other.
 fn over(ended: Ended, id: &Id) -> Payload {
     ErrorObject::new(code::INVALID_REQUEST, ended.as_str()).response(Some(id))
-}
-
-/// A message as a stream that ends with it.
-pub(super) fn one_event(payload: Payload) -> Response<Body> {
-    event_stream(Body::from(encode_event(None, Some(MESSAGE), payload)))
-}
-
-/// A response that is a stream of events.
-pub(super) fn event_stream(body: Body) -> Response<Body> {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/event-stream"),
-    );
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
-}
-
-fn event(payload: Payload) -> io::Result<Bytes> {
-    Ok(encode_event(None, Some(MESSAGE), payload).into_bytes())
-}
-
-fn alive() -> io::Result<Bytes> {
-    Ok(Bytes::from_static(b": alive\n\n"))
 }

@@ -1,0 +1,252 @@
+//! The table, and every line of it asked for by everybody.
+
+use super::*;
+use crate::{
+    ClientToken, Control, ControlDesk, Controlled, Door, Gateway, GatewayOptions,
+    control::Answering, faces::http,
+};
+use ::http::StatusCode;
+use serde_json::json;
+use std::{net::SocketAddr, time::Duration};
+use switchboard_auth as auth;
+use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_transport::Budget;
+use switchboard_wire::name::Style;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How long anything may take on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What everybody shows: nothing, something wrong, or one of the two tokens.
+const SHOWN: [Option<&str>; 4] = [None, Some("wrong"), Some("client"), Some("control")];
+
+#[test]
+fn the_table_is_this_one() {
+    let lines = |routes: Routes| -> Vec<String> {
+        let line = |route: &Route| {
+            let (at, below) = match route.at {
+                Path(path) => (path, ""),
+                Under(path) => (path, "…"),
+                Addressed(path) => (path, "[/{server}]"),
+                Elsewhere => ("", "elsewhere"),
+            };
+            let who = match route.opens {
+                ToAnybody(_) => "anybody",
+                ToControl => "control",
+                ToClients(_) => "clients",
+            };
+            format!("{at}{below} {}: {who}", route.verbs)
+        };
+        routes.table().iter().map(line).collect()
+    };
+    assert_eq!(
+        lines(Routes::All),
+        [
+            "/mcp[/{server}] POST, GET, DELETE: clients",
+            "/sse[/{server}] GET: clients",
+            "/messages POST: clients",
+            "/ws[/{server}] GET: clients",
+            "/attach[/{server}] GET: clients",
+            "/plain/sse GET: clients",
+            "/plain/messages POST: clients",
+            "/plain/tools GET: clients",
+            "/api/… : control",
+            "/healthz : anybody",
+            "/.well-known/oauth-protected-resource… GET: anybody",
+            "elsewhere : clients",
+        ]
+    );
+    assert_eq!(
+        lines(Routes::Plain),
+        [
+            "/sse GET: clients",
+            "/messages POST: clients",
+            "/tools GET: clients",
+            "/healthz : anybody",
+            "/.well-known/oauth-protected-resource… GET: anybody",
+            "elsewhere : clients",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn everybody_gets_what_the_table_says() {
+    for routes in [Routes::All, Routes::Plain] {
+        for signs_in in [false, true] {
+            let world = World::open(routes, signs_in).await;
+            for route in routes.table() {
+                for path in paths(routes, route) {
+                    world.everybody_asks(route, &path).await;
+                }
+            }
+        }
+    }
+}
+
+/// Paths that a line is about.
+fn paths(routes: Routes, route: &Route) -> Vec<String> {
+    match (route.at, routes) {
+        (Path(path), _) => vec![path.to_owned()],
+        (Addressed(base), _) => {
+            let below = ["", "/", "/one", "/@key", "/@key/one"];
+            below.map(|below| format!("{base}{below}")).into()
+        }
+        (Under(METADATA), Routes::All) => {
+            let about = ["", "/mcp", "/mcp/one", "/plain/tools"];
+            about.map(|about| format!("{METADATA}{about}")).into()
+        }
+        (Under(METADATA), Routes::Plain) => vec![format!("{METADATA}/tools")],
+        (Under(beginning), _) => vec![format!("{beginning}status")],
+        (Elsewhere, _) => {
+            let mut paths = vec!["/", "/mcpx", "/api", "/healthz/", "/plain", "/plain/ws"];
+            paths.extend(["/.well-known/oauth-protected-resource/nothing"]);
+            match routes {
+                Routes::All => paths.extend(["/mcp/nobody", "/mcp/@key/nobody", "/tools"]),
+                Routes::Plain => paths.extend(["/mcp", "/mcp/one", "/api/status", "/plain/tools"]),
+            }
+            paths.into_iter().map(str::to_owned).collect()
+        }
+    }
+}
+
+struct World {
+    address: SocketAddr,
+    door: Door,
+    signs_in: bool,
+    _until: DropGuard,
+}
+
+impl World {
+    /// A gateway with a server that nobody reaches, a client token and a control
+    /// token; perhaps with an identity provider.
+    async fn open(routes: Routes, signs_in: bool) -> Self {
+        let settings = auth::DoorSettings {
+            issuer: issuer().await.parse().expect("an address"),
+            audience: "us".into(),
+            resource: "http://localhost/mcp".parse().expect("an address"),
+            scopes: Vec::new(),
+            allow_private_addresses: false,
+        };
+        let oidc = signs_in.then(|| Arc::new(auth::Door::new(settings).expect("a door")));
+        let token = ClientToken {
+            name: "ada".into(),
+            secret: "client".into(),
+        };
+        let door = Door {
+            tokens: vec![token],
+            oidc,
+            ..Door::default()
+        };
+        let spec = ServerSpec::new("one", Target::Linked(Arc::new(|_| Ok(()))));
+        let host = Host::new(vec![spec], Style::default(), Budget::default());
+        let options = GatewayOptions {
+            control: Some(ControlDesk {
+                token: "control".into(),
+                control: Arc::new(Fine),
+            }),
+            ..GatewayOptions::default()
+        };
+        let listener = http::listen(([127, 0, 0, 1], 0).into()).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let stop = CancellationToken::new();
+        let gateway = Gateway::new(host, options);
+        let serving = http::serve_routes(gateway, listener, door.clone(), routes, stop.clone());
+        tokio::spawn(serving);
+        Self {
+            address,
+            door,
+            signs_in,
+            _until: stop.drop_guard(),
+        }
+    }
+
+    /// Each shows what it has, by a verb that the route has and by one that it has not.
+    async fn everybody_asks(&self, route: &Route, path: &str) {
+        // Without an identity provider there is nothing to say of it.
+        let is_absent = route.opens == ToAnybody(Metadata) && !self.signs_in;
+        let route = if is_absent { &ELSEWHERE } else { route };
+        let verb = route.verbs.split(", ").next().filter(|it| !it.is_empty());
+        for shown in SHOWN {
+            let may = match route.opens {
+                ToAnybody(_) => true,
+                ToControl => shown == Some("control"),
+                ToClients(_) => shown == Some("client"),
+            };
+            for (verb, is_there) in [(verb.unwrap_or("GET"), true), ("PUT", route.verbs == ANY)] {
+                let status = self.ask(verb, path, shown).await;
+                let whole = format!("{verb} {path} by {shown:?}: {status}");
+                if !may {
+                    assert_eq!(status, StatusCode::UNAUTHORIZED, "{whole}");
+                } else if route.opens == ToClients(Nothing) {
+                    assert_eq!(status, StatusCode::NOT_FOUND, "{whole}");
+                } else if !is_there {
+                    assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "{whole}");
+                } else {
+                    let refusals = [401, 403, 404, 405];
+                    assert!(!refusals.contains(&status.as_u16()), "{whole}");
+                }
+            }
+        }
+    }
+
+    /// The status of the answer.
+    async fn ask(&self, verb: &str, path: &str, shown: Option<&str>) -> StatusCode {
+        // Whoever shows many wrong tokens is made to wait.
+        *self.door.wrong_tokens.lock() = None;
+        let shown = shown.map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let shown = shown.unwrap_or_default();
+        let head = format!("{verb} {path} HTTP/1.1\r\nHost: localhost\r\n{shown}\r\n");
+        let mut stream = TcpStream::connect(self.address).await.expect("somebody");
+        let mut line = [0; 12];
+        let asked = async {
+            stream.write_all(head.as_bytes()).await?;
+            stream.read_exact(&mut line).await
+        };
+        timeout(PATIENCE, asked)
+            .await
+            .expect("in time")
+            .expect("an answer");
+        StatusCode::from_bytes(&line[9..]).expect("a status")
+    }
+}
+
+/// An identity provider that has given no keys to anybody; its address.
+async fn issuer() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    let keys = format!("{address}/keys");
+    let document = json!({ "issuer": address, "jwks_uri": keys, "keys": [] }).to_string();
+    let length = document.len();
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{document}"
+    );
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut asked = Vec::new();
+            while !asked.ends_with(b"\r\n\r\n") {
+                asked.push(stream.read_u8().await.expect("a request"));
+            }
+            stream.write_all(answer.as_bytes()).await.expect("a reader");
+        }
+    });
+    address
+}
+
+struct Fine;
+
+impl Control for Fine {
+    fn answer<'a>(&'a self, _: &'a Verb, path: &'a str) -> Answering<'a> {
+        assert_eq!(path, "status");
+        Box::pin(async {
+            Controlled {
+                status: StatusCode::OK,
+                json: "{}".into(),
+            }
+        })
+    }
+}
