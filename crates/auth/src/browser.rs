@@ -3,7 +3,7 @@
 
 use crate::settings::Opener;
 use std::{process::Stdio, sync::Arc};
-use switchboard_transport::process;
+use switchboard_process as process;
 use tokio::process::Command;
 use url::Url;
 

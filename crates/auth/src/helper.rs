@@ -14,10 +14,8 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use switchboard_transport::{
-    http::{Asking, Authorize, BoxFuture, Refusal, Withheld},
-    process::{self, Inherit, Room},
-};
+use switchboard_process::{self as process, Inherit, Room};
+use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
 use switchboard_wire::secret;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},

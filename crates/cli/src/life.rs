@@ -6,8 +6,8 @@ use std::{
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
+use switchboard::process::keeper::{self, KeeperError, Kept};
 use switchboard::tasks;
-use switchboard::transport::keeper::{self, KeeperError, Kept};
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},

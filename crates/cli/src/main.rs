@@ -33,7 +33,7 @@ fn main() {
     } else {
         life::hide();
     }
-    switchboard::transport::descriptors::raise();
+    switchboard::process::descriptors::raise();
     let json = cli.command.wants_json();
     life::end(code_of(json, || run(cli)));
 }

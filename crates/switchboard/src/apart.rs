@@ -5,7 +5,7 @@ use crate::settings::Settings;
 use std::path::PathBuf;
 use switchboard_auth::HeadersHelper;
 use switchboard_config::trust::Folder;
-use switchboard_transport::process::{ServerCommand, Start, path_outside};
+use switchboard_process::{ServerCommand, Start, path_outside};
 
 /// Keeps Python from looking for modules where it is started.
 const SAFE_PATH: &str = "PYTHONSAFEPATH";

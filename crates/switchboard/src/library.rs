@@ -75,10 +75,8 @@ use parking_lot::Mutex;
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 use switchboard_builtin::{Server, ServerKind, Setup};
 use switchboard_host::{Host, Remote, ServerSpec, Target};
-use switchboard_transport::{
-    in_process::End,
-    process::{Inherit, ServerCommand},
-};
+use switchboard_process::{Inherit, ServerCommand};
+use switchboard_transport::in_process::End;
 use tokio::time::timeout;
 
 /// How long built-in servers may take to end what they have started.

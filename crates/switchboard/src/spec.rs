@@ -17,7 +17,7 @@ use std::{
 use switchboard_auth::Authority;
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
 use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
-use switchboard_transport::process::{Inherit, ServerCommand, Start, Table};
+use switchboard_process::{Inherit, ServerCommand, Start, Table};
 use switchboard_wire::secret;
 
 /// What an entry becomes.

@@ -9,17 +9,14 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod budget;
-pub mod descriptors;
 pub mod dial;
 pub mod full;
 pub mod http;
 pub mod in_process;
 mod inbox;
-pub mod keeper;
 pub mod limits;
 pub mod link;
 pub mod numbers;
-pub mod process;
 pub mod stdio;
 pub mod ws;
 

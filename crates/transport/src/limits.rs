@@ -33,14 +33,3 @@ pub const COPIED_BYTES: usize = 4 * 1024;
 pub const NOISE_WARNINGS: u64 = 5;
 /// Characters of the scopes that a server asks for which are shown.
 pub const SCOPE_CHARS: usize = 500;
-/// Directories of servers that were killed that are removed when one is made.
-pub const ROOMS_TIDIED: usize = 256;
-/// How often another name is tried for an empty directory.
-pub const ROOM_TRIES: usize = 16;
-
-/// Bytes of what one server writes to stderr that are kept on disk, in two files.
-pub const STDERR_KEPT: u64 = 64 * 1024 * 1024;
-/// The same of all servers together; the oldest files go first.
-pub const STDERR_KEPT_ALL: u64 = 1024 * 1024 * 1024;
-/// Files of that kind; the oldest go first.
-pub const STDERR_FILES: usize = 500;

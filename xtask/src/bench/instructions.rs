@@ -19,7 +19,7 @@ use std::time::Duration;
 const FEW: u64 = 200;
 const MANY: u64 = 1200;
 /// The variable by which a gateway's process knows its part
-/// (`transport/src/keeper/linux.rs`).
+/// (`process/src/keeper/linux.rs`).
 const KEEPER: &str = "SWITCHBOARD_KEEPER";
 /// Under callgrind everything takes fifty times as long.
 const START_LIMIT: Duration = Duration::from_secs(180);

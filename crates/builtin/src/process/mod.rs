@@ -12,8 +12,8 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use switchboard_process::{Exit, ServerCommand, ServerProcess};
 use switchboard_tasks as tasks;
-use switchboard_transport::process::{Exit, ServerCommand, ServerProcess};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
     sync::Semaphore,

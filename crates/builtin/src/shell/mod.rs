@@ -32,7 +32,7 @@ use std::{
     pin::Pin,
     sync::{Arc, LazyLock},
 };
-use switchboard_transport::process::{Inherit, ServerCommand};
+use switchboard_process::{Inherit, ServerCommand};
 use tokio_util::sync::CancellationToken;
 
 static TOOLS: LazyLock<Toolset<ShellSession>> =

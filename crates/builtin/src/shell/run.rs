@@ -15,7 +15,7 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
-use switchboard_transport::process::Exit;
+use switchboard_process::Exit;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use switchboard_transport::process::{Inherit, ServerCommand, Table};
+use switchboard_process::{Inherit, ServerCommand, Table};
 use tokio_util::sync::CancellationToken;
 
 /// A program, and how its arguments and its output are treated.

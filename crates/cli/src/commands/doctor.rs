@@ -13,9 +13,9 @@ use switchboard::{
     Dirs, Roster, Status, VERSION,
     config::{Loaded, Outcome, Scope, Standing, trust::labels},
     desk::State,
+    process,
     report::Health,
     running, tokens,
-    transport::process,
     wire::{name::Style, secret},
 };
 

@@ -15,7 +15,7 @@ use std::{
     path::Path,
     time::Duration,
 };
-use switchboard::{Dirs, logs, transport::process::put_aside};
+use switchboard::{Dirs, logs, process::put_aside};
 
 /// How often a file is looked at for more.
 const LOOK: Duration = Duration::from_millis(200);

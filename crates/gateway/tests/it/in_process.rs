@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_gateway::{Door, Gateway, GatewayOptions, faces};
 use switchboard_host::{Host, Remote, ServerSpec, Target};
+use switchboard_process::ServerCommand;
 use switchboard_testkit::{Channel, LEGACY, Order, Program, bin, text_of, tour, with_meta};
 use switchboard_transport::{
     Budget,
     in_process::{self, End},
-    process::ServerCommand,
 };
 use switchboard_wire::{Payload, name::Style};
 use tokio::{

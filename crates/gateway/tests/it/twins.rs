@@ -9,8 +9,9 @@ use std::{
 };
 use switchboard_gateway::{Gateway, GatewayOptions};
 use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_process::ServerCommand;
 use switchboard_testkit::{DEADLINE, bin};
-use switchboard_transport::{Budget, process::ServerCommand};
+use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
 
 /// How long a copy is kept without being used.

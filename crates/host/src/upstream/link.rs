@@ -7,11 +7,11 @@ use super::{
     spec::{MayStart, Remote, ServerSpec, StandIn, Target},
 };
 use std::sync::Arc;
+use switchboard_process::ServerProcess;
 use switchboard_transport::{
     Budget, Link, Receive,
     http::{HttpLink, HttpOptions, HttpTarget, SseLink},
     in_process::{self, InProcessLink},
-    process::ServerProcess,
     stdio::StdioLink,
     ws::{WsLink, WsOptions},
 };

@@ -9,11 +9,11 @@ use crate::limits;
 use crate::wildcard::matches;
 use http::{HeaderMap, Uri};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use switchboard_process::ServerCommand;
 use switchboard_transport::{
     dial::Via,
     http::{Authorize, BoxFuture},
     in_process::End,
-    process::ServerCommand,
 };
 use switchboard_wire::Era;
 use tokio::io::DuplexStream;

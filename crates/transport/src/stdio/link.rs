@@ -6,10 +6,10 @@ use crate::{
     inbox::{Batches, deliver},
     limits,
     link::{Closed, Inbound, Receive, SendError},
-    process::ServerProcess,
 };
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
+use switchboard_process::ServerProcess;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Message, Payload, Revision, message::salvage_id};
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -18,7 +18,8 @@ use std::{
     time::Instant,
 };
 use switchboard_host::quota::{Full, Place, Quota};
-use switchboard_transport::{Share, descriptors};
+use switchboard_process::descriptors;
+use switchboard_transport::Share;
 use tokio::sync::Notify;
 
 /// All that are open.

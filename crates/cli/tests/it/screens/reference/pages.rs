@@ -281,7 +281,7 @@ fn environment() -> String {
          terminal works here:\n\n\
          | variables | what | who gets them |\n|---|---|---|\n",
     );
-    for row in switchboard::transport::process::INHERITED {
+    for row in switchboard::process::INHERITED {
         let names: Vec<String> = row.names.iter().map(|name| format!("`{name}`")).collect();
         let who = match row.network {
             true => "every server",

@@ -1,7 +1,7 @@
 //! Processes of servers that nobody looks after any more. There should be none:
 //! this is for telling a person, not for cleaning up.
 
-use super::{table::Table, tag};
+use crate::{table::Table, tag};
 use std::{
     collections::{HashMap, HashSet},
     fs, io,

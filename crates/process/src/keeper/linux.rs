@@ -3,7 +3,7 @@
 use rustix::process::{Pid, getppid};
 
 use super::{KeeperError, Kept, parent, worker};
-use crate::process::table;
+use crate::table;
 
 /// Names a process that keeps to the one that it starts: the former's number
 /// and start time, what the latter is to be, and the number of the keeper.

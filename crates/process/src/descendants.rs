@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, waitid};
 
-use super::registry;
-use super::table::{self, Entry, ProcessId, Table};
+use crate::registry;
+use crate::table::{self, Entry, ProcessId, Table};
 
 /// Someone who cannot be killed (another user's, or asleep in the kernel) must
 /// not keep us for ever.

@@ -14,11 +14,11 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid,
 };
 
-use super::exit::Exit;
-use super::kin::Search;
-use super::registry;
-use super::table::{self, Entry, ProcessId, Table};
-use super::tag::Tag;
+use crate::exit::Exit;
+use crate::kin::Search;
+use crate::registry;
+use crate::table::{self, Entry, ProcessId, Table};
+use crate::tag::Tag;
 
 /// One server's processes.
 #[derive(Debug)]

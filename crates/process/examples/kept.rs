@@ -9,8 +9,8 @@
 use std::io::Write as _;
 use std::process::exit;
 
-use switchboard_transport::keeper::{self, KeeperError, Kept};
-use switchboard_transport::process::{ServerCommand, ServerProcess};
+use switchboard_process::keeper::{self, KeeperError, Kept};
+use switchboard_process::{ServerCommand, ServerProcess};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

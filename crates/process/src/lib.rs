@@ -1,9 +1,10 @@
-//! Starting and ending server processes.
+//! Starting and ending server processes, and the keeper, by which nothing
+//! survives our own death.
 //!
 //! A server runs in a process group of its own, with an environment from an
 //! allow list, three pipes and nothing else of ours. It ends with all that it
 //! started: by the ladder, or at once when the [`ServerProcess`] is dropped.
-//! Framing of messages is not done here.
+//! Nothing here knows of messages: framing is `transport`'s.
 //!
 //! | module | what |
 //! |---|---|
@@ -16,22 +17,29 @@
 //! | `table`, `registry` | the machine's processes, and ours among them |
 //! | `descendants` | everything below us, whosever it is |
 //! | `orphans` | what nobody looks after, for telling |
+//! | [`keeper`] | the program as three processes, each of which ends what the others leave |
+//! | [`descriptors`] | how many files may be open, here and in what we start |
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod child;
 mod command;
 pub mod descendants;
+pub mod descriptors;
 mod environment;
 mod exit;
 mod family;
+pub mod keeper;
 mod kept;
 mod kin;
 mod ladder;
+mod limits;
 mod orphans;
-pub(crate) mod registry;
+mod registry;
 mod room;
 mod stderr;
 mod surroundings;
-pub(crate) mod table;
+mod table;
 mod tag;
 
 pub use child::{ExitWatch, ServerProcess};

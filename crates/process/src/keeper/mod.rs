@@ -93,7 +93,7 @@ impl Kept {
     /// that is left below us, and lets no further server start. Returns how
     /// many could not be killed.
     pub fn kill_all(&self) -> usize {
-        crate::process::descendants::kill_all()
+        crate::descendants::kill_all()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::{Entry, Mark, ProcessId};
-use crate::process::tag::Tag;
+use crate::tag::Tag;
 
 /// No environment is longer than the kernel lets a command line be.
 const LONGEST_ENVIRONMENT: u64 = 8 * 1024 * 1024;

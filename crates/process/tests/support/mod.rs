@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use switchboard_testkit::DEADLINE;
 
-use switchboard_transport::process::{ServerCommand, ServerProcess};
+use switchboard_process::{ServerCommand, ServerProcess};
 
 /// A program that cargo built beside the tests: `cargo test` does, but with
 /// `--test NAME` it does not, and an old one would be tested unnoticed.
@@ -24,7 +24,7 @@ pub fn example(name: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let sources = match name {
         "clinger" => vec![here.join("../testkit/src/bin/clinger.rs")],
-        _ => ["examples", "src/process", "src/process/table", "src/keeper"]
+        _ => ["examples", "src", "src/table", "src/keeper"]
             .iter()
             .flat_map(|directory| std::fs::read_dir(here.join(directory)).unwrap())
             .map(|file| file.unwrap().path())

@@ -6,7 +6,7 @@ use std::io;
 use rustix::process::Signal;
 
 use super::{Entry, Mark, ProcessId};
-use crate::process::tag::Tag;
+use crate::tag::Tag;
 
 pub(super) fn entries() -> io::Result<Vec<Entry>> {
     Err(io::ErrorKind::Unsupported.into())

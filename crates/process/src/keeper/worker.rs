@@ -17,7 +17,7 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP};
 
 use super::{KeeperError, Kept, hide_memory, linux, refused};
-use crate::process::descendants::{self, Undertaker};
+use crate::descendants::{self, Undertaker};
 
 /// How long after the first news of dead children they are looked for.
 const SWEEP_AFTER: Duration = Duration::from_millis(50);

@@ -10,8 +10,8 @@ use rustix::process::Signal;
 use switchboard_tasks as tasks;
 use tokio::process::ChildStdin;
 
-use super::exit::Exit;
-use super::family::{Family, Presence};
+use crate::exit::Exit;
+use crate::family::{Family, Presence};
 
 /// SIGTERM is sent this long after SIGINT.
 pub const TERMINATE_AFTER: Duration = Duration::from_millis(100);

@@ -12,7 +12,7 @@ use switchboard_wire::secret;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
-use super::kept::KeptStderr;
+use crate::kept::KeptStderr;
 
 /// How much of the end is kept in memory.
 pub const KEPT: usize = 64 * 1024;

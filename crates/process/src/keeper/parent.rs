@@ -23,8 +23,8 @@ use signal_hook::low_level::emulate_default_handler;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
 use super::{KeeperError, hide_memory, linux, refused};
-use crate::process::table::{self, ProcessId, Table};
-use crate::process::{Exit, descendants};
+use crate::table::{self, ProcessId, Table};
+use crate::{Exit, descendants};
 
 /// The signals that are meant for the program, and so for the worker.
 const PASSED_ON: [i32; 8] = [

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use switchboard_testkit::LATE;
 
 use support::{all_dead, clinger, is_alive, pids, shell, start, state, wait_until};
-use switchboard_transport::process::{
-    Exit, Rung, STDERR_KEPT, ServerCommand, ServerProcess, Start,
-};
+use switchboard_process::{Exit, Rung, STDERR_KEPT, ServerCommand, ServerProcess, Start};
 use tokio::io::AsyncReadExt;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::registry;
-use super::table::{self, Entry, Mark, ProcessId, Table};
-use super::tag::Tag;
+use crate::registry;
+use crate::table::{self, Entry, Mark, ProcessId, Table};
+use crate::tag::Tag;
 
 /// What is known about a family before the search.
 pub(super) struct Search<'a> {

@@ -15,15 +15,15 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::descriptors;
 
-use super::command::{ServerCommand, SpawnError};
-use super::exit::Exit;
-use super::family::{Family, Presence};
-use super::kept::KeptStderr;
-use super::ladder::{self, Stopped};
-use super::registry;
-use super::room::Room;
-use super::stderr::StderrRing;
-use super::tag::Tag;
+use crate::command::{ServerCommand, SpawnError};
+use crate::exit::Exit;
+use crate::family::{Family, Presence};
+use crate::kept::KeptStderr;
+use crate::ladder::{self, Stopped};
+use crate::registry;
+use crate::room::Room;
+use crate::stderr::StderrRing;
+use crate::tag::Tag;
 
 /// A server that was started, with all that it starts.
 ///

@@ -4,7 +4,7 @@
 //! gets the variables a program needs to find its home, its tools and its
 //! language, and the variables its own entry names.
 
-use super::surroundings::Inherit;
+use crate::surroundings::Inherit;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use switchboard_wire::secret;

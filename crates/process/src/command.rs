@@ -5,10 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::environment;
-use super::room::Room;
-use super::surroundings::Inherit;
-use super::tag::{self, Tag};
+use crate::environment;
+use crate::room::Room;
+use crate::surroundings::Inherit;
+use crate::tag::{self, Tag};
 
 /// A server's command line, as its entry configures it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
