@@ -35,6 +35,7 @@ use std::{
     },
     time::Duration,
 };
+use switchboard_local::hex;
 
 /// How long another process may take to renew.
 const LOCK_LIMIT: Duration = Duration::from_secs(45);
@@ -310,9 +311,7 @@ impl Authority {
             whole.update(secret.unwrap_or_default().expose().as_bytes());
             whole.update(&[0]);
         }
-        let hex = whole.finish();
-        let hex = hex.as_ref()[..8].iter();
-        Some(hex.map(|byte| format!("{byte:02x}")).collect())
+        Some(hex(&whole.finish().as_ref()[..8]))
     }
 
     /// Keeps the secret of the configured client in the vault, out of files that

@@ -15,6 +15,7 @@ use http::{HeaderMap, Method};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{collections::HashMap, fmt};
+use switchboard_local::random;
 use url::Url;
 
 /// At most this many origins' nonces are kept; a server has two.
@@ -143,7 +144,6 @@ fn encode(value: &Value) -> String {
 }
 
 fn random_id() -> Result<String, String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| "no randomness")?;
+    let bytes: [u8; 16] = random::bytes().map_err(|fault| fault.to_string())?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -3,6 +3,7 @@
 
 use crate::vault::VaultFault;
 use std::time::Duration;
+use switchboard_local::{secret, visible};
 
 /// Why signing in, renewing or signing out did not work.
 #[derive(Debug, thiserror::Error)]
@@ -72,16 +73,14 @@ impl Fault {
     }
 }
 
-/// What a server said, made fit to be shown: one line, no control characters,
+/// What a server said, made fit to be shown: one line, nothing hidden in it,
 /// short, and nothing that looks like a secret.
 pub(crate) fn shown(text: &str) -> String {
     const LIMIT: usize = 300;
-    let text = switchboard_wire::secret::text(text);
-    let mut line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(LIMIT)
-        .collect();
+    let text = secret::text(text);
+    let text = text.replace(char::is_control, " ");
+    let text = visible::line(&text);
+    let mut line: String = text.chars().take(LIMIT).collect();
     if text.chars().nth(LIMIT).is_some() {
         line.push('…');
     }

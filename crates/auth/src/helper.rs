@@ -14,9 +14,9 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use switchboard_local::secret;
 use switchboard_process::{self as process, Inherit, Room};
 use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
-use switchboard_wire::secret;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
     process::{Child, Command},

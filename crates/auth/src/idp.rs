@@ -20,6 +20,7 @@ use crate::{
 use rmcp::transport::auth::AuthorizationMetadata;
 use std::{sync::Arc, time::Duration};
 use subtle::ConstantTimeEq;
+use switchboard_local::random;
 use url::Url;
 
 /// An identity token is renewed this long before it ends, in seconds.
@@ -305,7 +306,7 @@ fn live_token(record: &Record) -> Option<Secret> {
 
 fn nonce() -> Result<String, Fault> {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes).map_err(|_| Fault::Settings("there is no randomness".into()))?;
+    let bytes: [u8; 24] =
+        random::bytes().map_err(|_| Fault::Settings("there is no randomness".into()))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -5,6 +5,7 @@
 use crate::secret::Secret;
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc, time::Duration};
+use switchboard_local::random;
 use zeroize::Zeroizing;
 
 type Key = Zeroizing<[u8; 32]>;
@@ -127,7 +128,7 @@ fn ask(keeper: &dyn KeyKeeper, make: bool) -> Result<Option<Key>, String> {
         return Ok(None);
     }
     let mut key = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut key[..]).map_err(|_| "there is no randomness for a key")?;
+    random::fill(&mut key[..]).map_err(|_| "there is no randomness for a key")?;
     keeper.set(&key[..])?;
     Ok(Some(key))
 }

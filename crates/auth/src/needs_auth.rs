@@ -5,10 +5,10 @@ use crate::clock;
 use serde_json::{Map, Value, json};
 use std::{
     fs,
-    io::Write,
     path::{Path, PathBuf},
     time::Duration,
 };
+use switchboard_local::private;
 
 /// How long a finding counts.
 pub const REMEMBERED: Duration = Duration::from_secs(15 * 60);
@@ -68,9 +68,8 @@ impl NeedsAuth {
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
         let write = || -> std::io::Result<()> {
             let folder = self.path.parent().unwrap_or(Path::new("."));
-            fs::create_dir_all(folder)?;
-            let lock = fs::File::create(self.path.with_extension("lock"))?;
-            lock.lock()?;
+            private::folder(folder)?;
+            let _lock = private::Lock::wait(&self.path.with_extension("lock"))?;
             let mut entries = self.read();
             let now = clock::millis();
             entries.retain(|_, entry| {
@@ -78,11 +77,7 @@ impl NeedsAuth {
                 now.saturating_sub(at) < REMEMBERED.as_millis() as u64
             });
             change(&mut entries);
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&mut file, &entries)?;
-            file.flush()?;
-            file.persist(&self.path).map_err(|fault| fault.error)?;
-            Ok(())
+            private::write(&self.path, &serde_json::to_vec(&entries)?)
         };
         if let Err(fault) = write() {
             tracing::debug!(%fault, "the needs-auth cache was not written");

@@ -18,6 +18,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use switchboard_local::hex;
 
 pub use lock::VaultLock;
 
@@ -81,10 +82,7 @@ impl VaultKey {
             whole.update(&(part.len() as u64).to_be_bytes());
             whole.update(part.as_bytes());
         }
-        let digest: String = whole.finish().as_ref()[..12]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let digest = hex(&whole.finish().as_ref()[..12]);
         let safe = |c: char| {
             if c.is_ascii_alphanumeric() || c == '-' {
                 c

@@ -1,6 +1,9 @@
 //! Text from files and programs, made harmless: what a terminal would obey, or
 //! a reader could not see, is written out instead.
 
+use switchboard_local::visible;
+pub(crate) use switchboard_local::visible::{is_hostile, line};
+
 /// Text that may have several lines. Line breaks and tabs stay, and so does a
 /// carriage return before a line break.
 pub(crate) fn lines(text: &str) -> String {
@@ -11,30 +14,10 @@ pub(crate) fn lines(text: &str) -> String {
         if c == '\n' || c == '\t' || ends_line {
             out.push(c);
         } else {
-            push_escaped(&mut out, c);
+            visible::push(&mut out, c);
         }
     }
     out
-}
-
-/// Text that must stay on one line.
-pub(crate) fn line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    text.chars().for_each(|c| push_escaped(&mut out, c));
-    out
-}
-
-/// Whether a character could mislead a reader or a terminal.
-pub(crate) fn is_hostile(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The start of a text, with a sign that there is more.
@@ -42,16 +25,6 @@ pub(crate) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-fn push_escaped(out: &mut String, c: char) {
-    match c {
-        c if !is_hostile(c) => out.push(c),
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        c => out.extend(c.escape_unicode()),
     }
 }
 

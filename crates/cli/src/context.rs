@@ -21,10 +21,12 @@ use switchboard::{
         environment::Environment, settings::PermissionRule,
     },
     host::{Host, permission::Mode},
-    in_use, logs,
+    in_use,
+    local::secret,
+    logs,
     roster::{Reloaded, With},
     running,
-    wire::{name::Style, secret},
+    wire::name::Style,
 };
 
 /// The global options, and where we are.

@@ -3,7 +3,7 @@
 use crate::show::{safe, term};
 use serde_json::json;
 use std::io::Write;
-use switchboard::wire::secret;
+use switchboard::local::secret;
 
 /// Exit codes: part of what scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

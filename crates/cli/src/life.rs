@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
+use switchboard::local::signals;
 use switchboard::process::keeper::{self, KeeperError, Kept};
 use switchboard::tasks;
 use tokio::{
@@ -100,7 +101,7 @@ fn run<T>(
 }
 
 fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
-    let ignored = ignored_signals();
+    let ignored = signals::ignored();
     let first: Arc<OnceLock<Instant>> = Arc::default();
     for kind in [
         SignalKind::interrupt(),
@@ -109,7 +110,7 @@ fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
     ] {
         // Who starts us under nohup, or as a background job of a script, has
         // said that this one is not for us.
-        if ignored & (1 << (kind.as_raw_value() - 1)) != 0 {
+        if ignored.contains(kind.as_raw_value()) {
             continue;
         }
         let mut signals = signal(kind)?;
@@ -124,12 +125,4 @@ fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
         });
     }
     Ok(())
-}
-
-/// The signals that we were told to ignore, as bits; none where the system does not say.
-fn ignored_signals() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or_default()
 }

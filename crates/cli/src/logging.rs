@@ -6,7 +6,7 @@ use crate::{
     show::{live, safe},
 };
 use std::io::{self, Write};
-use switchboard::wire::secret;
+use switchboard::local::secret;
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     fmt::MakeWriter,

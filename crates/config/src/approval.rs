@@ -24,6 +24,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 pub use store::{Decision, Record, Store, StoreError};
+use switchboard_local::hex;
 
 /// What an approval is given for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl Binding {
             "entry": self.entry,
             "contents": self.contents_json(),
         });
-        contents::hex(&Sha256::digest(whole.to_string().as_bytes()))
+        hex(Sha256::digest(whole.to_string().as_bytes()))
     }
 
     fn contents_json(&self) -> Value {
@@ -141,7 +142,7 @@ pub fn digest_of<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    contents::hex(&hash.finalize())
+    hex(hash.finalize())
 }
 
 /// An approval that rests on a list of the user's, and has to be kept before

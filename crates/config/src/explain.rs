@@ -1,7 +1,7 @@
 //! Why a server is there, or is not: the chain of decisions, as data.
 
 use crate::load::{Configured, Loaded, Outcome, Standing};
-use switchboard_wire::secret;
+use switchboard_local::secret;
 
 /// One link of the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]

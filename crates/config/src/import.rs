@@ -3,7 +3,6 @@
 
 mod clients;
 mod shape;
-mod yaml;
 
 use crate::{
     fault::{Fault, Source},
@@ -13,6 +12,7 @@ pub use clients::Client;
 use serde_json::{Map, Value};
 pub(crate) use shape::value as toml_value;
 use std::path::{Path, PathBuf};
+use switchboard_local::yaml;
 
 /// A server that was found in another client's file.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,9 @@ fn parse(client: Client, text: &str, file: &Path) -> Result<Value, Box<Fault>> {
             fault(crate::position::Lines::new(text).position(at).0, problem)
         }),
         Client::Goose => {
-            yaml::read(text).map_err(|problem| fault(0, format!("not YAML: {problem}")))
+            let whole = yaml::read(text);
+            let whole = whole.map_err(|problem| fault(0, format!("not YAML: {problem}")))?;
+            Ok(whole.unwrap_or_default())
         }
         _ => read::with(text, &source, |doc| doc.whole()),
     }

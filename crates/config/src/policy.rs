@@ -22,13 +22,13 @@ use crate::{
     program_variables::changes_programs,
 };
 use pattern::UrlPattern;
-pub(crate) use pattern::glob;
 use serde_json::Value;
 use std::{
     ffi::{OsStr, OsString},
     fs,
     path::{Component, Path},
 };
+use switchboard_local::wildcard::matches;
 
 /// What would be right where a rule is not.
 pub(crate) const WRITE: &str =
@@ -115,7 +115,7 @@ impl Rule {
 
     fn denies(&self, entry: &Entry, runs: &[Runs]) -> bool {
         match &self.what {
-            What::Name(name) => glob(&name.replace('-', "_"), &entry.name.replace('-', "_")),
+            What::Name(name) => matches(&name.replace('-', "_"), &entry.name.replace('-', "_")),
             What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.denies(url)),
             // Wherever it works.
             What::Command { words, .. } => runs.iter().any(|runs| runs.fit(words)),
@@ -135,7 +135,7 @@ impl Rule {
 
     fn allows(&self, entry: &Entry) -> bool {
         match &self.what {
-            What::Name(name) => glob(name, &entry.name),
+            What::Name(name) => matches(name, &entry.name),
             What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.allows(url)),
             What::Command { words, cwd } => {
                 let command = entry.command.as_deref().unwrap_or_default();
@@ -279,7 +279,7 @@ fn works_in(pattern: Option<&str>, entry: &Entry) -> bool {
     let path = Path::new(cwd);
     path.is_absolute()
         && path.components().all(plain)
-        && pattern.is_some_and(|pattern| glob(pattern, cwd))
+        && pattern.is_some_and(|pattern| matches(pattern, cwd))
 }
 
 /// The whole argument vector: `*` stands for any text inside one word, and `**`
@@ -295,7 +295,7 @@ fn argv(pattern: &[String], command: &str, args: &[String]) -> bool {
         && pattern
             .iter()
             .zip(words())
-            .all(|(pattern, word)| glob(pattern, word))
+            .all(|(pattern, word)| matches(pattern, word))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::entry::{Entry, Transport};
 use serde_json::Value;
-use switchboard_wire::secret::{self, HIDDEN};
+use switchboard_local::secret::{self, HIDDEN};
 
 impl Entry {
     /// The command line or the address.

@@ -28,7 +28,6 @@ pub mod skills;
 pub mod states;
 pub mod upstream;
 pub mod validate;
-mod wildcard;
 
 pub use agent::{Agent, AgentBuilder, AgentEvent};
 pub use call::{Admitted, Scope};

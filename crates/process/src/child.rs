@@ -51,7 +51,7 @@ impl ServerProcess {
         };
         // Checked first: the pipes' tokio halves panic without a runtime.
         let runtime = Handle::try_current().map_err(|error| other(io::Error::other(error)))?;
-        let tag = Tag::random().map_err(|error| other(io::Error::other(error.to_string())))?;
+        let tag = Tag::random().map_err(|error| other(error.into()))?;
         let (mut prepared, room) = command.prepare(&tag)?;
 
         let permit = registry::permit().ok_or_else(|| SpawnError::ShuttingDown {

@@ -7,7 +7,7 @@
 use crate::surroundings::Inherit;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use switchboard_wire::secret;
+use switchboard_local::secret;
 
 /// Variables handed on by their exact name.
 const NAMES: &[&str] = &[

@@ -6,11 +6,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
+use switchboard_local::private;
 use switchboard_tasks as tasks;
 use tokio::time::timeout;
 
@@ -89,8 +90,7 @@ fn append(path: &Path, pid: u32, file: Option<File>, bytes: &[u8]) -> io::Result
 
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(folder)?;
+        private::make_folder(folder)?;
         make_room(folder, path);
     }
     let nofollow = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
+use switchboard_local::private;
 
 /// An empty directory for the user alone, removed with what was put into it
 /// when this is dropped. Those of programs that were killed are removed by the
@@ -22,7 +23,7 @@ impl Room {
     /// Makes one in this folder; `None` where that cannot be.
     pub fn make(folder: &Path) -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let made = private(folder).and_then(|()| {
+        let made = private::folder(folder).and_then(|()| {
             tidy(folder);
             let mut last = io::ErrorKind::AlreadyExists.into();
             for _ in 0..limits::ROOM_TRIES {
@@ -54,22 +55,12 @@ impl Drop for Room {
 }
 
 fn enter(path: PathBuf) -> io::Result<Room> {
-    let mut builder = fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&path)?;
+    private::make_new_folder(&path)?;
     let lock = File::open(&path)?;
     lock.try_lock()?;
     // Another program may have tidied it away before it was locked.
     fs::metadata(&path)?;
     Ok(Room { path, _lock: lock })
-}
-
-fn private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    builder.mode(0o700);
-    builder.create(folder)
 }
 
 /// Removes rooms that nobody is in. One that was made this very moment and is

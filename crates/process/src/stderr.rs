@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use switchboard_wire::secret;
+use switchboard_local::{secret, visible};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
@@ -184,15 +184,9 @@ fn shown(line: &str) -> String {
             safe.push('…');
             break;
         }
-        let turns = matches!(c,
-            '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            | '\u{2028}' | '\u{2029}');
-        if c == '\t' {
-            safe.push(' ');
-        } else if c.is_control() || turns {
-            safe.extend(c.escape_unicode());
-        } else {
-            safe.push(c);
+        match c {
+            '\t' => safe.push(' '),
+            c => visible::push(&mut safe, c),
         }
     }
     safe

@@ -8,7 +8,7 @@
 //! be reached.
 
 use std::ffi::OsStr;
-use switchboard_wire::secret;
+use switchboard_local::secret;
 
 /// What a server gets of our environment besides the usual few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! inherit and which Linux shows in `/proc/PID/environ`.
 
 use std::ffi::OsString;
+use switchboard_local::random::{self, NoRandomness};
 
 /// The variable that carries the tag.
 pub(crate) const VARIABLE: &str = "SWITCHBOARD_SERVER_TAG";
@@ -16,12 +17,8 @@ pub(crate) struct Tag(String);
 
 impl Tag {
     /// A new tag that no other server has, nor can guess.
-    pub(crate) fn random() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0u8; 16];
-        getrandom::fill(&mut bytes)?;
-        Ok(Self(
-            bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-        ))
+    pub(crate) fn random() -> Result<Self, NoRandomness> {
+        random::id().map(Self)
     }
 
     /// The value for the server's environment. When we are ourselves a server

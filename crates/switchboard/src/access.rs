@@ -11,6 +11,7 @@ use switchboard_auth::{
 };
 use switchboard_config::{Entry, Fault, OauthGrant, expand, sign_in::SignIn};
 use switchboard_host::StandIn;
+use switchboard_local::hex;
 use switchboard_transport::http::Authorize;
 use url::Url;
 
@@ -263,11 +264,7 @@ fn hash(entry: &Entry) -> String {
         entry.written.get("oauth"),
         entry.written.get("tls"),
     ]);
-    let digest = Sha256::digest(whole.to_string().as_bytes());
-    digest[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&Sha256::digest(whole.to_string().as_bytes())[..16])
 }
 
 fn settings(entry: &Entry, faults: &mut Vec<Fault>) -> OauthSettings {

@@ -89,14 +89,6 @@ pub fn own_folders(lookup: impl Fn(&str) -> Option<PathBuf>) -> Option<OwnFolder
     })
 }
 
-/// Makes a directory that only the user can enter, with those above it.
-pub fn private(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use switchboard_config::{Entry, Transport, settings::Permissions};
 use switchboard_host::permission::Mode;
+use switchboard_local::hex;
 
 /// The identity of an entry whose variables are filled in. A hash: it holds
 /// secrets, and says none.
@@ -105,9 +106,7 @@ impl Hash {
     }
 
     fn text(self) -> String {
-        let digest = self.0.finalize();
-        let first = digest.iter().take(16);
-        first.map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.0.finalize()[..16])
     }
 }
 

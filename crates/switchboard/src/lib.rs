@@ -50,6 +50,7 @@ pub use switchboard_builtin as builtin;
 pub use switchboard_config as config;
 pub use switchboard_gateway as gateway;
 pub use switchboard_host as host;
+pub use switchboard_local as local;
 pub use switchboard_process as process;
 pub use switchboard_tasks as tasks;
 pub use switchboard_transport as transport;

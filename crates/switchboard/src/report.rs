@@ -12,7 +12,8 @@ use switchboard_host::{
     catalog::{Item, List},
     model::ModelTool,
 };
-use switchboard_wire::{json, meta, secret};
+use switchboard_local::secret;
+use switchboard_wire::{json, meta};
 use tokio::time::timeout;
 
 /// How a server is doing.

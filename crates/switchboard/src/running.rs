@@ -1,7 +1,7 @@
 //! Gateways that run: each leaves a note in the state directory that says where
 //! it is, and commands of the same user find it there.
 
-use crate::dirs::{self, Dirs};
+use crate::dirs::Dirs;
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use switchboard_local::private;
 
 /// Notes that are looked at; more gateways than this nobody runs.
 const NOTES: usize = 64;
@@ -55,11 +56,8 @@ impl Note {
     /// 0600 from the first byte, whole or not at all.
     fn write(&self) -> io::Result<()> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        dirs::private(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(self.text.as_bytes())?;
-        file.persist(&self.path)?;
-        Ok(())
+        private::folder(folder)?;
+        private::write(&self.path, self.text.as_bytes())
     }
 }
 
@@ -98,7 +96,7 @@ impl Running {
     /// Leaves the note.
     pub fn leave_note(&self, dirs: &Dirs) -> io::Result<Note> {
         let folder = folder(dirs);
-        dirs::private(&folder)?;
+        private::folder(&folder)?;
         let started = started(self.pid).unwrap_or_default();
         let note = json!({
             "address": self.address, "pid": self.pid, "started": started, "space": space(),

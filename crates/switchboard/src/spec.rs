@@ -17,8 +17,8 @@ use std::{
 use switchboard_auth::Authority;
 use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
 use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
+use switchboard_local::secret;
 use switchboard_process::{Inherit, ServerCommand, Start, Table};
-use switchboard_wire::secret;
 
 /// What an entry becomes.
 pub(crate) struct Prepared {

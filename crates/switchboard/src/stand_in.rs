@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use switchboard_auth::{Authority, REMEMBERED, Visit};
 use switchboard_host::{AUTHENTICATE, StandIn};
+use switchboard_local::{hex, random};
 use switchboard_tasks as tasks;
 use switchboard_transport::in_process::{End, Sender};
 use switchboard_wire::code;
@@ -78,7 +79,7 @@ impl SignIn {
         };
         switchboard_host::SignIn {
             page,
-            id: random().unwrap_or_default(),
+            id: new_key().unwrap_or_default(),
             done: Box::pin(done),
         }
     }
@@ -284,7 +285,7 @@ impl Call {
         page: &str,
         outcome: &mut watch::Receiver<Option<Result<(), String>>>,
     ) -> Option<bool> {
-        let id = random()?;
+        let id = new_key()?;
         let (asked, answered) = oneshot::channel();
         self.questions.lock().insert(id.clone(), asked);
         let question = json!({
@@ -394,8 +395,6 @@ fn send(sender: &Sender, message: &Value) {
     let _ = sender.send(message.to_string().into());
 }
 
-fn random() -> Option<String> {
-    let mut bytes = [0u8; 12];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+fn new_key() -> Option<String> {
+    random::bytes::<12>().ok().map(hex)
 }

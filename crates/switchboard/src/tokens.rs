@@ -1,7 +1,7 @@
 //! The tokens that let clients in. Made at first use, kept in a file that only
 //! the user can read, and never shown in a log.
 
-use crate::dirs::{self, Dirs};
+use crate::dirs::Dirs;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use std::{
@@ -12,6 +12,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 use switchboard_gateway::{ClientToken, LiveTokens};
+use switchboard_local::{
+    private,
+    random::{self, NoRandomness},
+};
 
 /// Longer than any token; a file with more is not one.
 const FILE_BYTES: u64 = 4096;
@@ -56,8 +60,8 @@ pub enum TokenError {
     #[error("{0:?} is no name for a token: use letters, digits, hyphens and underscores")]
     Name(String),
     /// The system has no random numbers.
-    #[error("no random numbers: {0}")]
-    Random(String),
+    #[error(transparent)]
+    Random(NoRandomness),
 }
 
 impl TokenError {
@@ -264,8 +268,7 @@ pub fn from_file(path: &Path) -> Result<ClientToken, TokenError> {
 
 /// 32 random bytes as text.
 pub fn random() -> Result<String, TokenError> {
-    let mut bytes = [0u8; 32];
-    getrandom::fill(&mut bytes).map_err(|error| TokenError::Random(error.to_string()))?;
+    let bytes: [u8; 32] = random::bytes().map_err(TokenError::Random)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
@@ -279,16 +282,11 @@ fn get_or_make(folder: &Path, name: &str) -> Result<String, TokenError> {
         what: "made",
         source,
     };
-    dirs::private(folder).map_err(failed)?;
-    // Whole or not at all, 0600 from the first byte, and where two programs
-    // make it at once the first one counts for both.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    writeln!(file, "{}", random()?).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    match file.persist_noclobber(&path) {
-        Ok(_) => {}
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(failed(error.error)),
+    private::folder(folder).map_err(failed)?;
+    // Where two programs make it at once the first one counts for both.
+    match private::write_new(&path, format!("{}\n", random()?).as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => {}
     }
     read(&path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
 }

@@ -4,8 +4,7 @@
 //! What Switchboard must read it reads through small views ([`json`],
 //! [`Params`]); what it must change it splices ([`Edits`]); everything else
 //! stays the bytes that came. Method names, protocol revisions and error codes
-//! are known here and nowhere else. So is what looks like a secret ([`secret`]),
-//! because every other part shows something.
+//! are known here and nowhere else.
 
 pub mod address;
 pub mod error;
@@ -20,7 +19,6 @@ pub mod name;
 pub mod params;
 pub mod payload;
 pub mod reading;
-pub mod secret;
 pub mod version;
 
 pub use error::{ErrorObject, code};

@@ -3,9 +3,9 @@
 use super::VaultFault;
 use std::{
     fs, io,
-    io::Write,
     path::{Path, PathBuf},
 };
+use switchboard_local::private;
 use switchboard_tasks as tasks;
 use zeroize::Zeroizing;
 
@@ -30,13 +30,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), VaultFault> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|why| fault(folder, why))
+    private::folder(folder).map_err(|why| fault(folder, why))
 }
 
 pub(super) async fn exists(path: PathBuf) -> bool {
@@ -80,16 +74,7 @@ fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultFault> {
 
 pub(super) async fn write(path: PathBuf, bytes: Zeroizing<Vec<u8>>) -> Result<(), VaultFault> {
     blocking(path, move |path| {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let write = || -> io::Result<()> {
-            // Made with 0600, and renamed over the old one only when it is whole on disk.
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(&bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|fault| fault.error)?;
-            Ok(())
-        };
-        write().map_err(|why| fault(path, why))
+        private::write(path, &bytes).map_err(|why| fault(path, why))
     })
     .await
 }

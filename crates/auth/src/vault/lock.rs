@@ -1,17 +1,16 @@
-//! A lock between processes: `flock` on a file of its own, which is never removed
-//! (removing it would let two processes lock two files of one name).
+//! The vault's lock between processes.
 
 use super::VaultFault;
 use std::{
-    fs::{File, OpenOptions, TryLockError},
     path::PathBuf,
     time::{Duration, Instant},
 };
+use switchboard_local::private::Lock;
 
 /// A lock that is held. The operating system gives it back if the process dies.
 #[derive(Debug)]
 pub struct VaultLock {
-    _file: File,
+    _lock: Lock,
 }
 
 /// Takes the lock. Asks again and again instead of blocking: a blocked thread
@@ -21,17 +20,13 @@ pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, Va
         path: path.clone(),
         why: why.to_string(),
     };
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(&path).map_err(fault)?;
+    let mut waiting = Lock::ask(&path).map_err(fault)?;
     let begun = Instant::now();
     let mut pause = Duration::from_millis(2);
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(VaultLock { _file: file }),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(why)) => return Err(fault(why)),
+        match waiting.take().map_err(fault)? {
+            Ok(lock) => return Ok(VaultLock { _lock: lock }),
+            Err(again) => waiting = again,
         }
         if begun.elapsed() >= limit {
             return Err(VaultFault::Busy(limit));

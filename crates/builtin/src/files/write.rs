@@ -28,6 +28,7 @@ use std::{
     fs::File,
     io::{Read, Write},
 };
+use switchboard_local::{hex, random};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -330,12 +331,10 @@ fn replace(
 }
 
 fn beside(name: &OsStr) -> Result<OsString, Failure> {
-    let mut random = [0u8; 8];
-    getrandom::fill(&mut random)
-        .map_err(|fault| Failure::new(format!("the system has no random numbers: {fault}")))?;
+    let random: [u8; 8] = random::bytes().map_err(|fault| Failure::new(fault.to_string()))?;
     let mut beside = OsString::from(".");
     // Short, so that a name of full length still has one beside it.
     beside.push(name.to_string_lossy().chars().take(16).collect::<String>());
-    beside.push(format!(".{:016x}", u64::from_ne_bytes(random)));
+    beside.push(format!(".{}", hex(random)));
     Ok(beside)
 }

@@ -9,12 +9,13 @@ use rusqlite::{
 };
 use serde::Serialize;
 use std::{
-    fs::{DirBuilder, OpenOptions, Permissions},
+    fs::Permissions,
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
     time::{Duration, Instant},
 };
+use switchboard_local::private;
 
 /// The file's name in the data directory.
 const FILE: &str = "memory.sqlite3";
@@ -333,17 +334,9 @@ fn is_damaged(fault: &rusqlite::Error) -> bool {
 
 /// The directory and the file, for their owner alone.
 fn prepare(directory: &Path) -> io::Result<std::path::PathBuf> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)?;
+    private::make_folder(directory)?;
     let file = directory.canonicalize()?.join(FILE);
-    let new = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&file);
-    match new {
+    match private::create(&file) {
         Ok(_) => return Ok(file),
         Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {}
         Err(fault) => return Err(fault),

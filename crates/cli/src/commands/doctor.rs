@@ -13,10 +13,11 @@ use switchboard::{
     Dirs, Roster, Status, VERSION,
     config::{Loaded, Outcome, Scope, Standing, trust::labels},
     desk::State,
+    local::secret,
     process,
     report::Health,
     running, tokens,
-    wire::{name::Style, secret},
+    wire::name::Style,
 };
 
 /// Options of `doctor`.

@@ -1,7 +1,7 @@
 //! Text from servers, made harmless: what a terminal would obey, or a reader
 //! could not see, is written out instead.
 
-pub use switchboard::host::shape::visible::{json, line, lines};
+pub use switchboard::local::visible::{json, line, lines};
 
 /// The start of a text, with a sign that there is more.
 pub fn cut(text: &str, characters: usize) -> String {

@@ -26,6 +26,7 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
 };
+use switchboard_local::hex;
 pub(crate) use words::pieces;
 
 /// What a file of the repository was when it was approved.
@@ -223,11 +224,7 @@ pub(super) fn known(entry: &Entry, text: &str) -> Option<String> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(Sha256::digest(bytes))
 }
 
 /// Collects, within limits: a repository may name anything any number of times.
@@ -316,7 +313,7 @@ fn digest(path: &Path, most: u64) -> io::Result<(String, u64)> {
         );
         return Err(io::Error::other(text));
     }
-    Ok((hex(&hash.finalize()), bytes))
+    Ok((hex(hash.finalize()), bytes))
 }
 
 /// Opens a file. A pipe is not waited for: it is none.

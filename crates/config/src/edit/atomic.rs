@@ -3,12 +3,11 @@
 use super::EditError;
 use crate::{guard, limits};
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    thread::sleep,
-    time::Instant,
 };
+use switchboard_local::private::{self, Lock};
 
 /// A file to be changed.
 #[derive(Clone, Debug)]
@@ -92,7 +91,7 @@ pub(super) fn rewrite(
     let real = target.real()?;
     let folder = real.parent().unwrap_or(Path::new("/")).to_owned();
     if target.project.is_none() {
-        make_private(&folder).map_err(target.failed("written"))?;
+        private::make_folder(&folder).map_err(target.failed("written"))?;
     }
     failpoint::step();
     let _lock = lock(target, &folder)?;
@@ -135,7 +134,8 @@ fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()
     // Left by one of our number that was killed; nobody else holds the lock.
     let _ = fs::remove_file(&temporary);
     let written = (|| {
-        let mut file = create(&temporary)?;
+        // Readable for us alone from the first byte, whatever comes later.
+        let mut file = private::create(&temporary)?;
         failpoint::step();
         let (first, rest) = bytes.split_at(bytes.len() / 2);
         file.write_all(first)?;
@@ -154,50 +154,19 @@ fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()
         let _ = fs::remove_file(&temporary);
         return written;
     }
-    // The new name must outlive a power cut, too. Where a folder cannot be
-    // synced the file is nevertheless in place.
-    if let Ok(folder) = File::open(folder) {
-        let _ = folder.sync_all();
-    }
+    private::sync_folder(folder);
     failpoint::step();
     Ok(())
 }
 
-/// The lock is on the folder: it needs no file of its own, and replacing the
-/// file does not lose it. The system releases it when its holder dies.
-fn lock(target: &Target, folder: &Path) -> Result<File, EditError> {
-    let handle = File::open(folder).map_err(target.failed("written"))?;
-    let started = Instant::now();
-    loop {
-        match handle.try_lock() {
-            Ok(()) => return Ok(handle),
-            Err(TryLockError::Error(error)) => return Err(target.failed("locked")(error)),
-            Err(TryLockError::WouldBlock) if started.elapsed() > limits::LOCK_WAIT => {
-                return Err(EditError::Locked(target.file.clone()));
-            }
-            Err(TryLockError::WouldBlock) => sleep(limits::LOCK_PAUSE),
-        }
-    }
+fn lock(target: &Target, folder: &Path) -> Result<Lock, EditError> {
+    let folder = File::open(folder).map_err(target.failed("written"))?;
+    Lock::of_folder(folder, limits::LOCK_WAIT, limits::LOCK_PAUSE)
+        .map_err(target.failed("locked"))?
+        .ok_or_else(|| EditError::Locked(target.file.clone()))
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-}
-
-/// Readable for us alone from the first byte, whatever comes later.
-fn create(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    File::options()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-}
-
+#[cfg(unix)]
 fn rights(metadata: &fs::Metadata) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o777

@@ -1,26 +1,9 @@
-//! Patterns with `*`.
+//! Addresses with `*`.
 
 use std::net::IpAddr;
+use switchboard_local::wildcard::matches;
 use switchboard_wire::address::embedded;
 use url::Url;
-
-/// Whether the whole text fits; `*` stands for any text.
-pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else {
-        return false;
-    };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
 
 /// An address with `*`, taken apart first: what stands for a host can never
 /// reach into a path, nor the other way round.
@@ -75,14 +58,14 @@ impl UrlPattern {
             return false;
         };
         let port_fits = match &self.port {
-            Some(port) => glob(port, &parts.port),
+            Some(port) => matches(port, &parts.port),
             None => self.host == "*" || parts.is_default_port,
         };
         let path = self.path.as_deref().unwrap_or("/");
         port_fits
-            && glob(&self.scheme, &parts.scheme)
-            && glob(&self.host, &parts.host)
-            && glob(path, &parts.whole)
+            && matches(&self.scheme, &parts.scheme)
+            && matches(&self.host, &parts.host)
+            && matches(path, &parts.whole)
     }
 
     /// Whether a deny rule means this address: read generously. Without a port
@@ -96,7 +79,7 @@ impl UrlPattern {
         };
         let is_web = |scheme: &str| matches!(scheme, "http" | "https" | "ws" | "wss");
         let scheme_fits =
-            is_web(&self.scheme) && is_web(&parts.scheme) || glob(&self.scheme, &parts.scheme);
+            is_web(&self.scheme) && is_web(&parts.scheme) || matches(&self.scheme, &parts.scheme);
         let port = self.port.as_deref();
         let path_fits = self.path.as_deref().is_none_or(|path| {
             let spellings = [
@@ -105,13 +88,13 @@ impl UrlPattern {
                 &decoded(&parts.path),
                 &plain(&parts.path),
             ];
-            let fits = |path: &str| spellings.iter().any(|text| glob(path, text));
+            let fits = |path: &str| spellings.iter().any(|text| matches(path, text));
             fits(path) || fits(&decoded(path)) || fits(&plain(path))
         });
         scheme_fits
             && path_fits
             && same_machine(&self.host, &parts.host)
-            && port.is_none_or(|port| glob(port, &parts.port))
+            && port.is_none_or(|port| matches(port, &parts.port))
     }
 }
 
@@ -182,10 +165,10 @@ fn same_machine(pattern: &str, host: &str) -> bool {
     const THIS_MACHINE: &[&str] = &["localhost", "127.0.0.1", "[::1]", "0.0.0.0", "[::]"];
     let folded = folded(host);
     let is_ours = is_this_machine(&folded);
-    glob(pattern, host)
-        || glob(&self::folded(pattern), &folded)
+    matches(pattern, host)
+        || matches(&self::folded(pattern), &folded)
         || is_ours && is_this_machine(&self::folded(pattern))
-        || is_ours && THIS_MACHINE.iter().any(|name| glob(pattern, name))
+        || is_ours && THIS_MACHINE.iter().any(|name| matches(pattern, name))
 }
 
 /// A host as IPv4 where it is an IPv4 address in the clothes of an IPv6 one.

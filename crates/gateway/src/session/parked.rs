@@ -14,6 +14,7 @@ use std::{
     time::Duration,
 };
 use switchboard_host::{CallError, Input};
+use switchboard_local::random;
 use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Id, Message, Params, code, json};
 
@@ -79,8 +80,7 @@ impl Lot {
         server: &str,
     ) -> Result<String, CallError> {
         let (principal, message) = (request.admission.principal(), &request.message);
-        let mut ticket = Ticket::default();
-        getrandom::fill(&mut ticket).expect("the operating system gives random bytes");
+        let ticket: Ticket = random::bytes().expect("the operating system gives random bytes");
         {
             let mut parked = self.parked.lock();
             let own = parked

@@ -10,6 +10,7 @@ use aws_lc_rs::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 use std::fmt;
+use switchboard_local::random;
 use switchboard_wire::{Message, Params, reading::ambiguous_key};
 
 /// A key of our own.
@@ -68,16 +69,15 @@ fn canonical(raw: &[u8]) -> Vec<u8> {
 impl Seal {
     /// A new random key.
     pub(crate) fn new() -> Self {
-        let mut key = [0u8; 32];
-        getrandom::fill(&mut key).expect("the operating system gives random bytes");
+        let key: [u8; 32] = random::bytes().expect("the operating system gives random bytes");
         let key = UnboundKey::new(&AES_256_GCM, &key).expect("the key has the right length");
         Self(LessSafeKey::new(key))
     }
 
     /// Closes `content`; only the same binding opens it.
     pub(crate) fn close(&self, content: &[u8], binding: &Binding) -> String {
-        let mut nonce = [0u8; NONCE_LEN];
-        getrandom::fill(&mut nonce).expect("the operating system gives random bytes");
+        let nonce: [u8; NONCE_LEN] =
+            random::bytes().expect("the operating system gives random bytes");
         let mut sealed = content.to_vec();
         let bound = Aad::from(&binding.0);
         self.0

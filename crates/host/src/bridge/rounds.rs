@@ -9,6 +9,7 @@ use crate::{
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use switchboard_local::{hex, random};
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Revision, code, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -159,9 +160,9 @@ fn as_request(key: &str, raw: &Bytes, revision: Revision) -> Option<Message> {
         && member(&Bytes::from(params.clone()), "mode")
             .is_some_and(|mode| mode.as_ref() == b"\"url\"");
     if url && member(&Bytes::from(params.clone()), "elicitationId").is_none() {
-        let mut random = [0u8; 8];
-        let _ = getrandom::fill(&mut random);
-        let id = json::quote(&format!("{key}-{:016x}", u64::from_le_bytes(random)));
+        // Whoever could guess it could end another's question.
+        let random: [u8; 8] = random::bytes().ok()?;
+        let id = json::quote(&format!("{key}-{}", hex(random)));
         params = super::object_with(params.as_bytes(), &[], &[("elicitationId", &id)]);
     }
     Some(Message::request(&Id::string(key), method, &params))

@@ -12,12 +12,12 @@ use crate::{
     error::CallError,
     limits,
     permission::{self, Decision, Guard, What, not_permitted},
-    shape::visible,
     upstream::Connection,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
+use switchboard_local::visible;
 use switchboard_wire::{Id, Message, Method, json as raw_json};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};

@@ -7,8 +7,8 @@
 //! A permission is about the user's own servers: one that a project brings along
 //! under the same name is another. `project:mcp__server__tool` is about those.
 
-use crate::wildcard::matches;
 use std::{collections::HashMap, sync::Arc};
+use switchboard_local::wildcard::matches;
 use switchboard_wire::name::{Namer, normalize};
 
 /// What a rule does.

@@ -15,6 +15,7 @@ use std::{
     sync::{Arc, Weak},
     time::{Instant, SystemTime},
 };
+use switchboard_local::visible;
 
 #[derive(Debug)]
 pub(super) struct Book {
@@ -196,7 +197,7 @@ impl Book {
 fn log(server: &str, kind: Kind, found: &Found) {
     let shown = |names: &[String]| {
         let each = names.iter().take(limits::PINS_NAMED);
-        let each: Vec<String> = each.map(|name| crate::shape::visible::line(name)).collect();
+        let each: Vec<String> = each.map(|name| visible::line(name)).collect();
         each.join(", ")
     };
     let kind = format!("{kind:?}").to_lowercase();

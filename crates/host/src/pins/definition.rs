@@ -4,6 +4,7 @@
 use super::{Kind, hidden, tree::Tree};
 use crate::limits;
 use sha2::{Digest, Sha256};
+use switchboard_local::hex;
 
 /// The parts of a tool that a model or a person relies on. Icons and other
 /// metadata may change freely; the search hint is read by models.
@@ -162,8 +163,5 @@ impl From<Definition> for Group {
 }
 
 pub(super) fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(Sha256::digest(bytes))
 }

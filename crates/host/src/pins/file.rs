@@ -1,13 +1,12 @@
 //! Small JSON files of our own: 0600 from the first byte, whole or not at all,
 //! one writer at a time, and never written over when they cannot be read.
 
-use crate::shape::store::private_dir;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     fs, io,
-    io::Write,
     path::{Path, PathBuf},
 };
+use switchboard_local::private;
 
 /// What went wrong with a file of ours.
 #[derive(Debug, thiserror::Error)]
@@ -79,19 +78,11 @@ where
         fault,
     };
     let dir = path.parent().unwrap_or(Path::new("."));
-    private_dir(dir).map_err(io)?;
+    private::folder(dir).map_err(io)?;
     // A file of its own: the one that is locked must not be replaced. The lock ends with its holder.
-    let lock = fs::File::create(dir.join(".lock")).map_err(io)?;
-    lock.lock().map_err(io)?;
+    let _lock = private::Lock::wait(&dir.join(".lock")).map_err(io)?;
     let mut value: T = read(path)?.unwrap_or_else(absent);
     change(&mut value);
     let text = serde_json::to_vec_pretty(&value).map_err(|fault| io(fault.into()))?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".new-")
-        .tempfile_in(dir)
-        .map_err(io)?;
-    file.write_all(&text).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
-    file.persist(path).map_err(|fault| io(fault.error))?;
-    Ok(())
+    private::write(path, &text).map_err(io)
 }

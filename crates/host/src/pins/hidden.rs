@@ -1,7 +1,7 @@
 //! Characters in a text that a person does not see, or that turn the direction
 //! it is read in: what is shown is not what a model reads.
 
-use crate::shape::visible::is_hostile;
+use switchboard_local::visible::is_hostile;
 
 const NON_JOINER: char = '\u{200c}';
 const JOINER: char = '\u{200d}';

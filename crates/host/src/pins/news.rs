@@ -4,7 +4,8 @@ use super::{
     diff,
     kept::{Kept, Kind, Version},
 };
-use crate::{limits, shape::visible};
+use crate::limits;
+use switchboard_local::visible;
 
 /// Why something waits, or is told.
 pub(super) const HIDDEN: &str = "hidden characters";

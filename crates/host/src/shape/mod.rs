@@ -16,7 +16,6 @@ pub mod read_result;
 mod schema;
 pub mod store;
 mod token;
-pub mod visible;
 
 pub use self::image::{Image, ImageFault};
 pub use schema::compact_schema;
@@ -25,6 +24,7 @@ pub use store::{Query, Store, Stored};
 use crate::limits;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use switchboard_local::visible;
 use switchboard_wire::{
     Span,
     json::{self as raw_json, ValueKind},

@@ -5,11 +5,11 @@ use crate::limits;
 use parking_lot::Mutex;
 use std::{
     fs, io,
-    io::Write,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
+use switchboard_local::{private, random};
 
 mod read;
 pub use read::{Page, Query, ReadError, Row};
@@ -79,7 +79,7 @@ impl Store {
     /// The same with other caps.
     pub fn with_caps(dir: impl Into<PathBuf>, caps: Caps) -> io::Result<Arc<Self>> {
         let dir = dir.into();
-        private_dir(&dir)?;
+        private::folder(&dir)?;
         let usage = Mutex::new(Usage {
             bytes: 0,
             files: 0,
@@ -92,13 +92,9 @@ impl Store {
 
     /// Stores bytes. `extension` must be one of ours, never a server's text.
     pub fn put(&self, bytes: &[u8], extension: &'static str) -> io::Result<Stored> {
-        let mut file = tempfile::Builder::new()
-            .prefix(".new-")
-            .tempfile_in(&self.dir)?;
-        file.write_all(bytes)?;
-        let id = new_id()?;
+        let id = random::id()?;
         let path = self.dir.join(format!("{id}.{extension}"));
-        file.persist_noclobber(&path).map_err(|fault| fault.error)?;
+        private::write_new(&path, bytes)?;
         let full = {
             let mut usage = self.usage.lock();
             usage.bytes += bytes.len() as u64;
@@ -185,26 +181,6 @@ impl Store {
         })?;
         entry.file_type().ok()?.is_file().then(|| entry.path())
     }
-}
-
-/// 128 random bits: whoever does not know an id cannot find it.
-fn new_id() -> io::Result<String> {
-    let mut bytes = [0u8; 16];
-    getrandom::fill(&mut bytes).map_err(|fault| io::Error::other(fault.to_string()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Makes a directory that only its owner can look into.
-pub(crate) fn private_dir(dir: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)?;
-    if fs::metadata(dir)?.permissions().mode() & 0o077 != 0 {
-        fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

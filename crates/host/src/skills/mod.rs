@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
+use switchboard_local::hex;
 use switchboard_wire::{Method, json};
 
 /// What the extension is called where capabilities are declared.
@@ -183,10 +184,7 @@ fn verify(file: &SkillFile, bytes: &[u8]) -> Result<(), String> {
         .digest
         .strip_prefix("sha256:")
         .ok_or("its digest is not of a kind that is known here")?;
-    let digest: String = Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = hex(Sha256::digest(bytes));
     if !digest.eq_ignore_ascii_case(expected) {
         return Err("its digest differs".into());
     }

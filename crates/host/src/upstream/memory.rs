@@ -16,6 +16,7 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
+use switchboard_local::private;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Revision};
 
@@ -92,12 +93,9 @@ impl Memory {
             return Ok(());
         }
         let folder = self.file.parent().unwrap_or(Path::new("."));
-        private(folder)?;
+        private::folder(folder)?;
         make_room(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(&self.file)?;
-        Ok(())
+        private::write(&self.file, text.as_bytes())
     }
 }
 
@@ -215,14 +213,6 @@ const fn place(era: Era) -> usize {
 
 fn raw(bytes: &[u8]) -> Option<Box<RawValue>> {
     RawValue::from_string(std::str::from_utf8(bytes).ok()?.to_owned()).ok()
-}
-
-/// A folder that only the user can enter.
-fn private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Servers come and go; what nobody has used for longest is forgotten.

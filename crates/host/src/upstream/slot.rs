@@ -11,6 +11,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use switchboard_local::random;
 use switchboard_transport::Undelivered;
 use switchboard_wire::Era;
 use tokio::sync::watch;
@@ -259,7 +260,7 @@ pub(super) fn backoff(attempts: u32) -> Duration {
     let bound = Duration::from_millis(250)
         .saturating_mul(1 << attempts.min(10))
         .min(limits::BACKOFF_CAP);
-    let mut random = [0u8; 4];
-    let _ = getrandom::fill(&mut random);
-    bound.mul_f64(f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX))
+    // Without randomness the whole wait: never none at all.
+    let random = random::bytes().map_or(u32::MAX, u32::from_le_bytes);
+    bound.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }

@@ -6,9 +6,9 @@ use super::{
     ide::{Ide, IdeCarrier},
 };
 use crate::limits;
-use crate::wildcard::matches;
 use http::{HeaderMap, Uri};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use switchboard_local::wildcard::matches;
 use switchboard_process::ServerCommand;
 use switchboard_transport::{
     dial::Via,

@@ -1,13 +1,13 @@
 //! A fault in words: where it is, what is wrong, and what would be right.
 
 use super::Issue;
-use crate::shape::visible;
 use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
     paths::LocationSegment,
 };
 use serde_json::Value;
+use switchboard_local::visible;
 
 /// Characters of a value that are quoted.
 const QUOTED: usize = 80;

@@ -94,21 +94,3 @@ impl Named {
         })
     }
 }
-
-/// Signals that we were told to ignore, by `nohup` for one.
-pub(super) struct SignalSet(u64);
-
-impl SignalSet {
-    pub(super) fn contains(&self, number: i32) -> bool {
-        (1..=64).contains(&number) && self.0 & (1 << (number - 1)) != 0
-    }
-}
-
-pub(super) fn ignored_signals() -> SignalSet {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    SignalSet(mask.unwrap_or_default())
-}

@@ -25,6 +25,7 @@ use signal_hook::low_level::siginfo::{Cause, Origin};
 use super::{KeeperError, hide_memory, linux, refused};
 use crate::table::{self, ProcessId, Table};
 use crate::{Exit, descendants};
+use switchboard_local::signals;
 
 /// The signals that are meant for the program, and so for the worker.
 const PASSED_ON: [i32; 8] = [
@@ -70,7 +71,7 @@ pub(super) fn guard(keeper: Pid, forget: &[&str]) -> Result<Infallible, KeeperEr
 }
 
 fn catch_signals() -> Result<SignalsInfo<WithOrigin>, KeeperError> {
-    let ignored = linux::ignored_signals();
+    let ignored = signals::ignored();
     let caught = PASSED_ON
         .into_iter()
         .filter(|signal| !ignored.contains(*signal));

@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP};
 
 use super::{KeeperError, Kept, hide_memory, linux, refused};
 use crate::descendants::{self, Undertaker};
+use switchboard_local::signals;
 
 /// How long after the first news of dead children they are looked for.
 const SWEEP_AFTER: Duration = Duration::from_millis(50);
@@ -40,7 +41,7 @@ pub(super) fn begin(guard: Pid, keeper: Pid) -> Result<Kept, KeeperError> {
     super::take_own_name();
     hide_memory();
 
-    let ignores_hangup = linux::ignored_signals().contains(SIGHUP);
+    let ignores_hangup = signals::ignored().contains(SIGHUP);
     if !ignores_hangup {
         outlive_hangup()?;
     }

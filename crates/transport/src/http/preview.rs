@@ -1,6 +1,6 @@
 //! The beginning of a body that is no message, made safe to show.
 
-use switchboard_wire::secret;
+use switchboard_local::{secret, visible};
 
 /// How much of a body is looked at.
 pub(super) const LOOKED_AT: usize = 2048;
@@ -13,20 +13,11 @@ pub(crate) fn preview(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(LOOKED_AT)]);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Before it is cut: the beginning of a secret looks like none.
-    let shown: String = secret::text(&line).chars().flat_map(escape).collect();
+    let shown = visible::line(&secret::text(&line));
     if shown.chars().count() > SHOWN {
         return shown.chars().take(SHOWN).chain(['…']).collect();
     }
     shown
-}
-
-fn escape(c: char) -> impl Iterator<Item = char> {
-    // Controls, and the invisible characters that reorder or hide text.
-    let hidden = c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
-    let escaped = hidden.then(|| c.escape_unicode());
-    escaped.into_iter().flatten().chain((!hidden).then_some(c))
 }
 
 #[cfg(test)]

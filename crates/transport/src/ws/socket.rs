@@ -18,6 +18,7 @@ use futures_util::{
 };
 use parking_lot::Mutex;
 use std::{collections::VecDeque, fmt, io, sync::Arc, time::Duration};
+use switchboard_local::visible;
 use switchboard_tasks as tasks;
 use switchboard_wire::Payload;
 use tokio::{
@@ -383,7 +384,7 @@ fn full_of(fault: &io::Error) -> Option<Full> {
 }
 
 fn said(frame: CloseFrame) -> String {
-    let reason: String = frame.reason.chars().filter(|c| !c.is_control()).collect();
+    let reason = visible::line(frame.reason.trim());
     match reason.as_str() {
         "" => format!(" ({})", u16::from(frame.code)),
         reason => format!(" ({}: {reason})", u16::from(frame.code)),

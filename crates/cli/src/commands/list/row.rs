@@ -12,8 +12,8 @@ use serde_json::value::RawValue;
 use switchboard::{
     Member,
     config::Entry,
+    local::secret,
     report::{Health, Report},
-    wire::secret,
 };
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.

@@ -21,8 +21,8 @@ use switchboard::{
         import::Client,
     },
     gateway::ClientToken,
+    local::secret,
     tokens::{self, TokenError},
-    wire::secret,
 };
 
 /// Our name in their files.

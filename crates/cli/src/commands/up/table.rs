@@ -13,7 +13,7 @@ use switchboard::{
     Member, Settings, Status,
     config::Standing,
     host::{Host, Server},
-    wire::secret,
+    local::secret,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},

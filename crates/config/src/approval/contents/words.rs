@@ -9,13 +9,13 @@ use super::Search;
 use crate::{
     launchers::{Kind, gives_code, kind, known_name},
     limits,
-    policy::glob,
     program_variables::changes_programs,
 };
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
+use switchboard_local::wildcard::matches;
 
 impl Search<'_> {
     /// Binds the program and whatever its words and variables name.
@@ -179,7 +179,7 @@ impl Search<'_> {
                 let names = entries
                     .take(limits::BOUND_NAMES)
                     .map(|entry| entry.file_name());
-                let fits = names.filter(|name| glob(&pattern, &name.to_string_lossy()));
+                let fits = names.filter(|name| matches(&pattern, &name.to_string_lossy()));
                 next.extend(fits.map(|name| folder.join(name)));
             }
             if next.len() > limits::BOUND_MATCHES {

@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_host::quota::Place;
+use switchboard_local::random;
 
 /// All sessions, by id.
 #[derive(Default)]
@@ -186,13 +187,6 @@ pub(super) async fn sweep(face: Arc<Face>) {
 
 /// 128 random bits.
 pub(super) fn random_id() -> String {
-    let mut bytes = [0u8; 16];
     // Without randomness there is no safe session; the operating system always has some.
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
-    bytes
-        .iter()
-        .fold(String::with_capacity(32), |mut id, byte| {
-            let _ = write!(id, "{byte:02x}");
-            id
-        })
+    random::id().expect("the operating system gives random bytes")
 }

@@ -1,4 +1,4 @@
-//! Text from servers, made harmless: what a terminal would obey, or a reader
+//! Text from elsewhere, made harmless: what a terminal would obey, or a reader
 //! could not see, is written out instead.
 
 /// Text that may have several lines. Line breaks and tabs stay.
@@ -35,19 +35,29 @@ pub fn json(text: &str) -> String {
 fn escape(text: &str, keep: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            c if keep(c) || !is_hostile(c) => out.push(c),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.extend(c.escape_unicode()),
+        if keep(c) {
+            out.push(c);
+        } else {
+            push(&mut out, c);
         }
     }
     out
 }
 
-/// Control characters, and characters that are invisible or turn the reading direction.
-pub(crate) fn is_hostile(c: char) -> bool {
+/// Adds one character, written out where it is hostile.
+pub fn push(out: &mut String, c: char) {
+    match c {
+        c if !is_hostile(c) => out.push(c),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c => out.extend(c.escape_unicode()),
+    }
+}
+
+/// Control characters, and characters that are invisible or turn the reading
+/// direction: the one table of them.
+pub fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -62,4 +72,30 @@ pub(crate) fn is_hostile(c: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        for (text, expected) in [
+            ("plain ü 漢字 🦀", "plain ü 漢字 🦀"),
+            (
+                "\u{1b}[31mred\u{1b}]0;title\u{7}",
+                "\\u{1b}[31mred\\u{1b}]0;title\\u{7}",
+            ),
+            ("a\u{202e}b", "a\\u{202e}b"),
+            ("a\u{200b}b\u{feff}", "a\\u{200b}b\\u{feff}"),
+            ("\u{e0041}", "\\u{e0041}"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            (
+                "a\u{3164}b\u{115f}\u{ffa0}",
+                "a\\u{3164}b\\u{115f}\\u{ffa0}",
+            ),
+            ("a\r\nb", "a\\r\nb"),
+        ] {
+            assert_eq!(lines(text), expected);
+        }
+        assert_eq!(line("a\nb\tc"), "a\\nb\\tc");
+        assert_eq!(json("{\"a\":\r\n\"\u{202e}\"}"), "{\"a\": \n\"\\u202e\"}");
+    }
+}
