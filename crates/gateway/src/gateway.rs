@@ -10,7 +10,8 @@ use crate::{
     },
 };
 use std::{sync::Arc, time::Duration};
-use switchboard_host::{Host, Scope, limits::PATIENT_VALIDATION, validate::Validators};
+use switchboard_host::{Host, Scope};
+use switchboard_model::{limits::PATIENT_VALIDATION, validate::Validators};
 
 /// The downstream side as a whole.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! Who is asking: one client of ours, as the upstream side sees it.
 
+mod request;
+
 use crate::{
     bridge::object_with,
     exchange::{Input, Notice},

@@ -6,37 +6,26 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod agent;
 pub mod bridge;
 pub mod call;
 pub mod catalog;
 pub mod client;
-pub mod dialogue;
 pub mod error;
 pub mod exchange;
 pub mod host;
 pub mod limits;
 mod mirror;
-pub mod model;
-pub mod operator;
 pub mod permission;
 pub mod pins;
 pub mod quota;
-pub mod search;
-pub mod shape;
-pub mod skills;
 pub mod states;
 pub mod upstream;
-pub mod validate;
 
-pub use agent::{Agent, AgentBuilder, AgentEvent};
 pub use call::{Admitted, Scope};
 pub use client::{Client, ClientId, ClientSink, NoSink};
-pub use dialogue::Dialogue;
 pub use error::CallError;
 pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
 pub use host::{Comers, Host};
-pub use operator::{Offers, Operator, Question, call_to_end};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
     AUTHENTICATE, Behalf, Callers, Connection, Hello, Ide, IdeCarrier, Isolation, MayStart, Remote,

@@ -42,10 +42,6 @@ pub const LARGE_NOTICE: usize = 256 * 1024;
 pub const BURST_EVENTS: usize = 16;
 /// Questions that one call may have open at once.
 pub const OPEN_INPUTS: usize = 64;
-/// How often a request is sent again with the input that its server asked for.
-pub const INPUT_ROUNDS: u32 = 10;
-/// The first pause before a request is sent again whose server asked for nothing but time.
-pub const INPUT_PAUSE: Duration = Duration::from_millis(250);
 /// Calls that may be in flight on one connection.
 pub const CALLS_IN_FLIGHT: usize = 4096;
 /// How long a call waits for its client's turn where clients take turns.
@@ -96,6 +92,8 @@ pub const MEMORY_DELAY: Duration = Duration::from_millis(200);
 pub const MEMORY_BYTES: u64 = 8 * 1024 * 1024;
 /// Servers of which something is kept on disk.
 pub const MEMORIES: usize = 500;
+/// Characters of a tool's title that are kept.
+pub const TITLE_CHARS: usize = 2048;
 /// Characters of a server's instructions that are passed on in a merged answer.
 pub const INSTRUCTIONS_CHARS: usize = 2048;
 /// How long, and how often, the last words of a process that has ended are waited for.
@@ -103,101 +101,11 @@ pub const LAST_WORDS: (Duration, u32) = (Duration::from_millis(10), 5);
 /// Lines of a server's stderr that a failed start shows.
 pub const STDERR_LINES: usize = 10;
 
-// What a model is shown.
-
-/// Characters of a tool's description (and of a server's instructions) that a model gets.
-pub const DESCRIPTION_CHARS: usize = 2048;
-/// Bytes of a tool's schema beyond which a model gets an open object instead: it would cost 64,000 tokens.
-pub const MODEL_SCHEMA_BYTES: usize = 256 * 1024;
-/// Levels of subschemas that a model gets; model APIs refuse very deep ones.
-pub const MODEL_SCHEMA_DEPTH: usize = 16;
-/// Bytes that count as one token where nothing better is known. An estimate, and shown as one.
-pub const BYTES_PER_TOKEN: usize = 4;
-
-/// Tokens of a result, estimated, beyond which it goes to a file (`MAX_MCP_OUTPUT_TOKENS`).
-pub const RESULT_TOKENS: usize = 25_000;
-/// Characters of a result beyond which it goes to a file.
-pub const RESULT_CHARS: usize = 100_000;
-/// The most that a tool's `anthropic/maxResultSizeChars` can raise that to.
-pub const RESULT_CHARS_CEILING: usize = 500_000;
-/// Bytes of one blob, image or sound in a result, decoded. More than the message cap lets
-/// through by default; it holds where that setting was raised.
-pub const BLOB_BYTES: usize = 64 * 1024 * 1024;
-/// Images of one result that a model gets; further ones go to files. Model APIs judge requests with more strictly.
-pub const RESULT_IMAGES: usize = 20;
-/// Bytes, in base64, of all images of one result: half of what one API request may weigh.
-pub const RESULT_IMAGE_BYTES: usize = 16 * 1024 * 1024;
-/// Content items of one result that are converted one by one.
-pub const RESULT_ITEMS: usize = 10_000;
-/// The longer edge of an image for a model. APIs take 8,000 pixels, but only 2,000 in a
-/// request with more than 20 images, and an image stays in the conversation.
-pub const IMAGE_EDGE: u32 = 2000;
-/// Bytes of an image for a model: APIs take 5 MiB of base64.
-pub const IMAGE_BYTES: usize = 5 * 1024 * 1024 / 4 * 3;
-/// Pixels that an image may declare before it is decoded: 200 MB in memory at four bytes each.
-pub const IMAGE_PIXELS: u64 = 50_000_000;
-/// Memory that decoding one image may take.
-pub const IMAGE_ALLOC: u64 = 256 * 1024 * 1024;
-
-/// How long a large result is kept.
-pub const STORE_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Bytes of all large results together; the oldest go first.
-pub const STORE_BYTES: u64 = 1024 * 1024 * 1024;
-/// Files of large results; the oldest go first.
-pub const STORE_FILES: usize = 2000;
-/// Lines of one page that is read back.
-pub const PAGE_LINES: usize = 2000;
-/// Characters of one page that is read back: well under what would be stored again.
-pub const PAGE_CHARS: usize = 50_000;
-/// Characters of one line of a page; a longer one counts as several.
-pub const PAGE_LINE_CHARS: usize = 2000;
-/// Memory that a pattern to search with may take when it is compiled.
-pub const PATTERN_BYTES: usize = 1024 * 1024;
-
-// Checking values against schemas.
-
-/// How long one validation may take.
-pub const VALIDATION: Duration = Duration::from_millis(100);
-/// The same for calls of the program's own, and of an agent: they wait anyway.
-pub const PATIENT_VALIDATION: Duration = Duration::from_secs(2);
-/// Validations that may run at once, abandoned ones included.
-pub const VALIDATIONS_AT_ONCE: usize = 16;
-/// Stack of a validation: it recurses over value and schema together.
-pub const VALIDATION_STACK: usize = 64 * 1024 * 1024;
-/// Bytes of a schema that values are checked against.
-pub const SCHEMA_BYTES: usize = 1024 * 1024;
-/// Subschemas of a schema that values are checked against.
-pub const SCHEMA_NODES: usize = 10_000;
-/// Patterns of such a schema.
-pub const SCHEMA_PATTERNS: usize = 256;
-/// Patterns for the names of one object's members; each is tried on each name.
-pub const SCHEMA_NAME_PATTERNS: usize = 32;
-/// How many subschemas may apply to one and the same value, each inside or referred to by the
-/// one before: each step costs stack, at every level of the value.
-pub const SCHEMA_CHAIN: usize = 128;
-/// Bytes of a value that is checked.
-pub const CHECKED_BYTES: usize = 4 * 1024 * 1024;
-/// Compiled schemas that are kept.
-pub const SCHEMAS_KEPT: usize = 512;
-/// Faults of one value that are told.
-pub const ISSUES_TOLD: usize = 8;
-
-/// A model's context window in tokens, unless the agent says otherwise.
-pub const CONTEXT_WINDOW: usize = 200_000;
 /// Changes of servers' states that may wait for a listener; one that falls
 /// further behind hears the present states once more.
 pub const STATE_EVENTS: usize = 256;
-/// Events of an agent that may wait for a listener; the oldest are dropped.
-pub const AGENT_EVENTS: usize = 256;
 /// How often it is told that a call is still running.
 pub const STILL_RUNNING: Duration = Duration::from_secs(30);
-/// How often a call is sent again after pages were visited.
-pub const PAGE_VISITS: u32 = 3;
-
-/// Tools that a search returns unless told otherwise, and at most.
-pub const FOUND_TOOLS: (usize, usize) = (5, 50);
-/// Characters of a search query that are read.
-pub const QUERY_CHARS: usize = 1000;
 
 /// Answers to permission questions that are remembered.
 pub const ANSWERS_KEPT: usize = 10_000;

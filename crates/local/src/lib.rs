@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`private`] | folders and files that are their owner's alone, written whole or not at all; locks between programs |
 //! | [`random`] | random bytes and ids |
-//! | [`hex`] | bytes as text |
+//! | [`hex`](hex()), [`spoken`](spoken()) | bytes and durations as text |
 //! | [`wildcard`] | patterns with `*` |
 //! | [`visible`] | text from elsewhere, so that it can be shown; the one table of hostile characters |
 //! | [`secret`] | what looks like a secret, and texts without it |
@@ -21,9 +21,11 @@ pub mod private;
 pub mod random;
 pub mod secret;
 pub mod signals;
+mod spoken;
 pub mod visible;
 pub mod wildcard;
 #[cfg(feature = "yaml")]
 pub mod yaml;
 
 pub use hex::hex;
+pub use spoken::spoken;

@@ -55,6 +55,17 @@ pub fn push(out: &mut String, c: char) {
     }
 }
 
+/// The text in at most `chars` characters. One that was cut says so, and how long it was.
+pub fn cut(text: &str, chars: usize) -> String {
+    if text.len() <= chars || text.chars().count() <= chars {
+        return text.to_owned();
+    }
+    let note = format!("… [cut, {} characters in all]", text.chars().count());
+    let keep = chars.saturating_sub(note.chars().count());
+    let start: String = text.chars().take(keep).collect();
+    start + &note
+}
+
 /// Control characters, and characters that are invisible or turn the reading
 /// direction: the one table of them.
 pub fn is_hostile(c: char) -> bool {

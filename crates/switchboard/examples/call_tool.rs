@@ -4,8 +4,8 @@
 use std::error::Error;
 use switchboard::{
     Caller, Roster, Settings,
+    agent::Nobody,
     config::{self, Request},
-    host::operator::Nobody,
     wire::name::Style,
 };
 

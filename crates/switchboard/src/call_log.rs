@@ -2,7 +2,8 @@
 //! then that it runs, and its end, in whichever way.
 
 use std::{pin::pin, time::Instant};
-use switchboard_host::{CallError, Reply, agent::spoken, limits};
+use switchboard_host::{CallError, Reply, limits};
+use switchboard_local::spoken;
 use switchboard_wire::{Kind, json};
 use tokio::time::timeout;
 

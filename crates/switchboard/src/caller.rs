@@ -6,9 +6,10 @@
 use crate::call_log::CallLog;
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
+use switchboard_agent::{Operator, call_to_end};
 use switchboard_host::{
-    Admitted, CallError, Client, ClientSink, Connection, Host, NoSink, Operator, Reply, Scope,
-    Server, ServerState, Target, call_to_end,
+    Admitted, CallError, Client, ClientSink, Connection, Host, NoSink, Reply, Scope, Server,
+    ServerState, Target,
     catalog::{Item, List, Listing},
     permission::{Ruling, What},
 };

@@ -1,9 +1,6 @@
 //! Where Switchboard keeps things.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use switchboard_builtin::OwnFolders;
 use switchboard_config::places::moved_inside;
 

@@ -43,14 +43,16 @@ pub use pools::Pools;
 pub use roster::{Member, Roster, Status};
 pub use settings::Settings;
 pub use spec::memory_folder;
-pub use switchboard_host::{Agent, AgentBuilder, AgentEvent};
+pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent};
 
+pub use switchboard_agent as agent;
 pub use switchboard_auth as auth;
 pub use switchboard_builtin as builtin;
 pub use switchboard_config as config;
 pub use switchboard_gateway as gateway;
 pub use switchboard_host as host;
 pub use switchboard_local as local;
+pub use switchboard_model as model;
 pub use switchboard_process as process;
 pub use switchboard_tasks as tasks;
 pub use switchboard_transport as transport;

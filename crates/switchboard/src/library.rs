@@ -28,7 +28,7 @@
 //! ```
 //!
 //! Rules decide what is shown and called; where they ask, an
-//! [`Operator`](switchboard_host::Operator) answers:
+//! [`Operator`](switchboard_agent::Operator) answers:
 //!
 //! ```
 //! use futures_util::future::BoxFuture;
@@ -36,7 +36,8 @@
 //! use std::sync::Arc;
 //! use switchboard::{
 //!     Agent,
-//!     host::{Consent, Operator, Verdict},
+//!     agent::Operator,
+//!     host::{Consent, Verdict},
 //!     library,
 //! };
 //!
@@ -65,9 +66,9 @@
 //! ```
 //!
 //! A sub-agent shares servers by name, brings its own, and says without which
-//! it cannot work ([`SubAgent`](switchboard_host::agent::SubAgent)).
+//! it cannot work ([`SubAgent`](switchboard_agent::SubAgent)).
 //!
-//! [`Agent`]: switchboard_host::Agent
+//! [`Agent`]: switchboard_agent::Agent
 
 use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
 use http::Uri;

@@ -10,9 +10,9 @@ use std::{
 use switchboard_host::{
     CallError, Hello, Server,
     catalog::{Item, List},
-    model::ModelTool,
 };
 use switchboard_local::secret;
+use switchboard_model::ModelTool;
 use switchboard_wire::{json, meta};
 use tokio::time::timeout;
 

@@ -4,8 +4,7 @@
 use crate::dirs::Dirs;
 use serde_json::{Value, json};
 use std::{
-    fs,
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };

@@ -21,11 +21,11 @@ use resolve::Found;
 use serde_json::Value;
 use switchboard::{
     Caller, Dirs, Roster, Settings,
-    host::{
-        CallError, Operator, Question, Reply,
-        catalog::List,
+    agent::{Operator, Question},
+    host::{CallError, Reply, catalog::List},
+    model::{
+        ModelTool,
         limits::PATIENT_VALIDATION,
-        model::ModelTool,
         shape::{Origin, Shaper, Store},
         validate::{Validators, Verdict},
     },

@@ -18,11 +18,11 @@ use std::sync::Arc;
 use switchboard::{
     Caller, Pools, Roster, Settings, Status, caller,
     config::Standing,
-    host::{
-        CallError, Server,
-        catalog::Item,
+    host::{CallError, Server, catalog::Item},
+    model::{
+        ModelTool,
         limits::{CONTEXT_WINDOW, FOUND_TOOLS},
-        model::{ModelTool, model_tools},
+        model_tools,
         search::{self, Deferral, Index},
     },
     wire::{json, name::Style},

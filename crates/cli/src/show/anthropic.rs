@@ -2,7 +2,7 @@
 //! takes: images resized, and what is too large in a file that the text names.
 
 use serde_json::{Value, json};
-use switchboard::host::shape::{Origin, Shaper};
+use switchboard::model::shape::{Origin, Shaper};
 
 /// `{"content": […], "is_error": …}`.
 pub fn result(shaper: &Shaper, origin: &Origin<'_>, raw: &[u8]) -> Value {

@@ -166,7 +166,6 @@ fn lock(target: &Target, folder: &Path) -> Result<Lock, EditError> {
         .ok_or_else(|| EditError::Locked(target.file.clone()))
 }
 
-#[cfg(unix)]
 fn rights(metadata: &fs::Metadata) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o777

@@ -1,10 +1,8 @@
 //! Fetching one server's lists, page by page and guarded, and keeping them
 //! until the server says that they changed.
 
-use super::{List, app::Ui, fresh::Said, shape};
-use crate::{
-    error::CallError, exchange::Outcome, limits, model::Annotations, upstream::Connection,
-};
+use super::{Annotations, List, app::Ui, fresh::Said, shape};
+use crate::{error::CallError, exchange::Outcome, limits, upstream::Connection};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::{

@@ -1,6 +1,7 @@
 //! What a server lists: tools, resources, templates and prompts, each item as
 //! the bytes the server sent.
 
+mod annotations;
 mod app;
 mod fetch;
 mod fresh;
@@ -10,6 +11,7 @@ mod shape;
 pub mod task;
 mod uri;
 
+pub use annotations::Annotations;
 pub use app::{Pages, Ui, is_page};
 pub use fetch::{Catalog, Item, LeftOut, Listing, Page};
 pub use fresh::Freshness;

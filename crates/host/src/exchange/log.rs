@@ -4,12 +4,12 @@
 
 use super::Outcome;
 use crate::{
-    agent::spoken,
     call::{Admitted, Scope},
     error::CallError,
     limits,
 };
 use std::{fmt, sync::Arc};
+use switchboard_local::spoken;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Kind, Method, json};
 use tokio::{

@@ -131,7 +131,7 @@ impl Host {
 
     /// The same for some of the servers; `fresh` asks anew for what is older
     /// than its server allows.
-    pub(crate) async fn refresh_some(
+    pub async fn refresh_some(
         &self,
         servers: &[Arc<Server>],
         client: &Arc<Client>,
@@ -147,7 +147,7 @@ impl Host {
     }
 
     /// Counts changes of what a client may see: the same number means the same lists.
-    pub(crate) fn list_version(&self, client: &Client) -> u64 {
+    pub fn list_version(&self, client: &Client) -> u64 {
         let (set, lists) = self.stamp_of(&self.servers(), client);
         lists.wrapping_add(set << 32)
     }

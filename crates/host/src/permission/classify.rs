@@ -1,6 +1,6 @@
 //! Who decides in mode `auto`.
 
-use crate::model::Annotations;
+use crate::catalog::Annotations;
 
 /// What a classifier judges.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use super::{
     remember::Answers,
     rule::{FOR_PROJECTS, Rule, Target},
 };
-use crate::{model::Annotations, upstream::ServerSpec};
+use crate::{catalog::Annotations, upstream::ServerSpec};
 use std::{
     collections::{HashMap, HashSet},
     fmt,

@@ -5,11 +5,10 @@ use super::{
     Answer, AnswersFault, Decision, Facts, Mode, Pinned, Rules, Ruling, Spellings, What, Who,
 };
 use crate::{
-    catalog::{Item, List, Listing},
+    catalog::{Annotations, Item, List, Listing},
     client::Client,
     error::CallError,
     limits,
-    model::Annotations,
     pins::{Definition, Group, Kind},
     upstream::{Server, ServerSpec, Target},
 };

@@ -5,7 +5,6 @@ use super::{connection::Connection, server::Server};
 use crate::{
     call::{Admitted, Scope},
     client::Client,
-    dialogue,
     error::CallError,
     exchange::{Event, Inbox, Outcome, Reply},
     host::Host,
@@ -56,7 +55,7 @@ impl Behalf {
         server: Arc<Server>,
         params: &str,
     ) -> Result<Reply, CallError> {
-        let message = dialogue::message(&self.client, Method::ToolsCall, params)?;
+        let message = self.client.request(Method::ToolsCall, params)?;
         let admitted = Admitted {
             client: self.client.clone(),
             scope: Scope::One(server),

@@ -16,7 +16,7 @@ use rustix::process::{
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP};
 
-use super::{KeeperError, Kept, hide_memory, linux, refused};
+use super::{KeeperError, Kept, hide_memory, refused};
 use crate::descendants::{self, Undertaker};
 use switchboard_local::signals;
 

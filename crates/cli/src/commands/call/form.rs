@@ -5,7 +5,10 @@ use super::pages;
 use crate::show::{safe, term};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, Write};
-use switchboard::host::{Consent, Verdict, operator::Form};
+use switchboard::{
+    agent::Form,
+    host::{Consent, Verdict},
+};
 
 /// What came of a form.
 #[derive(Clone, Debug, PartialEq)]

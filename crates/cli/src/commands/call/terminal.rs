@@ -14,7 +14,8 @@ use std::{
 };
 use switchboard::tasks;
 use switchboard::{
-    host::{Consent, Notice, Operator, Question, Verdict, operator::Form},
+    agent::{Form, Operator, Question},
+    host::{Consent, Notice, Verdict},
     wire::{ErrorObject, Method, code},
 };
 

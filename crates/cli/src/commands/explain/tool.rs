@@ -16,11 +16,10 @@ use switchboard::{
     host::{
         CallError, Server,
         catalog::{LeftOut, List, Listing},
-        model::ModelTool,
         permission::{Ruling, What},
         pins::{Change, Kind},
-        search,
     },
+    model::{ModelTool, search},
     wire::name::{Style, normalize},
 };
 

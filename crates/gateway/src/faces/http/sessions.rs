@@ -5,7 +5,6 @@ use crate::{admission::Admission, limits, session::legacy::Session};
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt::Write,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},

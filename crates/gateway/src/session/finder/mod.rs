@@ -15,8 +15,10 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use switchboard_host::{
     CallError, Client, Host, Scope,
     catalog::{List, Merged, MergedItem},
+};
+use switchboard_model::{
+    ModelTool, estimate_tokens,
     limits::CONTEXT_WINDOW,
-    model::{ModelTool, estimate_tokens},
     search::{Index, Mode as Share},
 };
 use switchboard_wire::{Edits, Era, Message, Method, Params, code, json};

@@ -2,7 +2,8 @@
 
 use super::wrong;
 use serde_json::{Value, json};
-use switchboard_host::{CallError, limits::FOUND_TOOLS, search::input_schema};
+use switchboard_host::CallError;
+use switchboard_model::{limits::FOUND_TOOLS, search::input_schema};
 use switchboard_wire::{json as raw, json::ValueKind};
 
 pub(super) const SEARCH: &str = "search_tools";

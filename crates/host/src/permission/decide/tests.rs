@@ -1,6 +1,6 @@
 use super::{Facts, Rules, Who};
 use crate::{
-    model::Annotations,
+    catalog::Annotations,
     permission::{
         Answer, Answers, Classifier, Decision, Effect, Leaning, Mode, Origin, Spellings, Subject,
         What,

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
-use switchboard_host::{Operator, Question, operator::Form};
+use switchboard_agent::{Form, Operator, Question};
 use switchboard_wire::ErrorObject;
 
 /// Accepts every form with its defaults; yes and something short where there is none.

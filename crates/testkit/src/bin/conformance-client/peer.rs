@@ -5,10 +5,10 @@ use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use switchboard_agent::{Dialogue, Operator, skills};
 use switchboard_host::{
-    Client, Dialogue, Host, NoSink, Operator, Remote, ServerSpec, Target,
+    Client, Host, NoSink, Remote, ServerSpec, Target,
     catalog::{Item, List},
-    skills,
 };
 use switchboard_transport::{Budget, http::Authorize};
 use switchboard_wire::{Method, Revision, name::Style};

@@ -12,7 +12,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use switchboard_host::{Dialogue, Operator, Question};
+use switchboard_agent::{Dialogue, Operator, Question};
 use switchboard_wire::{ErrorObject, code};
 
 pub async fn run(peer: &Peer) -> Result<()> {

@@ -3,7 +3,7 @@
 
 use crate::peer::Peer;
 use anyhow::{Context, Result, bail, ensure};
-use switchboard_host::skills::{self, SkillError};
+use switchboard_agent::skills::{self, SkillError};
 
 /// Lists the skills and reads nothing.
 pub async fn listed_only(peer: &Peer) -> Result<()> {

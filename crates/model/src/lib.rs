@@ -1,0 +1,16 @@
+//! What a model sees of servers: their tools in a form that model APIs take,
+//! finding them, values against schemas, and results in a size that can be read.
+//!
+//! Nothing here speaks to a server: texts in, texts out.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+pub mod limits;
+pub mod search;
+pub mod shape;
+mod tool;
+pub mod validate;
+
+pub use tool::{
+    Acceptable, LeftOut, ModelTool, Renames, acceptable_schema, estimate_tokens, model_tools,
+};
