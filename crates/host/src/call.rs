@@ -143,7 +143,7 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
             guard: host.guard().clone(),
             definition: question.definition,
         };
-        return Ok(Exchange::asking(connection, asked, again));
+        return Ok(Exchange::asking(connection, asked).or_again(again));
     }
     // Its server may have taken long to be there.
     if host.guard().version() != version {

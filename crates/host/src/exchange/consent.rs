@@ -4,9 +4,9 @@
 //! that called, on the stream of its call, or to the operator. The call leaves
 //! only after a yes.
 
-use super::{Answer, Event, Exchange, Inbox, Input, Outcome};
+use super::{Answer, Exchange, Inbox, Input, Stage};
 use crate::{
-    call::{Again, Permitted},
+    call::Permitted,
     catalog::List,
     client::Client,
     error::CallError,
@@ -14,7 +14,6 @@ use crate::{
     permission::{self, Decision, Guard, What, not_permitted},
     upstream::Connection,
 };
-use bytes::Bytes;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_local::visible;
@@ -155,14 +154,13 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(super) struct Gate {
     asked: Asked,
-    again: Option<Box<Again>>,
+    /// Where the question to the client is.
+    inbox: Arc<Inbox>,
     verdict: oneshot::Receiver<Verdict>,
     /// What was answered, as soon as it is known.
     said: Option<Verdict>,
     /// Takes the question back when the call is given up.
     _withdrawn: DropGuard,
-    /// Where progress goes, if the call was taken up under another token.
-    pub(super) token: Option<Option<Bytes>>,
 }
 
 /// Whether the client can be asked: by a form, since that is what the question is.
@@ -183,11 +181,7 @@ pub(crate) fn can_be_asked(client: &Client) -> bool {
 
 impl Exchange {
     /// A request in flight that has not left yet: its first event is the question.
-    pub(crate) fn asking(
-        connection: Arc<Connection>,
-        asked: Asked,
-        again: Option<Box<Again>>,
-    ) -> Self {
+    pub(crate) fn asking(connection: Arc<Connection>, asked: Asked) -> Self {
         let (say, verdict) = oneshot::channel();
         let withdrawn = CancellationToken::new();
         let consent = asked.consent.clone();
@@ -204,21 +198,16 @@ impl Exchange {
         .about(consent);
         let inbox = Arc::new(Inbox::new());
         inbox.input(input);
-        let mut exchange = Self::new(inbox, connection, NOT_SENT, limits::CONSENT);
-        exchange.gate = Some(Box::new(Gate {
+        let gate = Box::new(Gate {
             asked,
-            again,
+            inbox,
             verdict,
             said: None,
             _withdrawn: withdrawn.drop_guard(),
-            token: None,
-        }));
-        exchange
+        });
+        Self::at(Stage::Asking(gate), connection, limits::CONSENT)
     }
 }
-
-/// A number that no request of a connection has.
-pub(super) const NOT_SENT: u64 = u64::MAX;
 
 impl Gate {
     /// Waits for the answer; after a yes also until it is known what the tool is now.
@@ -238,9 +227,14 @@ impl Gate {
         verdict
     }
 
-    /// What waits.
-    pub(super) fn permitted(&self) -> &Permitted {
-        &self.asked.permitted
+    /// Where the client is asked.
+    pub(super) fn inbox(&self) -> Arc<Inbox> {
+        self.inbox.clone()
+    }
+
+    /// What waited.
+    pub(super) fn into_permitted(self) -> Permitted {
+        *self.asked.permitted
     }
 
     /// Goes ahead, or ends.
@@ -255,11 +249,7 @@ impl Gate {
         }
         self.still_allowed()?;
         self.keep(verdict);
-        let mut exchange = connection.start(&self.asked.permitted)?;
-        if let Some(token) = &self.token {
-            exchange.set_progress_token(token.clone());
-        }
-        Ok(exchange.or_again(self.again.clone()))
+        connection.start(&self.asked.permitted)
     }
 
     /// Decides once more: a person may take long to answer, and a rule may have come
@@ -304,12 +294,11 @@ impl Gate {
     }
 
     /// The end when nobody answers.
-    pub(super) fn timed_out(&self, allowed: Duration) -> Event {
-        let fault = refused(
+    pub(super) fn timed_out(&self, allowed: Duration) -> CallError {
+        refused(
             &self.asked.consent,
             &format!("nobody answered within {} s", allowed.as_secs()),
-        );
-        Event::Outcome(Outcome::Failed(fault))
+        )
     }
 }
 

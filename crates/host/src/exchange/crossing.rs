@@ -2,7 +2,7 @@
 //! yields, the rounds that a modern server may need, and the tasks that a tool
 //! may have to be run as.
 
-use super::{Event, Inbox, Notice, Outcome, Reply};
+use super::{Event, Notice, Outcome, Reply, Sent, failed};
 use crate::{
     bridge::{
         errand::{self, Errand, News},
@@ -22,7 +22,8 @@ use tokio_util::sync::CancellationToken;
 /// The state of an exchange between eras.
 pub(crate) struct Crossing {
     client: Arc<Client>,
-    connection: Arc<Connection>,
+    /// The latest request.
+    sent: Sent,
     /// The request as the server would get it in the client's era.
     original: Message,
     name: Option<String>,
@@ -51,16 +52,6 @@ enum Waiting {
     AWhile(Duration),
 }
 
-/// What must happen before the server is listened to.
-pub(super) enum Before {
-    /// Nothing.
-    Listen,
-    /// The client is told something first.
-    Tell(Box<Event>),
-    /// The request was sent again.
-    Again(Arc<Inbox>, u64),
-}
-
 impl Crossing {
     /// Sends a request into the other era.
     pub(crate) fn start(
@@ -70,10 +61,22 @@ impl Crossing {
         name: Option<String>,
         mirrored: Vec<(String, String)>,
         timeout: Duration,
-    ) -> Result<(Self, Arc<Inbox>, u64), CallError> {
-        let mut crossing = Self {
+    ) -> Result<Self, CallError> {
+        let message = match client.era() {
+            Era::Legacy => request::to_modern(&original, &client, &Retry::default()),
+            Era::Modern => request::to_legacy(&original),
+        };
+        let sent = connection.dispatch(
+            client.clone(),
+            &message,
+            Edits::new(),
+            name.clone(),
+            mirrored.clone(),
+            None,
+        )?;
+        Ok(Self {
             client,
-            connection: connection.clone(),
+            sent,
             original,
             name,
             mirrored,
@@ -85,9 +88,7 @@ impl Crossing {
             questions: VecDeque::new(),
             over: CancellationToken::new(),
             progress: f64::NEG_INFINITY,
-        };
-        let (inbox, request) = crossing.send(connection, Retry::default())?;
-        Ok((crossing, inbox, request))
+        })
     }
 
     /// Whether nothing has come of it yet: no answers of the client's, no task.
@@ -95,21 +96,28 @@ impl Crossing {
         self.round == 1 && self.errand == Errand::None
     }
 
-    /// Sends the latest request once more, under other headers.
-    pub(super) fn send_again(
-        &mut self,
-        connection: &Arc<Connection>,
-        mirrored: Vec<(String, String)>,
-    ) -> Result<(Arc<Inbox>, u64), CallError> {
-        self.mirrored = mirrored;
-        self.send(connection, self.latest.clone())
+    /// The latest request.
+    pub(super) fn sent(&self) -> &Sent {
+        &self.sent
     }
 
-    fn send(
-        &mut self,
-        connection: &Arc<Connection>,
-        retry: Retry,
-    ) -> Result<(Arc<Inbox>, u64), CallError> {
+    /// The latest request, to be given up.
+    pub(super) fn sent_mut(&mut self) -> &mut Sent {
+        &mut self.sent
+    }
+
+    fn connection(&self) -> &Arc<Connection> {
+        self.sent.connection()
+    }
+
+    /// Sends the latest request once more, under other headers.
+    pub(super) fn send_again(&mut self, mirrored: Vec<(String, String)>) -> Result<(), CallError> {
+        self.mirrored = mirrored;
+        self.send(self.latest.clone())
+    }
+
+    /// Sends the next request.
+    fn send(&mut self, retry: Retry) -> Result<(), CallError> {
         let retry = Retry {
             as_task: self.errand != Errand::None,
             ..retry
@@ -138,22 +146,27 @@ impl Crossing {
                 (message, self.name.clone(), self.mirrored.clone())
             }
         };
-        connection.dispatch(
+        self.sent = self.connection().dispatch(
             self.client.clone(),
             &message,
             Edits::new(),
             name,
             mirrored,
             None,
-        )
+        )?;
+        Ok(())
     }
 
-    pub(super) async fn before(&mut self, connection: &Arc<Connection>) -> Before {
+    /// One step of the way; `None` where it leads to another step and nothing to tell.
+    pub(super) async fn step(&mut self) -> Option<Event> {
         if let Some(question) = self.questions.pop_front() {
-            return Before::Tell(Box::new(Event::Input(question)));
+            return Some(Event::Input(question));
         }
         let next = match self.waiting.clone() {
-            None => return Before::Listen,
+            None => {
+                let event = self.sent.next().await;
+                return self.after(event);
+            }
             Some(Waiting::Answers(round)) => {
                 let next = round.answered(self.round).await;
                 self.round += 1;
@@ -166,17 +179,15 @@ impl Crossing {
             }
         };
         self.waiting = None;
-        match next.and_then(|retry| self.send(connection, retry)) {
-            Ok((inbox, request)) => Before::Again(inbox, request),
-            Err(fault) => Before::Tell(Box::new(failed(fault))),
-        }
+        let sent = next.and_then(|retry| self.send(retry));
+        sent.err().map(failed)
     }
 
     /// What the client is told of what the server said.
-    pub(super) fn after(&mut self, connection: &Arc<Connection>, event: Event) -> Option<Event> {
+    fn after(&mut self, event: Event) -> Option<Event> {
         match event {
             Event::Notice(notice) => self.notice(notice),
-            Event::Outcome(Outcome::Reply(reply)) => self.reply(connection, reply),
+            Event::Outcome(Outcome::Reply(reply)) => self.reply(reply),
             other => Some(other),
         }
     }
@@ -208,11 +219,11 @@ impl Crossing {
         Some(Event::Notice(notice))
     }
 
-    fn reply(&mut self, connection: &Arc<Connection>, reply: Reply) -> Option<Event> {
+    fn reply(&mut self, reply: Reply) -> Option<Event> {
         let mut message = reply.message;
         let mut asks = self.client.era() == Era::Legacy && rounds::asks_for_input(&message);
         if errand::concerns(&self.original, &self.client) && !asks {
-            match self.errand_reply(connection, message) {
+            match self.errand_reply(message) {
                 None | Some(News::Working) => return None,
                 Some(News::Asks(question)) => (message, asks) = (question, true),
                 Some(News::Ended(end)) => message = end,
@@ -221,14 +232,14 @@ impl Crossing {
         if asks {
             if self.round >= ROUNDS {
                 let (server, reason) = (
-                    connection.server_name().to_string(),
+                    self.connection().server_name().to_string(),
                     format!("it asked {ROUNDS} times for input"),
                 );
                 return Some(failed(CallError::Unreadable { server, reason }));
             }
             let (round, questions) = Round::open(
                 &message,
-                connection.server_name(),
+                self.connection().server_name(),
                 self.client.revision,
                 &self.over,
             );
@@ -237,7 +248,7 @@ impl Crossing {
             return None;
         }
         let method = self.original.method();
-        let missing = connection.take_undeclared(self.client.id);
+        let missing = self.connection().take_undeclared(self.client.id);
         if !missing.is_empty() && is_failure(&message) {
             return Some(failed(CallError::Refused(missing_capabilities(
                 &missing, &message,
@@ -258,13 +269,12 @@ impl Crossing {
 impl Crossing {
     /// What a reply means where the tool may have to be run as a task: how the
     /// call goes on, or the reply that counts.
-    fn errand_reply(&mut self, connection: &Connection, message: Message) -> Option<News> {
+    fn errand_reply(&mut self, message: Message) -> Option<News> {
         let client = self.client.era();
         match &self.errand {
             Errand::None if message.kind() == Kind::Error => {
-                let has_tasks = connection
-                    .hello()
-                    .is_some_and(|hello| hello.declares("tasks"));
+                let hello = self.connection().hello();
+                let has_tasks = hello.is_some_and(|hello| hello.declares("tasks"));
                 if !errand::is_required(client, &message, has_tasks) {
                     return Some(News::Ended(message));
                 }
@@ -320,7 +330,7 @@ impl Crossing {
             Era::Modern => (about, None),
         };
         let (client, none) = (self.client.clone(), Vec::new());
-        let _ = self.connection.dispatch(
+        let cancelled = self.connection().dispatch(
             client,
             &message,
             Edits::new(),
@@ -328,14 +338,18 @@ impl Crossing {
             none,
             Some(self.timeout),
         );
+        if let Ok(sent) = cancelled {
+            sent.let_go();
+        }
     }
 }
 
 impl Drop for Crossing {
     fn drop(&mut self) {
+        self.sent.cancel(None);
         self.give_up_task();
         self.over.cancel();
-        self.connection.forget(self.client.id);
+        self.connection().forget(self.client.id);
     }
 }
 
@@ -346,10 +360,6 @@ impl fmt::Debug for Crossing {
             .field("round", &self.round)
             .finish_non_exhaustive()
     }
-}
-
-fn failed(fault: CallError) -> Event {
-    Event::Outcome(Outcome::Failed(fault))
 }
 
 /// An error, or a result that says it is one.

@@ -8,25 +8,31 @@ mod consent;
 mod crossing;
 mod inbox;
 mod input;
-mod line;
 mod log;
+mod queued;
 mod renewal;
+mod sent;
 mod step_up;
 
 use consent::Gate;
 pub(crate) use consent::{Asked, can_be_asked};
 pub use consent::{Consent, Verdict};
-use crossing::Before;
 pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
-use line::Line;
 pub(crate) use log::CallLog;
 
-use crate::{call::Again, error::CallError, upstream::Connection};
+pub(crate) use sent::Sent;
+
+use crate::{
+    call::Again,
+    error::CallError,
+    upstream::{Connection, Turn},
+};
 use bytes::Bytes;
+use queued::Queued;
 use renewal::Renewal;
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 use step_up::StepUp;
 use switchboard_transport::budget::InFlight;
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
@@ -86,53 +92,67 @@ impl Reply {
 /// One request in flight.
 #[derive(Debug)]
 pub struct Exchange {
-    inbox: Arc<Inbox>,
+    stage: Stage,
+    /// The connection that it goes by.
     connection: Arc<Connection>,
-    request: u64,
     deadline: Instant,
     allowed: Duration,
-    over: bool,
-    /// What it takes to join client and server where they speak different eras.
-    bridge: Option<Box<Crossing>>,
     /// What to send again, once, where that is safe.
     again: Option<Box<Again>>,
     /// The token under which progress is told now, where it is another than at first.
     told_as: Option<Option<Bytes>>,
-    /// Its leaving again, while that is prepared.
-    renewal: Option<Renewal>,
-    /// The sign-in that it waits for before it leaves again.
-    step_up: Option<Box<StepUp>>,
-    /// What it waits for before it leaves at all.
-    gate: Option<Box<Gate>>,
-    /// The line it stands in, where clients of its server take turns.
-    line: Option<Box<Line>>,
     /// What is logged of it, where somebody wants to know.
     log: Option<Box<CallLog>>,
     /// Its place among the calls of its principal.
     counted: Option<InFlight>,
 }
 
+/// Where a request is on its way. What is rare is boxed: every call has room for
+/// the largest of these.
+#[derive(Debug)]
+enum Stage {
+    /// It leaves when somebody has said yes.
+    Asking(Box<Gate>),
+    /// It leaves when it is its client's turn.
+    Queued(Box<Queued>),
+    /// It leaves again when it has been made ready for that.
+    Renewing(Box<Renewal>),
+    /// It leaves again when somebody has signed in with more rights.
+    SigningIn(Box<StepUp>),
+    /// It is at its server.
+    Away(Sent),
+    /// It is at a server of the other era.
+    Across(Box<Crossing>),
+    /// Nothing comes any more.
+    Over {
+        /// Whether the server was one of the other era.
+        crossed: bool,
+    },
+}
+
 impl Exchange {
-    pub(crate) fn new(
-        inbox: Arc<Inbox>,
+    /// A request that has just left.
+    pub(crate) fn away(sent: Sent, connection: Arc<Connection>, allowed: Duration) -> Self {
+        Self::at(Stage::Away(sent), connection, allowed)
+    }
+
+    /// A request that has just left for a server of the other era.
+    pub(crate) fn across(
+        crossing: Crossing,
         connection: Arc<Connection>,
-        request: u64,
         allowed: Duration,
     ) -> Self {
+        Self::at(Stage::Across(Box::new(crossing)), connection, allowed)
+    }
+
+    fn at(stage: Stage, connection: Arc<Connection>, allowed: Duration) -> Self {
         Self {
-            inbox,
+            stage,
             connection,
-            request,
             deadline: Instant::now() + allowed,
             allowed,
-            over: false,
-            bridge: None,
             again: None,
             told_as: None,
-            renewal: None,
-            step_up: None,
-            gate: None,
-            line: None,
             log: None,
             counted: None,
         }
@@ -141,11 +161,6 @@ impl Exchange {
     pub(crate) fn counted(mut self, counted: Option<InFlight>) -> Self {
         self.counted = counted;
         self
-    }
-
-    /// The number of the request on its connection.
-    pub(crate) fn request(&self) -> u64 {
-        self.request
     }
 
     pub(crate) fn or_again(mut self, again: Option<Box<Again>>) -> Self {
@@ -158,11 +173,6 @@ impl Exchange {
         self
     }
 
-    pub(crate) fn across(mut self, crossing: Crossing) -> Self {
-        self.bridge = Some(Box::new(crossing));
-        self
-    }
-
     /// The connection that carries it.
     pub fn connection(&self) -> &Arc<Connection> {
         &self.connection
@@ -170,7 +180,16 @@ impl Exchange {
 
     /// Whether client and server speak different eras.
     pub fn crosses_eras(&self) -> bool {
-        self.bridge.is_some()
+        matches!(self.stage, Stage::Across(_) | Stage::Over { crossed: true })
+    }
+
+    /// What is at the server, where anything is.
+    pub(crate) fn sent(&self) -> Option<&Sent> {
+        match &self.stage {
+            Stage::Away(sent) => Some(sent),
+            Stage::Across(crossing) => Some(crossing.sent()),
+            _ => None,
+        }
     }
 
     /// The next event. After the outcome there is none.
@@ -178,23 +197,7 @@ impl Exchange {
         loop {
             let step = match timeout_at(self.deadline, self.step()).await {
                 Ok(step) => step,
-                Err(_) if self.gate.is_some() => {
-                    let allowed = self.allowed;
-                    self.gate.take().map(|gate| gate.timed_out(allowed))
-                }
-                Err(_) if self.step_up.is_some() => {
-                    self.step_up.take().map(|step| step.timed_out())
-                }
-                Err(_) if self.line.is_some() => Some(Event::Outcome(Outcome::Failed(
-                    self.connection.not_its_turn(self.allowed),
-                ))),
-                Err(_) => {
-                    self.connection.cancel(self.request, Some("timed out"));
-                    Some(Event::Outcome(Outcome::Failed(CallError::TimedOut {
-                        server: self.connection.server_name().to_string(),
-                        allowed: self.allowed,
-                    })))
-                }
+                Err(_) => Some(failed(self.timed_out())),
             };
             if let Some(Event::Outcome(Outcome::Failed(fault))) = &step
                 && (self.renews(fault) || self.steps_up(fault))
@@ -203,7 +206,7 @@ impl Exchange {
             }
             if let Some(event) = step.and_then(|event| self.told(event)) {
                 if let Event::Outcome(outcome) = &event {
-                    self.over = true;
+                    self.leave_stage();
                     if let Some(log) = self.log.take() {
                         log.end(outcome);
                     }
@@ -227,67 +230,96 @@ impl Exchange {
 
     /// One step of the way; `None` where it leads to another step and nothing to tell.
     async fn step(&mut self) -> Option<Event> {
-        if self.renewal.is_some() {
-            return self.renewed().await;
-        }
-        if let Some(step_up) = &mut self.step_up {
-            let ended = tokio::select! {
-                biased;
-                event = self.inbox.next() => return Some(event),
-                ended = step_up.ended() => ended,
-            };
-            return self.stepped_up(ended);
-        }
-        if let Some(gate) = &mut self.gate {
-            let verdict = tokio::select! {
-                biased;
-                event = self.inbox.next() => return Some(event),
-                verdict = gate.verdict(&self.connection) => verdict,
-            };
-            let gate = self.gate.take()?;
-            return match gate.settle(&self.connection, verdict) {
-                Ok(sent) => {
-                    self.give_way_to(sent);
-                    None
-                }
-                Err(fault) => self.not_left(fault, gate.permitted()),
-            };
-        }
-        if let Some(line) = &mut self.line {
-            let turn = line.turn().await;
-            let line = self.line.take()?;
-            return match line.leave(&self.connection, turn) {
-                Ok(sent) => {
-                    let again = self.again.take();
-                    self.give_way_to(sent.or_again(again));
-                    None
-                }
-                Err(fault) => self.not_left(fault, &line.permitted),
-            };
-        }
-        let Some(crossing) = &mut self.bridge else {
-            return Some(self.inbox.next().await);
-        };
-        match crossing.before(&self.connection).await {
-            Before::Listen => {}
-            Before::Tell(event) => return Some(*event),
-            Before::Again(inbox, request) => {
-                (self.inbox, self.request) = (inbox, request);
-                return None;
+        match &mut self.stage {
+            Stage::Away(sent) => Some(sent.next().await),
+            Stage::Across(crossing) => crossing.step().await,
+            Stage::Asking(gate) => {
+                let inbox = gate.inbox();
+                let verdict = tokio::select! {
+                    biased;
+                    event = inbox.next() => return Some(event),
+                    verdict = gate.verdict(&self.connection) => verdict,
+                };
+                self.decided(verdict)
             }
+            Stage::Queued(queued) => {
+                let turn = queued.turn().await;
+                self.called_up(turn)
+            }
+            Stage::SigningIn(step_up) => {
+                let inbox = step_up.inbox();
+                let ended = tokio::select! {
+                    biased;
+                    event = inbox.next() => return Some(event),
+                    ended = step_up.ended() => ended,
+                };
+                self.stepped_up(ended)
+            }
+            Stage::Renewing(renewal) => {
+                let prepared = renewal.prepared().await;
+                self.renewed(prepared)
+            }
+            Stage::Over { .. } => pending().await,
         }
-        let event = self.inbox.next().await;
-        crossing.after(&self.connection, event)
     }
 
-    /// Goes on as another, which has been sent in its place. What is the client's
-    /// call, however often it is sent, goes along.
-    fn give_way_to(&mut self, mut sent: Self) {
-        sent.told_as = self.told_as.take();
-        sent.log = self.log.take();
-        sent.counted = self.counted.take();
-        std::mem::swap(self, &mut sent);
-        sent.over = true;
+    /// Somebody has said yes or no.
+    fn decided(&mut self, verdict: Verdict) -> Option<Event> {
+        let Stage::Asking(gate) = self.leave_stage() else {
+            return None;
+        };
+        match gate.settle(&self.connection, verdict) {
+            Ok(sent) => self.goes_on_as(sent),
+            Err(fault) => return self.not_left(fault, gate.into_permitted()),
+        }
+        None
+    }
+
+    /// It is its client's turn.
+    fn called_up(&mut self, turn: Option<Turn>) -> Option<Event> {
+        let Stage::Queued(queued) = self.leave_stage() else {
+            return None;
+        };
+        match queued.leave(&self.connection, turn) {
+            Ok(sent) => self.goes_on_as(sent),
+            Err(fault) => return self.not_left(fault, queued.into_permitted()),
+        }
+        None
+    }
+
+    /// Goes on where `sent` is: it left in this one's place. What is the client's
+    /// call, however often it is sent, stays.
+    fn goes_on_as(&mut self, sent: Self) {
+        self.stage = sent.stage;
+        self.connection = sent.connection;
+        self.deadline = sent.deadline;
+        self.allowed = sent.allowed;
+        if let (Some(token), Some(sent)) = (&self.told_as, self.sent()) {
+            sent.set_token(token.clone());
+        }
+    }
+
+    /// Takes it off where it is. What was in flight there is given up unless
+    /// whoever calls keeps it.
+    fn leave_stage(&mut self) -> Stage {
+        let crossed = self.crosses_eras();
+        std::mem::replace(&mut self.stage, Stage::Over { crossed })
+    }
+
+    /// How it ends that took longer than it may.
+    fn timed_out(&mut self) -> CallError {
+        match &mut self.stage {
+            Stage::Asking(gate) => return gate.timed_out(self.allowed),
+            Stage::SigningIn(step_up) => return step_up.timed_out(),
+            Stage::Queued(_) => return self.connection.not_its_turn(self.allowed),
+            Stage::Away(sent) => sent.cancel(Some("timed out")),
+            Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
+            Stage::Renewing(_) | Stage::Over { .. } => {}
+        }
+        CallError::TimedOut {
+            server: self.connection.server_name().to_string(),
+            allowed: self.allowed,
+        }
     }
 
     /// The outcome; notifications are dropped and questions refused.
@@ -303,28 +335,25 @@ impl Exchange {
 
     /// Gives the request up in the client's own words: its notification, under our id.
     pub fn cancel_as(mut self, notice: &Message) {
-        self.over = true;
-        self.connection.cancel_as(self.request, notice);
+        match &mut self.stage {
+            Stage::Away(sent) => sent.cancel_as(notice),
+            Stage::Across(crossing) => crossing.sent_mut().cancel_as(notice),
+            // Nothing of it has left.
+            _ => {}
+        }
     }
 
     /// From now on progress is told under another token: a parked request goes on as a new one.
     pub fn set_progress_token(&mut self, token: Option<Bytes>) {
-        self.inbox.keep_newest_progress();
-        self.told_as = Some(token.clone());
-        match (&mut self.gate, &mut self.line) {
-            (Some(gate), _) => gate.token = Some(token),
-            (None, Some(line)) => line.token = Some(token),
-            (None, None) => self.connection.set_token(self.request, token),
+        if let Some(sent) = self.sent() {
+            sent.set_token(token.clone());
         }
+        self.told_as = Some(token);
     }
 }
 
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        if !self.over {
-            self.connection.cancel(self.request, None);
-        }
-    }
+fn failed(fault: CallError) -> Event {
+    Event::Outcome(Outcome::Failed(fault))
 }
 
 /// What the client must get back wherever its progress token stood.

@@ -1,7 +1,7 @@
 //! A request that is made ready to leave a second time: on a new connection, or
 //! under headers made anew.
 
-use super::{Event, Exchange, Outcome};
+use super::{Crossing, Event, Exchange, Stage, failed};
 use crate::{
     call::{self, Again, Permitted},
     error::CallError,
@@ -12,19 +12,20 @@ use std::{fmt, future::Future, pin::Pin, sync::Arc};
 use switchboard_wire::code;
 use tokio::time::Instant;
 
-type Prepared = Result<(Arc<Connection>, Permitted), CallError>;
+pub(super) type Prepared = Result<(Arc<Connection>, Permitted), CallError>;
 
 /// Its preparation, kept between two looks at the exchange: whoever waits for
 /// an event may stop waiting and come back.
 pub(super) struct Renewal {
     preparation: Pin<Box<dyn Future<Output = Prepared> + Send>>,
-    /// Whether the server refused only how it was put, so that rounds that are over still count.
-    in_place: bool,
+    /// What goes on across eras, where the server refused only how it was put:
+    /// rounds that are over still count.
+    crossing: Option<Box<Crossing>>,
 }
 
 impl Renewal {
     /// How a request that ended with `fault` leaves again.
-    pub(super) fn of(again: Again, connection: Arc<Connection>, fault: &CallError) -> Self {
+    fn of(again: Again, connection: Arc<Connection>, fault: &CallError) -> Self {
         let in_place = is_header_mismatch(fault);
         let preparation = async move {
             let mut again = again;
@@ -39,7 +40,7 @@ impl Renewal {
         };
         Self {
             preparation: Box::pin(preparation),
-            in_place,
+            crossing: None,
         }
     }
 
@@ -52,57 +53,70 @@ impl Renewal {
         };
         Self {
             preparation: Box::pin(preparation),
-            in_place: false,
+            crossing: None,
         }
+    }
+
+    /// Waits until it is ready, or cannot be.
+    pub(super) async fn prepared(&mut self) -> Prepared {
+        self.preparation.as_mut().await
     }
 }
 
 impl Exchange {
     /// What becomes of a request that waited, and then could not leave.
-    pub(super) fn not_left(&mut self, fault: CallError, permitted: &Permitted) -> Option<Event> {
+    pub(super) fn not_left(&mut self, fault: CallError, permitted: Permitted) -> Option<Event> {
         if !matches!(fault, CallError::NotConnected { .. }) {
-            return Some(Event::Outcome(Outcome::Failed(fault)));
+            return Some(failed(fault));
         }
-        let ended = self.connection.clone();
-        self.renewal = Some(Renewal::by_the_next(permitted.clone(), ended));
         self.deadline = Instant::now() + permitted.timeout;
+        let renewal = Renewal::by_the_next(permitted, self.connection.clone());
+        self.stage = Stage::Renewing(Box::new(renewal));
         None
     }
 
-    /// Sends the request again as soon as it is ready; the end if it cannot be.
-    pub(super) async fn renewed(&mut self) -> Option<Event> {
-        let renewal = self.renewal.as_mut()?;
-        let prepared = renewal.preparation.as_mut().await;
-        let in_place = renewal.in_place;
-        self.renewal = None;
+    /// Sends the request again now that it is ready; the end if it cannot be.
+    pub(super) fn renewed(&mut self, prepared: Prepared) -> Option<Event> {
+        let Stage::Renewing(renewal) = self.leave_stage() else {
+            return None;
+        };
         let sent = prepared.and_then(|(connection, permitted)| {
-            if let Some(crossing) = self.bridge.as_mut().filter(|_| in_place) {
-                (self.inbox, self.request) =
-                    crossing.send_again(&connection, permitted.mirrored)?;
+            if let Some(mut crossing) = renewal.crossing {
+                crossing.send_again(permitted.mirrored)?;
+                self.stage = Stage::Across(crossing);
                 return Ok(());
             }
             let mut fresh = connection.start(&permitted)?;
+            // It has no more time for being sent twice.
             fresh.deadline = self.deadline;
-            self.give_way_to(fresh);
+            self.goes_on_as(fresh);
             Ok(())
         });
-        sent.err()
-            .map(|fault| Event::Outcome(Outcome::Failed(fault)))
+        sent.err().map(failed)
     }
 
     /// Whether a request that ended so is sent again.
     pub(super) fn renews(&mut self, fault: &CallError) -> bool {
         // What was answered in earlier rounds would be lost on the way to a new beginning.
-        let is_under_way = self.bridge.as_ref().is_some_and(|bridge| !bridge.is_new());
         let begins_anew = matches!(fault, CallError::Misput { .. }) && !is_header_mismatch(fault);
-        if is_under_way && begins_anew {
+        if self.is_under_way() && begins_anew {
             return false;
         }
         let Some(again) = self.again.take_if(|again| again.after(fault)) else {
             return false;
         };
-        self.renewal = Some(Renewal::of(*again, self.connection.clone(), fault));
+        let mut renewal = Renewal::of(*again, self.connection.clone(), fault);
+        renewal.crossing = match self.leave_stage() {
+            Stage::Across(crossing) if is_header_mismatch(fault) => Some(crossing),
+            _ => None,
+        };
+        self.stage = Stage::Renewing(Box::new(renewal));
         true
+    }
+
+    /// Whether something has come of it across eras: answers of the client's, a task.
+    pub(super) fn is_under_way(&self) -> bool {
+        matches!(&self.stage, Stage::Across(crossing) if !crossing.is_new())
     }
 }
 
@@ -119,7 +133,7 @@ fn is_header_mismatch(fault: &CallError) -> bool {
 impl fmt::Debug for Renewal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Renewal")
-            .field("in_place", &self.in_place)
+            .field("crossing", &self.crossing)
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@
 //! the call leaves once more when somebody has signed in there. Any other client
 //! is told the scope, the page and the command.
 
-use super::{Answer, Event, Exchange, Inbox, Input, Outcome};
+use super::{Answer, Event, Exchange, Inbox, Input, Stage, failed};
 use crate::{
     call::Permitted,
     client::Client,
@@ -22,6 +22,8 @@ type Ended = Result<(Arc<Connection>, Permitted), CallError>;
 
 /// The sign-in that a call waits for.
 pub(super) struct StepUp {
+    /// Where the question to the client is.
+    inbox: Arc<Inbox>,
     ending: Pin<Box<dyn Future<Output = Ended> + Send>>,
     refused: Refused,
     /// Takes the question back when the call is given up.
@@ -42,8 +44,7 @@ impl Exchange {
             return false;
         };
         // What was answered in earlier rounds would have to be asked again.
-        let is_under_way = self.bridge.as_ref().is_some_and(|bridge| !bridge.is_new());
-        let (Some(scope), false) = (why.missing_scope(), is_under_way) else {
+        let (Some(scope), false) = (why.missing_scope(), self.is_under_way()) else {
             return false;
         };
         let can_sign_in = |permitted: &Permitted| permitted.server.spec.stand_in.clone();
@@ -56,16 +57,17 @@ impl Exchange {
         let refused = Refused { server, scope };
         let withdrawn = CancellationToken::new();
         let inbox = Arc::new(Inbox::new());
-        self.inbox = inbox.clone();
+        let asked = inbox.clone();
         self.allowed = limits::CONSENT;
         self.deadline = Instant::now() + self.allowed;
         let (told, open) = (refused.clone(), withdrawn.clone());
         let ending = async move {
-            signed_in(&stand_in, permitted.client(), &told, &inbox, open).await?;
+            signed_in(&stand_in, permitted.client(), &told, &asked, open).await?;
             let connection = permitted.server.connection(permitted.client()).await?;
             Ok((connection, permitted))
         };
-        self.step_up = Some(Box::new(StepUp {
+        self.stage = Stage::SigningIn(Box::new(StepUp {
+            inbox,
             ending: Box::pin(ending),
             refused,
             _withdrawn: withdrawn.drop_guard(),
@@ -75,13 +77,13 @@ impl Exchange {
 
     /// Sends the call again when somebody has signed in; the end if nobody does.
     pub(super) fn stepped_up(&mut self, ended: Ended) -> Option<Event> {
-        self.step_up = None;
-        let sent = ended.and_then(|(connection, permitted)| {
-            self.give_way_to(connection.start(&permitted)?);
-            Ok(())
-        });
-        sent.err()
-            .map(|fault| Event::Outcome(Outcome::Failed(fault)))
+        self.leave_stage();
+        let sent = ended.and_then(|(connection, permitted)| connection.start(&permitted));
+        match sent {
+            Ok(sent) => self.goes_on_as(sent),
+            Err(fault) => return Some(failed(fault)),
+        }
+        None
     }
 }
 
@@ -91,9 +93,14 @@ impl StepUp {
         self.ending.as_mut().await
     }
 
+    /// Where the client is asked.
+    pub(super) fn inbox(&self) -> Arc<Inbox> {
+        self.inbox.clone()
+    }
+
     /// The end when nobody signs in.
-    pub(super) fn timed_out(&self) -> Event {
-        Event::Outcome(Outcome::Failed(self.refused.fault("nobody did", None)))
+    pub(super) fn timed_out(&self) -> CallError {
+        self.refused.fault("nobody did", None)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     call::{Admitted, Permitted},
     client::{Client, ClientId},
     error::CallError,
-    exchange::{Crossing, Exchange, Inbox, Outcome},
+    exchange::{Crossing, Exchange, Inbox, Outcome, Sent},
     limits,
 };
 use bytes::Bytes;
@@ -31,7 +31,7 @@ impl Connection {
         let urgent = !self.questions.lock().is_empty();
         match self.turns.take(permitted.client(), urgent) {
             Place::Now(turn) => self.start_in_turn(permitted, turn),
-            Place::Later(turn) => Ok(Exchange::in_line(self.clone(), permitted.clone(), turn)),
+            Place::Later(turn) => Ok(Exchange::queued(self.clone(), permitted.clone(), turn)),
             Place::Full => Err(CallError::Busy {
                 server: self.name(),
                 reason: format!("{} calls wait for their turn", limits::TURNS_WAITING),
@@ -59,7 +59,10 @@ impl Connection {
     ) -> Result<Exchange, CallError> {
         let exchange = self.start_now(permitted)?;
         let mut calls = self.calls.lock();
-        match calls.get_mut(&exchange.request()) {
+        match exchange
+            .sent()
+            .and_then(|sent| calls.get_mut(&sent.number()))
+        {
             Some(call) => call.turn = Some(turn),
             // It is over already, and so is its share of the turn.
             None => drop(calls),
@@ -188,9 +191,8 @@ impl Connection {
         if client.era() == era {
             // Only headers of the modern era say the name.
             let name = name.filter(|_| era == Era::Modern).map(str::to_owned);
-            let (inbox, id) =
-                self.dispatch_with(client, message, params, edits, name, mirrored, None)?;
-            return Ok(Exchange::new(inbox, self.clone(), id, timeout));
+            let sent = self.dispatch_with(client, message, params, edits, name, mirrored, None)?;
+            return Ok(Exchange::away(sent, self.clone(), timeout));
         }
         if era == Era::Legacy && params.request_state.is_some() {
             let text = "this requestState is not valid here; ask again without it";
@@ -205,7 +207,7 @@ impl Connection {
             let bytes = message.edited(&edits).into_bytes();
             Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
         };
-        let (crossing, inbox, id) = Crossing::start(
+        let crossing = Crossing::start(
             self,
             client,
             original,
@@ -213,27 +215,27 @@ impl Connection {
             mirrored,
             timeout,
         )?;
-        Ok(Exchange::new(inbox, self.clone(), id, timeout).across(crossing))
+        Ok(Exchange::across(crossing, self.clone(), timeout))
     }
 
     /// Sends a request under an id of ours, with the client's progress token kept
     /// for later. `limit` is for one that no exchange waits for.
     pub(crate) fn dispatch(
-        &self,
+        self: &Arc<Self>,
         client: Arc<Client>,
         message: &Message,
         edits: Edits,
         name: Option<String>,
         mirrored: Vec<(String, String)>,
         limit: Option<Duration>,
-    ) -> Result<(Arc<Inbox>, u64), CallError> {
+    ) -> Result<Sent, CallError> {
         let params = Params::of(message)?;
         self.dispatch_with(client, message, &params, edits, name, mirrored, limit)
     }
 
     #[allow(clippy::too_many_arguments)]
     fn dispatch_with(
-        &self,
+        self: &Arc<Self>,
         client: Arc<Client>,
         message: &Message,
         params: &Params,
@@ -241,7 +243,7 @@ impl Connection {
         name: Option<String>,
         mirrored: Vec<(String, String)>,
         limit: Option<Duration>,
-    ) -> Result<(Arc<Inbox>, u64), CallError> {
+    ) -> Result<Sent, CallError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         if let Some(span) = message.id_span() {
             edits.replace(span, id.to_string());
@@ -265,7 +267,7 @@ impl Connection {
             about,
         };
         let inbox = self.begin(id, token, Some(client), tasks, out)?;
-        Ok((inbox, id))
+        Ok(Sent::new(inbox, self.clone(), id))
     }
 
     /// From now on progress of this request is told under another token.
@@ -325,7 +327,8 @@ impl Connection {
                 about,
             },
         )?;
-        Ok(Exchange::new(inbox, self.clone(), id, timeout))
+        let sent = Sent::new(inbox, self.clone(), id);
+        Ok(Exchange::away(sent, self.clone(), timeout))
     }
 
     fn begin(
