@@ -185,9 +185,7 @@ impl Book {
         let first = self.first[kind as usize].as_ref();
         let is_first = first.is_some_and(|(first, since)| {
             // Clients of another era or principal have a connection of their own.
-            let beside = first
-                .upgrade()
-                .is_some_and(|first| first.closed().is_none());
+            let beside = first.upgrade().is_some_and(|first| !first.has_ended());
             is_this(first) || (beside && since.elapsed() < limits::FIRST_USE)
         });
         is_first || self.signed_in.as_ref().is_some_and(is_this)

@@ -1,59 +1,44 @@
 //! What arrives on a connection, and where it goes.
 
-use super::{
-    connection::{Call, Connection},
-    notices::Attribution,
-    shape,
-    tasks::AboutTasks,
-};
+use super::{connection::Connection, shape, tasks::AboutTasks};
 use crate::{
     error::CallError,
     exchange::{Outcome, Reply},
-    limits,
 };
-use std::sync::atomic::Ordering;
 use switchboard_tasks as tasks;
 use switchboard_transport::{Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES};
-use switchboard_wire::{
-    Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, code,
-};
+use switchboard_wire::{Edits, Era, ErrorObject, Id, Kind, Message, Params, ParseError, code};
 
 impl Connection {
     pub(super) fn finish(&self, id: u64, mut outcome: Outcome) -> bool {
-        let call = self.calls.lock().remove(&id);
-        let found = call.is_some();
-        if let Some(call) = call {
-            // An answer that no client could read is the server's error, and said so.
-            if let Outcome::Reply(reply) = &outcome
-                && let Some(reason) = shape::fault(&reply.message, call.method)
-            {
-                let server = self.name();
-                tracing::warn!(server, reason, "an answer of a wrong shape");
-                outcome = Outcome::Failed(CallError::Unreadable { server, reason });
-            }
-            if self.hello.get().is_some() && matches!(outcome, Outcome::Reply(_)) {
-                if call.is_use() {
-                    self.used.store(true, Ordering::Relaxed);
-                }
-                self.lost.store(0, Ordering::Relaxed);
-            }
-            if let (Outcome::Reply(reply), Some(client)) = (&outcome, &call.client)
-                && reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED)
-            {
-                self.note_pages(reply.message.body(), client);
-            }
-            if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, &call.client)
-                && call.tasks != AboutTasks::Nothing
-            {
-                let (tasks, several) = (&self.owned.tasks, &self.reports.several);
-                tasks.saw(call.tasks, reply, client, several);
-            }
-            if let Some(share) = call.client.as_ref().and_then(|one| one.share()) {
-                outcome = attributed(share, outcome);
-            }
-            call.finish(outcome);
+        let Some(call) = self.calls().take(id) else {
+            return false;
+        };
+        // An answer that no client could read is the server's error, and said so.
+        if let Outcome::Reply(reply) = &outcome
+            && let Some(reason) = shape::fault(&reply.message, call.method())
+        {
+            let server = self.name();
+            tracing::warn!(server, reason, "an answer of a wrong shape");
+            outcome = Outcome::Failed(CallError::Unreadable { server, reason });
         }
-        found
+        if matches!(outcome, Outcome::Reply(_)) {
+            self.note_answer(call.is_use());
+        }
+        if let (Outcome::Reply(reply), Some(client)) = (&mut outcome, call.client()) {
+            if reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED) {
+                self.audience().note_pages(reply.message.body(), client);
+            }
+            if call.tasks() != AboutTasks::Nothing {
+                let (tasks, several) = (self.audience().tasks(), &self.reports().several);
+                tasks.saw(call.tasks(), reply, client, several);
+            }
+        }
+        if let Some(share) = call.client().and_then(|client| client.share()) {
+            outcome = attributed(share, outcome);
+        }
+        call.finish(outcome);
+        true
     }
 }
 
@@ -80,14 +65,14 @@ impl Connection {
         if message.kind() != Kind::Error {
             return None;
         }
-        let era = self.hello.get()?.revision.era();
+        let era = self.hello()?.revision.era();
         let code = message.error_code()?;
         if ![code::HEADER_MISMATCH, code::UNSUPPORTED_VERSION].contains(&code) {
             return None;
         }
         let said = message.error_text().unwrap_or_default();
         let reason = format!("{code} {said}");
-        tracing::warn!(server = %self.spec.name, reason, "the server does not accept how a request was put");
+        tracing::warn!(server = %self.server_name(), reason, "the server does not accept how a request was put");
         let server = self.name();
         Some(match era {
             Era::Modern => CallError::Misput {
@@ -104,7 +89,7 @@ impl Connection {
     /// goes no further, and a request is answered.
     fn misread(&self, message: &Message, error: &ErrorObject) {
         let (method, reason) = (message.method_name(), &error.message);
-        tracing::warn!(server = %self.spec.name, method, reason, "a message of the server's cannot be read in one way only");
+        tracing::warn!(server = %self.server_name(), method, reason, "a message of the server's cannot be read in one way only");
         if message.kind() == Kind::Request {
             self.refuse(message, error);
         }
@@ -117,13 +102,7 @@ impl Connection {
         if during.is_some() {
             return during;
         }
-        let calls = self.calls.lock();
-        // One that is open for as long as the connection is not what it could not read.
-        let in_flight = calls
-            .iter()
-            .filter(|(_, call)| call.method != Method::Listen);
-        let in_flight: Vec<u64> = in_flight.map(|(id, _)| *id).collect();
-        drop(calls);
+        let in_flight = self.calls().numbers();
         // An HTTP server answers each request on a stream of its own.
         if let ([only], false) = (&in_flight[..], self.is_http()) {
             return Some(*only);
@@ -135,22 +114,10 @@ impl Connection {
             shape::beginning(&said)
         );
         // One line, however often it does so.
-        if self.reports.remarks.set("errors", Some(text.clone())) {
-            tracing::warn!(server = %self.spec.name, "{text}");
+        if self.reports().remarks.set("errors", Some(text.clone())) {
+            tracing::warn!(server = %self.server_name(), "{text}");
         }
         None
-    }
-
-    /// Takes note of a request that did not get through. One is an accident.
-    /// Several in a row are a server that is not what it was: it is met again.
-    fn note_lost(&self, why: &str) {
-        if self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= limits::LOST_IN_A_ROW {
-            let why = format!(
-                "{} requests in a row got lost: {why}",
-                limits::LOST_IN_A_ROW
-            );
-            self.end(&why, &why);
-        }
     }
 }
 
@@ -177,7 +144,7 @@ impl Receive for Connection {
 
     fn unreadable(&self, fault: ParseError, during: Option<u64>) {
         let (server, reason) = (self.name(), fault.to_string());
-        tracing::warn!(server = %self.spec.name, %fault, "the server sent something that cannot be read");
+        tracing::warn!(server = %self.server_name(), %fault, "the server sent something that cannot be read");
         // Where nothing says whose reply it was it may as well be noise.
         if let Some(id) = during {
             self.finish(
@@ -192,7 +159,7 @@ impl Receive for Connection {
         // Whoever was let in before has to sign in again: clients are told so by
         // the stand-in that takes the server's place.
         let shut_out = matches!(why, Undelivered::NeedsAuth { status: 401, .. })
-            && self.spec.stand_in.is_some()
+            && self.spec().stand_in.is_some()
             && self.hello().is_some();
         let lost = matches!(why, Undelivered::NotSent(_) | Undelivered::Unknown(_));
         let last = why.to_string();
@@ -203,19 +170,18 @@ impl Receive for Connection {
         self.finish(request, Outcome::Failed(outcome));
         // Last, since what else was in flight may have been carried out; this was not.
         if expired {
-            self.end("the session has expired", "the session has expired");
+            self.lose("the session has expired");
         }
         if lost {
             self.note_lost(&last);
         }
         if shut_out {
-            self.end("the server wants a sign-in", "the server wants a sign-in");
+            self.lose("the server wants a sign-in");
         }
     }
 
     fn closed(&self, why: Closed) {
-        let why = why.to_string();
-        self.end(&why, &why);
+        self.lose(&why.to_string());
     }
 }
 
@@ -247,7 +213,7 @@ impl Connection {
                     _ => None,
                 };
                 if !id.is_some_and(|id| self.finish(id, reply)) {
-                    tracing::debug!(server = %self.spec.name, ?id, "a reply that nobody waits for");
+                    tracing::debug!(server = %self.server_name(), ?id, "a reply that nobody waits for");
                 }
                 if let Some(reason) = outdated {
                     self.note_lost(&reason);
@@ -263,38 +229,5 @@ impl Connection {
                 }
             }
         }
-    }
-
-    /// The call that something without an id of its own belongs to: the one on
-    /// whose stream it came, or the latest if all calls in flight are one client's.
-    /// Where clients take turns a call that waits for somebody's answer has given
-    /// its turn back, and is not the one that speaks.
-    pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
-        let calls = self.calls.lock();
-        // On the stream of a call that is over it is nobody else's.
-        if let Some(id) = during {
-            let call = calls.get(&id).map(|call| (&id, call));
-            return call.map_or(Attribution::Nobody, Attribution::of);
-        }
-        let turns = self.reports.needs_turns.are_needed();
-        let has_left = |call: &Call| call.client.as_ref().is_some_and(|at| at.has_left());
-        let speaks = |call: &Call| !turns || call.asked == 0 && !has_left(call);
-        let theirs = || calls.iter().filter(|(_, call)| call.client.is_some());
-        let any = theirs().any(|(_, call)| speaks(call));
-        let mut theirs = theirs().filter(|(_, call)| !any || speaks(call));
-        let Some(mut latest) = theirs.next() else {
-            return Attribution::Nobody;
-        };
-        for other in theirs {
-            if other.1.client.as_ref().map(|c| c.identity)
-                != latest.1.client.as_ref().map(|c| c.identity)
-            {
-                return Attribution::Several;
-            }
-            if other.0 > latest.0 {
-                latest = other;
-            }
-        }
-        Attribution::of(latest)
     }
 }

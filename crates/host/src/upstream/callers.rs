@@ -31,12 +31,8 @@ impl Callers {
     /// Who made the request that the server got under this id, while it is in flight.
     pub fn of(&self, request: u64) -> Option<Behalf> {
         let connection = self.0.upgrade()?;
-        let calls = connection.calls.lock();
-        let call = calls.get(&request)?;
-        Some(Behalf {
-            client: call.client.clone()?,
-            inbox: call.inbox.clone(),
-        })
+        let (client, inbox) = connection.calls().caller(request)?;
+        Some(Behalf { client, inbox })
     }
 }
 

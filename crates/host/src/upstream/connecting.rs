@@ -1,14 +1,16 @@
 //! Making a connection: which era and which way of carrying messages the server
-//! has, and the handshake. Who shares a connection is in `server.rs`; when one is
-//! made, and made again, in `supervise.rs`.
+//! has, and the handshake. Who shares a connection is in `slots.rs`; when one is
+//! made, and made again, in `attempt.rs`.
 
 use super::{
-    connection::{CLOSED_BY_US, Connection, Reports},
+    connection::{Connection, Ended, Reports},
+    knowledge::other,
     legacy,
     link::{self, Carrier},
     modern::{self, Found},
-    server::{Key, Server, legacy_revision},
+    server::{Server, legacy_revision},
     slot::ConnectError,
+    slots::Key,
     spec::{StandIn, Target},
 };
 use crate::{
@@ -41,42 +43,25 @@ impl Server {
         if self.spec.era.is_some_and(|era| era != wanted) {
             return Err(ConnectError::WrongEra(self.spec.era.unwrap_or(wanted)));
         }
-        let eras = *self.eras.lock();
+        if self.known.lacks(wanted) {
+            return Err(ConnectError::WrongEra(other(wanted)));
+        }
         let result = match wanted {
-            Era::Legacy if eras.legacy == Some(false) => {
-                return Err(ConnectError::WrongEra(Era::Modern));
-            }
-            Era::Modern if eras.modern == Some(false) => {
-                return Err(ConnectError::WrongEra(Era::Legacy));
-            }
             Era::Legacy => self.connect_legacy(key, client).await,
             Era::Modern => self.connect_modern(key).await,
         };
-        let mut eras = self.eras.lock();
-        match (&result, wanted) {
-            (Ok(_), Era::Legacy) => eras.legacy = Some(true),
-            (Ok(_), Era::Modern) => eras.modern = Some(true),
-            // It has one of the two: what was thought of the other is out of date.
-            (Err(ConnectError::WrongEra(_)), Era::Legacy) => {
-                eras.legacy = Some(false);
-                eras.modern = eras.modern.filter(|has| *has);
-            }
-            (Err(ConnectError::WrongEra(_)), Era::Modern) => {
-                eras.modern = Some(false);
-                eras.legacy = eras.legacy.filter(|has| *has);
-            }
-            _ => {}
+        match &result {
+            Ok(_) => self.known.note_has(wanted),
+            Err(ConnectError::WrongEra(_)) => self.known.note_lacks(wanted),
+            Err(_) => {}
         }
-        drop(eras);
         if let Ok(connection) = &result {
             if let Some(guard) = self.guard() {
                 guard.judge_hello(self, connection);
             }
             let hello = connection.hello().cloned();
-            connection.catalogs.set_hello(wanted, hello);
-            self.latest
-                .lock()
-                .get_or_insert_with(|| connection.catalogs.clone());
+            connection.catalogs().set_hello(wanted, hello);
+            self.known.note_first_lists(connection.catalogs());
             self.remember();
         }
         result
@@ -87,7 +72,7 @@ impl Server {
         key: &Key,
         client: &Arc<Client>,
     ) -> Result<Arc<Connection>, ConnectError> {
-        let carrier = *self.carrier.lock();
+        let carrier = self.known.carrier();
         let (mut connection, mut outcome) = self.greet(key, client, carrier).await?;
         if carrier == Carrier::Streamable
             && takes_no_post(&outcome)
@@ -97,17 +82,14 @@ impl Server {
             let (older, answer) = self.greet(key, client, Carrier::Sse).await?;
             if matches!(answer, Outcome::Reply(_)) {
                 tracing::debug!(server = %self.spec.name, "speaks HTTP+SSE");
-                *self.carrier.lock() = Carrier::Sse;
-                self.eras.lock().modern = Some(false);
+                self.known.note_sse();
                 connection.close().await;
                 (connection, outcome) = (older, answer);
             } else {
                 older.close().await;
             }
         } else if carrier == Carrier::Sse && !matches!(outcome, Outcome::Reply(_)) {
-            // It may have been replaced by one that speaks the newer way.
-            *self.carrier.lock() = Carrier::Streamable;
-            self.eras.lock().modern = None;
+            self.known.doubt_sse();
         }
         match legacy::complete(&connection, outcome) {
             Ok(_) => {
@@ -174,7 +156,7 @@ impl Server {
         };
         match self.connect_modern(&key).await {
             Ok(connection) => {
-                self.eras.lock().modern = Some(true);
+                self.known.note_has(Era::Modern);
                 connection.close().await;
                 true
             }
@@ -208,7 +190,7 @@ impl Server {
 
     /// Whether it is known not to have the handshake era.
     fn is_modern_alone(&self) -> bool {
-        self.spec.era == Some(Era::Modern) || self.eras.lock().legacy == Some(false)
+        self.spec.era == Some(Era::Modern) || self.known.lacks(Era::Legacy)
     }
 
     fn open(&self, key: &Key) -> Result<Unmet, ConnectError> {
@@ -262,7 +244,7 @@ impl Server {
             unclear,
             several,
             listed,
-            needs_turns: self.needs_turns.clone(),
+            needs_turns: self.known.needs_turns().clone(),
             remarks: self.remarks.clone(),
         };
         Connection::new(
@@ -314,7 +296,7 @@ impl Drop for Unmet {
         if let Some(connection) = self
             .connection
             .take()
-            .filter(|connection| connection.closed().as_deref() != Some(CLOSED_BY_US))
+            .filter(|connection| connection.how_it_ended() != Some(Ended::ByUs))
         {
             tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
                 connection.close().await;

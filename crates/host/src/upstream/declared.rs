@@ -1,9 +1,6 @@
 //! What a server said it can do: nothing else is asked of it.
 
-use super::{
-    connection::{Connection, Hello},
-    subscriptions::Topic,
-};
+use super::{connection::Connection, hello::Hello, subscriptions::Topic};
 use crate::error::CallError;
 use switchboard_wire::{Method, Revision, code};
 
@@ -15,7 +12,7 @@ const NEEDED: [&str; 4] = ["tools", "resources", "prompts", "completions"];
 pub(super) struct Declared(u8);
 
 impl Declared {
-    fn of(hello: &Hello) -> Self {
+    pub(super) fn of(hello: &Hello) -> Self {
         let bit = |(at, name): (usize, &&str)| u8::from(hello.declares(name)) << at;
         let mut bits = NEEDED.iter().enumerate().map(bit).sum();
         // The first revision has completion and no capability for it.
@@ -41,10 +38,10 @@ impl Hello {
 impl Connection {
     /// Refuses a request for something that the server did not declare.
     pub(crate) fn takes(&self, method: Method) -> Result<(), CallError> {
-        let (Some(capability), Some(hello)) = (method.needs_capability(), self.hello()) else {
+        let (Some(capability), Some(declared)) = (method.needs_capability(), self.declared())
+        else {
             return Ok(());
         };
-        let declared = self.declared.get_or_init(|| Declared::of(hello));
         match declared.has(capability) {
             true => Ok(()),
             false => Err(self.not_declared(method, capability)),

@@ -1,7 +1,7 @@
 //! Meeting a server of the handshake era: `initialize`, its answer, and
 //! `notifications/initialized`, which is always sent.
 
-use super::connection::{Connection, Hello};
+use super::{connection::Connection, hello::Hello};
 use crate::{
     client::Client,
     exchange::{Exchange, Outcome},
@@ -21,7 +21,7 @@ pub(super) fn initialize(
     client: Option<&Client>,
     revision: Revision,
 ) -> Result<Exchange, ConnectError> {
-    let has_roots = !connection.spec.roots.is_empty();
+    let has_roots = !connection.spec().roots.is_empty();
     let params = match client.and_then(|client| client.greeting.as_ref()) {
         Some(greeting) => with_version(greeting, revision, has_roots),
         // Each request of a modern client says for itself whether it has roots.
@@ -30,7 +30,7 @@ pub(super) fn initialize(
             our_greeting(revision, has_roots || client.is_some_and(is_modern))
         }
     };
-    let timeout = connection.spec.timeouts.connect;
+    let timeout = connection.spec().timeouts.connect;
     connection
         .ask(Method::Initialize, &params, timeout)
         .map_err(|fault| ConnectError::Failed(fault.to_string()))

@@ -24,6 +24,40 @@ struct State {
     asked: Option<u8>,
 }
 
+impl Levels {
+    /// Changes what a client wants, and asks for another level where that is
+    /// needed. Under the lock, so that the last level asked for is the last one
+    /// wanted.
+    fn change<T>(
+        &self,
+        client: ClientId,
+        rank: Option<u8>,
+        takes_levels: bool,
+        ask: impl FnOnce(u8) -> Result<T, CallError>,
+    ) -> Result<Option<T>, CallError> {
+        let mut state = self.0.lock();
+        match rank {
+            Some(rank) => state.wanted.insert(client, rank),
+            None => state.wanted.remove(&client),
+        };
+        // Where nobody wants anything any more there is no way to say so: it
+        // keeps the last, and nobody hears of it.
+        let most_verbose = state.wanted.values().min().copied();
+        let Some(rank) = most_verbose.filter(|rank| takes_levels && state.asked != Some(*rank))
+        else {
+            return Ok(None);
+        };
+        let asked = ask(rank)?;
+        state.asked = Some(rank);
+        Ok(Some(asked))
+    }
+
+    /// The server did not do as it was asked: whoever asks next tries again.
+    fn not_set(&self) {
+        self.0.lock().asked = None;
+    }
+}
+
 impl Connection {
     /// Notes the log level that a client wants, an index into [`LOG_LEVELS`],
     /// and asks the server for the most verbose that anybody wants.
@@ -61,40 +95,28 @@ impl Connection {
         let connection = self.clone();
         tasks::spawn(tasks::Kind::Errand, async move {
             if let Err(fault) = connection.levels_answered(asked).await {
-                tracing::debug!(server = %connection.spec.name, %fault, "the log level could not be set");
+                tracing::debug!(server = %connection.server_name(), %fault, "the log level could not be set");
             }
         });
     }
 
     /// Changes who wants what, and asks the server if that is another level than
-    /// it has. Under the lock, so that the last level asked for is the last one
-    /// wanted.
+    /// it has.
     fn change_levels(
         self: &Arc<Self>,
         client: ClientId,
         rank: Option<u8>,
     ) -> Result<Option<Exchange>, CallError> {
-        let mut state = self.levels.0.lock();
-        match rank {
-            Some(rank) => state.wanted.insert(client, rank),
-            None => state.wanted.remove(&client),
-        };
         // A modern server is told with each request.
         let takes_levels = self.revision().era() == Era::Legacy
-            && self.closed().is_none()
+            && !self.has_ended()
             && self.hello().is_some_and(|hello| hello.declares("logging"));
-        // Where nobody wants anything any more there is no way to say so: it
-        // keeps the last, and nobody hears of it.
-        let most_verbose = state.wanted.values().min().copied();
-        let Some(rank) = most_verbose.filter(|rank| takes_levels && state.asked != Some(*rank))
-        else {
-            return Ok(None);
-        };
-        let name = LOG_LEVELS.get(usize::from(rank)).unwrap_or(&"info");
-        let params = format!("{{\"level\":{}}}", json::quote(name));
-        let asked = self.ask(Method::SetLevel, &params, self.spec.timeouts.request)?;
-        state.asked = Some(rank);
-        Ok(Some(asked))
+        let levels = self.audience().levels();
+        levels.change(client, rank, takes_levels, |rank| {
+            let name = LOG_LEVELS.get(usize::from(rank)).unwrap_or(&"info");
+            let params = format!("{{\"level\":{}}}", json::quote(name));
+            self.ask(Method::SetLevel, &params, self.spec().timeouts.request)
+        })
     }
 
     async fn levels_answered(&self, asked: Exchange) -> Result<(), CallError> {
@@ -106,8 +128,7 @@ impl Connection {
             Outcome::Reply(_) => return Ok(()),
             Outcome::Failed(fault) => fault,
         };
-        // Whoever asks next tries again.
-        self.levels.0.lock().asked = None;
+        self.audience().levels().not_set();
         Err(fault)
     }
 }

@@ -6,6 +6,7 @@ use super::{
     ide::IdeCarrier,
     spec::{MayStart, Remote, ServerSpec, StandIn, Target},
 };
+use crate::limits;
 use std::sync::Arc;
 use switchboard_process::ServerProcess;
 use switchboard_transport::{
@@ -128,5 +129,31 @@ fn target(remote: &Remote) -> HttpTarget {
         headers,
         authorize,
         via,
+    }
+}
+
+impl Connection {
+    /// What its process last said on stderr; empty where there is none.
+    pub(super) fn last_words(&self) -> String {
+        match self.link() {
+            Some(Link::Stdio(link)) => link.server_process().map_or(String::new(), |process| {
+                process.stderr().tail_lines(limits::STDERR_LINES)
+            }),
+            _ => String::new(),
+        }
+    }
+
+    /// The same; a process that has just ended may have words still on their way.
+    pub(super) async fn last_words_soon(&self) -> String {
+        let has_process =
+            matches!(self.link(), Some(Link::Stdio(link)) if link.server_process().is_some());
+        for _ in 0..limits::LAST_WORDS.1 {
+            let words = self.last_words();
+            if !has_process || !words.is_empty() {
+                return words;
+            }
+            tokio::time::sleep(limits::LAST_WORDS.0).await;
+        }
+        self.last_words()
     }
 }

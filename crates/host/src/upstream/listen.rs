@@ -24,14 +24,14 @@ impl Connection {
         if self.revision().era() == Era::Legacy {
             return;
         }
-        let settled = self.subscriptions.settled.notified();
-        if self.subscriptions.set_listening(true) {
-            self.subscriptions.changed.notify_one();
+        let settled = self.audience().subscriptions().settled.notified();
+        if self.audience().subscriptions().set_listening(true) {
+            self.audience().subscriptions().changed.notify_one();
         } else {
             let broken = self.clone();
             tasks::spawn_or(tasks::Kind::Listening, listen(self.clone()), move || {
-                broken.subscriptions.set_listening(false);
-                broken.subscriptions.settled.notify_waiters();
+                broken.audience().subscriptions().set_listening(false);
+                broken.audience().subscriptions().settled.notify_waiters();
             });
         }
         let _ = timeout(PATIENCE, settled).await;
@@ -59,7 +59,7 @@ struct Open {
 /// Keeps the stream. A new one is acknowledged before the old one is closed, so
 /// that nothing falls between; one that is refused leaves the old one as it is.
 async fn listen(connection: Arc<Connection>) {
-    let subscriptions = &connection.subscriptions;
+    let subscriptions = connection.audience().subscriptions();
     let mut current: Option<Open> = None;
     loop {
         let wanted = subscriptions.topics();
@@ -105,7 +105,7 @@ async fn replace(
     current: &mut Option<Open>,
     wanted: Vec<Topic>,
 ) -> Over {
-    let subscriptions = &connection.subscriptions;
+    let subscriptions = connection.audience().subscriptions();
     let settled = subscriptions.settled.notified();
     let Ok(mut stream) = connection.ask(Method::Listen, &params(connection, &wanted), FOR_EVER)
     else {
@@ -133,7 +133,7 @@ async fn replace(
                     .remarks()
                     .set(Method::Listen.as_str(), Some(text.to_owned()));
             } else {
-                tracing::warn!(server = %connection.spec.name, ?new, "the server does not let us listen to these");
+                tracing::warn!(server = %connection.server_name(), ?new, "the server does not let us listen to these");
             }
             subscriptions.retract(&new);
             if current.is_none() && new.is_empty() {
@@ -155,7 +155,7 @@ async fn end_of(connection: &Connection, stream: &mut Exchange) -> Over {
             Event::Outcome(Outcome::Reply(reply)) if reply.message.kind() == Kind::Error => {
                 return Over::Refused;
             }
-            Event::Outcome(_) if connection.closed().is_some() => return Over::Gone,
+            Event::Outcome(_) if connection.has_ended() => return Over::Gone,
             Event::Outcome(_) => return Over::Ended,
             Event::Input(input) => input.refuse_unsupported(),
             Event::Notice(_) => {}

@@ -2,7 +2,7 @@
 //! it said about itself, and its lists. A start shows them at once and corrects
 //! itself when the server answers. Nothing here is believed for longer than that.
 
-use super::{connection::Hello, link::Carrier, server::Server};
+use super::{hello::Hello, knowledge::Traits, link::Carrier, server::Server};
 use crate::{
     catalog::{Catalogs, List},
     limits,
@@ -105,17 +105,15 @@ impl Server {
         let Some(mut known) = self.memory.as_ref().and_then(Memory::read) else {
             return;
         };
-        {
-            let mut eras = self.eras.lock();
-            eras.legacy = eras.legacy.or(known.legacy);
-            eras.modern = eras.modern.or(known.modern);
-        }
-        if known.turns {
-            self.needs_turns.arise();
-        }
-        if known.sse {
-            *self.carrier.lock() = Carrier::Sse;
-        }
+        let carrier = match known.sse {
+            true => Carrier::Sse,
+            false => Carrier::default(),
+        };
+        let traits = Traits {
+            legacy: known.legacy,
+            modern: known.modern,
+            carrier,
+        };
         let catalogs = Catalogs::new(known.principal.as_deref().map(Into::into));
         for era in [Era::Legacy, Era::Modern] {
             let known = &mut known.eras[place(era)];
@@ -133,7 +131,7 @@ impl Server {
                 }
             }
         }
-        let _ = self.recalled.set(catalogs);
+        self.known.recall(traits, known.turns, catalogs);
     }
 
     /// Writes down what is known, in a moment: several changes are one.
@@ -173,16 +171,16 @@ impl Server {
     }
 
     fn snapshot(&self) -> Remembered {
-        let eras = *self.eras.lock();
+        let traits = self.known.traits();
         let mut known = Remembered {
-            legacy: eras.legacy,
-            modern: eras.modern,
-            sse: *self.carrier.lock() == Carrier::Sse,
-            turns: self.needs_turns.are_needed(),
+            legacy: traits.legacy,
+            modern: traits.modern,
+            sse: traits.carrier == Carrier::Sse,
+            turns: self.known.needs_turns().are_needed(),
             ..Remembered::default()
         };
-        let latest = self.latest.lock().clone();
-        let Some(catalogs) = latest.as_deref().or(self.recalled.get()) else {
+        let latest = self.known.latest();
+        let Some(catalogs) = latest.as_deref().or(self.known.recalled()) else {
             return known;
         };
         known.principal = catalogs.principal.as_ref().map(ToString::to_string);

@@ -5,12 +5,18 @@
 //! watch in their own ways, everything else is one [`Connection`].
 
 mod arriving;
+mod attempt;
+mod audience;
 mod callers;
+mod calls;
 mod connecting;
 mod connection;
 mod declared;
+mod hello;
 mod ide;
+mod judged;
 mod keyed;
+mod knowledge;
 mod legacy;
 mod levels;
 mod link;
@@ -20,11 +26,13 @@ mod modern;
 mod notices;
 mod owners;
 mod peer;
+mod questions;
 mod remarks;
 mod sending;
 mod server;
 mod shape;
 mod slot;
+mod slots;
 mod spec;
 mod subscriptions;
 mod supervise;
@@ -33,7 +41,8 @@ mod turns;
 mod twins;
 
 pub use callers::{Behalf, Callers};
-pub use connection::{Connection, Hello};
+pub use connection::{Connection, Ended};
+pub use hello::Hello;
 pub use ide::{Ide, IdeCarrier};
 pub use remarks::Remarks;
 pub use server::{Server, ServerState};

@@ -1,7 +1,7 @@
 //! Meeting a stateless server: `server/discover`, which also tells a modern
 //! server from a legacy one.
 
-use super::connection::{Connection, Hello};
+use super::{connection::Connection, hello::Hello};
 use crate::{
     error::CallError,
     exchange::{Exchange, Outcome},
@@ -27,7 +27,7 @@ pub(super) fn discover(connection: &Arc<Connection>) -> Result<Exchange, Connect
         link.speak(Revision::NEWEST);
     }
     let params = format!("{{\"_meta\":{}}}", own_meta());
-    let timeout = connection.spec.timeouts.connect;
+    let timeout = connection.spec().timeouts.connect;
     connection
         .ask(Method::Discover, &params, timeout)
         .map_err(|fault| ConnectError::Failed(fault.to_string()))

@@ -1,48 +1,14 @@
 //! Notifications from a server: whose they are, and what they change.
 
 use super::{
-    connection::{Call, Connection},
-    owners::Identity,
-    subscriptions::Topic,
-    tasks,
+    calls::Attribution, connection::Connection, owners::Identity, subscriptions::Topic, tasks,
 };
 use crate::{
     client::Client,
-    exchange::{Inbox, Notice, restore_token},
+    exchange::{Notice, restore_token},
 };
 use std::sync::Arc;
 use switchboard_wire::{Edits, Era, Message, Method, Params, json};
-use tokio_util::sync::CancellationToken;
-
-/// Which call something belongs to.
-pub(super) enum Attribution {
-    /// This one.
-    Call {
-        /// Its number.
-        request: u64,
-        /// Where its events go.
-        inbox: Arc<Inbox>,
-        /// Who made it.
-        client: Option<Arc<Client>>,
-        /// Ends with it.
-        over: CancellationToken,
-    },
-    /// No client's call is in flight.
-    Nobody,
-    /// Calls of several clients are in flight, and nothing says whose it is.
-    Several,
-}
-
-impl Attribution {
-    pub(super) fn of((request, call): (&u64, &Call)) -> Self {
-        Self::Call {
-            request: *request,
-            inbox: call.inbox.clone(),
-            client: call.client.clone(),
-            over: call.over(),
-        }
-    }
-}
 
 /// Counts a notification for whose call it is.
 fn attributed(client: Option<&Arc<Client>>, message: Message) -> Message {
@@ -66,15 +32,17 @@ impl Connection {
             Method::ToolsListChanged
             | Method::PromptsListChanged
             | Method::ResourcesListChanged => {
-                (self.reports.changes)(message.method());
+                (self.reports().changes)(message.method());
                 self.forget_judged(message.method());
-                self.broadcast(self.without_subscription(message));
+                self.broadcast(&self.without_subscription(message));
             }
             Method::ResourceUpdated => self.on_resource_updated(message),
             Method::TaskNews => self.on_task_news(message),
-            Method::SubscriptionAcknowledged => self.subscriptions.acknowledged(&message),
+            Method::SubscriptionAcknowledged => {
+                self.audience().subscriptions().acknowledged(&message);
+            }
             Method::TaskStatus => self.on_task_status(message, during),
-            Method::ElicitationComplete if !self.exclusive => self.on_page_done(&message),
+            Method::ElicitationComplete if !self.is_exclusive() => self.on_page_done(&message),
             _ => self.on_other(message, during),
         }
     }
@@ -82,47 +50,44 @@ impl Connection {
     /// Goes to the call it came with, else to everybody; but what belongs to a task
     /// is for its owner alone.
     fn on_other(&self, message: Message, during: Option<u64>) {
-        let owner = self.owned.tasks.owner_of(&message);
-        if let Attribution::Call { inbox, client, .. } = self.attribute(during) {
+        let owner = self.audience().tasks().owner_of(&message);
+        if let Attribution::Call { inbox, client, .. } = self.calls().attribute(during) {
             let is = |owner: &Identity| client.as_ref().is_some_and(|client| owner.lets(client));
             if owner.as_ref().is_none_or(is) {
                 return inbox.notice(plain(attributed(client.as_ref(), message)));
             }
         }
         match owner {
-            Some(owner) => self.tell_owner(&owner, &message),
-            None if tasks::related(&message).is_some() && (self.reports.several)() => {
-                tracing::debug!(server = %self.spec.name, "a notice about a task that is nobody's");
+            Some(owner) => self.tell_owner(&owner, message),
+            None if tasks::related(&message).is_some() && (self.reports().several)() => {
+                tracing::debug!(server = %self.server_name(), "a notice about a task that is nobody's");
             }
-            None => self.broadcast(plain(message)),
+            None => self.broadcast(&plain(message)),
         }
     }
 
-    fn tell_owner(&self, owner: &Identity, message: &Message) {
-        let attached = self.attached();
-        for client in attached.iter().filter(|client| owner.lets(client)) {
-            let notice = plain(message.clone());
-            client.sink().notice(&self.spec.name, notice);
-        }
+    fn tell_owner(&self, owner: &Identity, message: Message) {
+        let audience = self.audience();
+        audience.tell_owner(self.server_name(), owner, &plain(message));
     }
 
     /// What is said of a task goes to its owner alone. Where that is not known and
     /// it may be somebody else's, to whoever has the call that it came with.
     fn on_task_status(&self, message: Message, during: Option<u64>) {
-        if let Some(owner) = self.owned.tasks.owner_of(&message) {
-            return self.tell_owner(&owner, &message);
+        if let Some(owner) = self.audience().tasks().owner_of(&message) {
+            return self.tell_owner(&owner, message);
         }
-        let several = (self.reports.several)();
-        let is_local = !self.spec.target.is_remote();
-        match self.attribute(during) {
+        let several = (self.reports().several)();
+        let is_local = !self.spec().target.is_remote();
+        match self.calls().attribute(during) {
             Attribution::Call { inbox, .. } if !several || during.is_some() || is_local => {
                 inbox.notice(plain(message));
             }
             Attribution::Nobody | Attribution::Several if !several => {
-                self.broadcast(plain(message));
+                self.broadcast(&plain(message));
             }
             _ => {
-                tracing::debug!(server = %self.spec.name, "the status of a task that is nobody's");
+                tracing::debug!(server = %self.spec().name, "the status of a task that is nobody's");
             }
         }
     }
@@ -132,36 +97,10 @@ impl Connection {
         let body = message.body();
         let id = json::field(body, "elicitationId").ok().flatten();
         let id = id.and_then(|span| json::text(span.of(body)));
-        let Some(owner) = id.and_then(|id| self.owned.pages.owner(&id)) else {
-            tracing::debug!(server = %self.spec.name, "a page is done that nobody was sent to");
-            return;
-        };
-        for client in self.attached().iter().filter(|at| owner.is(at)) {
-            let notice = plain(message.clone());
-            client.sink().notice(&self.spec.name, notice);
-        }
-    }
-
-    /// Notes whose pages these are that an error sends its client to.
-    pub(super) fn note_pages(&self, error: &[u8], owner: &Client) {
-        let Some(data) = json::field(error, "data").ok().flatten() else {
-            return;
-        };
-        let data = data.of(error);
-        let Some(list) = json::field(data, "elicitations").ok().flatten() else {
-            return;
-        };
-        let list = list.of(data);
-        for page in json::elements(list) {
-            self.note_page(page.of(list), owner);
-        }
-    }
-
-    /// Notes whose page this elicitation is about.
-    pub(super) fn note_page(&self, elicitation: &[u8], owner: &Client) {
-        let id = json::field(elicitation, "elicitationId").ok().flatten();
-        if let Some(id) = id.and_then(|span| json::text(span.of(elicitation))) {
-            self.owned.pages.note(&id, Identity::of(owner));
+        let notice = plain(message.clone());
+        let (audience, server) = (self.audience(), self.server_name());
+        if !id.is_some_and(|id| audience.tell_of_page(server, &id, &notice)) {
+            tracing::debug!(%server, "a page is done that nobody was sent to");
         }
     }
 
@@ -169,36 +108,24 @@ impl Connection {
     fn on_progress(&self, message: Message) {
         let token = json::field(message.body(), "progressToken").ok().flatten();
         let id = token.and_then(|span| switchboard_wire::id::own_number(span.of(message.body())));
-        let calls = self.calls.lock();
-        let Some(call) = id.and_then(|id| calls.get(&id)) else {
-            tracing::debug!(server = %self.spec.name, "progress for no call of ours");
+        let Some(progress) = id.and_then(|id| self.calls().progress(id)) else {
+            tracing::debug!(server = %self.server_name(), "progress for no call of ours");
             return;
         };
-        let Some(token) = &call.token else { return };
-        let message = attributed(call.client.as_ref(), message);
-        let notice = Notice {
+        let Some(token) = &progress.token else { return };
+        let message = attributed(progress.client.as_ref(), message);
+        progress.inbox.notice(Notice {
             method: Method::Progress,
             payload: restore_token(&message, token),
             message,
-        };
-        let inbox = call.inbox.clone();
-        drop(calls);
-        inbox.notice(notice);
+        });
     }
 
     /// The server takes a question of its own back.
     fn on_cancelled(&self, message: &Message, field: &'static str) {
         let body = message.body();
-        let Some(span) = json::field(body, field).ok().flatten() else {
-            return;
-        };
-        let mut questions = self.questions.lock();
-        let id = questions
-            .keys()
-            .find(|id| id.token().as_ref() == span.of(body))
-            .cloned();
-        if let Some(question) = id.and_then(|id| questions.remove(&id)) {
-            question.cancel();
+        if let Some(span) = json::field(body, field).ok().flatten() {
+            self.questions().withdraw(span.of(body));
         }
     }
 
@@ -221,14 +148,8 @@ impl Connection {
 
     fn tell_listeners(&self, topic: &Topic, message: Message) {
         let notice = self.without_subscription(message);
-        let listeners = self.subscriptions.listeners(topic);
-        for client in self
-            .attached()
-            .into_iter()
-            .filter(|client| listeners.contains(&client.id))
-        {
-            client.sink().notice(&self.spec.name, notice.clone());
-        }
+        let audience = self.audience();
+        audience.tell_listeners(self.server_name(), topic, &notice);
     }
 
     /// What came on a subscription of ours, without the mark of that subscription.
@@ -250,17 +171,9 @@ impl Connection {
         }
     }
 
-    pub(super) fn attached(&self) -> Vec<Arc<Client>> {
-        self.clients
-            .lock()
-            .values()
-            .filter_map(std::sync::Weak::upgrade)
-            .collect()
-    }
-
     /// Tells everybody that a list is another one now.
     pub(crate) fn announce_change(&self, method: Method) {
-        self.broadcast(plain(Message::notification(method, "")));
+        self.broadcast(&plain(Message::notification(method, "")));
     }
 
     /// Tells everybody that all lists are other ones now.
@@ -270,15 +183,13 @@ impl Connection {
             Method::ResourcesListChanged,
             Method::PromptsListChanged,
         ] {
-            (self.reports.changes)(method);
+            (self.reports().changes)(method);
             self.announce_change(method);
         }
     }
 
-    pub(super) fn broadcast(&self, notice: Notice) {
-        for client in self.attached() {
-            client.sink().notice(&self.spec.name, notice.clone());
-        }
+    fn broadcast(&self, notice: &Notice) {
+        self.audience().tell_all(self.server_name(), notice);
     }
 }
 

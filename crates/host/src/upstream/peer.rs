@@ -1,11 +1,10 @@
 //! Requests from a server to its client (legacy era): who is asked, and what
 //! is answered when nobody can be.
 
-use super::{connection::Connection, notices::Attribution, owners::Identity};
+use super::{calls::Attribution, connection::Connection, owners::Identity};
 use crate::{
     client::Client,
     exchange::{Answer, Input},
-    limits,
 };
 use serde_json::json;
 use switchboard_wire::{Era, ErrorObject, Message, Method, code, json as raw};
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 impl Connection {
     pub(super) fn on_request(&self, message: Message, during: Option<u64>) {
         if self.revision().era() == Era::Modern && self.hello().is_some() {
-            tracing::warn!(server = %self.spec.name, method = %message.method_name(), "a modern server sent a request; ignored");
+            tracing::warn!(server = %self.server_name(), method = %message.method_name(), "a modern server sent a request; ignored");
             return;
         }
         if message.method() == Method::Ping {
@@ -24,11 +23,11 @@ impl Connection {
             return;
         }
         if message.method() == Method::RootsList
-            && !self.spec.roots.is_empty()
+            && !self.spec().roots.is_empty()
             && let Some(id) = message.id()
         {
             let roots: Vec<_> = self
-                .spec
+                .spec()
                 .roots
                 .iter()
                 .map(|uri| json!({ "uri": uri }))
@@ -36,10 +35,10 @@ impl Connection {
             let result = json!({ "roots": roots }).to_string();
             return self.answer_peer(&message, Message::response(&id, &result).payload());
         }
-        if let Some(owner) = self.owned.tasks.owner_of(&message) {
+        if let Some(owner) = self.audience().tasks().owner_of(&message) {
             return self.ask_owner(message, &owner, during);
         }
-        match self.attribute(during) {
+        match self.calls().attribute(during) {
             Attribution::Call {
                 request,
                 inbox,
@@ -48,7 +47,7 @@ impl Connection {
             } => {
                 let asked = self.question(message, client.as_deref(), over, Some(request));
                 let Some(input) = asked else { return };
-                self.give_turn_back(request);
+                self.calls().asks(request);
                 inbox.input(input);
             }
             Attribution::Nobody => self.outside_any_call(message),
@@ -71,7 +70,7 @@ impl Connection {
     fn ask_owner(&self, message: Message, owner: &Identity, during: Option<u64>) {
         let attached = self.attached();
         let Some(client) = attached.iter().find(|client| owner.lets(client)) else {
-            return match self.attribute(during) {
+            return match self.calls().attribute(during) {
                 Attribution::Call {
                     request,
                     inbox,
@@ -80,7 +79,7 @@ impl Connection {
                 } if owner.lets(&client) => {
                     let asked = self.question(message, Some(&client), over, Some(request));
                     let Some(input) = asked else { return };
-                    self.give_turn_back(request);
+                    self.calls().asks(request);
                     inbox.input(input);
                 }
                 _ => self.refuse(&message, &unsupported(&message)),
@@ -94,7 +93,7 @@ impl Connection {
     fn outside_any_call(&self, message: Message) {
         let attached = self.attached();
         match attached.as_slice() {
-            [client] if self.exclusive => {
+            [client] if self.is_exclusive() => {
                 let client = client.clone();
                 let asked = self.question(message, Some(&client), CancellationToken::new(), None);
                 if let Some(input) = asked {
@@ -123,43 +122,33 @@ impl Connection {
         let able = match (client, capability) {
             (None, _) => false,
             // A client's own roots are not for a server that it shares with others.
-            (Some(_), Some("roots")) if !self.exclusive => false,
+            (Some(_), Some("roots")) if !self.is_exclusive() => false,
             (Some(client), Some("elicitation")) if is_url_mode(&message) => client.opens_pages(),
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
         };
         if !able {
             let is_modern = |client: &&Client| client.era() == Era::Modern;
-            let is_theirs = |capability: &&str| *capability != "roots" || self.exclusive;
+            let is_theirs = |capability: &&str| *capability != "roots" || self.is_exclusive();
             if let (Some(client), Some(capability)) =
                 (client.filter(is_modern), capability.filter(is_theirs))
             {
-                self.undeclared
-                    .lock()
-                    .entry(client.id)
-                    .or_default()
-                    .push(capability);
+                self.questions().note_undeclared(client.id, capability);
             }
             self.refuse(&message, &unsupported(&message));
             return None;
         }
         if let Some(client) = client.filter(|_| is_url_mode(&message)) {
-            self.note_page(message.body(), client);
+            self.audience().note_page(message.body(), client);
         }
         let withdrawn = over.child_token();
         let id = message.id()?;
-        let mut questions = self.questions.lock();
-        if questions.len() >= limits::OPEN_INPUTS {
-            drop(questions);
-            self.refuse(
-                &message,
-                &ErrorObject::new(code::INTERNAL, "too many questions are open"),
-            );
+        if !self.questions().open(id, withdrawn.clone()) {
+            let error = ErrorObject::new(code::INTERNAL, "too many questions are open");
+            self.refuse(&message, &error);
             return None;
         }
-        questions.insert(id, withdrawn.clone());
-        drop(questions);
-        let connection = self.me.upgrade()?;
+        let connection = self.shared()?;
         let reply = move |question: &Message, answer: Answer| {
             let id = question.id();
             let payload = match (answer, &id) {
@@ -171,14 +160,14 @@ impl Connection {
         };
         Some(Input::new(
             message,
-            self.spec.name.clone(),
+            self.server_name().clone(),
             withdrawn,
             reply,
         ))
     }
 
     pub(super) fn refuse(&self, message: &Message, error: &ErrorObject) {
-        tracing::debug!(server = %self.spec.name, method = %message.method_name(), why = %error.message, "refused");
+        tracing::debug!(server = %self.server_name(), method = %message.method_name(), why = %error.message, "refused");
         self.answer_peer(message, error.response(message.id().as_ref()));
     }
 }

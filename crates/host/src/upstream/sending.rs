@@ -2,7 +2,8 @@
 //! is needed, notifications, answers, and what is given up.
 
 use super::{
-    connection::{Call, Connection},
+    calls::Call,
+    connection::Connection,
     tasks::{self, AboutTasks},
     turns::{Place, Turn},
 };
@@ -14,10 +15,7 @@ use crate::{
     limits,
 };
 use bytes::Bytes;
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use switchboard_transport::{About, Outgoing, SendError};
 use switchboard_wire::{Edits, Era, Id, Message, Method, Params, Payload, code, json};
 
@@ -28,8 +26,8 @@ impl Connection {
         if !self.takes_turns() {
             return self.start_now(permitted);
         }
-        let urgent = !self.questions.lock().is_empty();
-        match self.turns.take(permitted.client(), urgent) {
+        let urgent = self.questions().are_open();
+        match self.calls().place(permitted.client(), urgent) {
             Place::Now(turn) => self.start_in_turn(permitted, turn),
             Place::Later(turn) => Ok(Exchange::queued(self.clone(), permitted.clone(), turn)),
             Place::Full => Err(CallError::Busy {
@@ -46,7 +44,7 @@ impl Connection {
             reason: format!(
                 "its clients take turns, since a question of its could not be told apart, and for {waited:?} it \
                  has been the turn of {}; \"isolation\": \"session\" in its entry gives each client a copy of its own",
-                self.turns.whose()
+                self.calls().whose_turn()
             ),
         }
     }
@@ -58,78 +56,35 @@ impl Connection {
         turn: Turn,
     ) -> Result<Exchange, CallError> {
         let exchange = self.start_now(permitted)?;
-        let mut calls = self.calls.lock();
-        match exchange
-            .sent()
-            .and_then(|sent| calls.get_mut(&sent.number()))
-        {
-            Some(call) => call.turn = Some(turn),
-            // It is over already, and so is its share of the turn.
-            None => drop(calls),
+        if let Some(sent) = exchange.sent() {
+            self.calls().hold_turn(sent.number(), turn);
         }
         Ok(exchange)
     }
 
     fn takes_turns(&self) -> bool {
-        !self.exclusive
-            && self.reports.needs_turns.are_needed()
-            && self.revision().era() == Era::Legacy
+        !self.is_exclusive() && self.calls().need_turns() && self.revision().era() == Era::Legacy
     }
 
     /// A question could not be told apart: from now on clients take turns.
     pub(super) fn take_turns(&self) {
-        if !self.reports.needs_turns.arise() {
+        if !self.calls().begin_turns() {
             return;
         }
         let text = "a question could not be told apart: calls of several clients were in flight; \
                     for a while their calls take turns (\"isolation\": \"session\" gives each client \
                     a copy of its own)";
-        tracing::warn!(server = %self.spec.name, "{text}");
-        for call in self.calls.lock().values_mut() {
-            if call.client.is_some() && call.asked == 0 {
-                call.turn = Some(self.turns.include());
-            }
-        }
-        (self.reports.unclear)();
-    }
-
-    /// A question of a call's waits for a person, who may take long: nobody else
-    /// waits for them meanwhile.
-    pub(super) fn give_turn_back(&self, request: u64) {
-        self.reports.needs_turns.asked();
-        let mut calls = self.calls.lock();
-        let Some(call) = calls.get_mut(&request) else {
-            return;
-        };
-        call.asked += 1;
-        let turn = call.turn.take();
-        drop(calls);
-        drop(turn);
-    }
-
-    /// A client has gone: nobody waits for what it left in flight.
-    pub(super) fn end_turn_of(&self, client: ClientId) {
-        let mut calls = self.calls.lock();
-        let theirs = calls
-            .values_mut()
-            .filter(|call| call.client.as_ref().is_some_and(|at| at.id == client));
-        let turns: Vec<Turn> = theirs.filter_map(|call| call.turn.take()).collect();
-        drop(calls);
-        drop(turns);
+        tracing::warn!(server = %self.server_name(), "{text}");
+        (self.reports().unclear)();
     }
 
     /// The answer to a call's question goes out when it is its client's turn
     /// again, so that what the server asks next can be told apart; or after a
     /// while all the same.
     fn answer_in_turn(self: &Arc<Self>, request: u64, question: Message, payload: Payload) {
-        let client = {
-            let mut calls = self.calls.lock();
-            let call = calls
-                .get_mut(&request)
-                .filter(|call| call.asked == 1 && call.turn.is_none() && self.takes_turns());
-            call.and_then(|call| call.client.clone())
-        };
-        let place = client.map(|client| self.turns.take(&client, true));
+        let client = self.calls().answers_in_turn(request);
+        let client = client.filter(|_| self.takes_turns());
+        let place = client.map(|client| self.calls().place(&client, true));
         let later = match place {
             None | Some(Place::Full) => {
                 return self.answer_asked(request, &question, payload, None);
@@ -148,16 +103,7 @@ impl Connection {
     }
 
     fn answer_asked(&self, request: u64, question: &Message, payload: Payload, turn: Option<Turn>) {
-        let mut calls = self.calls.lock();
-        let unused = match calls.get_mut(&request) {
-            Some(call) => {
-                call.asked = call.asked.saturating_sub(1);
-                turn.and_then(|turn| call.turn.replace(turn))
-            }
-            None => turn,
-        };
-        drop(calls);
-        drop(unused);
+        self.calls().answered(request, turn);
         self.answer_peer(question, payload);
     }
 
@@ -244,7 +190,7 @@ impl Connection {
         mirrored: Vec<(String, String)>,
         limit: Option<Duration>,
     ) -> Result<Sent, CallError> {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.calls().number();
         if let Some(span) = message.id_span() {
             edits.replace(span, id.to_string());
         }
@@ -272,31 +218,21 @@ impl Connection {
 
     /// From now on progress of this request is told under another token.
     pub(crate) fn set_token(&self, request: u64, token: Option<Bytes>) {
-        if let Some(call) = self.calls.lock().get_mut(&request) {
-            call.token = token;
-        }
+        self.calls().set_token(request, token);
     }
 
     /// Whether this task, by the server's own id, is this client's. One of which
     /// nobody knows whose it is can only be theirs where nobody else can come in.
     pub fn lets_see_task(&self, client: &Client, task: &str) -> bool {
-        match self.owned.tasks.owner(task) {
+        match self.audience().tasks().owner(task) {
             Some(owner) => owner.lets(client),
-            None => !(self.reports.several)(),
+            None => !(self.reports().several)(),
         }
     }
 
     /// What the server asked of a client that had not declared it; asked once.
     pub(crate) fn take_undeclared(&self, client: ClientId) -> Vec<&'static str> {
-        self.undeclared.lock().remove(&client).unwrap_or_default()
-    }
-
-    /// Forgets what was noted for a client that lives as long as its request.
-    pub(crate) fn forget(self: &Arc<Self>, client: ClientId) {
-        self.undeclared.lock().remove(&client);
-        if !self.clients.lock().contains_key(&client) {
-            self.forget_level(client);
-        }
+        self.questions().take_undeclared(client)
     }
 
     /// Sends a request of our own; `params` is JSON text.
@@ -306,7 +242,7 @@ impl Connection {
         params: &str,
         timeout: Duration,
     ) -> Result<Exchange, CallError> {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.calls().number();
         let message = Message::request(&Id::number(id), method, params);
         let about = About::Request {
             id,
@@ -340,23 +276,19 @@ impl Connection {
         out: Outgoing,
     ) -> Result<Arc<Inbox>, CallError> {
         let inbox = Arc::new(Inbox::new());
-        {
-            let mut calls = self.calls.lock();
-            if calls.len() >= limits::CALLS_IN_FLIGHT {
-                let reason = format!("{} calls are in flight", calls.len());
-                return Err(CallError::Busy {
-                    server: self.name(),
-                    reason,
-                });
-            }
-            let method = match out.about {
-                About::Request { method, .. } => method,
-                _ => Method::Other,
-            };
-            calls.insert(id, Call::new(inbox.clone(), token, client, tasks, method));
-        }
+        let method = match out.about {
+            About::Request { method, .. } => method,
+            _ => Method::Other,
+        };
+        let call = Call::new(inbox.clone(), token, client, tasks, method);
+        self.calls()
+            .begin(id, call)
+            .map_err(|in_flight| CallError::Busy {
+                server: self.name(),
+                reason: format!("{in_flight} calls are in flight"),
+            })?;
         self.send(out).inspect_err(|_| {
-            self.calls.lock().remove(&id);
+            self.calls().take(id);
         })?;
         Ok(inbox)
     }
@@ -372,27 +304,25 @@ impl Connection {
     /// Answers a request of the server's.
     pub(crate) fn answer_peer(&self, request: &Message, payload: Payload) {
         if let Some(id) = request.id() {
-            self.questions.lock().remove(&id);
+            self.questions().answered(&id);
         }
         if let Err(fault) = self.send(Outgoing {
             payload,
             about: About::Response,
         }) {
-            tracing::debug!(server = %self.spec.name, %fault, "an answer to the server could not be sent");
+            tracing::debug!(server = %self.server_name(), %fault, "an answer to the server could not be sent");
         }
     }
 
     fn send(&self, out: Outgoing) -> Result<(), CallError> {
         let link = self
-            .link
-            .get()
+            .link()
             .ok_or_else(|| self.not_connected("not started"))?;
         link.send(out).map_err(|fault| match fault {
-            SendError::Closed => self.not_connected(
-                self.closed()
-                    .as_deref()
-                    .unwrap_or("the connection is closed"),
-            ),
+            SendError::Closed => match self.how_it_ended() {
+                Some(ended) => self.not_connected(&ended.to_string()),
+                None => self.not_connected("the connection is closed"),
+            },
             SendError::Full(_) => CallError::Busy {
                 server: self.name(),
                 reason: fault.to_string(),
@@ -436,11 +366,11 @@ impl Connection {
     }
 
     fn drop_call(&self, request: u64, notice: impl FnOnce() -> Payload) {
-        let Some(call) = self.calls.lock().remove(&request) else {
+        let Some(call) = self.calls().take(request) else {
             return;
         };
         call.finish(Outcome::Failed(CallError::Cancelled));
-        let Some(link) = self.link.get() else { return };
+        let Some(link) = self.link() else { return };
         if !link.closing_cancels(self.revision()) {
             let _ = self.notify(notice());
         }

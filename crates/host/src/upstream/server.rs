@@ -1,24 +1,24 @@
-//! One configured server: its connections (one per owner, era and revision in
-//! use), what is known of its eras, and its catalog.
+//! One configured server: its connections (`slots.rs`), what is known of it
+//! (`knowledge.rs`), its lists, and which of its connections a client uses.
 
 use super::{
-    connection::{Connection, Hello},
-    link::Carrier,
+    connection::Connection,
+    hello::Hello,
+    knowledge::{Knowledge, other},
     memory::Memory,
     owners::Owned,
     remarks::Remarks,
-    slot::{Content, Slot},
+    slot::Content,
+    slots::{Key, Owner, Slots},
     spec::{AUTHENTICATE, Isolation, ServerSpec},
-    turns::NeedsTurns,
 };
 use crate::{
     catalog::{Catalogs, List, Listing},
-    client::{Client, ClientId},
+    client::Client,
     error::CallError,
     host::Host,
     limits,
     permission::Guard,
-    quota::HeldBy,
 };
 use parking_lot::Mutex;
 use std::{
@@ -41,16 +41,12 @@ pub struct Server {
     pub spec: Arc<ServerSpec>,
     pub(super) budget: Budget,
     pub(super) me: Weak<Server>,
-    pub(super) slots: Mutex<HashMap<Key, Arc<Slot>>>,
-    pub(super) eras: Mutex<Eras>,
-    /// How an HTTP address turned out to be served.
-    pub(super) carrier: Mutex<Carrier>,
+    /// What is known of it, by whichever connection.
+    pub(super) known: Knowledge,
+    /// Its connections.
+    pub(super) slots: Slots,
     /// What each owner is told.
     catalogs: Mutex<HashMap<Owner, Arc<Catalogs>>>,
-    /// Whose lists were news last: these are written down.
-    pub(super) latest: Mutex<Option<Arc<Catalogs>>>,
-    /// What was written down by the last run.
-    pub(super) recalled: OnceLock<Catalogs>,
     pub(super) state: watch::Sender<ServerState>,
     /// Whether a stand-in serves clients, since the server wants a sign-in.
     pub(super) stands_in: AtomicBool,
@@ -65,13 +61,11 @@ pub struct Server {
     /// What is being started or ended just now: it is waited for in the end, so
     /// that each process has the time that it is given to end well.
     pub(super) busy: TaskTracker,
-    /// Whether a question of its could not be told apart of late: clients take turns.
-    pub(super) needs_turns: Arc<NeedsTurns>,
     pub(super) remarks: Arc<Remarks>,
     /// Whose its things are, where all connections lead to the same ones.
-    pub(super) owned: Arc<Owned>,
+    owned: Arc<Owned>,
     /// The same for each copy of a server that is a process of its own.
-    pub(super) owned_by_copy: Mutex<HashMap<Owner, Arc<Owned>>>,
+    owned_by_copy: Mutex<HashMap<Owner, Arc<Owned>>>,
     /// Whether anything of it waits for approval.
     holds: AtomicBool,
     /// Whether what is new or changed of it does.
@@ -98,52 +92,6 @@ pub enum ServerState {
     NeedsAuth,
 }
 
-/// Which eras the server has; `None` while nobody has tried.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Eras {
-    pub(super) legacy: Option<bool>,
-    pub(super) modern: Option<bool>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub(super) owner: Owner,
-    pub(super) era: Era,
-    /// Over HTTP there is one legacy session per revision; a process has the newest it offers.
-    pub(super) revision: Option<Revision>,
-}
-
-/// Who shares a connection.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Owner {
-    Principal(Arc<str>),
-    Client(Arc<str>, ClientId),
-    /// A modern client that gave a key, by its principal and identity.
-    Keyed(Arc<str>, u64),
-}
-
-impl HeldBy for Key {
-    fn held_by(&self) -> &str {
-        self.owner.principal()
-    }
-}
-
-impl Owner {
-    /// On whose behalf.
-    pub(super) fn principal(&self) -> &Arc<str> {
-        match self {
-            Self::Principal(principal) | Self::Client(principal, _) | Self::Keyed(principal, _) => {
-                principal
-            }
-        }
-    }
-
-    /// Whether one client alone has it.
-    pub(super) fn is_one(&self) -> bool {
-        !matches!(self, Self::Principal(_))
-    }
-}
-
 impl Server {
     /// A server that nobody has connected to yet.
     pub fn new(spec: ServerSpec, budget: Budget) -> Arc<Self> {
@@ -153,15 +101,9 @@ impl Server {
             spec: Arc::new(spec),
             budget,
             me: me.clone(),
-            slots: Mutex::default(),
-            eras: Mutex::new(Eras {
-                legacy: None,
-                modern,
-            }),
-            carrier: Mutex::default(),
+            known: Knowledge::new(modern),
+            slots: Slots::default(),
             catalogs: Mutex::default(),
-            latest: Mutex::default(),
-            recalled: OnceLock::new(),
             state: watch::Sender::default(),
             stands_in: AtomicBool::new(false),
             opening: Mutex::default(),
@@ -169,7 +111,6 @@ impl Server {
             retired: OnceLock::new(),
             over: CancellationToken::new(),
             busy: TaskTracker::new(),
-            needs_turns: Arc::default(),
             remarks: Arc::default(),
             owned: Arc::default(),
             owned_by_copy: Mutex::default(),
@@ -194,7 +135,7 @@ impl Server {
 
     /// Whether its clients take turns, since a question of its could not be told apart.
     pub fn takes_turns(&self) -> bool {
-        self.needs_turns.are_needed()
+        self.known.needs_turns().are_needed()
     }
 
     /// What it does wrong although it works.
@@ -204,8 +145,7 @@ impl Server {
 
     /// Whether it is known to have both eras, and is not held to one.
     pub fn speaks_both_eras(&self) -> bool {
-        let eras = *self.eras.lock();
-        self.spec.era.is_none() && eras.legacy == Some(true) && eras.modern == Some(true)
+        self.spec.era.is_none() && self.known.has_both_eras()
     }
 
     /// Whether anything of it waits for approval: then each of its tools and
@@ -234,11 +174,8 @@ impl Server {
 
     /// Who listens to any of its copies.
     pub(crate) fn attached(&self) -> Vec<Arc<Client>> {
-        let slots: Vec<Arc<Slot>> = self.slots.lock().values().cloned().collect();
-        let clients = slots.iter().filter_map(|slot| match slot.content() {
-            Content::Ready(connection) => Some(connection.attached()),
-            _ => None,
-        });
+        let connections = self.slots.connections();
+        let clients = connections.iter().map(|connection| connection.attached());
         clients.flatten().collect()
     }
 
@@ -265,7 +202,7 @@ impl Server {
         if let Some(known) = self.catalogs.lock().get(owner) {
             return known.clone();
         }
-        let recalled = self.recalled.get().filter(|recalled| {
+        let recalled = self.known.recalled().filter(|recalled| {
             recalled.principal.as_ref() == Some(principal) || !self.has_several_principals()
         });
         let mut all = self.catalogs.lock();
@@ -290,7 +227,7 @@ impl Server {
             let (me, whose) = (self.me.clone(), Arc::downgrade(catalogs));
             catalogs.of(era).on_news(move || {
                 if let (Some(server), Some(whose)) = (me.upgrade(), whose.upgrade()) {
-                    *server.latest.lock() = Some(whose);
+                    server.known.note_lists(whose);
                     server.remember();
                 }
             });
@@ -312,13 +249,11 @@ impl Server {
 
     /// The era in which a client of this era is served, as far as that is known.
     pub fn era_for(&self, client: Era) -> Era {
-        let eras = *self.eras.lock();
-        match (client, self.spec.era) {
+        match self.spec.era {
             _ if self.stands_in() => Era::Legacy,
-            (_, Some(held)) => held,
-            (Era::Legacy, None) if eras.legacy == Some(false) => Era::Modern,
-            (Era::Modern, None) if eras.modern == Some(false) => Era::Legacy,
-            _ => client,
+            Some(held) => held,
+            None if !self.known.lacks(client) => client,
+            None => other(client),
         }
     }
 
@@ -335,7 +270,7 @@ impl Server {
         let slot = self.slot(&key)?;
         loop {
             match slot.content() {
-                Content::Ready(connection) if connection.closed().is_none() => {
+                Content::Ready(connection) if !connection.has_ended() => {
                     connection.attach(client);
                     return Ok(connection);
                 }
@@ -372,31 +307,18 @@ impl Server {
 
     /// The connection this client uses, if there is one now.
     pub fn current(&self, client: &Client) -> Option<Arc<Connection>> {
-        match self
-            .slots
-            .lock()
-            .get(&self.key(client, self.era_for(client.era())))?
-            .content()
-        {
-            Content::Ready(connection) if connection.closed().is_none() => Some(connection),
-            _ => None,
-        }
+        let key = self.key(client, self.era_for(client.era()));
+        self.slots.get(&key)?.working()
     }
 
     /// Forgets a client: its subscriptions end, and so do servers of its own.
     pub fn detach(&self, client: &Client) {
-        let slots: Vec<(Key, Arc<Slot>)> = self
-            .slots
-            .lock()
-            .iter()
-            .map(|(k, s)| (k.clone(), s.clone()))
-            .collect();
-        for (key, slot) in slots {
+        for (key, slot) in self.slots.all() {
             let is_its_own = matches!(key.owner, Owner::Client(_, id) if id == client.id);
             let Content::Ready(connection) = slot.content() else {
                 // What could not be made for it keeps nobody's place.
                 if is_its_own && !matches!(slot.content(), Content::Connecting) {
-                    self.slots.lock().remove(&key);
+                    self.slots.remove(&key);
                 }
                 continue;
             };
@@ -404,7 +326,7 @@ impl Server {
             if is_its_own {
                 self.owned_by_copy.lock().remove(&key.owner);
                 self.catalogs.lock().remove(&key.owner);
-                self.slots.lock().remove(&key);
+                self.slots.remove(&key);
                 tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
                     connection.close().await;
                 });

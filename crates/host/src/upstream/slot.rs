@@ -157,6 +157,14 @@ impl Slot {
         self.content.borrow().clone()
     }
 
+    /// The connection, if there is one that has not ended.
+    pub(super) fn working(&self) -> Option<Arc<Connection>> {
+        match &*self.content.borrow() {
+            Content::Ready(connection) if !connection.has_ended() => Some(connection.clone()),
+            _ => None,
+        }
+    }
+
     /// Claims the making of the connection: true for exactly one caller while it is needed.
     pub(super) fn claim(&self, force: bool) -> bool {
         let mut claimed = false;
@@ -164,8 +172,8 @@ impl Slot {
             let failed = match content {
                 Content::Empty => None,
                 Content::Connecting => return false,
-                Content::Ready(connection) => match connection.closed() {
-                    Some(why) => self.crashed(connection, why),
+                Content::Ready(connection) => match connection.how_it_ended() {
+                    Some(how) => self.crashed(connection, how.to_string()),
                     None => return false,
                 },
                 Content::Failed { retry, .. } if force || Instant::now() >= *retry => None,

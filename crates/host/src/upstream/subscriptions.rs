@@ -190,6 +190,10 @@ impl Subscriptions {
 }
 
 impl Connection {
+    fn subscriptions(&self) -> &Subscriptions {
+        self.audience().subscriptions()
+    }
+
     /// Subscribes a client to all of these, and makes sure that the server tells
     /// of its lists; the server's own error if it refuses, or ours if it did not
     /// declare that it tells of any.
@@ -201,7 +205,7 @@ impl Connection {
         for topic in topics {
             self.tells_of(topic)?;
         }
-        self.subscriptions.add(client.id, topics)?;
+        self.subscriptions().add(client.id, topics)?;
         // It may have gone while it was being connected.
         let has_left = client.has_left();
         let done = match has_left {
@@ -210,7 +214,7 @@ impl Connection {
         };
         if has_left || done.is_err() {
             for topic in topics {
-                self.subscriptions.remove(client.id, topic);
+                self.subscriptions().remove(client.id, topic);
             }
             // Others may have counted on it, and some may have been told already.
             let _ = self.reconcile(topics.to_vec()).await;
@@ -230,7 +234,7 @@ impl Connection {
         uri: &str,
     ) -> Result<(), CallError> {
         let topic = Topic::Resource(uri.to_owned());
-        if !self.subscriptions.remove(client.id, &topic) {
+        if !self.subscriptions().remove(client.id, &topic) {
             return Ok(());
         }
         self.reconcile(vec![topic]).await
@@ -238,11 +242,11 @@ impl Connection {
 
     /// Ends all subscriptions of a client that went away.
     pub(super) fn unsubscribe_all(self: &Arc<Self>, client: ClientId) {
-        let topics = self.subscriptions.of_client(client);
+        let topics = self.subscriptions().of_client(client);
         for topic in &topics {
-            self.subscriptions.remove(client, topic);
+            self.subscriptions().remove(client, topic);
         }
-        if topics.is_empty() || self.closed().is_some() {
+        if topics.is_empty() || self.has_ended() {
             return;
         }
         let connection = self.clone();
@@ -258,7 +262,7 @@ impl Connection {
         let done = tasks::spawn(tasks::Kind::Errand, async move {
             let done = connection.tell_of(&topics).await;
             for topic in &topics {
-                connection.subscriptions.sweep(topic);
+                connection.subscriptions().sweep(topic);
             }
             done
         });
@@ -273,10 +277,10 @@ impl Connection {
             // One stream has them all; it is replaced, once.
             let mut gone = topics
                 .iter()
-                .map(|topic| !self.subscriptions.is_wanted(topic));
+                .map(|topic| !self.subscriptions().is_wanted(topic));
             match topics.is_empty() || gone.any(|gone| !gone) {
                 true => self.listen_again().await,
-                false => self.subscriptions.changed.notify_one(),
+                false => self.subscriptions().changed.notify_one(),
             }
             return Ok(());
         }
@@ -290,10 +294,10 @@ impl Connection {
     }
 
     async fn tell_of_resource(self: &Arc<Self>, topic: &Topic, uri: &str) -> Result<(), CallError> {
-        let told = self.subscriptions.told(topic);
+        let told = self.subscriptions().told(topic);
         let mut told = told.lock().await;
         // Looked at only now: others may have come and gone while we waited.
-        let wanted = self.subscriptions.is_wanted(topic);
+        let wanted = self.subscriptions().is_wanted(topic);
         if wanted == *told {
             return Ok(());
         }
@@ -316,7 +320,7 @@ impl Connection {
     ) -> Result<(), CallError> {
         let params = format!("{{\"uri\":{}}}", json::quote(uri));
         match self
-            .ask(method, &params, self.spec.timeouts.request)?
+            .ask(method, &params, self.spec().timeouts.request)?
             .outcome()
             .await
         {
@@ -340,23 +344,23 @@ impl Connection {
             }
             return;
         }
-        let renewed = stream::iter(self.subscriptions.topics()).for_each_concurrent(
+        let renewed = stream::iter(self.subscriptions().topics()).for_each_concurrent(
             limits::SUBSCRIBING,
             |topic| async move {
                 if let Err(fault) = self.reconcile(vec![topic.clone()]).await {
-                    tracing::warn!(server = %self.spec.name, ?topic, %fault, "a subscription could not be renewed");
+                    tracing::warn!(server = %self.server_name(), ?topic, %fault, "a subscription could not be renewed");
                 }
             },
         );
         // A server that takes its time over them is not kept from its clients.
-        let _ = tokio::time::timeout(self.spec.timeouts.request, renewed).await;
+        let _ = tokio::time::timeout(self.spec().timeouts.request, renewed).await;
     }
 
     /// What a server lets us watch: a modern one said so when it acknowledged,
     /// a legacy one in its capabilities.
     pub fn acknowledged(&self) -> Bytes {
         if self.revision().era() == Era::Modern {
-            return self.subscriptions.honoured();
+            return self.subscriptions().honoured();
         }
         let capabilities = self
             .hello()
@@ -371,7 +375,7 @@ impl Connection {
             flag == Some(b"true")
         };
         let uris: Vec<String> = self
-            .subscriptions
+            .subscriptions()
             .uris()
             .iter()
             .map(|uri| json::quote(uri))

@@ -4,35 +4,18 @@
 
 use super::{
     connection::Connection,
-    server::{Key, Server},
+    server::Server,
     slot::{Content, Slot},
-    spec::Target,
+    slots::Key,
 };
-use std::{
-    collections::hash_map::Entry,
-    sync::{Arc, atomic::Ordering},
-};
+use std::sync::Arc;
 use switchboard_tasks as tasks;
 use tokio::time::sleep;
 
 impl Server {
-    /// The place of a connection that several clients share.
-    pub(super) fn shared_slot(&self, key: &Key) -> Arc<Slot> {
-        let mut slots = self.slots.lock();
-        let slot = match slots.entry(key.clone()) {
-            Entry::Occupied(slot) => return slot.get().clone(),
-            Entry::Vacant(place) => place.insert(Arc::default()).clone(),
-        };
-        drop(slots);
-        if matches!(self.spec.target, Target::Stdio(_)) {
-            self.end_when_superfluous(key.clone(), &slot);
-        }
-        slot
-    }
-
     /// Looks at a copy from time to time. Whether it was used in between is told by
     /// the number of its next request, so that a call has nothing to note.
-    fn end_when_superfluous(&self, key: Key, slot: &Arc<Slot>) {
+    pub(super) fn end_when_superfluous(&self, key: Key, slot: &Arc<Slot>) {
         let (server, slot) = (self.me.clone(), Arc::downgrade(slot));
         let pause = self.spec.timeouts.twin;
         tasks::spawn(tasks::Kind::Upkeep, async move {
@@ -46,36 +29,23 @@ impl Server {
                     before = None;
                     continue;
                 };
-                let count = connection.next.load(Ordering::Relaxed);
+                let count = connection.calls().begun();
                 let is_unused = before.replace(count) == Some(count);
-                if is_unused && connection.is_unused() && server.take_out(&key, &slot) {
+                if is_unused && connection.is_unused() && server.slots.remove_twin(&key, &slot) {
                     let why = "nobody uses it, and there is one of the other era";
                     return connection.close_because(why).await;
                 }
             }
         });
     }
-
-    /// Takes the place away if the same clients have another that works.
-    fn take_out(&self, key: &Key, slot: &Arc<Slot>) -> bool {
-        let mut slots = self.slots.lock();
-        let is_twin = |(other, slot): (&Key, &Arc<Slot>)| {
-            other.owner == key.owner
-                && other.era != key.era
-                && matches!(slot.content(), Content::Ready(twin) if twin.closed().is_none())
-        };
-        let is_there = slots.get(key).is_some_and(|now| Arc::ptr_eq(now, slot));
-        if is_there && slots.iter().any(is_twin) {
-            slots.remove(key);
-            return true;
-        }
-        false
-    }
 }
 
 impl Connection {
     /// Whether nobody has anything to do with it, nor has left anything with it.
     fn is_unused(&self) -> bool {
-        self.is_idle() && self.subscriptions.topics().is_empty() && self.owned.tasks.is_empty()
+        let audience = self.audience();
+        self.is_idle()
+            && audience.subscriptions().topics().is_empty()
+            && audience.tasks().is_empty()
     }
 }

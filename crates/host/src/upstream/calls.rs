@@ -1,0 +1,365 @@
+//! The requests of ours that are in flight on a connection: under which numbers,
+//! whose they are, and whose turn it is where clients take turns.
+
+use super::{
+    tasks::AboutTasks,
+    turns::{NeedsTurns, Place, Turn, Turns},
+};
+use crate::{
+    catalog::List,
+    client::{Client, ClientId},
+    error::CallError,
+    exchange::{Inbox, Outcome},
+    limits,
+};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use switchboard_transport::numbers::ByNumber;
+use switchboard_wire::Method;
+use tokio_util::sync::CancellationToken;
+
+/// The calls in flight on one connection.
+#[derive(Debug)]
+pub(super) struct Calls {
+    in_flight: Mutex<HashMap<u64, Call, ByNumber>>,
+    next: AtomicU64,
+    turns: Arc<Turns>,
+    /// Whether clients of the server take turns now, on any connection.
+    needs_turns: Arc<NeedsTurns>,
+}
+
+/// A request of ours that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Call {
+    inbox: Arc<Inbox>,
+    /// The client's progress token, as it wrote it.
+    token: Option<Bytes>,
+    /// Who asked; `None` when we did ourselves.
+    client: Option<Arc<Client>>,
+    /// Ends when the call does: questions asked during it are then void. There
+    /// is none until somebody asks one.
+    over: OnceLock<CancellationToken>,
+    /// What its reply can say about tasks.
+    tasks: AboutTasks,
+    /// Its share of its client's turn, where clients take turns.
+    turn: Option<Turn>,
+    /// Questions of the server's that wait for somebody's answer.
+    asked: usize,
+    /// What it asks for.
+    method: Method,
+}
+
+/// Which call something belongs to.
+pub(super) enum Attribution {
+    /// This one.
+    Call {
+        /// Its number.
+        request: u64,
+        /// Where its events go.
+        inbox: Arc<Inbox>,
+        /// Who made it.
+        client: Option<Arc<Client>>,
+        /// Ends with it.
+        over: CancellationToken,
+    },
+    /// No client's call is in flight.
+    Nobody,
+    /// Calls of several clients are in flight, and nothing says whose it is.
+    Several,
+}
+
+/// Where the progress of a call goes, and under which token.
+pub(super) struct Progress {
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) token: Option<Bytes>,
+    pub(super) client: Option<Arc<Client>>,
+}
+
+impl Call {
+    pub(super) fn new(
+        inbox: Arc<Inbox>,
+        token: Option<Bytes>,
+        client: Option<Arc<Client>>,
+        tasks: AboutTasks,
+        method: Method,
+    ) -> Self {
+        Self {
+            inbox,
+            token,
+            client,
+            over: OnceLock::new(),
+            tasks,
+            turn: None,
+            asked: 0,
+            method,
+        }
+    }
+
+    /// What it asks for.
+    pub(super) fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Who asked; `None` when we did ourselves.
+    pub(super) fn client(&self) -> Option<&Arc<Client>> {
+        self.client.as_ref()
+    }
+
+    /// What its reply can say about tasks.
+    pub(super) fn tasks(&self) -> AboutTasks {
+        self.tasks
+    }
+
+    /// Whether an answer to it shows that the server is of use: a client wanted
+    /// something done, and not only to know what there is.
+    pub(super) fn is_use(&self) -> bool {
+        let prepares = matches!(
+            self.method,
+            Method::Listen
+                | Method::Ping
+                | Method::SetLevel
+                | Method::ResourcesSubscribe
+                | Method::ResourcesUnsubscribe
+        );
+        self.client.is_some() && !prepares && List::of(self.method).is_none()
+    }
+
+    /// Ends it.
+    pub(super) fn finish(self, outcome: Outcome) {
+        if let Some(over) = self.over.get() {
+            over.cancel();
+        }
+        self.inbox.finish(outcome);
+    }
+
+    fn has_left(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| client.has_left())
+    }
+
+    fn attribution(&self, request: u64) -> Attribution {
+        Attribution::Call {
+            request,
+            inbox: self.inbox.clone(),
+            client: self.client.clone(),
+            over: self.over.get_or_init(CancellationToken::new).clone(),
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        // Taken out by somebody who then panicked: it is waited for all the same.
+        if std::thread::panicking() {
+            self.inbox.finish(Outcome::Failed(CallError::broke_off()));
+        }
+    }
+}
+
+impl Calls {
+    pub(super) fn new(needs_turns: Arc<NeedsTurns>) -> Self {
+        Self {
+            in_flight: Mutex::default(),
+            next: AtomicU64::new(1),
+            turns: Arc::default(),
+            needs_turns,
+        }
+    }
+
+    /// A number for the next request.
+    pub(super) fn number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A number that grows with every request.
+    pub(super) fn begun(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Notes a request that is about to leave. Where there are too many already
+    /// says how many.
+    pub(super) fn begin(&self, number: u64, call: Call) -> Result<(), usize> {
+        let mut calls = self.in_flight.lock();
+        if calls.len() >= limits::CALLS_IN_FLIGHT {
+            return Err(calls.len());
+        }
+        calls.insert(number, call);
+        Ok(())
+    }
+
+    /// Takes one out: nothing that arrives is its any more.
+    pub(super) fn take(&self, number: u64) -> Option<Call> {
+        self.in_flight.lock().remove(&number)
+    }
+
+    /// Takes all out.
+    pub(super) fn take_all(&self) -> Vec<Call> {
+        let mut calls = self.in_flight.lock();
+        calls.drain().map(|(_, call)| call).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.in_flight.lock().is_empty()
+    }
+
+    /// Those that wait for an answer. One that is open for as long as the
+    /// connection is does not.
+    pub(super) fn numbers(&self) -> Vec<u64> {
+        let calls = self.in_flight.lock();
+        let waiting = calls
+            .iter()
+            .filter(|(_, call)| call.method != Method::Listen);
+        waiting.map(|(number, _)| *number).collect()
+    }
+
+    /// From now on progress of this request is told under another token.
+    pub(super) fn set_token(&self, number: u64, token: Option<Bytes>) {
+        if let Some(call) = self.in_flight.lock().get_mut(&number) {
+            call.token = token;
+        }
+    }
+
+    /// Where progress of this request goes.
+    pub(super) fn progress(&self, number: u64) -> Option<Progress> {
+        let calls = self.in_flight.lock();
+        let call = calls.get(&number)?;
+        Some(Progress {
+            inbox: call.inbox.clone(),
+            token: call.token.clone(),
+            client: call.client.clone(),
+        })
+    }
+
+    /// The client that made this request, and where its events go.
+    pub(super) fn caller(&self, number: u64) -> Option<(Arc<Client>, Arc<Inbox>)> {
+        let calls = self.in_flight.lock();
+        let call = calls.get(&number)?;
+        Some((call.client.clone()?, call.inbox.clone()))
+    }
+
+    /// The call that something without an id of its own belongs to: the one on
+    /// whose stream it came, or the latest if all calls in flight are one client's.
+    /// Where clients take turns a call that waits for somebody's answer has given
+    /// its turn back, and is not the one that speaks.
+    pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
+        let calls = self.in_flight.lock();
+        // On the stream of a call that is over it is nobody else's.
+        if let Some(number) = during {
+            let call = calls.get(&number);
+            return call.map_or(Attribution::Nobody, |call| call.attribution(number));
+        }
+        let turns = self.needs_turns.are_needed();
+        let speaks = |call: &Call| !turns || call.asked == 0 && !call.has_left();
+        let theirs = || calls.iter().filter(|(_, call)| call.client.is_some());
+        let any = theirs().any(|(_, call)| speaks(call));
+        let mut theirs = theirs().filter(|(_, call)| !any || speaks(call));
+        let Some(mut latest) = theirs.next() else {
+            return Attribution::Nobody;
+        };
+        let identity = |call: &Call| call.client.as_ref().map(|client| client.identity);
+        for other in theirs {
+            if identity(other.1) != identity(latest.1) {
+                return Attribution::Several;
+            }
+            if other.0 > latest.0 {
+                latest = other;
+            }
+        }
+        latest.1.attribution(*latest.0)
+    }
+}
+
+/// Turns, where clients take them.
+impl Calls {
+    /// Whether clients take turns now.
+    pub(super) fn need_turns(&self) -> bool {
+        self.needs_turns.are_needed()
+    }
+
+    /// A place for a call of this client's.
+    pub(super) fn place(&self, client: &Client, urgent: bool) -> Place {
+        self.turns.take(client, urgent)
+    }
+
+    /// Whose turn it is, for those who wait.
+    pub(super) fn whose_turn(&self) -> String {
+        self.turns.whose()
+    }
+
+    /// From now on clients take turns; what is in flight ends first. Says whether
+    /// that is news.
+    pub(super) fn begin_turns(&self) -> bool {
+        if !self.needs_turns.arise() {
+            return false;
+        }
+        for call in self.in_flight.lock().values_mut() {
+            if call.client.is_some() && call.asked == 0 {
+                call.turn = Some(self.turns.include());
+            }
+        }
+        true
+    }
+
+    /// A call has its share of a turn until it is over, which it may be already.
+    pub(super) fn hold_turn(&self, number: u64, turn: Turn) {
+        let mut calls = self.in_flight.lock();
+        match calls.get_mut(&number) {
+            Some(call) => call.turn = Some(turn),
+            // The turn is given back when it is dropped, without the lock.
+            None => drop(calls),
+        }
+    }
+
+    /// A question of a call's waits for a person, who may take long: nobody else
+    /// waits for them meanwhile.
+    pub(super) fn asks(&self, number: u64) {
+        self.needs_turns.asked();
+        let mut calls = self.in_flight.lock();
+        let Some(call) = calls.get_mut(&number) else {
+            return;
+        };
+        call.asked += 1;
+        let turn = call.turn.take();
+        drop(calls);
+        drop(turn);
+    }
+
+    /// Whose call has to have a turn again before its only question is answered.
+    pub(super) fn answers_in_turn(&self, number: u64) -> Option<Arc<Client>> {
+        let calls = self.in_flight.lock();
+        let call = calls.get(&number)?;
+        let waits = call.asked == 1 && call.turn.is_none();
+        call.client.clone().filter(|_| waits)
+    }
+
+    /// A question of a call's is answered.
+    pub(super) fn answered(&self, number: u64, turn: Option<Turn>) {
+        let mut calls = self.in_flight.lock();
+        let unused = match calls.get_mut(&number) {
+            Some(call) => {
+                call.asked = call.asked.saturating_sub(1);
+                turn.and_then(|turn| call.turn.replace(turn))
+            }
+            None => turn,
+        };
+        drop(calls);
+        drop(unused);
+    }
+
+    /// A client has gone: nobody waits for what it left in flight.
+    pub(super) fn end_turns_of(&self, client: ClientId) {
+        let mut calls = self.in_flight.lock();
+        let theirs = calls
+            .values_mut()
+            .filter(|call| call.client.as_ref().is_some_and(|at| at.id == client));
+        let turns: Vec<Turn> = theirs.filter_map(|call| call.turn.take()).collect();
+        drop(calls);
+        drop(turns);
+    }
+}

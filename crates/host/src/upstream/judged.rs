@@ -1,0 +1,73 @@
+//! What a server has listed since it was started, and what of that was compared
+//! with what is kept of it.
+
+use super::connection::Connection;
+use crate::{
+    catalog::{List, Listing},
+    pins::Kind,
+};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
+};
+use switchboard_wire::Method;
+
+/// A bit for each kind.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    /// What it has listed whole.
+    listed: AtomicU8,
+    /// What of that is what it listed last, as far as it says.
+    judged: AtomicU8,
+}
+
+impl Connection {
+    /// Whether the server has listed all of this kind since it was started.
+    pub(crate) fn has_listed(&self, kind: Kind) -> bool {
+        self.judged().listed.load(Ordering::Acquire) & (1 << kind as u8) != 0
+    }
+
+    /// Notes that it has.
+    pub(crate) fn note_listed(&self, kind: Kind) {
+        self.judged()
+            .listed
+            .fetch_or(1 << kind as u8, Ordering::AcqRel);
+        self.note_judged(kind);
+    }
+
+    /// Whether what it has of this kind, as far as it says, was compared with what
+    /// is kept of it.
+    pub(crate) fn is_judged(&self, kind: Kind) -> bool {
+        self.judged().judged.load(Ordering::Acquire) & (1 << kind as u8) != 0
+    }
+
+    /// Notes that it was.
+    pub(crate) fn note_judged(&self, kind: Kind) {
+        self.judged()
+            .judged
+            .fetch_or(1 << kind as u8, Ordering::AcqRel);
+    }
+
+    /// It has other things now.
+    pub(super) fn forget_judged(&self, method: Method) {
+        let kind = match method {
+            Method::ToolsListChanged => Kind::Tools,
+            Method::PromptsListChanged => Kind::Prompts,
+            _ => return,
+        };
+        self.judged()
+            .judged
+            .fetch_and(!(1 << kind as u8), Ordering::AcqRel);
+    }
+
+    /// Has a list that has just come compared with what is kept of the server.
+    pub(crate) fn judge(self: &Arc<Self>, list: List, now: &Listing, before: Option<&Listing>) {
+        match Kind::of(list) {
+            Some(kind) if self.has_listed(kind) && before.is_some_and(|it| it.is_same(now)) => {
+                self.note_judged(kind);
+            }
+            Some(_) => (self.reports().listed)(self, list, now),
+            None => {}
+        }
+    }
+}
