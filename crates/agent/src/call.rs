@@ -7,7 +7,6 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Instant};
 use switchboard_host::{CallError, upstream::Server};
-use switchboard_local::spoken;
 use switchboard_model::{
     ModelTool,
     shape::{Origin, Shaped},
@@ -159,7 +158,6 @@ impl Agent {
         }
         let (started, name) = (Instant::now(), tool.name.clone());
         self.tell(AgentEvent::Started { tool: name.clone() });
-        tracing::info!(tool = name, "call");
         let sent = self.send(bench, server, tool, &arguments, meta);
         let answer = self.watched(&name, started, sent).await;
         let elapsed = started.elapsed();
@@ -168,7 +166,6 @@ impl Agent {
             Err(fault) => Outcome::failed(fault.to_string()),
         };
         let failed = outcome.failed;
-        tracing::info!(tool = name, failed, took = spoken(elapsed), "call ended");
         self.tell(AgentEvent::Ended {
             tool: name,
             elapsed,
@@ -185,7 +182,6 @@ impl Agent {
                 Ok(done) => return done,
                 Err(_) => {
                     let elapsed = started.elapsed();
-                    tracing::info!(tool, after = spoken(elapsed), "call still running");
                     self.tell(AgentEvent::Running {
                         tool: tool.to_owned(),
                         elapsed,

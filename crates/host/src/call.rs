@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Where somebody has to say yes first, `permit` gives an `Asked` request, and
-//! the exchange begins with that question.
+//! the exchange begins with that question. Around all of it is what watches calls
+//! (`observe`).
 //!
 //! The request itself stays where it is, in a box, from the first phase to the
 //! last: a future holds what it is given twice, and is itself held by others.
@@ -19,9 +20,10 @@ use crate::{
     catalog::{List, Listing},
     client::Client,
     error::CallError,
-    exchange::{Asked, CallLog, Consent, Exchange, can_be_asked},
+    exchange::{Asked, Consent, Exchange, can_be_asked},
     host::Host,
     limits, mirror,
+    observe::{Origin, Watched},
     permission::{Decision, FOR_PROJECTS, Guard, What, held, not_permitted},
     pins::Kind,
     upstream::{Connection, Server},
@@ -81,20 +83,21 @@ pub struct Permitted {
     pub(crate) timeout: Duration,
 }
 
-/// Takes a request all the way to its server.
-pub async fn call(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
-    let log = CallLog::begin(&admitted);
-    match (counted(host, admitted).await, log) {
-        (result, None) => result,
-        (Ok(exchange), log) => Ok(exchange.logged(log)),
-        (Err(fault), Some(log)) => {
-            log.fail(&fault);
-            Err(fault)
-        }
+/// Takes a request all the way to its server, and tells those who watch.
+pub async fn call(
+    host: &Host,
+    admitted: Box<Admitted>,
+    origin: Origin,
+) -> Result<Exchange, CallError> {
+    match Watched::begin(host.observers(), &admitted, origin) {
+        None => counted(host, admitted).await,
+        // Boxed: most calls do without it.
+        Some(watched) => Box::pin(watched.wrap(counted(host, admitted))).await,
     }
 }
 
-async fn counted(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
+/// The same where it is part of a call that is watched as a whole.
+pub(crate) async fn counted(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
     let counted = count(&admitted).await?;
     let exchange = send(host, admitted).await?;
     Ok(exchange.counted(counted))

@@ -14,6 +14,7 @@ use crate::{
     error::CallError,
     exchange::{Exchange, Notice},
     limits,
+    observe::{Observer, Observers, Origin, Watched},
     permission::Guard,
     states::{State, StateEvents, States},
     upstream::{Server, ServerSpec, ServerState},
@@ -46,6 +47,7 @@ pub struct Host {
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,
     principals: Principals,
+    observers: Arc<Observers>,
     /// Servers that are out of use and still ending.
     leaving: TaskTracker,
 }
@@ -67,6 +69,7 @@ impl Host {
             clients: Mutex::default(),
             states: Arc::default(),
             principals: Principals::default(),
+            observers: Arc::default(),
             leaving: TaskTracker::new(),
         });
         for server in host.servers().iter() {
@@ -207,7 +210,39 @@ impl Host {
         &self,
         admitted: impl Into<Box<Admitted>>,
     ) -> impl Future<Output = Result<Exchange, CallError>> {
-        call::call(self, admitted.into())
+        call::call(self, admitted.into(), Origin::Client)
+    }
+
+    /// Takes a request of the program's own to its server.
+    pub fn call_own(
+        &self,
+        admitted: impl Into<Box<Admitted>>,
+    ) -> impl Future<Output = Result<Exchange, CallError>> {
+        call::call(self, admitted.into(), Origin::Own)
+    }
+
+    /// Takes a request to its server that is part of a call which is watched as a
+    /// whole: by what [`Host::watch`] gives.
+    pub fn call_within(
+        &self,
+        admitted: impl Into<Box<Admitted>>,
+    ) -> impl Future<Output = Result<Exchange, CallError>> {
+        call::counted(self, admitted.into())
+    }
+
+    /// A call of the program's own begins that takes several requests; none where
+    /// nobody watches it.
+    pub fn watch(&self, admitted: &Admitted) -> Option<Box<Watched>> {
+        Watched::begin(&self.observers, admitted, Origin::Own)
+    }
+
+    /// Lets somebody watch all calls that begin from now on.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observers.add(observer);
+    }
+
+    pub(crate) fn observers(&self) -> &Arc<Observers> {
+        &self.observers
     }
 
     /// Forgets a client that went away.

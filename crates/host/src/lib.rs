@@ -15,6 +15,7 @@ pub mod exchange;
 pub mod host;
 pub mod limits;
 mod mirror;
+pub mod observe;
 pub mod permission;
 pub mod pins;
 pub mod quota;

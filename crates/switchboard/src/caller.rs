@@ -3,7 +3,6 @@
 //! A server may speak either era. The caller tries the handshake era first and
 //! the modern one when the server has only that; nobody else has to know.
 
-use crate::call_log::CallLog;
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use switchboard_agent::{Operator, call_to_end};
@@ -190,10 +189,8 @@ impl Caller {
         operator: &dyn Operator,
     ) -> Result<Reply, CallError> {
         let members = format!("\"name\":{},\"arguments\":{arguments}", json::quote(tool));
-        let server = met.server.name();
-        let log = CallLog::begin(server, tool);
-        let sent = self.request(met, Method::ToolsCall, &members, operator);
-        log.follow(sent).await
+        let call = self.request(met, Method::ToolsCall, &members, operator);
+        call.await
     }
 
     /// Makes any request; `members` is the text of its parameters' members.

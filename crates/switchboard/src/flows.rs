@@ -2,7 +2,7 @@
 //! whoever called the flow, so that they find what their caller finds and are
 //! refused what their caller is refused.
 
-use crate::{call_log::CallLog, spec::LateHost};
+use crate::spec::LateHost;
 use serde_json::{Value, json};
 use std::{pin::Pin, sync::Weak};
 use switchboard_builtin::tools::{self, CallFault, ToolCall};
@@ -31,8 +31,7 @@ impl Flows {
             "name": call.tool, "arguments": call.arguments, "_meta": call.meta,
         });
         let params = params.to_string();
-        let log = CallLog::begin(&call.server, &call.tool);
-        let reply = log.follow(behalf.call_tool(&host, server, &params)).await;
+        let reply = behalf.call_tool(&host, server, &params).await;
         let reply = reply.map_err(|why| refused(&why))?;
         result(&reply.message)
     }

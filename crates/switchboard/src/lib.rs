@@ -10,7 +10,6 @@
 pub mod access;
 mod apart;
 pub mod attached;
-mod call_log;
 pub mod caller;
 pub mod connectors;
 pub mod desk;

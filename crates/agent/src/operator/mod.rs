@@ -23,9 +23,11 @@ use switchboard_host::{
     call::Admitted,
     client::Client,
     exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict},
+    observe::{Ending, Watched},
 };
 use switchboard_wire::{Era, ErrorObject, Id, Message, Method, Params, code};
 use tokio::time::sleep;
+use tracing::{Instrument, Span};
 
 /// Answers what servers ask during calls. Everything is refused unless it is implemented.
 pub trait Operator: Send + Sync {
@@ -96,6 +98,26 @@ pub async fn call_to_end(
     admitted: Admitted,
     operator: &dyn Operator,
 ) -> Result<Reply, CallError> {
+    let mut watched = host.watch(&admitted);
+    let span = watched.as_ref().map_or_else(Span::none, |it| it.span());
+    let rounds = in_rounds(host, admitted, operator, &mut watched);
+    let ended = rounds.instrument(span).await;
+    if let Some(watched) = watched {
+        watched.end(match &ended {
+            Ok(reply) => Ending::Reply(reply),
+            Err(fault) => Ending::Failed(fault),
+        });
+    }
+    ended
+}
+
+/// Makes the request, and makes it again with what the server needs.
+async fn in_rounds(
+    host: &Host,
+    admitted: Admitted,
+    operator: &dyn Operator,
+    watched: &mut Option<Box<Watched>>,
+) -> Result<Reply, CallError> {
     let Admitted {
         client,
         scope,
@@ -112,9 +134,12 @@ pub async fn call_to_end(
     };
     let mut next = again(message.clone(), params);
     for round in 0..=limits::INPUT_ROUNDS {
-        let exchange = host.call(next).await?;
+        let exchange = host.call_within(next).await?;
         let server = exchange.connection().server_name().clone();
-        let reply = follow(exchange, operator).await?;
+        if let Some(watched) = watched {
+            watched.left(&server);
+        }
+        let reply = follow(exchange, operator, watched).await?;
         if client.era() == Era::Legacy || !message.method().may_need_input() {
             return Ok(reply);
         }
@@ -138,17 +163,26 @@ pub async fn call_to_end(
 }
 
 /// Waits for the outcome of one round and answers what the server asks on the way.
-async fn follow(mut exchange: Exchange, operator: &dyn Operator) -> Result<Reply, CallError> {
+async fn follow(
+    mut exchange: Exchange,
+    operator: &dyn Operator,
+    watched: &mut Option<Box<Watched>>,
+) -> Result<Reply, CallError> {
     let server = exchange.connection().server_name().clone();
     let mut open = FuturesUnordered::new();
     loop {
         tokio::select! {
-            event = exchange.next() => match event {
-                Event::Notice(notice) => operator.notice(&server, &notice),
-                Event::Input(input) => open.push(answer(input, operator)),
-                Event::Outcome(Outcome::Reply(reply)) => return Ok(reply),
-                Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
-            },
+            event = exchange.next() => {
+                if let Some(watched) = watched {
+                    watched.event(&event);
+                }
+                match event {
+                    Event::Notice(notice) => operator.notice(&server, &notice),
+                    Event::Input(input) => open.push(answer(input, operator)),
+                    Event::Outcome(Outcome::Reply(reply)) => return Ok(reply),
+                    Event::Outcome(Outcome::Failed(fault)) => return Err(fault),
+                }
+            }
             Some(()) = open.next() => {}
         }
     }

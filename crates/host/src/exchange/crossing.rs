@@ -12,6 +12,7 @@ use crate::{
     },
     client::Client,
     error::CallError,
+    observe::is_failure,
     upstream::Connection,
 };
 use serde_json::json;
@@ -360,15 +361,6 @@ impl fmt::Debug for Crossing {
             .field("round", &self.round)
             .finish_non_exhaustive()
     }
-}
-
-/// An error, or a result that says it is one.
-fn is_failure(message: &Message) -> bool {
-    message.kind() == Kind::Error
-        || text::field(message.body(), "isError")
-            .ok()
-            .flatten()
-            .is_some_and(|span| span.of(message.body()) == b"true")
 }
 
 /// The server asked for something that the client had not declared, and could not do without.

@@ -8,7 +8,6 @@ mod consent;
 mod crossing;
 mod inbox;
 mod input;
-mod log;
 mod queued;
 mod renewal;
 mod sent;
@@ -20,13 +19,13 @@ pub use consent::{Consent, Verdict};
 pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
-pub(crate) use log::CallLog;
 
 pub(crate) use sent::Sent;
 
 use crate::{
     call::Again,
     error::CallError,
+    observe::Watched,
     upstream::{Connection, Turn},
 };
 use bytes::Bytes;
@@ -101,8 +100,8 @@ pub struct Exchange {
     again: Option<Box<Again>>,
     /// The token under which progress is told now, where it is another than at first.
     told_as: Option<Option<Bytes>>,
-    /// What is logged of it, where somebody wants to know.
-    log: Option<Box<CallLog>>,
+    /// Those who watch it, where anybody does.
+    watched: Option<Box<Watched>>,
     /// Its place among the calls of its principal.
     counted: Option<InFlight>,
 }
@@ -153,7 +152,7 @@ impl Exchange {
             allowed,
             again: None,
             told_as: None,
-            log: None,
+            watched: None,
             counted: None,
         }
     }
@@ -168,8 +167,9 @@ impl Exchange {
         self
     }
 
-    pub(crate) fn logged(mut self, log: Option<Box<CallLog>>) -> Self {
-        self.log = log;
+    pub(crate) fn watched(mut self, watched: Box<Watched>) -> Self {
+        self.watched = Some(watched);
+        self.note_left();
         self
     }
 
@@ -202,13 +202,19 @@ impl Exchange {
             if let Some(Event::Outcome(Outcome::Failed(fault))) = &step
                 && (self.renews(fault) || self.steps_up(fault))
             {
+                if let Some(watched) = &mut self.watched {
+                    watched.back();
+                }
                 continue;
             }
             if let Some(event) = step.and_then(|event| self.told(event)) {
+                if let Some(watched) = &mut self.watched {
+                    watched.event(&event);
+                }
                 if let Event::Outcome(outcome) = &event {
                     self.leave_stage();
-                    if let Some(log) = self.log.take() {
-                        log.end(outcome);
+                    if let Some(watched) = self.watched.take() {
+                        watched.ended(outcome);
                     }
                 }
                 return event;
@@ -296,6 +302,15 @@ impl Exchange {
         self.allowed = sent.allowed;
         if let (Some(token), Some(sent)) = (&self.told_as, self.sent()) {
             sent.set_token(token.clone());
+        }
+        self.note_left();
+    }
+
+    /// Tells those who watch that it has left, if it has.
+    fn note_left(&mut self) {
+        let has_left = self.sent().is_some();
+        if let Some(watched) = self.watched.as_mut().filter(|_| has_left) {
+            watched.left(self.connection.server_name());
         }
     }
 

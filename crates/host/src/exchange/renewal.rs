@@ -84,6 +84,7 @@ impl Exchange {
             if let Some(mut crossing) = renewal.crossing {
                 crossing.send_again(permitted.mirrored)?;
                 self.stage = Stage::Across(crossing);
+                self.note_left();
                 return Ok(());
             }
             let mut fresh = connection.start(&permitted)?;

@@ -4,6 +4,7 @@ use super::{connection::Connection, shape, tasks::AboutTasks};
 use crate::{
     error::CallError,
     exchange::{Outcome, Reply},
+    observe::Edge,
 };
 use switchboard_tasks as tasks;
 use switchboard_transport::{Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES};
@@ -124,6 +125,10 @@ impl Connection {
 /// What arrives, and where it goes.
 impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
+        if let Some(observers) = self.tapped() {
+            let payload = inbound.message.payload();
+            observers.show_raw(Edge::FromServer, self.server_name(), &payload);
+        }
         let of = inbound.message.is_reply().then(|| inbound.message.own_id());
         let request = of.flatten().or(inbound.during);
         let asked = (inbound.message.kind() == Kind::Request).then(|| inbound.message.clone());

@@ -59,7 +59,7 @@ impl Behalf {
             message,
             headers: None,
         };
-        let mut exchange = host.call(admitted).await?;
+        let mut exchange = host.call_own(admitted).await?;
         loop {
             match exchange.next().await {
                 Event::Notice(_) => {}

@@ -246,6 +246,7 @@ impl Server {
             listed,
             needs_turns: self.known.needs_turns().clone(),
             remarks: self.remarks.clone(),
+            observers: self.observers(),
         };
         Connection::new(
             self.spec.clone(),

@@ -13,6 +13,7 @@ use crate::{
     error::CallError,
     exchange::Outcome,
     limits,
+    observe::Observers,
     upstream::spec::{ServerSpec, Target},
 };
 use std::{
@@ -44,6 +45,8 @@ pub(super) struct Reports {
     pub needs_turns: Arc<NeedsTurns>,
     /// What the server does wrong although it works.
     pub remarks: Arc<Remarks>,
+    /// Those who watch calls, where there is a host.
+    pub observers: Option<Arc<Observers>>,
 }
 
 /// How a connection came to its end.
@@ -154,6 +157,12 @@ impl Connection {
     /// What its server's owner is told.
     pub(super) fn reports(&self) -> &Reports {
         &self.reports
+    }
+
+    /// Those who want to see messages, where anybody does.
+    pub(super) fn tapped(&self) -> Option<&Observers> {
+        let observers = self.reports.observers.as_deref();
+        observers.filter(|observers| observers.want_messages())
     }
 
     /// Itself, shared; none once nobody has it any more.

@@ -13,6 +13,7 @@ use crate::{
     error::CallError,
     exchange::{Crossing, Exchange, Inbox, Outcome, Sent},
     limits,
+    observe::Edge,
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
@@ -318,6 +319,9 @@ impl Connection {
         let link = self
             .link()
             .ok_or_else(|| self.not_connected("not started"))?;
+        if let Some(observers) = self.tapped() {
+            observers.show_raw(Edge::ToServer, self.server_name(), &out.payload);
+        }
         link.send(out).map_err(|fault| match fault {
             SendError::Closed => match self.how_it_ended() {
                 Some(ended) => self.not_connected(&ended.to_string()),

@@ -18,6 +18,7 @@ use crate::{
     error::CallError,
     host::Host,
     limits,
+    observe::Observers,
     permission::Guard,
 };
 use parking_lot::Mutex;
@@ -170,6 +171,12 @@ impl Server {
     pub(crate) fn guard(&self) -> Option<Arc<Guard>> {
         let host = self.host.get()?.upgrade()?;
         Some(host.guard().clone())
+    }
+
+    /// Those who watch calls, once there is a host.
+    pub(super) fn observers(&self) -> Option<Arc<Observers>> {
+        let host = self.host.get()?.upgrade()?;
+        Some(host.observers().clone())
     }
 
     /// Who listens to any of its copies.

@@ -5,5 +5,6 @@
 mod scripted;
 
 mod bridge;
+mod observe;
 mod states;
 mod subscriptions;

@@ -1,0 +1,272 @@
+//! What is around every call: its number, its span, its times and its outcome, and
+//! those who watch it.
+//!
+//! An [`Observer`] is told that a call begins and gives what follows that call, if
+//! it wants to; that hears of its events and of its end. One that wants to can see
+//! the messages themselves, on all four edges. Where nobody watches a call costs a
+//! look at two flags.
+
+mod log;
+mod watched;
+
+pub use watched::Watched;
+
+use crate::{
+    client::Client,
+    error::CallError,
+    exchange::{Input, Notice, Outcome, Reply},
+};
+use parking_lot::RwLock;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use switchboard_wire::{Kind, Message, Method, Payload, code, json};
+
+/// Watches calls. Nothing here may block: calls wait for it.
+pub trait Observer: Send + Sync {
+    /// A call begins. Gives what follows it, where it is to be followed.
+    fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>>;
+
+    /// Whether it wants to see messages. Asked once, when it is added.
+    fn wants_messages(&self) -> bool {
+        false
+    }
+
+    /// A message crosses an edge.
+    fn message(&self, _message: &Passing<'_>) {}
+}
+
+/// Follows one call.
+pub trait Follow: Send {
+    /// Something happens on the way.
+    fn event(&mut self, _event: &Happened<'_>) {}
+
+    /// It is over. Told once.
+    fn end(self: Box<Self>, end: &End<'_>);
+}
+
+/// Whose call it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A client's.
+    Client,
+    /// The program's own: a command's, an agent's, a flow's.
+    Own,
+}
+
+/// A call that begins.
+#[derive(Debug)]
+pub struct Begin<'a> {
+    /// Its number, ours and never used again.
+    pub number: u64,
+    /// Whose it is.
+    pub origin: Origin,
+    /// Who asks: its principal, its era, and its id, which lasts as long as a session.
+    pub client: &'a Client,
+    /// The server, where the client names it. Where it does not, [`Happened::Left`] does.
+    pub server: Option<&'a str>,
+    /// What is asked for.
+    pub method: Method,
+    /// The tool, prompt, resource or task, as the client names it.
+    pub name: Option<&'a str>,
+    /// The request.
+    pub message: &'a Message,
+}
+
+/// What happens to a call on its way.
+#[derive(Debug)]
+pub enum Happened<'a> {
+    /// It left for its server: more than once where it is sent again.
+    Left {
+        /// Which server.
+        server: &'a Arc<str>,
+    },
+    /// The server says something about it.
+    Notice(&'a Notice),
+    /// Somebody is asked something.
+    Asked(&'a Input),
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub struct End<'a> {
+    /// In which way.
+    pub ending: Ending<'a>,
+    /// From its beginning to its end.
+    pub took: Duration,
+    /// How long it was at its server, with what the server waited for meanwhile.
+    pub at_server: Duration,
+    /// Bytes that the client sent for it.
+    pub bytes_in: usize,
+    /// Bytes that the client was told of it.
+    pub bytes_out: usize,
+}
+
+/// In which way a call ended.
+#[derive(Debug)]
+pub enum Ending<'a> {
+    /// The server answered.
+    Reply(&'a Reply),
+    /// It did not.
+    Failed(&'a CallError),
+    /// Nobody waits for it any more.
+    GivenUp,
+}
+
+/// Whose fault it is that a call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The client's: it asks for what is not there, or may not be reached.
+    Client,
+    /// Ours.
+    Us,
+    /// The server's.
+    Server,
+}
+
+impl<'a> Ending<'a> {
+    /// The ending that an outcome is.
+    pub fn of(outcome: &'a Outcome) -> Self {
+        match outcome {
+            Outcome::Reply(reply) => Self::Reply(reply),
+            Outcome::Failed(fault) => Self::Failed(fault),
+        }
+    }
+
+    /// Whose fault it was, where it failed.
+    pub fn fault(&self) -> Option<Whose> {
+        match self {
+            Self::Reply(reply) if !is_failure(&reply.message) => None,
+            Self::Reply(reply) => Some(match reply.message.error_code() {
+                Some(code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST) => {
+                    Whose::Client
+                }
+                _ => Whose::Server,
+            }),
+            Self::Failed(fault) => Some(whose(fault)),
+            Self::GivenUp => None,
+        }
+    }
+}
+
+fn whose(fault: &CallError) -> Whose {
+    match fault {
+        CallError::Refused(error) if error.code == code::INTERNAL => Whose::Us,
+        CallError::Refused(_)
+        | CallError::NotPermitted { .. }
+        | CallError::NotAllowed { .. }
+        | CallError::Cancelled => Whose::Client,
+        CallError::Misput { .. } | CallError::Busy { .. } => Whose::Us,
+        CallError::NotConnected { .. }
+        | CallError::EraMismatch { .. }
+        | CallError::Interrupted { .. }
+        | CallError::Undelivered { .. }
+        | CallError::Unreadable { .. }
+        | CallError::TimedOut { .. } => Whose::Server,
+    }
+}
+
+/// An error, or a result that says it is one.
+pub(crate) fn is_failure(message: &Message) -> bool {
+    let body = message.body();
+    let said = || json::field(body, "isError").ok().flatten();
+    message.kind() == Kind::Error || said().is_some_and(|span| span.of(body) == b"true")
+}
+
+/// Where a message crosses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// From a client to us.
+    FromClient,
+    /// From us to a server.
+    ToServer,
+    /// From a server to us.
+    FromServer,
+    /// From us to a client, before its face puts its own id and names on it.
+    ToClient,
+}
+
+/// A message that crosses an edge.
+#[derive(Debug)]
+pub struct Passing<'a> {
+    /// Which one.
+    pub edge: Edge,
+    /// The number of the call, on the client's side.
+    pub call: Option<u64>,
+    /// On whose behalf, on the client's side.
+    pub principal: Option<&'a str>,
+    /// The server, as far as it is known.
+    pub server: Option<&'a str>,
+    /// The message.
+    pub payload: &'a Payload,
+}
+
+/// All who watch.
+#[derive(Default)]
+pub struct Observers {
+    all: RwLock<Vec<Arc<dyn Observer>>>,
+    /// Whether there is anybody: every call looks.
+    any: AtomicBool,
+    /// Whether one of them wants to see messages: every message looks.
+    taps: AtomicBool,
+}
+
+impl Observers {
+    /// Adds one, which watches what begins from now on.
+    pub fn add(&self, observer: Arc<dyn Observer>) {
+        if observer.wants_messages() {
+            self.taps.store(true, Ordering::Release);
+        }
+        self.all.write().push(observer);
+        self.any.store(true, Ordering::Release);
+    }
+
+    fn are_there(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    fn begin(&self, call: &Begin<'_>) -> Vec<Box<dyn Follow>> {
+        let all = self.all.read();
+        all.iter().filter_map(|one| one.begin(call)).collect()
+    }
+
+    /// Whether somebody wants to see messages.
+    pub(crate) fn want_messages(&self) -> bool {
+        self.taps.load(Ordering::Acquire)
+    }
+
+    /// Shows a message as it crosses between us and a server.
+    #[cold]
+    pub(crate) fn show_raw(&self, edge: Edge, server: &str, payload: &Payload) {
+        self.show(&Passing {
+            edge,
+            call: None,
+            principal: None,
+            server: Some(server),
+            payload,
+        });
+    }
+
+    /// Shows a message.
+    pub(crate) fn show(&self, message: &Passing<'_>) {
+        for observer in self.all.read().iter() {
+            observer.message(message);
+        }
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observers")
+            .field("count", &self.all.read().len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

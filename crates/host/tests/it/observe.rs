@@ -1,0 +1,175 @@
+//! What those who watch calls are told.
+
+use crate::scripted::Scripted;
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
+use switchboard_host::{
+    Admitted, Client, Event, Exchange, Host, NoSink, Outcome, Scope,
+    observe::{Begin, Edge, End, Ending, Follow, Happened, Observer, Passing},
+};
+use switchboard_transport::Budget;
+use switchboard_wire::{Message, Params, Revision, name::Style};
+
+/// Notes all that it is told.
+#[derive(Clone, Default)]
+struct Notes {
+    lines: Arc<Mutex<Vec<String>>>,
+    messages: Arc<Mutex<Vec<(Edge, Value)>>>,
+}
+
+impl Notes {
+    fn note(&self, line: String) {
+        self.lines.lock().expect("nobody panics").push(line);
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lines.lock().expect("nobody panics"))
+    }
+}
+
+impl Observer for Notes {
+    fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
+        let (method, name) = (call.method.as_str(), call.name.unwrap_or("nothing"));
+        self.note(format!(
+            "{} calls {method} {name} of {:?} as {}",
+            call.client.principal,
+            call.server,
+            call.client.era()
+        ));
+        Some(Box::new(self.clone()))
+    }
+
+    fn wants_messages(&self) -> bool {
+        true
+    }
+
+    fn message(&self, message: &Passing<'_>) {
+        let payload = message.payload.clone().into_bytes();
+        let read = serde_json::from_slice(&payload).expect("JSON");
+        let mut messages = self.messages.lock().expect("nobody panics");
+        messages.push((message.edge, read));
+    }
+}
+
+impl Follow for Notes {
+    fn event(&mut self, event: &Happened<'_>) {
+        match event {
+            Happened::Left { server } => self.note(format!("left for {server}")),
+            Happened::Notice(notice) => self.note(format!("notice {}", notice.method.as_str())),
+            Happened::Asked(input) => self.note(format!("asked {}", input.method().as_str())),
+        }
+    }
+
+    fn end(self: Box<Self>, end: &End<'_>) {
+        assert!(end.at_server <= end.took);
+        let fault = end.ending.fault();
+        let (sent, got) = (end.bytes_in > 0, end.bytes_out > 0);
+        self.note(match &end.ending {
+            Ending::Reply(_) => format!("answered, fault {fault:?}, {sent} {got}"),
+            Ending::Failed(why) => format!("failed, fault {fault:?}, {sent} {got}: {why}"),
+            Ending::GivenUp => format!("given up, {sent} {got}"),
+        });
+    }
+}
+
+fn admitted(host: &Host, client: &Arc<Client>, tool: &str, arguments: Value) -> Admitted {
+    let params = json!({"name": tool, "arguments": arguments});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let message = Message::parse(request.to_string().into()).expect("a message");
+    Admitted {
+        client: client.clone(),
+        scope: Scope::One(host.server("s").expect("it is configured")),
+        params: Params::of(&message).expect("readable"),
+        message,
+        headers: None,
+    }
+}
+
+async fn outcome(mut exchange: Exchange) -> Outcome {
+    loop {
+        match exchange.next().await {
+            Event::Outcome(outcome) => return outcome,
+            Event::Input(input) => input.refuse_unsupported(),
+            Event::Notice(_) => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_told_from_its_beginning_to_its_end() {
+    let server = Scripted::new("s");
+    let host = Host::new(vec![server.spec()], Style::Short, Budget::default());
+    let notes = Notes::default();
+    host.observe(Arc::new(notes.clone()));
+    let capabilities = Bytes::from_static(b"{\"sampling\":{}}");
+    let sink = Arc::new(NoSink);
+    let client = Client::new("ada".into(), Revision::NEWEST_LEGACY, capabilities, sink);
+    let client = Arc::new(client);
+
+    let call = admitted(&host, &client, "echo", json!({"text": "hi"}));
+    let echoed = host.call(call).await.expect("it leaves");
+    assert!(matches!(outcome(echoed).await, Outcome::Reply(_)));
+    let begun = "ada calls tools/call echo of Some(\"s\") as legacy";
+    assert_eq!(
+        notes.take(),
+        [begun, "left for s", "answered, fault None, true true"]
+    );
+    let of_call = |(edge, message): &(Edge, Value)| {
+        let text = message.to_string();
+        text.contains("\"hi\"").then_some(*edge)
+    };
+    let messages = std::mem::take(&mut *notes.messages.lock().expect("nobody panics"));
+    let edges: Vec<Edge> = messages.iter().filter_map(of_call).collect();
+    assert_eq!(
+        edges,
+        [
+            Edge::FromClient,
+            Edge::ToServer,
+            Edge::FromServer,
+            Edge::ToClient
+        ]
+    );
+
+    // What the server asks on the way is told, too.
+    let call = admitted(&host, &client, "sample", json!({}));
+    outcome(host.call(call).await.expect("it leaves")).await;
+    let told = notes.take();
+    assert!(
+        told.contains(&"asked sampling/createMessage".to_owned()),
+        "{told:?}"
+    );
+
+    // One that nobody waits for any more.
+    let call = admitted(&host, &client, "meet", json!({}));
+    drop(host.call(call).await.expect("it leaves"));
+    assert_eq!(
+        notes.take().last().map(String::as_str),
+        Some("given up, true false")
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_leave_is_told_as_well() {
+    let server = Scripted::broken("s");
+    let host = Host::new(vec![server.spec()], Style::Short, Budget::default());
+    let notes = Notes::default();
+    host.observe(Arc::new(notes.clone()));
+    let none = Bytes::from_static(b"{}");
+    let client = Client::new(
+        "ada".into(),
+        Revision::NEWEST_LEGACY,
+        none,
+        Arc::new(NoSink),
+    );
+    let call = admitted(&host, &Arc::new(client), "echo", json!({"text": "hi"}));
+    assert!(host.call(call).await.is_err());
+    let told = notes.take();
+    let [_, end] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert!(
+        end.starts_with("failed, fault Some(Server), true false"),
+        "{end}"
+    );
+}
