@@ -223,9 +223,7 @@ impl Setup {
         client: Arc<Client>,
         answers: Arc<Answers>,
     ) -> Result<Bench, BuildFault> {
-        let host = Host::new(servers, Style::Full, Budget::default());
-        let servers = host.servers();
-        let names = servers.iter().map(|server| server.name().as_ref());
+        let names = servers.iter().map(|server| server.name.as_ref());
         let mut rules = Rules::builder(names, self.mode.unwrap_or(Mode::Default)).answers(answers);
         for (effect, text, origin) in &self.rules {
             rules = rules.rule(*effect, text, origin.clone());
@@ -237,7 +235,7 @@ impl Setup {
         if let Some(fault) = faults.into_iter().next() {
             return Err(fault.into());
         }
-        host.guard().set_rules(rules);
+        let host = Host::new(servers, rules, Style::Full, Budget::default());
         Ok(Bench {
             servers: host.servers().to_vec(),
             host,

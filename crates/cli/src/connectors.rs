@@ -3,10 +3,7 @@
 use crate::context::Context;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
-use switchboard::{
-    config::Loaded,
-    connectors::{Background, Fetching},
-};
+use switchboard::connectors::{Background, Fetching};
 
 /// How long `list`, which has shown all else by then, waits for a list that was
 /// never there before.
@@ -57,12 +54,4 @@ pub fn arrived(context: &Context, fetching: Option<&Fetching>, known: bool) -> b
         crate::context::warn(&format!("connectors: {problem}"));
     }
     changed
-}
-
-/// What there is to fetch, by the settings.
-pub fn fetching(context: &Context, loaded: &Loaded) -> Option<Fetching> {
-    let connectors = loaded.connectors.as_ref()?;
-    let places = context.places().ok()?;
-    let lookup = |name: &str| loaded.environment.get(name);
-    Some(Fetching::new(connectors, &places.cache, &lookup))
 }

@@ -2,8 +2,8 @@
 
 use crate::show::{safe, term};
 use serde_json::json;
-use std::io::Write;
-use switchboard::local::secret;
+use std::{error::Error, fmt, io::Write};
+use switchboard::{Unusable, local::secret, permissions::Unfollowable};
 
 /// Exit codes: part of what scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,57 @@ pub struct Failure {
     pub code: Code,
     message: String,
     hint: Option<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Failure {}
+
+impl From<Box<dyn Error + Send + Sync>> for Failure {
+    fn from(error: Box<dyn Error + Send + Sync>) -> Self {
+        match error.downcast::<Self>() {
+            Ok(failure) => *failure,
+            Err(error) => Self::new(Code::Configuration, error.to_string()),
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Code::Answered, error.to_string())
+    }
+}
+
+impl From<Unusable> for Failure {
+    fn from(why: Unusable) -> Self {
+        let (code, hint) = match &why {
+            Unusable::Files { managed: true, .. } => (
+                Code::Configuration,
+                "no server is used until it is put right by whoever administers this machine",
+            ),
+            Unusable::Files { managed: false, .. } => (
+                Code::Configuration,
+                "correct what --mcp-config names, or leave it out",
+            ),
+            Unusable::Lawless(_) => (
+                Code::Configuration,
+                "correct it; until then nothing is used, since what it forbids would not count",
+            ),
+            Unusable::Exclusive(_) => (Code::NotPermitted, "leave --mcp-config out"),
+        };
+        Self::new(code, why.to_string()).hint(hint)
+    }
+}
+
+impl From<Unfollowable> for Failure {
+    fn from(fault: Unfollowable) -> Self {
+        Self::new(Code::Configuration, fault.to_string())
+            .hint("correct the rule where it is written; until then nothing is used")
+    }
 }
 
 impl Failure {

@@ -14,7 +14,6 @@ mod failure;
 mod life;
 mod logging;
 mod near;
-mod presence;
 mod show;
 mod told;
 mod trusting;

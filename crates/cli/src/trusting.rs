@@ -2,21 +2,22 @@
 //! somebody is there to answer.
 
 use crate::{
-    context::Context,
+    context::{Context, Say},
     failure::{Code, Failure},
     show::{live, safe, term},
 };
 use std::io::{BufRead, Write};
-use switchboard::config::{
-    Loaded,
-    trust::{FoldersError, Store},
+use switchboard::{
+    Config,
+    config::trust::{FoldersError, Store},
 };
 
-/// What was loaded, once the user has been asked about the folder if that
+/// What is configured, once the user has been asked about the folder if that
 /// matters and nobody has said anything about it. Both answers are kept.
-pub fn asked(context: &Context, loaded: Loaded) -> Result<Loaded, Failure> {
+pub fn asked(context: &Context, config: Config) -> Result<Config, Failure> {
+    let loaded = config.read();
     if !loaded.folder_is_open() || !term::can_ask() || !term::stdout().terminal {
-        return Ok(loaded);
+        return Ok(config);
     }
     let folder = loaded.folder.to_trust();
     live::stderr_line(&format!(
@@ -28,12 +29,10 @@ pub fn asked(context: &Context, loaded: Loaded) -> Result<Loaded, Failure> {
     let places = context.places()?;
     Store::say(&places, folder, yes).map_err(|error| failed(&error))?;
     if !yes {
-        return Ok(loaded);
+        return Ok(config);
     }
     // All that hung on it is decided anew.
-    let mut loaded = context.quiet_load();
-    context.pin(&mut loaded);
-    Ok(loaded)
+    Ok(context.look(Say::Nothing).lawful()?)
 }
 
 /// The failure that a record is which cannot be read or kept.

@@ -9,7 +9,7 @@ use crate::{
     read::Doc,
 };
 use serde_json::Value;
-use std::{fmt, path::Path};
+use std::{ffi::OsString, fmt, path::Path, sync::Arc};
 
 /// What counts without a question.
 pub const SAFE: [&str; 3] = ["MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "MAX_MCP_OUTPUT_TOKENS"];
@@ -32,19 +32,55 @@ impl fmt::Debug for Variable {
     }
 }
 
-/// The environment as it counts: ours, and above it what the administrator sets.
+/// The variables of whoever runs us, as they are given to us: nothing here asks
+/// the process. Without any there is no home, and there are no files.
+#[derive(Clone, Default)]
+pub struct Variables(Option<Arc<Find>>);
+
+type Find = dyn Fn(&str) -> Option<OsString> + Send + Sync;
+
+impl Variables {
+    /// Those that `find` knows: `std::env::var_os`, for a program that is its user's.
+    pub fn new(find: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<OsString> {
+        self.0.as_ref()?(name)
+    }
+}
+
+impl fmt::Debug for Variables {
+    // What they hold is nobody's business.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Variables")
+    }
+}
+
+/// The environment as it counts: what is given, and above it what the
+/// administrator sets.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
+    given: Variables,
     set: Vec<Variable>,
     waiting: Vec<Variable>,
 }
 
 impl Environment {
+    /// These variables, before any file was read.
+    pub(crate) fn of(given: Variables) -> Self {
+        Self {
+            given,
+            ..Self::default()
+        }
+    }
+
     /// A variable. What the administrator says is not changed by our surroundings.
     pub fn get(&self, name: &str) -> Option<String> {
         let set = self.set.iter().find(|variable| variable.name == name);
         set.map(|variable| variable.value.clone())
-            .or_else(|| std::env::var(name).ok())
+            .or_else(|| self.given.get(name)?.into_string().ok())
     }
 
     /// What the user has not said yes to.

@@ -7,12 +7,26 @@
 //! `${workspaceFolder}` are known to entries whose place says what they are.
 
 use crate::{entry::Entry, fault::Fault};
+use std::ops::Deref;
 
 /// Where variables come from.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// An entry whose variables are filled in. Only [`expand`] makes one, so that
+/// nothing is started, reached or signed in to as it is merely written.
+#[derive(Clone, Debug)]
+pub struct Expanded(Entry);
+
+impl Deref for Expanded {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.0
+    }
+}
+
 /// The entry with its variables filled in, or everything that is missing.
-pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
+pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>> {
     let mut out = entry.clone();
     let lookup: Lookup<'_> = &|name| {
         let given = entry.given.iter().find(|(given, _)| given == name);
@@ -94,7 +108,7 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Entry, Vec<Fault>> {
         fill("headersHelper", &mut helper.clone());
     }
     if faults.is_empty() {
-        Ok(out)
+        Ok(Expanded(out))
     } else {
         Err(faults)
     }

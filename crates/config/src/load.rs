@@ -7,7 +7,7 @@ use crate::{
     approval::Binding,
     connectors::Connectors,
     entry::{Entry, Scope},
-    environment::Environment,
+    environment::{Environment, Variables},
     fault::{Fault, Source},
     guard,
     places::Places,
@@ -29,6 +29,8 @@ pub struct Request {
     pub strict: bool,
     /// Where we are.
     pub directory: PathBuf,
+    /// The environment.
+    pub variables: Variables,
     /// The file of this very program.
     pub own_program: Option<PathBuf>,
     /// Where the files of the scopes are; without it there are none.
@@ -176,7 +178,10 @@ fn ignored(name: &str, places: &Places) -> Fault {
 
 /// Reads everything.
 pub fn load(request: &Request) -> Loaded {
-    let mut loaded = Loaded::default();
+    let mut loaded = Loaded {
+        environment: Environment::of(request.variables.clone()),
+        ..Loaded::default()
+    };
     let mut gathered = Gathered::default();
     for (i, value) in request.mcp_config.iter().enumerate() {
         let (source, text) = if value.trim_start().starts_with('{') {
@@ -201,10 +206,8 @@ pub fn load(request: &Request) -> Loaded {
             .extend(ignored.map(|fault| (Scope::User, fault)));
         gather::managed(places, &mut gathered, &mut loaded);
         loaded.environment.settle(&places.approvals());
-        if !request.strict {
-            gather::scopes(places, &mut gathered, &mut loaded);
-        }
-        gather::permissions(places, &mut gathered, &mut loaded);
+        gather::scopes(places, request.strict, &mut gathered, &mut loaded);
+        gathered.settle_rules(&mut loaded);
     }
     // Where nothing else counts there is nothing to fetch either.
     if request.strict || loaded.exclusive.is_some() {

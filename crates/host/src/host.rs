@@ -15,7 +15,7 @@ use crate::{
     exchange::{Exchange, Notice},
     limits,
     observe::{Observer, Observers, Origin, Watched},
-    permission::Guard,
+    permission::{Guard, Rules},
     states::{State, StateEvents, States},
     upstream::{Server, ServerSpec, ServerState},
 };
@@ -53,13 +53,15 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host for these servers. Nothing is started until somebody needs it.
-    pub fn new(specs: Vec<ServerSpec>, style: Style, budget: Budget) -> Arc<Self> {
+    /// A host for these servers, under these rules: who wants none of them says so
+    /// ([`Rules::everything_allowed`]). Nothing is started until somebody needs it.
+    pub fn new(specs: Vec<ServerSpec>, rules: Rules, style: Style, budget: Budget) -> Arc<Self> {
         let servers: Vec<Arc<Server>> = specs
             .into_iter()
             .map(|spec| Server::new(spec, budget.clone()))
             .collect();
-        let guard = Guard::new(servers.iter().map(|server| server.name().as_ref()));
+        let names = servers.iter().map(|server| server.name().as_ref());
+        let guard = Guard::new(names, rules);
         let host = Arc::new(Self {
             now: RwLock::new(Servers::new(servers, style, 0)),
             style,
@@ -82,13 +84,14 @@ impl Host {
     /// How all servers are doing: at first as it is now, then as it happens.
     ///
     /// ```
-    /// use switchboard_host::{Host, State};
+    /// use switchboard_host::{Host, State, permission::Rules};
     /// # use switchboard_host::{ServerSpec, Target};
     /// # let end = |_| Ok(());
     /// # let specs = vec![ServerSpec::new("notes", Target::Linked(std::sync::Arc::new(end)))];
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     /// # runtime.block_on(async {
-    /// let host = Host::new(specs, Default::default(), Default::default());
+    /// let rules = Rules::everything_allowed();
+    /// let host = Host::new(specs, rules, Default::default(), Default::default());
     /// let mut states = host.state_events();
     /// while let Some(event) = states.next().await {
     ///     println!("{} is {}", event.server, event.state); // notes is not-connected

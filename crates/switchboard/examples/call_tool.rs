@@ -1,38 +1,30 @@
-//! Calls a tool of a server that is given as JSON, from a program.
+//! Calls a tool of the servers that a user has configured, under that user's rules.
 #![allow(clippy::print_stderr, reason = "an example for people to read")]
 
+use serde_json::json;
 use std::error::Error;
-use switchboard::{
-    Caller, Roster, Settings,
-    agent::Nobody,
-    config::{self, Request},
-    wire::name::Style,
-};
+use switchboard::{Config, Options, Purpose, Variables, host::permission::Mode};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // What `--mcp-config` takes; `places` would bring the files of all scopes.
-    let loaded = config::load(&Request {
-        mcp_config: vec![r#"{"mcpServers": {"system": {"type": "builtin"}}}"#.to_owned()],
-        ..Request::default()
-    });
-    let lookup = |name: &str| std::env::var(name).ok();
-    let settings = Settings::from_env(lookup);
-    let roster = Roster::new(loaded, &settings, None, Style::Short, &lookup);
+    // The library asks the process for nothing: where we are and for whom is said here.
+    let variables = Variables::new(|name| std::env::var_os(name));
+    let mut options = Options::new(std::env::current_dir()?, variables);
+    // Besides what the files have, as with `--mcp-config`.
+    let one = r#"{"mcpServers": {"system": {"type": "builtin"}}}"#;
+    options.mcp_config.push(one.to_owned());
 
-    // Nothing has been started yet: that happens when a server is met.
-    let caller = Caller::new(roster.host.clone());
-    let server = roster
-        .host
-        .server("system")
-        .ok_or("there is no such server")?;
-    let met = caller.meet(&server).await?;
-    for tool in caller.tools(&met).await? {
-        eprintln!("{}", tool.key);
+    let servers = Config::load(&options)? // every file, and all that is wrong, at once
+        .approve(&options.approvals()) // what a project brings along
+        .govern(Some(Mode::ReadOnly), Purpose::Agent)?; // the rules of the settings
+    let agent = servers.agent().build()?;
+
+    // Nothing has been started yet: that happens when a server is needed.
+    for tool in agent.tools().await.to_anthropic() {
+        eprintln!("{}", tool["name"]);
     }
-    // Nobody is there to answer if the server asks something.
-    let reply = caller.call(&met, "time", "{}", &Nobody).await?;
-    eprintln!("{}", String::from_utf8_lossy(reply.message.body()));
-    roster.host.close().await;
+    let tool_use = json!({"type": "tool_use", "id": "1", "name": "mcp__system__time", "input": {}});
+    eprintln!("{}", agent.call(&tool_use).await);
+    servers.close().await;
     Ok(())
 }

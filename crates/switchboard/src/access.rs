@@ -4,12 +4,21 @@
 use crate::{apart::Apart, dirs::Dirs, spec::surroundings, stand_in::stand_in};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{fs::File, io::Read, sync::Arc};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use switchboard_auth::{
     Authority, ClientCredentials, ClientProof, Enterprise, Grant, HeadersHelper, IdentityProvider,
     NeedsAuth, OauthSettings, Secret, Server, TokenStore, Vault, Workload,
 };
-use switchboard_config::{Entry, Fault, OauthGrant, expand, sign_in::SignIn};
+use switchboard_config::{
+    Entry, Fault, OauthGrant,
+    expand::{self, Expanded},
+    sign_in::SignIn,
+};
 use switchboard_host::StandIn;
 use switchboard_local::hex;
 use switchboard_transport::http::Authorize;
@@ -29,6 +38,8 @@ pub struct Access {
     xaa_everywhere: bool,
     /// Whether clients of ours can start a sign-in.
     for_clients: bool,
+    /// Where relative paths of entries begin, and helpers run.
+    directory: PathBuf,
 }
 
 /// The ways in to one server.
@@ -44,6 +55,7 @@ impl Access {
     /// Everything in its usual place. `store` is what the user says for this
     /// once; else the environment, else the settings.
     pub fn new(
+        directory: &Path,
         dirs: &Dirs,
         settings: &SignIn,
         store: Option<TokenStore>,
@@ -67,6 +79,7 @@ impl Access {
             idp: settings.idp.as_ref().map(|idp| provider(idp, lookup)),
             xaa_everywhere: lookup("CLAUDE_CODE_ENABLE_XAA").is_some_and(enabled),
             for_clients: false,
+            directory: directory.to_owned(),
         }
     }
 
@@ -84,15 +97,14 @@ impl Access {
         Some(stand_in(name, authority.clone()))
     }
 
-    /// Whether the server was found to need a sign-in lately. The entry is
-    /// expanded.
-    pub fn is_known_to_need(&self, entry: &Entry) -> bool {
+    /// Whether the server was found to need a sign-in lately.
+    pub fn is_known_to_need(&self, entry: &Expanded) -> bool {
         self.needs_auth.is_known(&entry.name, &hash(entry))
     }
 
-    /// The ways in to a remote server. The entry is expanded; `apart` says how
-    /// to start its helper where the working directory is not trusted.
-    pub fn way_in(&self, entry: &Entry, apart: Option<&Apart>) -> Result<WayIn, Vec<Fault>> {
+    /// The ways in to a remote server; `apart` says how to start its helper where
+    /// the working directory is not trusted.
+    pub fn way_in(&self, entry: &Expanded, apart: Option<&Apart>) -> Result<WayIn, Vec<Fault>> {
         let address = entry.url.as_deref().unwrap_or_default();
         let authority = if wants_oauth(entry) {
             Some(self.authority(entry)?)
@@ -106,6 +118,7 @@ impl Access {
             None => beneath,
             Some(command) => {
                 let mut helper = HeadersHelper::new(command, &entry.name, address)
+                    .in_folder(&self.directory)
                     .knowing(entry.given.iter().cloned())
                     .inheriting(surroundings(entry));
                 if let Some(apart) = apart {
@@ -126,8 +139,8 @@ impl Access {
         })
     }
 
-    /// The authority over one server, whose entry is expanded.
-    pub fn authority(&self, entry: &Entry) -> Result<Authority, Vec<Fault>> {
+    /// The authority over one server.
+    pub fn authority(&self, entry: &Expanded) -> Result<Authority, Vec<Fault>> {
         let url = web_address(entry.url.as_deref().unwrap_or_default())
             .ok_or_else(|| vec![entry.fault("url", "is no address that one can sign in to")])?;
         let mut faults = Vec::new();
@@ -155,7 +168,7 @@ impl Access {
         match oauth.grant {
             OauthGrant::Client => {
                 let proof = match (&oauth.private_key, secret) {
-                    (Some(file), _) => match read_key(file) {
+                    (Some(file), _) => match read_key(&self.directory.join(file)) {
                         Ok(pem) => ClientProof::PrivateKey {
                             pem,
                             algorithm: oauth
@@ -177,8 +190,8 @@ impl Access {
                 })
             }
             OauthGrant::Workload => {
-                let file = oauth.assertion_file.clone().unwrap_or_default();
-                Grant::Workload(Workload::file(id, file.into()))
+                let file = oauth.assertion_file.as_deref().unwrap_or_default();
+                Grant::Workload(Workload::file(id, self.directory.join(file)))
             }
             OauthGrant::Person => self.person(entry, id, secret, faults),
         }
@@ -318,7 +331,7 @@ fn provider(
     })
 }
 
-fn read_key(file: &str) -> Result<Secret, String> {
+fn read_key(file: &Path) -> Result<Secret, String> {
     let mut text = String::new();
     let read = File::open(file).and_then(|file| file.take(KEY_BYTES).read_to_string(&mut text));
     match read {

@@ -2,9 +2,9 @@
 //! because that is not trusted.
 
 use crate::settings::Settings;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 use switchboard_auth::HeadersHelper;
-use switchboard_config::trust::Folder;
+use switchboard_config::{expand::Lookup, trust::Folder};
 use switchboard_process::{ServerCommand, Start, path_outside};
 
 /// Keeps Python from looking for modules where it is started.
@@ -15,13 +15,16 @@ const SAFE_PATH: &str = "PYTHONSAFEPATH";
 pub struct Apart {
     tree: Option<PathBuf>,
     rooms: Option<PathBuf>,
+    /// The search path for programs.
+    path: OsString,
 }
 
 impl Apart {
-    pub(crate) fn new(settings: &Settings, folder: &Folder) -> Self {
+    pub(crate) fn new(settings: &Settings, folder: &Folder, lookup: Lookup<'_>) -> Self {
         Self {
             tree: folder.tree.clone(),
             rooms: settings.rooms.clone(),
+            path: lookup("PATH").unwrap_or_default().into(),
         }
     }
 
@@ -43,8 +46,7 @@ impl Apart {
 
     /// The same for a headers helper.
     pub(crate) fn help(&self, helper: HeadersHelper) -> HeadersHelper {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = path_outside(&path, self.tree.as_deref());
+        let path = path_outside(&self.path, self.tree.as_deref());
         helper.elsewhere(self.rooms.clone()).knowing([
             ("PATH".to_owned(), path.to_string_lossy().into_owned()),
             (SAFE_PATH.to_owned(), "1".to_owned()),

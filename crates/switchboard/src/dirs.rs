@@ -54,17 +54,14 @@ impl Dirs {
         let ignored = moved_inside(directory, |name| lookup(name).map(Into::into));
         Self::find(|name| lookup(name).filter(|_| !ignored.contains(&name)))
     }
-
-    /// The same, from our own environment and working directory.
-    pub fn from_env() -> Result<Self, NoHome> {
-        let directory = std::env::current_dir().unwrap_or_default();
-        Self::find_from(&directory, |name| std::env::var_os(name).map(PathBuf::from))
-    }
 }
 
 /// Our folders in all places where they are or would be without a variable that
-/// moves them: file tools leave all of them alone.
-pub fn own_folders(lookup: impl Fn(&str) -> Option<PathBuf>) -> Option<OwnFolders> {
+/// moves them: file tools leave all of them alone. Relative ones are below `directory`.
+pub fn own_folders(
+    directory: &Path,
+    lookup: impl Fn(&str) -> Option<PathBuf>,
+) -> Option<OwnFolders> {
     let unmoved = |name: &str| lookup(name).filter(|_| name == "HOME");
     let usual = |name: &str| lookup(name).filter(|_| name != "SWITCHBOARD_CONFIG_DIR");
     let all = [Dirs::find(unmoved), Dirs::find(usual), Dirs::find(&lookup)];
@@ -73,7 +70,7 @@ pub fn own_folders(lookup: impl Fn(&str) -> Option<PathBuf>) -> Option<OwnFolder
         return None;
     }
     let each = |folder: fn(&Dirs) -> &PathBuf| {
-        let absolute = |dirs| std::path::absolute(folder(dirs)).ok();
+        let absolute = |dirs| std::path::absolute(directory.join(folder(dirs))).ok();
         let mut folders: Vec<PathBuf> = all.iter().filter_map(absolute).collect();
         folders.dedup();
         folders
@@ -107,7 +104,7 @@ mod tests {
 
     #[test]
     fn our_folders_are_known_wherever_they_were_moved() {
-        let own = own_folders(|name| match name {
+        let own = own_folders(Path::new("/"), |name| match name {
             "HOME" => Some("/h".into()),
             "XDG_DATA_HOME" => Some("/d".into()),
             "SWITCHBOARD_CONFIG_DIR" => Some("/elsewhere".into()),
@@ -120,7 +117,7 @@ mod tests {
             own.data,
             paths(&["/h/.local/share/switchboard", "/d/switchboard"])
         );
-        assert_eq!(own_folders(|_| None), None);
+        assert_eq!(own_folders(Path::new("/"), |_| None), None);
     }
 
     /// Every file of a client that we know is left alone by the file tools.

@@ -6,13 +6,12 @@
 
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use switchboard_config::{Entry, Transport, settings::Permissions};
+use switchboard_config::{Transport, expand::Expanded, settings::Permissions};
 use switchboard_host::permission::Mode;
 use switchboard_local::hex;
 
-/// The identity of an entry whose variables are filled in. A hash: it holds
-/// secrets, and says none.
-pub fn identity(entry: &Entry, program: Option<&str>, directory: &Path) -> String {
+/// The identity of an entry. A hash: it holds secrets, and says none.
+pub fn identity(entry: &Expanded, program: Option<&str>, directory: &Path) -> String {
     let mut hash = Hash::default();
     let mut add = |text: &str| hash.add(text);
     add(&entry.name);
@@ -113,7 +112,11 @@ impl Hash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use switchboard_config::{Scope, Source};
+    use switchboard_config::{Entry, Scope, Source, expand::expand};
+
+    fn of(entry: &Entry, program: Option<&str>, directory: &Path) -> String {
+        identity(&expand(entry, &|_| None).unwrap(), program, directory)
+    }
 
     fn entry() -> Entry {
         let mut entry = Entry::at("a", Scope::User, Source::Ours, 1);
@@ -125,8 +128,8 @@ mod tests {
     #[test]
     fn every_difference_counts() {
         let here = Path::new("/here");
-        let same = identity(&entry(), None, here);
-        assert_eq!(same, identity(&entry(), None, here));
+        let same = of(&entry(), None, here);
+        assert_eq!(same, of(&entry(), None, here));
         let mut changes: Vec<(Entry, Option<&str>, &Path)> = vec![
             (entry(), Some("/bin/x"), here),
             (entry(), None, Path::new("/there")),
@@ -145,7 +148,7 @@ mod tests {
         changed(|entry| entry.cwd = Some("/".into()));
         changed(|entry| entry.written = serde_json::json!({ "oauth": {} }));
         for (entry, program, directory) in changes {
-            assert_ne!(same, identity(&entry, program, directory), "{entry:?}");
+            assert_ne!(same, of(&entry, program, directory), "{entry:?}");
         }
     }
 
@@ -153,8 +156,7 @@ mod tests {
     fn a_remote_server_is_the_same_everywhere() {
         let mut entry = entry();
         entry.transport = Transport::Http;
-        let [here, there] =
-            ["/here", "/there"].map(|folder| identity(&entry, None, Path::new(folder)));
+        let [here, there] = ["/here", "/there"].map(|folder| of(&entry, None, Path::new(folder)));
         assert_eq!(here, there);
     }
 }

@@ -40,7 +40,7 @@ pub fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<Pa
 pub fn signed_in_with(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<PathBuf> {
     let entries = loaded.active().filter_map(|entry| {
         let entry = expand::expand(entry, lookup).ok()?;
-        Some(directory.join(entry.oauth.assertion_file?))
+        Some(directory.join(entry.oauth.assertion_file.as_ref()?))
     });
     entries.collect()
 }

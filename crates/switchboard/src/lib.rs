@@ -1,9 +1,10 @@
 //! Assembles configuration, host and gateway. Thin on purpose: each part knows
 //! how to do its own work, this crate only introduces them to each other.
 //!
-//! [`Roster`] turns what is configured into servers; [`Caller`] uses them from
-//! the program itself; [`gateway`] serves them to clients. Who builds an agent
-//! starts with [`Agent`] and [`library`]; who builds a server, with [`server`].
+//! [`Config`] is where everybody begins who wants what a user has configured: with
+//! sign-ins, approvals and rules, in the order that [`pipeline`] says. Who builds an
+//! agent with servers of its own starts with [`Agent`] and [`library`]; who builds a
+//! server, with [`server`].
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
@@ -19,8 +20,10 @@ mod identity;
 pub mod in_use;
 pub mod library;
 pub mod limits;
+pub mod listen;
 pub mod logs;
 pub mod permissions;
+pub mod pipeline;
 pub mod pools;
 pub mod relay;
 pub mod report;
@@ -38,11 +41,13 @@ pub use apart::Apart;
 pub use caller::{Caller, Met};
 pub use dirs::Dirs;
 pub use permissions::Purpose;
+pub use pipeline::{Approvals, Approved, Config, Governed, Look, Options, Unusable};
 pub use pools::Pools;
-pub use roster::{Member, Roster, Status};
+pub use roster::{Member, Preview, Status};
 pub use settings::Settings;
 pub use spec::memory_folder;
 pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent};
+pub use switchboard_config::environment::Variables;
 
 pub use switchboard_agent as agent;
 pub use switchboard_auth as auth;

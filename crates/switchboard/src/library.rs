@@ -75,6 +75,7 @@ use http::Uri;
 use parking_lot::Mutex;
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 use switchboard_builtin::{Server, ServerKind, Setup};
+use switchboard_config::environment::Variables;
 use switchboard_host::{Host, Remote, ServerSpec, Target};
 use switchboard_process::{Inherit, ServerCommand};
 use switchboard_transport::in_process::End;
@@ -83,11 +84,12 @@ use tokio::time::timeout;
 /// How long built-in servers may take to end what they have started.
 const CLOSING: Duration = Duration::from_secs(3);
 
-/// A server that comes with Switchboard, under its own name.
-/// Our own folders are protected from it, also where the setup does not say so.
-pub fn builtin(kind: ServerKind, mut setup: Setup) -> ServerSpec {
-    let from_env = || own_folders(|name| std::env::var_os(name).map(PathBuf::from));
-    setup.own_folders = setup.own_folders.or_else(from_env);
+/// A server that comes with Switchboard, under its own name. The folders that
+/// `variables` say are ours are protected from it, also where the setup does not say so.
+pub fn builtin(kind: ServerKind, mut setup: Setup, variables: &Variables) -> ServerSpec {
+    let directory = setup.roots.first().cloned().unwrap_or_default();
+    let ours = || own_folders(&directory, |name| variables.get(name).map(PathBuf::from));
+    setup.own_folders = setup.own_folders.or_else(ours);
     ServerSpec::new(kind.name(), made_when_needed(kind, setup, None))
 }
 
@@ -143,7 +145,7 @@ pub fn system() -> ServerSpec {
         version: VERSION.to_owned(),
         ..Setup::default()
     };
-    builtin(ServerKind::System, setup)
+    builtin(ServerKind::System, setup, &Variables::default())
 }
 
 /// A server that is a program: started when it is needed, ended with the agent.

@@ -6,3 +6,7 @@ pub const CALLS: usize = 1024;
 pub const READ_AHEAD: usize = 8;
 /// The size of one, in bytes.
 pub const CHUNK: usize = 16 * 1024;
+
+/// Bytes between a client on our own streams and servers of its own before the writer
+/// waits.
+pub const PIPE_BYTES: usize = 64 * 1024;

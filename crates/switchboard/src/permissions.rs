@@ -2,11 +2,12 @@
 
 use crate::{
     identity,
-    roster::{Member, Roster, Status},
+    roster::{Member, Prepared, Status, Through},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
 use switchboard_config::{self as config, Entry, Scope, Source, Transport, settings::Permissions};
 use switchboard_host::{
+    Host, ServerSpec,
     permission::{Answers, Effect, Mode, Origin, Pinned, RuleFault, Rules},
     pins::{Keeping, Pinning},
 };
@@ -18,6 +19,8 @@ pub enum Purpose {
     Gateway,
     /// Whoever typed the command: typing it is consent, save where a rule asks or denies.
     Command,
+    /// A model, which nobody watches: somebody is asked about all that no rule is about.
+    Agent,
 }
 
 /// Settings that cannot be followed. Going on without them would permit what they forbid.
@@ -25,36 +28,37 @@ pub enum Purpose {
 #[error("{0}")]
 pub struct Unfollowable(String);
 
-impl Roster {
-    /// Gives the host the rules. `data` is where answers and pins are kept;
-    /// `mode` is what the command line says. Returns what is worth a warning.
-    pub fn govern(
+/// What a host is held to.
+#[derive(Clone, Copy)]
+pub(crate) struct Governance<'a> {
+    /// What the settings say.
+    pub(crate) permissions: &'a Permissions,
+    /// Who is behind the calls.
+    pub(crate) purpose: Purpose,
+    /// What the command line says.
+    pub(crate) mode: Option<Mode>,
+    /// Where answers and pins are kept.
+    pub(crate) data: Option<&'a Path>,
+}
+
+/// What else there is to do once a host has its rules.
+pub(crate) struct Pins {
+    /// How the definitions of each server are pinned.
+    keepings: HashMap<String, Keeping>,
+    warnings: Vec<String>,
+}
+
+impl Governance<'_> {
+    /// The rules for these servers; those in `through` are another gateway's.
+    pub(crate) fn rules(
         &self,
-        permissions: &Permissions,
-        purpose: Purpose,
-        mode: Option<Mode>,
-        data: Option<&Path>,
-    ) -> Result<Vec<String>, Unfollowable> {
-        let parse = |text: &str, place: &str| {
-            text.parse::<Mode>()
-                .map_err(|fault| Unfollowable(format!("{place}: {fault}")))
-        };
-        let written = match &permissions.mode {
-            Some(written) => Some(parse(&written.text, &written.place)?),
-            None => None,
-        };
-        let mode = match (purpose, mode.or(written)) {
-            (Purpose::Gateway, mode) => mode.unwrap_or(Mode::Client),
-            (Purpose::Command, Some(Mode::ReadOnly)) => Mode::ReadOnly,
-            (Purpose::Command, _) => Mode::Bypass,
-        };
-        let names = self
-            .members
-            .iter()
-            .filter_map(|member| match &member.status {
-                Status::Server(server) => Some(server.name().as_ref()),
-                Status::Faulty(_) | Status::Unused(_) => None,
-            });
+        prepared: &[Prepared],
+        through: &HashMap<String, Through>,
+    ) -> Result<(Rules, Pins), Unfollowable> {
+        let permissions = self.permissions;
+        let mode = self.mode()?;
+        let servers = || prepared.iter().filter_map(Prepared::server);
+        let names = servers().map(|(_, spec)| spec.name.as_ref());
         let mut builder = Rules::builder(names, mode);
         builder = builder.made_of(identity::of_rules(permissions, mode));
         for rule in permissions.rules.iter().filter(|rule| rule.is_for_us()) {
@@ -71,84 +75,107 @@ impl Roster {
             };
             builder = builder.rule(effect, &rule.rule.text, origin);
         }
-        if purpose == Purpose::Gateway {
+        if self.purpose == Purpose::Gateway {
             for (principal, mode) in &permissions.modes {
                 builder = builder.mode_of(principal.as_str(), parse(&mode.text, &mode.place)?);
             }
         }
-        for member in &self.members {
-            if let Status::Server(server) = &member.status
-                && server.spec.is_vouched_for
-            {
-                builder = builder.vouch(member.entry.name.as_str());
+        for (entry, spec) in servers() {
+            if spec.is_vouched_for {
+                builder = builder.vouch(entry.name.as_str());
             }
         }
-        builder = builder.from_projects(self.project_servers());
+        builder = builder.from_projects(from_projects(servers()));
         for server in &permissions.trusted {
             builder = builder.trust(server.text.as_str());
         }
         // An answer that lasts is a rule of whoever gave it.
-        if let Some(data) = data.filter(|_| !permissions.managed_only) {
+        if let Some(data) = self.data.filter(|_| !permissions.managed_only) {
             let answers = Answers::open(data).map_err(|fault| Unfollowable(fault.to_string()))?;
             builder = builder.answers(Arc::new(answers));
         }
         let (rules, faults) = builder.build();
-        self.host.guard().set_rules(rules);
-        if let Some(data) = data {
-            let pinned = Pinned {
-                pins: self.host.guard().pins_in(&data.join("pins")),
-                servers: self.keepings(permissions),
-            };
-            let servers = self
-                .members
-                .iter()
-                .filter_map(|member| match &member.status {
-                    Status::Server(server) => Some(server),
-                    Status::Faulty(_) | Status::Unused(_) => None,
-                });
-            self.host.guard().set_pins(pinned, servers);
-        }
         // What a repository would like to allow is nothing that the user did wrong.
-        let told = |fault: &RuleFault| !matches!(fault, RuleFault::FromProject { .. });
-        let told = faults.iter().filter(|fault| told(fault));
-        let mut warnings: Vec<String> = told.map(ToString::to_string).collect();
-        for member in &self.members {
-            // The host itself may be in the middle of changing its servers.
-            if let Status::Server(server) = &member.status {
-                warnings.extend(self.host.guard().pins_fault(server));
-            }
-        }
-        Ok(warnings)
-    }
-
-    /// How the definitions of each server are pinned.
-    fn keepings(&self, permissions: &Permissions) -> HashMap<String, Keeping> {
-        let servers = self.members.iter();
-        let servers = servers.filter(|member| matches!(member.status, Status::Server(_)));
-        let keeping = |member: &Member| {
-            let entry = &member.entry;
-            let pinning = match pinning(entry, permissions) {
-                Pinning::Off => Pinning::Off,
-                // Its gateway sees to it.
-                _ if self.through.contains_key(&entry.name) => Pinning::Elsewhere,
-                pinning => pinning,
-            };
-            let key = pin_key(entry);
-            (entry.name.clone(), Keeping { key, pinning })
+        let told = |fault: &&RuleFault| !matches!(fault, RuleFault::FromProject { .. });
+        let warnings = faults.iter().filter(told).map(ToString::to_string);
+        let pins = Pins {
+            keepings: keepings(servers(), through, permissions),
+            warnings: warnings.collect(),
         };
-        servers.map(keeping).collect()
+        Ok((rules, pins))
     }
 
-    /// Servers from inside a project, by name, with the key of their pins.
-    fn project_servers(&self) -> HashMap<String, String> {
-        let inside = self
-            .members
-            .iter()
-            .filter(|member| member.entry.inside && matches!(member.status, Status::Server(_)));
-        inside
-            .map(|member| (member.entry.name.clone(), pin_key(&member.entry)))
-            .collect()
+    fn mode(&self) -> Result<Mode, Unfollowable> {
+        let written = match &self.permissions.mode {
+            Some(written) => Some(parse(&written.text, &written.place)?),
+            None => None,
+        };
+        Ok(match (self.purpose, self.mode.or(written)) {
+            (Purpose::Gateway, mode) => mode.unwrap_or(Mode::Client),
+            (Purpose::Command, Some(Mode::ReadOnly)) => Mode::ReadOnly,
+            (Purpose::Command, _) => Mode::Bypass,
+            // There is no client with a user of its own.
+            (Purpose::Agent, None | Some(Mode::Client)) => Mode::Default,
+            (Purpose::Agent, Some(mode)) => mode,
+        })
     }
+
+    /// Has a host hold the definitions of its servers to what was pinned. Returns
+    /// what is worth a warning.
+    pub(crate) fn pin(&self, host: &Host, members: &[Member], pins: Pins) -> Vec<String> {
+        let servers = || {
+            members.iter().filter_map(|member| match &member.status {
+                Status::Server(server) => Some(server),
+                Status::Faulty(_) | Status::Unused(_) => None,
+            })
+        };
+        let guard = host.guard();
+        if let Some(data) = self.data {
+            let pinned = Pinned {
+                pins: guard.pins_in(&data.join("pins")),
+                servers: pins.keepings,
+            };
+            guard.set_pins(pinned, servers());
+        }
+        let mut warnings = pins.warnings;
+        // The host itself may be in the middle of changing its servers.
+        warnings.extend(servers().filter_map(|server| guard.pins_fault(server)));
+        warnings
+    }
+}
+
+fn parse(text: &str, place: &str) -> Result<Mode, Unfollowable> {
+    text.parse::<Mode>()
+        .map_err(|fault| Unfollowable(format!("{place}: {fault}")))
+}
+
+/// How the definitions of each server are pinned.
+fn keepings<'a>(
+    servers: impl Iterator<Item = (&'a Entry, &'a ServerSpec)>,
+    through: &HashMap<String, Through>,
+    permissions: &Permissions,
+) -> HashMap<String, Keeping> {
+    let keeping = |(entry, _): (&Entry, &ServerSpec)| {
+        let pinning = match pinning(entry, permissions) {
+            Pinning::Off => Pinning::Off,
+            // Its gateway sees to it.
+            _ if through.contains_key(&entry.name) => Pinning::Elsewhere,
+            pinning => pinning,
+        };
+        let key = pin_key(entry);
+        (entry.name.clone(), Keeping { key, pinning })
+    };
+    servers.map(keeping).collect()
+}
+
+/// Servers from inside a project, by name, with the key of their pins.
+fn from_projects<'a>(
+    servers: impl Iterator<Item = (&'a Entry, &'a ServerSpec)>,
+) -> HashMap<String, String> {
+    servers
+        .filter(|(entry, _)| entry.inside)
+        .map(|(entry, _)| (entry.name.clone(), pin_key(entry)))
+        .collect()
 }
 
 /// What a server is called where its definitions are pinned: two projects may use

@@ -2,30 +2,29 @@
 //! a reason to leave it alone.
 
 use crate::{
-    access::Access,
     attached::Attached,
-    settings::Settings,
-    spec::{LateHost, spec},
+    permissions::{Governance, Unfollowable},
+    spec::{LateHost, With, spec},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, convert::Infallible, path::Path, sync::Arc};
 use switchboard_auth::Authority;
-use switchboard_config::{
-    Entry, Fault, Loaded, Scope, Source, Standing, Transport, expand::Lookup, explain,
-};
+use switchboard_config::{Entry, Fault, Loaded, Scope, Source, Standing, Transport, explain};
 use switchboard_host::{Host, Server, ServerSpec, State};
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
 
-/// The servers of one run of the program.
+/// The servers of one run of the program, and the host that has them.
 #[derive(Debug)]
-pub struct Roster {
+pub(crate) struct Roster {
     /// Those that can be used. Nothing is started until somebody needs it. Its
     /// [`state_events`](Host::state_events) tell of the others as well.
-    pub host: Arc<Host>,
+    pub(crate) host: Arc<Host>,
     /// All of them, in the order they are configured.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Those that a running gateway has, by name.
-    pub through: HashMap<String, Through>,
+    pub(crate) through: HashMap<String, Through>,
+    /// What is worth a warning.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A server that is reached through a running gateway.
@@ -63,158 +62,232 @@ pub enum Status {
 
 /// What reading the configuration again has changed.
 #[derive(Debug)]
-pub struct Reloaded {
+pub(crate) struct Reloaded {
     /// Whether the servers changed.
-    pub changed: bool,
+    pub(crate) changed: bool,
     /// What is worth a warning.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// All that is configured now.
-    pub members: Vec<Member>,
-}
-
-/// What servers are made with, besides their entries.
-#[derive(Clone, Copy)]
-pub struct With<'a> {
-    /// Times and numbers.
-    pub settings: &'a Settings,
-    /// How we sign in; without it nobody does anywhere.
-    pub access: Option<&'a Access>,
-    /// Gives environment variables.
-    pub lookup: Lookup<'a>,
+    pub(crate) members: Vec<Member>,
 }
 
 impl Roster {
-    /// Makes servers of what was loaded. `lookup` gives environment variables;
-    /// without `access` nobody signs in anywhere.
-    pub fn new(
+    /// Makes servers of what was loaded, under rules from the first moment on.
+    /// Servers that one of these gateways has are reached through it.
+    pub(crate) fn new(
         loaded: Loaded,
-        settings: &Settings,
-        access: Option<&Access>,
+        with: &With<'_>,
+        governance: &Governance<'_>,
         style: Style,
-        lookup: Lookup<'_>,
-    ) -> Self {
-        let with = With {
-            settings,
-            access,
-            lookup,
-        };
-        Self::led(loaded, &with, style, &mut [])
-    }
-
-    /// The same; servers that one of these gateways has are reached through it.
-    pub fn led(loaded: Loaded, with: &With<'_>, style: Style, gateways: &mut [Attached]) -> Self {
+        gateways: &mut [Attached],
+    ) -> Result<Self, Unfollowable> {
         let late = LateHost::default();
-        let (mut specs, prepared) = prepare(loaded, with, &late);
-        let through = lead(&mut specs, gateways);
-        let host = Host::new(specs, style, Budget::default());
+        let mut prepared = prepare(loaded, with, &late);
+        let through = lead(&mut prepared, with.directory, gateways);
+        let (rules, pins) = governance.rules(&prepared, &through)?;
+        let (specs, drafts) = split(prepared);
+        let host = Host::new(specs, rules, style, Budget::default());
         let _ = late.set(Arc::downgrade(&host));
-        let members = assemble(prepared, &host.servers());
+        let members = assemble(drafts, &host.servers());
+        let warnings = governance.pin(&host, &members, pins);
         host.set_aside(aside(&members));
-        Self {
+        Ok(Self {
             host,
             members,
             through,
-        }
+            warnings,
+        })
     }
 
-    /// Changes the servers of a host to what was loaded since; `govern` gives
-    /// them their rules before anybody can reach them, and says what is worth a
-    /// warning.
-    pub fn reload<E>(
+    /// Changes the servers of a host, and the rules for them, to what was loaded
+    /// since. The rules are there before anybody can reach the servers; where
+    /// they cannot be followed nothing changes.
+    pub(crate) fn reload(
         host: &Arc<Host>,
         loaded: Loaded,
         with: &With<'_>,
-        govern: impl FnOnce(&Self) -> Result<Vec<String>, E>,
-    ) -> Result<Reloaded, E> {
+        governance: &Governance<'_>,
+    ) -> Result<Reloaded, Unfollowable> {
         let late = LateHost::default();
         let _ = late.set(Arc::downgrade(host));
-        let (specs, prepared) = prepare(loaded, with, &late);
-        let (mut warnings, mut members) = (Vec::new(), Vec::new());
-        for (_, status, ..) in &prepared {
-            if let Some(Status::Faulty(faults)) = status {
-                warnings.extend(faults.iter().map(ToString::to_string));
-            }
-        }
+        let prepared = prepare(loaded, with, &late);
+        let (rules, pins) = governance.rules(&prepared, &HashMap::new())?;
+        let mut warnings: Vec<String> = prepared
+            .iter()
+            .flat_map(Prepared::faults)
+            .map(ToString::to_string)
+            .collect();
+        let (specs, drafts) = split(prepared);
+        let mut members = Vec::new();
         let changed = host.replace_after(specs, |servers| {
-            let roster = Self {
-                host: host.clone(),
-                members: assemble(prepared, servers),
-                through: HashMap::new(),
-            };
-            warnings.extend(govern(&roster)?);
-            members = roster.members;
-            Ok(())
-        })?;
+            host.guard().set_rules(rules);
+            members = assemble(drafts, servers);
+            warnings.extend(governance.pin(host, &members, pins));
+            Ok::<(), Infallible>(())
+        });
         host.set_aside(aside(&members));
         Ok(Reloaded {
-            changed,
+            changed: changed.unwrap_or_default(),
             warnings,
             members,
         })
     }
+}
 
-    /// The members that count, whether or not they work: what names are decided over.
-    pub fn counting(&self) -> impl Iterator<Item = &Member> {
-        self.members
-            .iter()
-            .filter(|member| !matches!(member.status, Status::Unused(_)))
+/// An entry, before there is a host.
+pub(crate) struct Prepared {
+    entry: Entry,
+    became: Became,
+    why: Option<String>,
+    authority: Option<Authority>,
+}
+
+/// What became of it so far.
+enum Became {
+    /// It will be a server.
+    Spec(Box<ServerSpec>),
+    /// It will be none.
+    Settled(Status),
+}
+
+impl Prepared {
+    /// The entry and what it will be, if it will be a server.
+    pub(crate) fn server(&self) -> Option<(&Entry, &ServerSpec)> {
+        match &self.became {
+            Became::Spec(spec) => Some((&self.entry, spec)),
+            Became::Settled(_) => None,
+        }
     }
 
-    /// The member of this name that is in use, or would be.
-    pub fn find(&self, name: &str) -> Option<&Member> {
-        let named = || {
-            self.members
-                .iter()
-                .filter(|member| member.entry.name == name)
-        };
-        let used = |member: &&Member| !matches!(member.status, Status::Unused(_));
-        let given_way =
-            |member: &&Member| matches!(member.status, Status::Unused(Standing::Shadowed(_)));
-        named()
-            .find(used)
-            .or_else(|| named().find(|member| !given_way(member)))
+    fn spec(&mut self) -> Option<&mut ServerSpec> {
+        match &mut self.became {
+            Became::Spec(spec) => Some(spec),
+            Became::Settled(_) => None,
+        }
+    }
+
+    fn faults(&self) -> &[Fault] {
+        match &self.became {
+            Became::Settled(Status::Faulty(faults)) => faults,
+            _ => &[],
+        }
     }
 }
 
-/// What became of an entry, so far: nothing yet where it will be a server.
-type Prepared = (Entry, Option<Status>, Option<String>, Option<Authority>);
-
 /// What each entry is, before there is a host.
-fn prepare(loaded: Loaded, with: &With<'_>, late: &LateHost) -> (Vec<ServerSpec>, Vec<Prepared>) {
-    let mut specs = Vec::new();
+fn prepare(loaded: Loaded, with: &With<'_>, late: &LateHost) -> Vec<Prepared> {
     let folder = loaded.folder;
     let prepared = loaded.servers.into_iter().map(|configured| {
         let why = (configured.standing != Standing::Active).then(|| explain::reason(&configured));
         let entry = configured.entry;
-        let (status, authority) = match configured.standing {
+        let (became, authority) = match configured.standing {
             Standing::Active => match spec(&entry, with, &folder, late) {
-                Ok(prepared) => {
-                    specs.push(prepared.spec);
-                    (None, prepared.authority)
-                }
-                Err(faults) => (Some(Status::Faulty(faults)), None),
+                Ok(made) => (Became::Spec(Box::new(made.spec)), made.authority),
+                Err(faults) => (Became::Settled(Status::Faulty(faults)), None),
             },
-            standing => (Some(Status::Unused(standing)), None),
+            standing => (Became::Settled(Status::Unused(standing)), None),
         };
-        (entry, status, why, authority)
-    });
-    let prepared = prepared.collect();
-    (specs, prepared)
-}
-
-/// Who is who among the servers, which are in the order of their entries.
-fn assemble(prepared: Vec<Prepared>, servers: &[Arc<Server>]) -> Vec<Member> {
-    let mut servers = servers.iter();
-    let member = |(entry, status, why, authority): Prepared| {
-        let status = status.or_else(|| servers.next().cloned().map(Status::Server))?;
-        Some(Member {
+        Prepared {
             entry,
-            status,
+            became,
             why,
             authority,
+        }
+    });
+    prepared.collect()
+}
+
+/// What an entry comes to, without anything that could be started.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// As it is written.
+    pub entry: Entry,
+    /// Whether it is used.
+    pub standing: Standing,
+    /// Why it cannot work as it is written, if it cannot.
+    pub faults: Vec<Fault>,
+    /// The standing in words, where it is not used.
+    pub why: Option<String>,
+}
+
+impl From<&Member> for Preview {
+    fn from(member: &Member) -> Self {
+        let (standing, faults) = match &member.status {
+            Status::Server(_) => (Standing::Active, Vec::new()),
+            Status::Faulty(faults) => (Standing::Active, faults.clone()),
+            Status::Unused(standing) => (standing.clone(), Vec::new()),
+        };
+        Self {
+            entry: member.entry.clone(),
+            standing,
+            faults,
+            why: member.why.clone(),
+        }
+    }
+}
+
+/// What each entry would come to.
+pub(crate) fn preview(loaded: Loaded, with: &With<'_>) -> Vec<Preview> {
+    let prepared = prepare(loaded, with, &LateHost::default());
+    let preview = |prepared: Prepared| Preview {
+        faults: prepared.faults().to_vec(),
+        standing: match prepared.became {
+            Became::Settled(Status::Unused(standing)) => standing,
+            Became::Spec(_) | Became::Settled(_) => Standing::Active,
+        },
+        entry: prepared.entry,
+        why: prepared.why,
+    };
+    prepared.into_iter().map(preview).collect()
+}
+
+/// A member whose server is not there yet: nothing is settled of one that will be.
+struct Draft {
+    entry: Entry,
+    settled: Option<Status>,
+    why: Option<String>,
+    authority: Option<Authority>,
+}
+
+fn split(prepared: Vec<Prepared>) -> (Vec<ServerSpec>, Vec<Draft>) {
+    let mut specs = Vec::new();
+    let drafts = prepared.into_iter().map(|prepared| Draft {
+        settled: match prepared.became {
+            Became::Spec(spec) => {
+                specs.push(*spec);
+                None
+            }
+            Became::Settled(status) => Some(status),
+        },
+        entry: prepared.entry,
+        why: prepared.why,
+        authority: prepared.authority,
+    });
+    let drafts = drafts.collect();
+    (specs, drafts)
+}
+
+/// Who is who among the servers. One entry of each name counts, so that the name
+/// says it.
+fn assemble(drafts: Vec<Draft>, servers: &[Arc<Server>]) -> Vec<Member> {
+    let servers: HashMap<&str, &Arc<Server>> = servers
+        .iter()
+        .map(|server| (&**server.name(), server))
+        .collect();
+    let member = |draft: Draft| {
+        let server = || servers.get(draft.entry.name.as_str());
+        let status = match draft.settled {
+            Some(status) => status,
+            None => Status::Server((*server()?).clone()),
+        };
+        Some(Member {
+            entry: draft.entry,
+            status,
+            why: draft.why,
+            authority: draft.authority,
         })
     };
-    prepared.into_iter().filter_map(member).collect()
+    drafts.into_iter().filter_map(member).collect()
 }
 
 /// What is configured and is no server, for whoever follows the host's states.
@@ -242,16 +315,20 @@ fn aside(members: &[Member]) -> Vec<(Arc<str>, State)> {
 
 /// Leads the servers through the first gateway that has each. A gateway that
 /// was started here and knows some of them differently reads its files first.
-fn lead(specs: &mut [ServerSpec], gateways: &mut [Attached]) -> HashMap<String, Through> {
-    let here = std::env::current_dir().unwrap_or_default();
+fn lead(
+    prepared: &mut [Prepared],
+    here: &Path,
+    gateways: &mut [Attached],
+) -> HashMap<String, Through> {
     let mut through = HashMap::new();
     for gateway in gateways {
-        let behind = specs.iter().any(|spec| gateway.find(spec).is_none());
+        let mut servers = prepared.iter().filter_map(Prepared::server);
+        let behind = servers.any(|(_, spec)| gateway.find(spec).is_none());
         if behind && gateway.running.directory == here && gateway.reload().is_err() {
             continue;
         }
         let shared = Arc::new(gateway.clone());
-        for spec in specs.iter_mut() {
+        for spec in prepared.iter_mut().filter_map(Prepared::spec) {
             let Some(segment) = shared.find(spec).map(|known| known.segment.clone()) else {
                 continue;
             };

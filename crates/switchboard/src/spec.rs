@@ -4,7 +4,11 @@ mod builtin;
 mod remote;
 
 use crate::{
-    access::WayIn, apart::Apart, identity::identity, logs, roster::With, settings::Settings,
+    access::{Access, WayIn},
+    apart::Apart,
+    identity::identity,
+    logs,
+    settings::Settings,
 };
 pub(crate) use builtin::LateHost;
 pub use builtin::memory_folder;
@@ -15,13 +19,31 @@ use std::{
     time::Duration,
 };
 use switchboard_auth::Authority;
-use switchboard_config::{Entry, Fault, Isolation, Transport, expand, program, trust::Folder};
+use switchboard_config::{
+    Entry, Fault, Isolation, Transport,
+    expand::{self, Expanded, Lookup},
+    program,
+    trust::Folder,
+};
 use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
 use switchboard_local::secret;
 use switchboard_process::{Inherit, ServerCommand, Start, Table};
 
+/// What servers are made with, besides their entries.
+#[derive(Clone, Copy)]
+pub(crate) struct With<'a> {
+    /// Where relative paths begin, and processes start.
+    pub(crate) directory: &'a Path,
+    /// Times and numbers.
+    pub(crate) settings: &'a Settings,
+    /// How we sign in; without it nobody does anywhere.
+    pub(crate) access: Option<&'a Access>,
+    /// Gives environment variables.
+    pub(crate) lookup: Lookup<'a>,
+}
+
 /// What an entry becomes.
-pub(crate) struct Prepared {
+pub(crate) struct Made {
     /// What the host needs to know.
     pub(crate) spec: ServerSpec,
     /// How we sign in there, if we would.
@@ -34,8 +56,9 @@ pub(crate) fn spec(
     with: &With<'_>,
     folder: &Folder,
     late: &LateHost,
-) -> Result<Prepared, Vec<Fault>> {
+) -> Result<Made, Vec<Fault>> {
     let With {
+        directory,
         settings,
         access,
         lookup,
@@ -48,19 +71,21 @@ pub(crate) fn spec(
     confide(&expanded);
     let way = match access {
         Some(access) if is_remote(entry.transport) => {
-            let apart = expanded.wary.then(|| Apart::new(settings, folder));
+            let apart = expanded.wary.then(|| Apart::new(settings, folder, lookup));
             access.way_in(&expanded, apart.as_ref())?
         }
         _ => WayIn::default(),
     };
-    let remote = |schemes: &[&str]| remote::remote(&expanded, schemes, way.authorize.clone());
+    let remote =
+        |schemes: &[&str]| remote::remote(&expanded, directory, schemes, way.authorize.clone());
+    let ide = |carrier| remote::ide(&expanded, carrier, directory, lookup);
     let target = match entry.transport {
-        Transport::Stdio => Target::Stdio(command(&expanded, settings, folder, lookup)?),
+        Transport::Stdio => Target::Stdio(command(&expanded, with, folder)?),
         Transport::Http => Target::Http(remote(&["http", "https"])?),
         Transport::Sse => Target::Sse(remote(&["http", "https"])?),
         Transport::Ws => Target::Ws(remote(&["ws", "wss"])?),
-        Transport::SseIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Sse, lookup)?),
-        Transport::WsIde => Target::Ide(remote::ide(&expanded, IdeCarrier::Ws, lookup)?),
+        Transport::SseIde => Target::Ide(ide(IdeCarrier::Sse)?),
+        Transport::WsIde => Target::Ide(ide(IdeCarrier::Ws)?),
         Transport::Builtin => builtin::target(&expanded, with, late)?,
     };
     let program = match &target {
@@ -68,11 +93,11 @@ pub(crate) fn spec(
         _ => None,
     };
     // Wherever it is started elsewhere, it is the same server.
-    let directory = match expanded.starts_elsewhere() {
-        true => PathBuf::from("(an empty directory)"),
-        false => std::env::current_dir().unwrap_or_default(),
+    let start = match expanded.starts_elsewhere() {
+        true => Path::new("(an empty directory)"),
+        false => directory,
     };
-    let identity = identity(&expanded, program.as_deref(), &directory);
+    let identity = identity(&expanded, program.as_deref(), start);
     let mut spec = ServerSpec::new(entry.name.as_str(), target);
     // A server inside this process is there at once; there is nothing to remember.
     if entry.transport != Transport::Builtin {
@@ -81,7 +106,8 @@ pub(crate) fn spec(
     }
     spec.identity = identity.into();
     spec.may_start = may_start(&expanded);
-    spec.is_vouched_for = entry.transport == Transport::Builtin && builtin::is_our_word(&expanded);
+    spec.is_vouched_for =
+        entry.transport == Transport::Builtin && builtin::is_our_word(&expanded, directory);
     spec.timeouts = settings.timeouts;
     if let Some(timeout) = entry.timeout {
         spec.timeouts.tool_call = Duration::from_millis(timeout);
@@ -90,13 +116,13 @@ pub(crate) fn spec(
         Isolation::Shared => host::Isolation::Shared,
         Isolation::Session => host::Isolation::Session,
     };
-    spec.roots = roots(&expanded)?;
+    spec.roots = roots(&expanded, directory)?;
     spec.always_load = entry.always_load;
     spec.era = entry.era;
     spec.rooms.allow.clone_from(&entry.tools.allow);
     spec.rooms.deny.clone_from(&entry.tools.deny);
     spec.stand_in = access.and_then(|access| access.stand_in(&entry.name, way.authority.as_ref()));
-    Ok(Prepared {
+    Ok(Made {
         spec,
         authority: way.authority,
     })
@@ -115,7 +141,7 @@ fn confide(entry: &Entry) {
 
 /// What is asked before each start of a server that had to be approved: whether
 /// that is kept, and whether it is still what was approved.
-fn may_start(entry: &Entry) -> Option<MayStart> {
+fn may_start(entry: &Expanded) -> Option<MayStart> {
     let bound = entry.bound.clone()?;
     let entry = entry.clone();
     Some(MayStart(Arc::new(move || {
@@ -141,8 +167,7 @@ fn advice(name: &str) -> String {
 
 /// The addresses of the directories that an entry names; relative ones are below
 /// its working directory.
-fn roots(entry: &Entry) -> Result<Vec<String>, Vec<Fault>> {
-    let directory = std::env::current_dir().unwrap_or_default();
+fn roots(entry: &Expanded, directory: &Path) -> Result<Vec<String>, Vec<Fault>> {
     let directory = directory.join(entry.cwd.as_deref().unwrap_or("."));
     let address = |(i, root): (usize, &String)| {
         if root.contains("://") {
@@ -163,13 +188,18 @@ fn is_remote(transport: Transport) -> bool {
 }
 
 fn command(
-    entry: &Entry,
-    settings: &Settings,
+    entry: &Expanded,
+    with: &With<'_>,
     folder: &Folder,
-    lookup: expand::Lookup<'_>,
 ) -> Result<ServerCommand, Vec<Fault>> {
+    let With {
+        directory,
+        settings,
+        lookup,
+        ..
+    } = *with;
     let program = if entry.inside {
-        approved_program(entry, lookup)?
+        approved_program(entry, directory, lookup)?
     } else {
         entry.command.clone().unwrap_or_default().into()
     };
@@ -182,7 +212,10 @@ fn command(
             .map(|(name, value)| (name.into(), value.into()))
             .collect(),
         inherit: surroundings(entry),
-        cwd: entry.cwd.as_ref().map(Into::into),
+        cwd: Some(match &entry.cwd {
+            Some(cwd) => directory.join(cwd),
+            None => directory.to_owned(),
+        }),
         tree: folder.tree.clone(),
         start: if entry.wary {
             Start::Apart
@@ -195,7 +228,7 @@ fn command(
             .map(|folder| logs::file(folder, &entry.name)),
     };
     if entry.starts_elsewhere() {
-        Apart::new(settings, folder).apply(&mut command);
+        Apart::new(settings, folder, lookup).apply(&mut command);
     }
     Ok(command)
 }
@@ -214,7 +247,11 @@ pub(crate) fn surroundings(entry: &Entry) -> Inherit {
 
 /// A project's server runs the program that was approved, and one whose command
 /// has variables never a program that the repository puts on the search path.
-fn approved_program(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<OsString, Vec<Fault>> {
+fn approved_program(
+    entry: &Expanded,
+    directory: &Path,
+    lookup: Lookup<'_>,
+) -> Result<OsString, Vec<Fault>> {
     if let Some(program) = &entry.program {
         return Ok(program.into());
     }
@@ -226,9 +263,9 @@ fn approved_program(entry: &Entry, lookup: expand::Lookup<'_>) -> Result<OsStrin
     let tree = tree.map(|(_, folder)| PathBuf::from(folder));
     let ground = entry.bound.iter().flat_map(|bound| &bound.ground.trees);
     let trees: Vec<PathBuf> = tree.into_iter().chain(ground.cloned()).collect();
-    let directory = Path::new(entry.cwd.as_deref().unwrap_or("."));
+    let directory = directory.join(entry.cwd.as_deref().unwrap_or("."));
     let path = lookup("PATH").unwrap_or_default();
-    match program::resolve(command, directory, path.as_ref(), &trees) {
+    match program::resolve(command, &directory, path.as_ref(), &trees) {
         Some(program) => Ok(program.into()),
         None => {
             let problem = format!("there is no program {command:?} outside of the project");

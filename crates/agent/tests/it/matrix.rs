@@ -168,7 +168,6 @@ impl World {
             }));
             ServerSpec::new(*name, target)
         });
-        let host = Host::new(specs.collect(), Style::Short, Budget::default());
         let mut rules = Rules::builder(SERVERS, case.mode);
         for (effect, text) in &case.rules {
             rules = rules.rule(*effect, text, Origin::user("matrix"));
@@ -176,7 +175,8 @@ impl World {
         if case.trusted {
             rules = rules.trust("one");
         }
-        host.guard().set_rules(rules.build().0);
+        let rules = rules.build().0;
+        let host = Host::new(specs.collect(), rules, Style::Short, Budget::default());
         let revision = if case.modern {
             Revision::NEWEST
         } else {

@@ -105,7 +105,12 @@ fn resident() -> Option<u64> {
 #[tokio::test]
 async fn five_thousand_tools() {
     let before = resident();
-    let host = Host::new(specs(), Style::Short, Budget::default());
+    let host = Host::new(
+        specs(),
+        Rules::everything_allowed(),
+        Style::Short,
+        Budget::default(),
+    );
     let client = Client::new(
         "me".into(),
         Revision::NEWEST_LEGACY,

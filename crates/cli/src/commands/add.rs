@@ -2,7 +2,7 @@
 
 use super::login::Store;
 use crate::{
-    context::{Context, faulty},
+    context::{self, Context, Say, faulty},
     failure::{Code, Failure},
     life,
     show::{hidden, out, safe},
@@ -131,9 +131,9 @@ fn keep_secret(
     entry: &Map<String, Value>,
 ) -> Result<(), Failure> {
     check::name(&options.name).map_err(Failure::usage)?;
-    let loaded = context.load_to_look();
-    let entry = context.expanded(&loaded, &parsed(&options.name, entry)?)?;
-    let access = context.access(&loaded, options.token_store.map(Store::of_vault))?;
+    let loaded = context.look(Say::Everything);
+    let entry = context::expanded(&loaded, &parsed(&options.name, entry)?)?;
+    let access = context::access(&loaded, options.token_store.map(Store::of_vault))?;
     let authority = access.authority(&entry).map_err(|faults| faulty(&faults))?;
     let secret = hidden::ask("MCP_CLIENT_SECRET", "Client secret")?;
     let kept = life::short(async |_| authority.keep_client_secret(secret).await)?;
@@ -368,7 +368,7 @@ fn parsed(name: &str, entry: &Map<String, Value>) -> Result<Entry, Failure> {
 pub fn permitted(context: &Context, entry: &Entry) -> Result<(), Failure> {
     let refused = |text: String, hint: &str| Err(Failure::new(Code::NotPermitted, text).hint(hint));
     let rule_hint = "change that rule, or ask whoever wrote it";
-    let loaded = context.load_to_look();
+    let loaded = context.look(Say::Everything);
     if let Some(file) = &loaded.exclusive {
         let text = format!(
             "servers are managed by {}: none can be added",
@@ -392,7 +392,7 @@ pub fn permitted(context: &Context, entry: &Entry) -> Result<(), Failure> {
 
 /// What the user typed needs no further word of theirs.
 fn approve(context: &Context, name: &str, places: &Places) {
-    let loaded = context.load_to_look();
+    let loaded = context.look(Say::Everything);
     let file = places.project().join(".mcp.json");
     let added = loaded
         .servers

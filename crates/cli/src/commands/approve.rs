@@ -7,7 +7,7 @@ mod tools;
 
 use super::explain::missing;
 use crate::{
-    context::Context,
+    context::{Context, Say},
     failure::{Code, Failure},
     show::{out, safe},
 };
@@ -55,9 +55,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let places = context.places()?;
     let answer = Answer::of(options);
     if options.environment {
-        return environment(&context.quiet_load(), &places, &answer);
+        return environment(&context.look(Say::Nothing), &places, &answer);
     }
-    let loaded = context.load_to_look();
+    let loaded = context.look(Say::Everything);
     let name = options.name.as_deref().unwrap_or_default();
     if name == "all" && options.digest.is_some() {
         let text = "a digest is of one server, and all of them were named";
@@ -190,7 +190,7 @@ fn environment(loaded: &Loaded, places: &Places, answer: &Answer) -> Result<Code
 /// Rejects.
 pub fn reject(context: &Context, options: &RejectOptions) -> Result<Code, Failure> {
     let places = context.places()?;
-    let loaded = context.load_to_look();
+    let loaded = context.look(Say::Everything);
     let inside: Vec<_> = loaded
         .servers
         .iter()

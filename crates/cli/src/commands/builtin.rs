@@ -1,8 +1,8 @@
 //! `builtin`: one built-in server on its own, on stdio or on HTTP, for any client.
 
 use crate::{
-    commands::listen::{self, Listen, Place},
-    context::Context,
+    commands::listen::{Listen, announce},
+    context::{Context, Say},
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
@@ -10,12 +10,14 @@ use crate::{
 use clap::Args;
 use std::{path::PathBuf, sync::Arc};
 use switchboard::{
-    Dirs, VERSION,
+    VERSION,
     builtin::{Server, ServerKind, Setup},
     dirs::own_folders,
     gateway::{Gateway, GatewayOptions, faces},
-    host::Host,
-    library, memory_folder,
+    host::{Host, permission::Rules},
+    library,
+    listen::{self, Doors},
+    memory_folder,
     transport::Budget,
     wire::name::Style,
 };
@@ -61,9 +63,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let setup = setup(context, kind, options)?;
     let server = Server::new(kind, &setup)
         .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
-    let places = options.listen.places()?;
-    if !places.is_empty() {
-        return listening(kind, server, places);
+    let doors = options.listen.doors(context)?;
+    if !doors.is_empty() {
+        return listening(kind, server, doors);
     }
     life::short(async move |stop| {
         let (host, gateway) = gateway(kind, server);
@@ -78,14 +80,16 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 }
 
 /// Serves on network addresses.
-fn listening(kind: ServerKind, server: Server, places: Vec<Place>) -> Result<Code, Failure> {
+fn listening(kind: ServerKind, server: Server, doors: Doors) -> Result<Code, Failure> {
     life::long(async move |stop| {
         let (host, gateway) = gateway(kind, server);
-        let open = listen::open(places)?;
+        let open = doors.open()?;
+        announce(&open);
         tracing::info!(server = kind.name(), "running on the network");
         let served = listen::serve(&gateway, open, &stop).await;
         end(kind, &host).await;
-        served
+        served?;
+        Ok(Code::Done)
     })?
 }
 
@@ -93,7 +97,12 @@ fn listening(kind: ServerKind, server: Server, places: Vec<Place>) -> Result<Cod
 /// is held to the same rules as everything else that we serve.
 fn gateway(kind: ServerKind, server: Server) -> (Arc<Host>, Arc<Gateway>) {
     let specs = vec![library::linked(kind.name(), server)];
-    let host = Host::new(specs, Style::Bare, Budget::default());
+    let host = Host::new(
+        specs,
+        Rules::everything_allowed(),
+        Style::Bare,
+        Budget::default(),
+    );
     let options = GatewayOptions {
         version: VERSION.to_owned(),
         single: Some(kind.name().into()),
@@ -182,25 +191,24 @@ pub fn lifted(paths: &[PathBuf], roots: &[PathBuf]) -> Result<Vec<PathBuf>, Fail
 fn setup(context: &Context, kind: ServerKind, options: &Options) -> Result<Setup, Failure> {
     let mut roots = options.root.clone();
     if roots.is_empty() {
-        roots.push(context.directory.clone());
+        roots.push(context.options.directory.clone());
     }
     let data = match &options.data {
-        None if kind == ServerKind::Memory => {
-            let dirs = Dirs::from_env()
-                .map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
-            Some(memory_folder(&dirs))
-        }
+        None if kind == ServerKind::Memory => Some(memory_folder(&context.dirs()?)),
         data => data.clone(),
     };
-    context.in_use.add_tokens(options.listen.token_files());
+    let secrets = options.listen.said().secrets(&context.options);
+    context.options.in_use.add_tokens(secrets);
     if kind == ServerKind::Files {
         // What the user's gateways run is not to be changed from here, either.
-        context.protect(&context.quiet_load());
+        context.look(Say::Nothing).protect();
     }
     Ok(Setup {
         version: VERSION.to_owned(),
-        in_use: context.in_use.clone(),
-        own_folders: own_folders(|name| std::env::var_os(name).map(PathBuf::from)),
+        in_use: context.options.in_use.clone(),
+        own_folders: own_folders(&context.options.directory, |name| {
+            context.options.variables.get(name).map(PathBuf::from)
+        }),
         allow_protected: lifted(&options.allow_protected, &roots)?,
         roots,
         read_only: options.read_only,

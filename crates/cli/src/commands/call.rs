@@ -20,7 +20,7 @@ use clap::{Args, ValueEnum};
 use resolve::Found;
 use serde_json::Value;
 use switchboard::{
-    Caller, Dirs, Roster, Settings,
+    Caller, Governed, Settings,
     agent::{Operator, Question},
     host::{CallError, Reply, catalog::List},
     model::{
@@ -29,7 +29,7 @@ use switchboard::{
         shape::{Origin, Shaper, Store},
         validate::{Validators, Verdict},
     },
-    wire::{Kind, Message, Method, code, json, name::Style},
+    wire::{Kind, Message, Method, code, json},
 };
 use terminal::Terminal;
 use tokio_util::sync::CancellationToken;
@@ -80,29 +80,29 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .as_deref()
         .map(arguments::whole)
         .transpose()?;
-    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
-    if roster.host.servers().is_empty() {
+    let governed = context.servers()?;
+    if governed.host().servers().is_empty() {
         // Nothing can be called; why not is still worth saying.
-        return Err(resolve::unknown(&roster, List::Tools, &options.tool, &[]));
+        return Err(resolve::unknown(&governed, List::Tools, &options.tool, &[]));
     }
     life::short(async |stop| {
-        let done = call(&roster, &settings, options, whole, &stop).await;
-        switchboard::library::close(&roster.host).await;
+        let done = call(context, &governed, options, whole, &stop).await;
+        governed.close().await;
         done
     })?
 }
 
 async fn call(
-    roster: &Roster,
-    settings: &Settings,
+    context: &Context,
+    governed: &Governed,
     options: &Options,
     whole: Option<Arguments>,
     stop: &CancellationToken,
 ) -> Result<Code, Failure> {
     let interrupted = || Failure::new(Code::Interrupted, "interrupted");
-    let caller = caller(roster);
+    let caller = caller(governed);
     let found = tokio::select! {
-        found = resolve::find(roster, settings, &caller, List::Tools, &options.tool) => found?,
+        found = resolve::find(governed, governed.settings(), &caller, List::Tools, &options.tool) => found?,
         () = stop.cancelled() => return Err(interrupted()),
     };
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
@@ -128,7 +128,13 @@ async fn call(
     match answer {
         Ok(reply) => {
             check_result(&found, &reply.message).await;
-            show(options, settings, &found, &reply.message)
+            show(
+                context,
+                options,
+                governed.settings(),
+                &found,
+                &reply.message,
+            )
         }
         Err(CallError::Cancelled) => Err(interrupted()),
         Err(fault) => Err(unreachable(&found.met.server, &fault)),
@@ -136,11 +142,11 @@ async fn call(
 }
 
 /// A caller with the person at the terminal behind it, where there is one.
-pub fn caller(roster: &Roster) -> Caller {
+pub fn caller(governed: &Governed) -> Caller {
     if term::can_ask() {
-        Caller::answering(roster.host.clone())
+        Caller::answering(governed.host().clone())
     } else {
-        Caller::new(roster.host.clone())
+        Caller::new(governed.host().clone())
     }
 }
 
@@ -218,8 +224,10 @@ async fn check_result(found: &Found, message: &Message) {
 }
 
 /// What shapes results for a model; large ones go to the data directory.
-fn shaper(settings: &Settings) -> Shaper {
-    let store = Dirs::from_env()
+fn shaper(context: &Context, settings: &Settings) -> Shaper {
+    let store = context
+        .options
+        .dirs()
         .map_err(std::io::Error::other)
         .and_then(|dirs| Store::open(dirs.data.join("results")));
     let mut shaper = Shaper::default();
@@ -235,6 +243,7 @@ fn shaper(settings: &Settings) -> Shaper {
 
 /// Prints the result in the form that is wanted.
 fn show(
+    context: &Context,
     options: &Options,
     settings: &Settings,
     found: &Found,
@@ -277,7 +286,7 @@ fn show(
             tool: &found.item.key,
             max_chars: model.and_then(|model| model.max_result_chars),
         };
-        let result = anthropic::result(&shaper(settings), &origin, &body);
+        let result = anthropic::result(&shaper(context, settings), &origin, &body);
         out::json(result.to_string().as_bytes())?;
     } else if !is_known {
         let text = format!("Unexpected response format from tool {}", found.item.key);

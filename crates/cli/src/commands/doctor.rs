@@ -2,7 +2,7 @@
 
 use crate::{
     commands::list,
-    context::{self, Context},
+    context::{Context, Say},
     failure::{Code, Failure},
     show::{out, safe, term},
 };
@@ -10,14 +10,13 @@ use clap::Args;
 use serde::Serialize;
 use std::path::Path;
 use switchboard::{
-    Dirs, Roster, Status, VERSION,
+    Approvals, Look, Preview, Purpose, VERSION,
     config::{Loaded, Outcome, Scope, Standing, trust::labels},
     desk::State,
     local::secret,
     process,
     report::Health,
     running, tokens,
-    wire::name::Style,
 };
 
 /// Options of `doctor`.
@@ -86,20 +85,13 @@ impl Findings {
 /// Looks, and says. Exit code 1 if there is a problem.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let mut findings = Findings::default();
-    let loaded = context.quiet_load();
+    let loaded = context.look(Say::Nothing);
     configuration(&loaded, &mut findings);
     connectors(context, &loaded, options.no_connect, &mut findings);
     versions(context, &mut findings);
     processes(&mut findings);
-    let usable = context::unusable(&loaded).is_none();
-    let (roster, settings) = context.roster(loaded, Style::Full)?;
-    servers(
-        &roster,
-        &settings,
-        options.no_connect || !usable,
-        &mut findings,
-    )?;
-    sign_ins(&mut findings);
+    servers(loaded, options.no_connect, &mut findings)?;
+    sign_ins(context, &mut findings);
     panics("this command", &State::now(), &mut findings);
     let problems = findings
         .0
@@ -194,12 +186,9 @@ fn configuration(loaded: &Loaded, findings: &mut Findings) {
 }
 
 /// Whether the list of connectors could be fetched.
-fn connectors(context: &Context, loaded: &Loaded, no_connect: bool, findings: &mut Findings) {
+fn connectors(context: &Context, loaded: &Look, no_connect: bool, findings: &mut Findings) {
     const AREA: &str = "configuration";
-    let (Some(connectors), Some(fetching)) = (
-        &loaded.connectors,
-        crate::connectors::fetching(context, loaded),
-    ) else {
+    let (Some(connectors), Some(fetching)) = (&loaded.connectors, loaded.fetching()) else {
         return;
     };
     let what = format!("connectors ({})", connectors.place);
@@ -225,29 +214,38 @@ fn connectors(context: &Context, loaded: &Loaded, no_connect: bool, findings: &m
 }
 
 /// Whether each server works.
-fn servers(
-    roster: &Roster,
-    settings: &switchboard::Settings,
-    no_connect: bool,
-    findings: &mut Findings,
-) -> Result<(), Failure> {
+fn servers(loaded: Look, no_connect: bool, findings: &mut Findings) -> Result<(), Failure> {
     const AREA: &str = "servers";
-    for member in &roster.members {
-        if let Status::Faulty(faults) = &member.status {
-            for fault in faults.iter().filter(|_| member.entry.faults.is_empty()) {
-                findings.add(
-                    AREA,
-                    Level::Problem,
-                    member.entry.name.clone(),
-                    fault.to_string(),
-                );
-            }
+    let usable = loaded.unusable().is_none();
+    let governed = match loaded.clone().lawful() {
+        Ok(config) => {
+            let approved = config.approve(&Approvals::at_start());
+            Some(approved.govern(None, Purpose::Command)?)
+        }
+        Err(_) => None,
+    };
+    let previews = match &governed {
+        Some(governed) => governed.members().iter().map(Preview::from).collect(),
+        None => loaded.previews(),
+    };
+    for found in previews {
+        for fault in found
+            .faults
+            .iter()
+            .filter(|_| found.entry.faults.is_empty())
+        {
+            findings.add(
+                AREA,
+                Level::Problem,
+                found.entry.name.clone(),
+                fault.to_string(),
+            );
         }
     }
-    if no_connect {
+    let Some(governed) = governed.filter(|_| usable && !no_connect) else {
         return Ok(());
-    }
-    for (name, report) in list::reports(roster, settings)? {
+    };
+    for (name, report) in list::reports(&governed)? {
         match report.health {
             Health::Connected => {
                 let tools = report
@@ -280,9 +278,11 @@ fn servers(
 }
 
 /// Files that hold secrets must be the user's alone.
-fn sign_ins(findings: &mut Findings) {
+fn sign_ins(context: &Context, findings: &mut Findings) {
     const AREA: &str = "sign-ins";
-    let Ok(dirs) = Dirs::from_env() else { return };
+    let Ok(dirs) = context.options.dirs() else {
+        return;
+    };
     let mut files = vec![(tokens::control_file(&dirs), tokens::control_fault(&dirs))];
     match tokens::list(&dirs) {
         Ok(names) => files.extend(names.iter().map(|(name, _)| {
@@ -324,13 +324,15 @@ fn versions(context: &Context, findings: &mut Findings) {
         format!("switchboard {VERSION}"),
         program.unwrap_or_default(),
     );
-    let found = Dirs::from_env()
+    let found = context
+        .options
+        .dirs()
         .map(|dirs| running::all(&dirs))
         .unwrap_or_default();
     for damaged in &found.damaged {
         findings.add(AREA, Level::Problem, "a gateway", damaged.to_string());
     }
-    let answering = context.gateways();
+    let answering = context.options.gateways();
     for gateway in found.running {
         let what = format!(
             "gateway http://{} (process {})",

@@ -4,7 +4,7 @@ mod sharing;
 mod tool;
 
 use crate::{
-    context::{self, Context},
+    context::{Context, Say},
     failure::{Code, Failure},
     near::{did_you_mean, near},
     show::{
@@ -35,9 +35,9 @@ pub struct Options {
 
 /// Explains.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load();
+    let loaded = context.look(Say::Problems);
     // Nothing is started while it cannot be told what is forbidden.
-    let unusable = context::unusable(&loaded).filter(|_| context::is_lawless(&loaded));
+    let unusable = loaded.unusable().filter(|_| loaded.is_lawless());
     let (server, tool) = parts(&loaded, &options.name);
     let mut explained = explain::server(&loaded, &server);
     let active = loaded
@@ -103,7 +103,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         return Err(unknown(&loaded, &server, hint));
     }
     if let Some(failure) = unusable {
-        return Err(failure);
+        return Err(failure.into());
     }
     match about.as_ref().and_then(tool::About::missing) {
         Some(failure) => Err(failure),

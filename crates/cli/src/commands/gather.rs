@@ -8,7 +8,7 @@ use crate::{
 use futures_util::future::join_all;
 use std::sync::Arc;
 use switchboard::{
-    Caller, Pools, Roster, Settings,
+    Caller, Governed, Pools, Settings,
     host::{
         Server,
         catalog::{Item, List},
@@ -37,26 +37,26 @@ impl Gathered {
 
 /// Asks all servers, or the one that is named, for these lists.
 pub fn gather(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     only: Option<&str>,
     lists: &[List],
 ) -> Result<Gathered, Failure> {
     let servers = match only {
-        Some(name) => vec![one(roster, name)?],
-        None => roster.host.servers().to_vec(),
+        Some(name) => vec![one(governed, name)?],
+        None => governed.host().servers().to_vec(),
     };
     if servers.is_empty() {
-        warn_of_nothing(roster);
+        warn_of_nothing(governed);
         return Ok(Gathered::default());
     }
     let answers = life::short(async |stop| {
-        let caller = Caller::new(roster.host.clone());
+        let caller = Caller::new(governed.host().clone());
         let answers = tokio::select! {
             answers = ask(&caller, settings, &servers, lists) => Ok(answers),
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        switchboard::library::close(&roster.host).await;
+        governed.close().await;
         answers
     })??;
     let mut gathered = Gathered {

@@ -5,7 +5,7 @@ use super::{
     login::described,
 };
 use crate::{
-    context::Context,
+    context::{self, Context, Say},
     failure::{Code, Failure},
     life,
     show::{out, safe, term},
@@ -13,9 +13,10 @@ use crate::{
 use clap::Args;
 use serde_json::{Value, json};
 use switchboard::{
+    Look,
     access::wants_oauth,
     auth::SignedIn,
-    config::{Configured, Loaded, Standing, explain, target::redacted},
+    config::{Configured, Standing, explain, target::redacted},
 };
 
 /// Options of `get`.
@@ -33,7 +34,7 @@ pub struct Options {
 
 /// Shows.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load_to_look();
+    let loaded = context.look(Say::Everything);
     let name = &options.name;
     let Some(server) = loaded.find(name) else {
         return Err(missing(&loaded, name));
@@ -45,7 +46,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         redacted(&entry.written)
     };
     let reason = explain::reason(server);
-    let sign_in = sign_in(context, &loaded, server)?;
+    let sign_in = sign_in(&loaded, server)?;
     if options.json {
         let shown = json!({
             "name": name,
@@ -90,18 +91,14 @@ enum SignInState {
 
 /// Nothing where one would not sign in, or where nothing of the entry may be
 /// expanded yet.
-fn sign_in(
-    context: &Context,
-    loaded: &Loaded,
-    server: &Configured,
-) -> Result<Option<SignInState>, Failure> {
+fn sign_in(loaded: &Look, server: &Configured) -> Result<Option<SignInState>, Failure> {
     if server.standing != Standing::Active || !server.entry.transport.is_remote() {
         return Ok(None);
     }
-    let Ok(entry) = context.expanded(loaded, &server.entry) else {
+    let Ok(entry) = context::expanded(loaded, &server.entry) else {
         return Ok(None);
     };
-    let Ok(access) = context.access(loaded, None) else {
+    let Ok(access) = context::access(loaded, None) else {
         return Ok(None);
     };
     let Some(authority) = access

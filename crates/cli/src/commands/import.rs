@@ -2,7 +2,7 @@
 
 use super::add::{Kept, Scope, failed, permitted, trust, untrusted};
 use crate::{
-    context::{Context, warn},
+    context::{Context, Say, warn},
     failure::{Code, Failure},
     show::{out, safe, term},
 };
@@ -93,7 +93,7 @@ fn import(context: &Context, options: &Options, found: &Found) -> Result<String,
         return Ok("left out: policy does not permit it".to_owned());
     }
     let kept = Kept::of(options.scope, &context.places()?);
-    let there = context.load_to_look().servers.iter().any(|server| {
+    let there = context.look(Say::Everything).servers.iter().any(|server| {
         server.entry.name == found.name && server.entry.source.file() == Some(kept.target.file())
     });
     if there {

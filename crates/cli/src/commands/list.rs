@@ -5,7 +5,7 @@ mod row;
 
 use crate::{
     connectors,
-    context::{self, Context},
+    context::{self, Context, Say},
     failure::{Code, Failure},
     life,
     show::out,
@@ -14,15 +14,14 @@ use crate::{
 use clap::Args;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use row::{Layout, Row, State};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use switchboard::tasks;
 use switchboard::{
-    Caller, Pools, Roster, Settings, Status,
+    Approvals, Approved, Caller, Governed, Look, Pools, Preview, Purpose, Status,
     config::{Configured, Loaded, Scope, Standing},
     host::Server,
     report::{Report, report},
     roster::Through,
-    wire::name::Style,
 };
 
 /// How much longer than its server a gateway may take to answer.
@@ -44,54 +43,88 @@ pub struct Options {
 
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let mut loaded = context.load();
-    // What is forbidden cannot be told: nothing is started.
-    let connects = !options.no_connect && !context::is_lawless(&loaded);
-    if connects {
-        context.pin(&mut loaded);
-        if !options.json {
-            loaded = trusting::asked(context, loaded)?;
-        }
-        context.bring_along(&mut loaded);
-    }
+    let found = find(context, options)?;
+    let loaded = found.read();
+    let connects = !options.no_connect && !loaded.is_lawless();
     let about_folder = loaded.about_folder();
-    let unusable = context::unusable(&loaded);
-    let fetching = connectors::fetching(context, &loaded);
+    let unusable = loaded.unusable();
+    let fetching = loaded.fetching();
     if connects {
         context.late.begin(fetching.as_ref());
     }
     let is_fetched = |server: &Configured| server.entry.scope == Scope::Connector;
     let known = loaded.servers.iter().any(is_fetched);
     let nothing = loaded.servers.is_empty() && unusable.is_none();
-    let mut rows = show(context, options, connects, loaded)?;
+    let mut rows = show(options, connects, found)?;
     // All else is on the screen by now; JSON waits only for what was never there.
     let waits = !known || !options.json;
     if waits && connectors::arrived(context, fetching.as_ref(), known) {
-        let mut loaded = context.quiet_load();
-        let shown = |server: &Configured| rows.iter().any(|row| row.name == server.entry.name);
-        loaded
-            .servers
-            .retain(|server| is_fetched(server) && !shown(server));
-        rows.extend(show(context, options, connects, loaded)?);
+        let shown: Vec<String> = rows.iter().map(|row| row.name.clone()).collect();
+        let only_new = move |loaded: &mut Loaded| {
+            let is_new = |server: &Configured| !shown.contains(&server.entry.name);
+            loaded
+                .servers
+                .retain(|server| is_fetched(server) && is_new(server));
+            Ok(())
+        };
+        let found = context.look(Say::Nothing).lawful()?;
+        let found = found.approve(&Approvals::at_start());
+        let found = found.arrange(Arc::new(only_new))?;
+        rows.extend(show(options, connects, Found::Usable(found))?);
     } else if nothing && !options.json {
         context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
     }
     if let Some(text) = about_folder.filter(|_| !options.json) {
         context::warn(&text);
     }
-    finish(options, &rows, unusable)
+    finish(options, &rows, unusable.map(Failure::from))
+}
+
+/// What there is to list.
+enum Found {
+    /// Servers that can be met.
+    Usable(Approved),
+    /// What is forbidden cannot be told: nothing is started.
+    Shut(Look),
+}
+
+impl Found {
+    fn read(&self) -> &Look {
+        match self {
+            Self::Usable(approved) => approved.read(),
+            Self::Shut(look) => look,
+        }
+    }
+}
+
+fn find(context: &Context, options: &Options) -> Result<Found, Failure> {
+    let look = context.look(Say::Problems);
+    if look.is_lawless() {
+        return Ok(Found::Shut(look));
+    }
+    let mut config = look.lawful()?;
+    if options.no_connect {
+        return Ok(Found::Usable(config.approve(&Approvals::at_start())));
+    }
+    if !options.json {
+        config = trusting::asked(context, config)?;
+    }
+    let approved = config.approve(&context.options.approvals());
+    Ok(Found::Usable(approved.bring_along()))
 }
 
 /// The rows of these servers, printed as they become known where there is no JSON.
-fn show(
-    context: &Context,
-    options: &Options,
-    connects: bool,
-    loaded: Loaded,
-) -> Result<Vec<Row>, Failure> {
-    let (roster, settings) = context.roster(loaded, Style::Full)?;
-    let layout = Layout::of(&roster.members);
-    let mut rows: Vec<Row> = roster.members.iter().map(first_row).collect();
+fn show(options: &Options, connects: bool, found: Found) -> Result<Vec<Row>, Failure> {
+    let (previews, governed) = match found {
+        Found::Shut(look) => (look.previews(), None),
+        Found::Usable(approved) => {
+            let governed = approved.govern(None, Purpose::Command)?;
+            let previews = governed.members().iter().map(Preview::from).collect();
+            (previews, Some(governed))
+        }
+    };
+    let layout = Layout::of(&previews);
+    let mut rows: Vec<Row> = previews.iter().map(first_row).collect();
     let settled = |row: &Row| !connects || row.state != State::NotConnected;
     if !options.json {
         for row in rows.iter().filter(|row| settled(row)) {
@@ -99,14 +132,14 @@ fn show(
         }
     }
     // Nothing to meet: no runtime either.
-    if !rows.iter().all(settled) {
+    if let Some(governed) = governed.filter(|_| !rows.iter().all(settled)) {
         rows = life::short(async |stop| {
-            let work = meet_all(&roster, &settings, rows, (!options.json).then_some(&layout));
+            let work = meet_all(&governed, rows, (!options.json).then_some(&layout));
             let met = tokio::select! {
                 met = work => met,
                 () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
             };
-            switchboard::library::close(&roster.host).await;
+            governed.close().await;
             met
         })??;
     }
@@ -137,40 +170,33 @@ fn finish(options: &Options, rows: &[Row], unusable: Option<Failure>) -> Result<
 }
 
 /// What is known without asking anybody.
-fn first_row(member: &switchboard::Member) -> Row {
-    let mut row = Row::new(&member.entry);
-    match &member.status {
-        Status::Server(_) => {}
-        Status::Faulty(faults) => {
-            let texts: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            row = row.with(State::Failed, texts.join("\n"));
+fn first_row(found: &Preview) -> Row {
+    let row = Row::new(&found.entry);
+    let why = found.why.clone().unwrap_or_default();
+    match &found.standing {
+        Standing::Active if found.faults.is_empty() => row,
+        Standing::Active => {
+            let texts: Vec<String> = found.faults.iter().map(ToString::to_string).collect();
+            row.with(State::Failed, texts.join("\n"))
         }
-        Status::Unused(standing) => {
-            let why = member.why.clone().unwrap_or_default();
-            match standing {
-                Standing::Shadowed(by) | Standing::Duplicate(by) => {
-                    row.state = State::Shadowed;
-                    row.shadowed_by = Some(by.clone());
-                }
-                Standing::PendingApproval => row = row.with(State::PendingApproval, why),
-                Standing::Rejected => row = row.with(State::Rejected, why),
-                Standing::Denied(_) => row = row.with(State::Denied, why),
-                Standing::Itself | Standing::Disabled | Standing::Active => {
-                    row = row.with(State::Disabled, why);
-                }
-            }
-        }
+        Standing::Shadowed(by) | Standing::Duplicate(by) => Row {
+            state: State::Shadowed,
+            shadowed_by: Some(by.clone()),
+            ..row
+        },
+        Standing::PendingApproval => row.with(State::PendingApproval, why),
+        Standing::Rejected => row.with(State::Rejected, why),
+        Standing::Denied(_) => row.with(State::Denied, why),
+        Standing::Itself | Standing::Disabled => row.with(State::Disabled, why),
     }
-    row
 }
 
 async fn meet_all(
-    roster: &Roster,
-    settings: &Settings,
+    governed: &Governed,
     mut rows: Vec<Row>,
     layout: Option<&Layout>,
 ) -> Result<Vec<Row>, Failure> {
-    meet_each(roster, settings, |i, report| {
+    meet_each(governed, |i, report| {
         rows[i] = rows[i].clone().reported(report);
         layout.map_or(Ok(()), |layout| layout.print(&rows[i]))
     })
@@ -179,10 +205,10 @@ async fn meet_all(
 }
 
 /// How every server is doing, by name, in the order they are configured.
-pub fn reports(roster: &Roster, settings: &Settings) -> Result<Vec<(String, Report)>, Failure> {
+pub fn reports(governed: &Governed) -> Result<Vec<(String, Report)>, Failure> {
     let mut found = Vec::new();
     life::short(async |stop| {
-        let work = meet_each(roster, settings, |i, report| {
+        let work = meet_each(governed, |i, report| {
             found.push((i, report));
             Ok(())
         });
@@ -190,29 +216,28 @@ pub fn reports(roster: &Roster, settings: &Settings) -> Result<Vec<(String, Repo
             met = work => met,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        switchboard::library::close(&roster.host).await;
+        governed.close().await;
         met
     })??;
     found.sort_by_key(|(i, _)| *i);
-    let named = |(i, report): (usize, Report)| (roster.members[i].entry.name.clone(), report);
+    let named = |(i, report): (usize, Report)| (governed.members()[i].entry.name.clone(), report);
     Ok(found.into_iter().map(named).collect())
 }
 
 /// Meets every server, side by side, and tells each as soon as it is known.
 async fn meet_each(
-    roster: &Roster,
-    settings: &Settings,
+    governed: &Governed,
     mut tell: impl FnMut(usize, Report) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let caller = Caller::new(roster.host.clone());
-    let pools = Pools::new(settings);
+    let caller = Caller::new(governed.host().clone());
+    let pools = Pools::new(governed.settings());
     let mut meetings = FuturesUnordered::new();
-    for (i, member) in roster.members.iter().enumerate() {
+    for (i, member) in governed.members().iter().enumerate() {
         let Status::Server(server) = &member.status else {
             continue;
         };
         let (caller, pools) = (&caller, &pools);
-        let through = roster.through.get(&member.entry.name);
+        let through = governed.through(&member.entry.name);
         let remote = member.entry.transport.is_remote();
         meetings.push(async move {
             let report = match through {

@@ -4,7 +4,7 @@
 
 use super::explain::missing;
 use crate::{
-    context::Context,
+    context::{self, Context},
     failure::{Code, Failure},
     life,
     show::{out, safe, term},
@@ -17,9 +17,10 @@ use std::{
 };
 use switchboard::tasks;
 use switchboard::{
+    Look,
     access::wants_oauth,
     auth::{self, Authority, Fault, SignedIn, TokenStore, Visit},
-    config::{Configured, Entry, Loaded, Standing, explain},
+    config::{Configured, Entry, Standing, explain},
     host::pins::Pins,
     permissions::pin_key,
 };
@@ -65,9 +66,10 @@ impl Store {
 
 /// Signs in.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.load_all()?;
+    let config = context.config()?;
+    let loaded = config.read();
     let store = options.token_store.map(Store::of_vault);
-    let authority = authority(context, &loaded, &options.name, store)?;
+    let authority = authority(loaded, &options.name, store)?;
     let visit = if options.no_browser {
         Visit::Paste(Arc::new(|page| Box::pin(pasted(page.to_string()))))
     } else {
@@ -79,27 +81,28 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         }
     })??;
-    expect_more(context, &loaded, &options.name);
+    expect_more(context, loaded, &options.name);
     tell(&options.name, &signed_in)?;
     Ok(Code::Done)
 }
 
 /// What a server has more of, now that somebody has signed in, is no surprise.
-fn expect_more(context: &Context, loaded: &Loaded, name: &str) {
+fn expect_more(context: &Context, loaded: &Look, name: &str) {
     let (Ok(places), Some(server)) = (context.places(), loaded.find(name)) else {
         return;
     };
     let pins = Pins::open(places.data.join("pins"));
     if let Err(fault) = pins.signed_in(&pin_key(&server.entry)) {
-        crate::context::warn(&fault.to_string());
+        context::warn(&fault.to_string());
     }
 }
 
 /// Signs out.
 pub fn logout(context: &Context, options: &LogoutOptions) -> Result<Code, Failure> {
-    let loaded = context.load_all()?;
+    let config = context.config()?;
+    let loaded = config.read();
     let name = safe::line(&options.name);
-    let authority = authority(context, &loaded, &options.name, None)?;
+    let authority = authority(loaded, &options.name, None)?;
     let done = life::short(async |_| authority.sign_out().await)?;
     let done = done.map_err(|fault| failure(&options.name, &fault))?;
     if !done.existed {
@@ -108,7 +111,7 @@ pub fn logout(context: &Context, options: &LogoutOptions) -> Result<Code, Failur
     }
     out::line(&format!("Signed out of {name}."))?;
     match (&done.fault, done.revoked) {
-        (Some(fault), _) => crate::context::warn(&format!(
+        (Some(fault), _) => context::warn(&format!(
             "the tokens are gone here, but their issuer could not be told: {fault}"
         )),
         (None, true) => out::line("The issuer has withdrawn the tokens.")?,
@@ -120,24 +123,19 @@ pub fn logout(context: &Context, options: &LogoutOptions) -> Result<Code, Failur
 }
 
 /// The authority over a configured server.
-fn authority(
-    context: &Context,
-    loaded: &Loaded,
-    name: &str,
-    store: Option<TokenStore>,
-) -> Result<Authority, Failure> {
+fn authority(loaded: &Look, name: &str, store: Option<TokenStore>) -> Result<Authority, Failure> {
     let Some(server) = loaded.find(name) else {
         return Err(missing(loaded, name));
     };
     if server.standing != Standing::Active {
         return Err(unused(server));
     }
-    let entry = context.expanded(loaded, &server.entry)?;
+    let entry = context::expanded(loaded, &server.entry)?;
     check(&entry)?;
-    let access = context.access(loaded, store)?;
+    let access = context::access(loaded, store)?;
     access
         .authority(&entry)
-        .map_err(|faults| crate::context::faulty(&faults))
+        .map_err(|faults| context::faulty(&faults))
 }
 
 fn unused(server: &Configured) -> Failure {

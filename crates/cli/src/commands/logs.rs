@@ -1,7 +1,7 @@
 //! `logs`: what a server has written to stderr.
 
 use crate::{
-    context::{Context, warn},
+    context::{Context, Say, warn},
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
@@ -15,7 +15,7 @@ use std::{
     path::Path,
     time::Duration,
 };
-use switchboard::{Dirs, logs, process::put_aside};
+use switchboard::{logs, process::put_aside};
 
 /// How often a file is looked at for more.
 const LOOK: Duration = Duration::from_millis(200);
@@ -41,8 +41,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Shows it, with what a terminal would obey written out.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let dirs =
-        Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+    let dirs = context.dirs()?;
     let path = logs::file(&logs::folder(&dirs), &options.name);
     let mut shown = Shown::default();
     // First, so that what is put aside meanwhile is not missed.
@@ -66,7 +65,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             tokio::pin!(stopped);
             loop {
                 tokio::select! {
-                    () = &mut stopped => return Ok(()),
+                    () = &mut stopped => return Ok::<(), Failure>(()),
                     () = tokio::time::sleep(LOOK) => {}
                 }
                 file = shown.more(&path, file.take())?;
@@ -88,7 +87,7 @@ fn open(path: &Path) -> Result<Option<File>, Failure> {
 
 /// Whether there is such a server at all.
 fn known(context: &Context, name: &str) -> Result<(), Failure> {
-    let loaded = context.load();
+    let loaded = context.look(Say::Problems);
     let names: Vec<&str> = loaded
         .servers
         .iter()

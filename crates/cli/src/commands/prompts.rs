@@ -17,9 +17,9 @@ use serde_json::{Map, Value, json};
 use std::io::{BufRead, Write};
 use switchboard::tasks;
 use switchboard::{
-    Caller, Roster, Settings,
+    Caller, Governed, Settings,
     host::catalog::List,
-    wire::{Kind, Method, json as raw, name::Style},
+    wire::{Kind, Method, json as raw},
 };
 
 /// Options of `prompts`.
@@ -48,10 +48,10 @@ pub struct GetOptions {
 
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
+    let governed = context.servers()?;
     let gathered = gather(
-        &roster,
-        &settings,
+        &governed,
+        governed.settings(),
         options.server.as_deref(),
         &[List::Prompts],
     )?;
@@ -60,7 +60,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .iter()
         .map(|(server, _, item)| (server.name().as_ref(), item.key.as_str()))
         .collect();
-    let names = roster.host.namer().assign(&pairs);
+    let names = governed.host().namer().assign(&pairs);
     let rows: Vec<Value> = gathered
         .items
         .iter()
@@ -110,29 +110,34 @@ pub fn get(context: &Context, options: &GetOptions) -> Result<Code, Failure> {
         };
         given.insert(key.to_owned(), json!(value));
     }
-    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
-    if roster.host.servers().is_empty() {
-        return Err(resolve::unknown(&roster, List::Prompts, &options.name, &[]));
+    let governed = context.servers()?;
+    if governed.host().servers().is_empty() {
+        return Err(resolve::unknown(
+            &governed,
+            List::Prompts,
+            &options.name,
+            &[],
+        ));
     }
     life::short(async |stop| {
-        let caller = caller(&roster);
+        let caller = caller(&governed);
         let done = tokio::select! {
-            done = fetch(&roster, &settings, &caller, options, given) => done,
+            done = fetch(&governed, governed.settings(), &caller, options, given) => done,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        switchboard::library::close(&roster.host).await;
+        governed.close().await;
         done
     })?
 }
 
 async fn fetch(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     caller: &Caller,
     options: &GetOptions,
     given: Map<String, Value>,
 ) -> Result<Code, Failure> {
-    let found = resolve::find(roster, settings, caller, List::Prompts, &options.name).await?;
+    let found = resolve::find(governed, settings, caller, List::Prompts, &options.name).await?;
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
     let given = complete(&definition, given).await?;
     let server = &found.met.server;

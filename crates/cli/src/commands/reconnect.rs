@@ -30,7 +30,7 @@ pub struct Options {
 
 /// Reconnects, and says how it went.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let gateways = context.gateways();
+    let gateways = context.options.gateways();
     if gateways.is_empty() {
         let hint =
             "start one with switchboard up; without one, servers are started for each command anew";

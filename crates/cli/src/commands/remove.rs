@@ -2,7 +2,7 @@
 
 use super::add::{Kept, Scope, failed};
 use crate::{
-    context::{self, Context},
+    context::{self, Context, Say},
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
@@ -10,7 +10,8 @@ use crate::{
 };
 use clap::Args;
 use switchboard::{
-    config::{Configured, Loaded, Places, Standing, edit},
+    Look,
+    config::{Configured, Places, Standing, edit},
     host::pins::Pins,
     permissions::pin_key,
 };
@@ -29,7 +30,7 @@ pub struct Options {
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let name = &options.name;
     let places = context.places()?;
-    let loaded = context.load_to_look();
+    let loaded = context.look(Say::Everything);
     let named: Vec<&Configured> = loaded
         .servers
         .iter()
@@ -104,11 +105,11 @@ fn is_in(server: &Configured, scope: Scope, places: &Places) -> bool {
 
 /// Forgets the sign-in to a server that is there no more. One that could not be
 /// used has none.
-fn forget(context: &Context, before: &Loaded, name: &str) -> Result<(), Failure> {
+fn forget(context: &Context, before: &Look, name: &str) -> Result<(), Failure> {
     let Some(server) = before.find(name) else {
         return Ok(());
     };
-    let remains = context.load_to_look().find(name).is_some();
+    let remains = context.look(Say::Everything).find(name).is_some();
     if !remains && let Ok(places) = context.places() {
         // The next of this name is another server.
         let pins = Pins::open(places.data.join("pins"));
@@ -119,10 +120,10 @@ fn forget(context: &Context, before: &Loaded, name: &str) -> Result<(), Failure>
     if remains || server.standing != Standing::Active || !server.entry.transport.is_remote() {
         return Ok(());
     }
-    let Ok(entry) = context.expanded(before, &server.entry) else {
+    let Ok(entry) = context::expanded(before, &server.entry) else {
         return Ok(());
     };
-    let access = context.access(before, None)?;
+    let access = context::access(before, None)?;
     let Ok(authority) = access.authority(&entry) else {
         return Ok(());
     };

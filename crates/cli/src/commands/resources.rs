@@ -16,12 +16,12 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
 use switchboard::{
-    Caller, Roster, Settings,
+    Caller, Governed, Settings,
     host::{
         Server,
         catalog::{Destination, List, UriRoutes},
     },
-    wire::{Kind, Message, Method, json as raw, name::Style},
+    wire::{Kind, Message, Method, json as raw},
 };
 
 /// Options of `resources`.
@@ -51,9 +51,14 @@ pub struct ReadOptions {
 
 /// Lists.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
+    let governed = context.servers()?;
     let lists = [List::Resources, List::Templates];
-    let gathered = gather(&roster, &settings, options.server.as_deref(), &lists)?;
+    let gathered = gather(
+        &governed,
+        governed.settings(),
+        options.server.as_deref(),
+        &lists,
+    )?;
     let rows: Vec<Value> = gathered
         .items
         .iter()
@@ -96,26 +101,26 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 
 /// Reads.
 pub fn read(context: &Context, options: &ReadOptions) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
+    let governed = context.servers()?;
     life::short(async |stop| {
-        let caller = caller(&roster);
+        let caller = caller(&governed);
         let message = tokio::select! {
-            message = fetch(&roster, &settings, &caller, &options.uri) => message,
+            message = fetch(&governed, governed.settings(), &caller, &options.uri) => message,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        switchboard::library::close(&roster.host).await;
+        governed.close().await;
         message
     })?
     .and_then(|(server, message)| show(options, &server, &message))
 }
 
 async fn fetch(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     caller: &Caller,
     uri: &str,
 ) -> Result<(Arc<Server>, Message), Failure> {
-    let (server, uri) = find(roster, settings, caller, uri).await?;
+    let (server, uri) = find(governed, settings, caller, uri).await?;
     let failed = |fault| unreachable(&server, &fault);
     let met = caller.meet(&server).await.map_err(failed)?;
     let members = format!("\"uri\":{}", raw::quote(&uri));
@@ -129,19 +134,19 @@ async fn fetch(
 
 /// Whose it is. `@server:uri` says so; a plain URI is looked for in the lists.
 async fn find(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     caller: &Caller,
     uri: &str,
 ) -> Result<(Arc<Server>, String), Failure> {
     if let Some(address) = uri.strip_prefix('@') {
-        let Some((server, uri)) = split(roster, address) else {
+        let Some((server, uri)) = split(governed, address) else {
             let text = format!("{uri:?} names no server: expected @server:uri");
             return Err(Failure::usage(text).hint("see switchboard resources"));
         };
-        return Ok((one(roster, server)?, uri.to_owned()));
+        return Ok((one(governed, server)?, uri.to_owned()));
     }
-    let servers = roster.host.servers();
+    let servers = governed.host().servers();
     let lists = [List::Resources, List::Templates];
     let mut routes = UriRoutes::default();
     let mut failures = Vec::new();
@@ -160,8 +165,8 @@ async fn find(
             }
         }
     }
-    match routes.route(&roster.host.namer(), uri) {
-        Destination::Server(name, plain) => Ok((one(roster, &name)?, plain)),
+    match routes.route(&governed.host().namer(), uri) {
+        Destination::Server(name, plain) => Ok((one(governed, &name)?, plain)),
         Destination::Unclear(candidates) if candidates.is_empty() => {
             // A single server may have more than it lists.
             if let ([only], []) = (&servers[..], failures.as_slice()) {
@@ -184,8 +189,9 @@ async fn find(
 }
 
 /// A server's name may have a colon in it, so the longest that fits counts.
-fn split<'a>(roster: &Roster, address: &'a str) -> Option<(&'a str, &'a str)> {
-    let known = |name: &str| roster.find(name).is_some() || roster.host.server(name).is_some();
+fn split<'a>(governed: &Governed, address: &'a str) -> Option<(&'a str, &'a str)> {
+    let known =
+        |name: &str| governed.find(name).is_some() || governed.host().server(name).is_some();
     let at = address.match_indices(':').map(|(at, _)| at);
     let (mut best, mut first) = (None, None);
     for at in at {

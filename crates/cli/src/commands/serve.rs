@@ -1,25 +1,22 @@
 //! `serve`: the gateway, on stdio or on HTTP.
 
-mod attach;
-
 use crate::{
     commands::{
-        listen::{self, Listen},
+        listen::{Listen, announce},
         tool_list::ToolOptions,
     },
     context::{Context, warn},
     failure::{Code, Failure},
     life,
     near::{did_you_mean, near},
-    presence::{Arrangement, Follower, Known, Presence},
 };
 use clap::{Args, ValueEnum};
 use std::sync::Arc;
 use switchboard::{
-    Purpose, Roster, Settings, Status, VERSION,
+    Governed, Look, Purpose, Status,
     config::{Loaded, Standing},
-    gateway::{Announcement, Gateway, GatewayOptions, ToolLists, faces},
     host::permission::Mode,
+    pipeline::{Behind, Candidate, Fronted, Show},
     wire::name::Style,
 };
 
@@ -90,162 +87,81 @@ impl Names {
     }
 }
 
-/// What is served, and what was loaded for it.
-pub(crate) struct Assembled {
-    roster: Roster,
-    settings: Settings,
-    known: Known,
-    announcement: Announcement,
-    /// The one server that was asked for, which is then served under its own names on stdio.
-    single: Option<Arc<str>>,
-    /// What clients are shown of the tools.
-    tools: ToolLists,
-}
-
-impl Assembled {
-    /// The gateway of one client.
-    fn gateway(&self) -> Arc<Gateway> {
-        let options = GatewayOptions {
-            version: VERSION.to_owned(),
-            single: self.single.clone(),
-            announcement: self.announcement.clone(),
-            tools: self.tools.clone(),
-            ..GatewayOptions::default()
-        };
-        Gateway::new(self.roster.host.clone(), options)
-    }
-}
-
 /// Loads all that is configured. Nothing is started yet.
-fn assemble(context: &Context, options: &Options) -> Result<Assembled, Failure> {
-    context.in_use.add_tokens(options.listen.token_files());
-    let loaded = context.load_all()?;
-    let known = Known::of(context, &loaded);
-    let loaded = only(loaded, &options.only)?;
-    let announcement = announcement(&loaded);
-    let (roster, settings) = context.roster_for(
-        Purpose::Gateway,
-        options.permission_mode,
-        loaded,
-        options.names().style(),
-    )?;
-    usable(&roster)?;
-    let single = single(options, &roster);
-    Ok(Assembled {
-        roster,
-        settings,
-        known,
-        announcement,
-        single,
+fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
+    let secrets = options.listen.said().secrets(&context.options);
+    context.options.in_use.add_tokens(secrets);
+    let names = options.only.clone();
+    let only = move |loaded: &mut Loaded| Ok(only(loaded, &names)?);
+    let approved = context.config()?.approve(&context.options.approvals());
+    let approved = approved.arrange(Arc::new(only))?;
+    announce_folder(approved.read());
+    let approved = approved.names(options.names().style());
+    let governed = approved.govern(options.permission_mode, Purpose::Gateway)?;
+    usable(&governed)?;
+    let show = Show {
+        single: single(options, &governed),
         tools: options.tools.lists(),
-    })
+        word: options.shown(),
+        chosen: !options.only.is_empty(),
+    };
+    Ok(governed.gateway(show))
 }
 
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    if options.attach
-        && let Some(code) = attach::to_any(context, options)?
-    {
-        return Ok(code);
-    }
-    let made = assemble(context, options)?;
-    let places = options.listen.places()?;
-    if places.is_empty() {
-        return stdio(context, options, made);
-    }
-    let Assembled {
-        roster,
-        settings,
-        known,
-        announcement,
-        tools,
-        ..
-    } = made;
-    let principal = options.listen.principal(&places);
-    let rule = arrangement(options, &announcement);
-    let alone = options.listen.no_auth || !options.listen.token_file.is_empty();
-    let presence = Presence::new(context, &roster, &settings, &principal, known, rule, alone)?;
-    life::long(async |stop| {
-        let gateway = Gateway::new(
-            roster.host.clone(),
-            GatewayOptions {
-                version: VERSION.to_owned(),
-                control: Some(presence.control()),
-                announcement,
-                tools,
-                ..GatewayOptions::default()
-            },
-        );
-        let open = listen::open(places)?;
-        let whole = open.iter().find_map(listen::Open::whole);
-        let token = options.listen.token_path()?;
-        let note = whole.and_then(|address| presence.note(address, &options.shown(), token));
-        let served = {
-            let serve = listen::serve(&gateway, open, &stop);
-            tokio::pin!(serve);
-            tokio::select! {
-                served = &mut serve => served,
-                () = presence.follow(note.as_ref(), stop.clone()) => serve.await,
-            }
-        };
-        drop(note);
-        switchboard::library::close(&roster.host).await;
-        served
-    })?
-}
-
-/// What clients are told of the folder that we are in; the user sees it as well.
-pub fn announcement(loaded: &Loaded) -> Announcement {
-    let announcement = Announcement::default();
-    let text = loaded.about_folder();
-    if let Some(text) = &text {
-        warn(text);
-    }
-    announcement.set(text);
-    announcement
-}
-
-/// How what is configured becomes what is served.
-fn arrangement(options: &Options, announcement: &Announcement) -> Arrangement {
-    let names = options.only.clone();
-    Arrangement {
-        arrange: Arc::new(move |loaded| only(loaded, &names)),
-        mode: options.permission_mode,
-        announcement: announcement.clone(),
-    }
-}
-
-/// One client on our own standard streams: through a running gateway that has
-/// the same servers, or with servers of its own.
-fn stdio(context: &Context, options: &Options, made: Assembled) -> Result<Code, Failure> {
-    if let Some(code) = attach::try_run(context, options, &made)? {
-        return Ok(code);
-    }
-    let rule = arrangement(options, &made.announcement);
-    life::long(async |stop| {
-        let gateway = made.gateway();
-        let follower = Follower::new(context, &made.roster, made.known, rule);
-        let follow = follower.follow(stop.clone());
-        let served = {
-            let serve = faces::stdio::serve(gateway, stop);
-            tokio::pin!(serve);
-            tokio::select! {
-                served = &mut serve => served,
-                () = follow => serve.await,
-            }
-        };
-        switchboard::library::close(&made.roster.host).await;
-        match served {
-            Ok(()) => Ok(Code::Done),
-            Err(error) => Err(Failure::new(Code::Answered, error.to_string())),
+    let make = || assemble(context, options);
+    let behind = Behind {
+        options: &context.options,
+        any: options.attach,
+        make: &make,
+    };
+    if options.attach {
+        if relay(&behind, behind.candidates(None))? {
+            return Ok(Code::Done);
         }
+        tracing::info!("no gateway runs, so servers are started for this client alone");
+    }
+    let made = make()?;
+    let doors = options.listen.doors(context)?;
+    if !doors.is_empty() {
+        return life::long(async |stop| {
+            let listening = made.listen(doors)?;
+            announce(listening.places());
+            listening.serve(stop).await?;
+            Ok(Code::Done)
+        })?;
+    }
+    // One client on our own standard streams: through a running gateway that has the
+    // same servers, or with servers of its own.
+    if relay(&behind, behind.candidates(Some(&made)))? {
+        return Ok(Code::Done);
+    }
+    life::long(async |stop| {
+        made.stdio(stop).await?;
+        Ok(Code::Done)
     })?
+}
+
+/// Whether a gateway served the client.
+fn relay(behind: &Behind<'_, Failure>, candidates: Vec<Candidate>) -> Result<bool, Failure> {
+    if candidates.is_empty() {
+        return Ok(false);
+    }
+    life::short(async |stop| behind.relay(candidates, stop).await)?
+}
+
+/// What clients are told of the folder that we are in, the user sees as well.
+pub fn announce_folder(look: &Look) {
+    if let Some(text) = look.about_folder() {
+        warn(&text);
+    }
 }
 
 /// Leaves only the named servers.
-fn only(mut loaded: Loaded, names: &[String]) -> Result<Loaded, Failure> {
+fn only(loaded: &mut Loaded, names: &[String]) -> Result<(), Failure> {
     if names.is_empty() {
-        return Ok(loaded);
+        return Ok(());
     }
     for name in names {
         if loaded.find(name).is_none() {
@@ -261,13 +177,13 @@ fn only(mut loaded: Loaded, names: &[String]) -> Result<Loaded, Failure> {
     loaded
         .servers
         .retain(|server| names.contains(&server.entry.name));
-    Ok(loaded)
+    Ok(())
 }
 
 /// Tells about servers that cannot be used, and fails if that leaves none.
-pub fn usable(roster: &Roster) -> Result<(), Failure> {
+pub fn usable(governed: &Governed) -> Result<(), Failure> {
     let mut faults = Vec::new();
-    for member in &roster.members {
+    for member in governed.members() {
         match &member.status {
             Status::Faulty(found) => faults.extend(found.iter().map(ToString::to_string)),
             Status::Unused(Standing::PendingApproval) => {
@@ -287,7 +203,7 @@ pub fn usable(roster: &Roster) -> Result<(), Failure> {
             Status::Unused(_) | Status::Server(_) => {}
         }
     }
-    if roster.host.servers().is_empty() {
+    if governed.host().servers().is_empty() {
         if !faults.is_empty() {
             return Err(Failure::new(Code::Configuration, faults.join("\n")));
         }
@@ -301,10 +217,13 @@ pub fn usable(roster: &Roster) -> Result<(), Failure> {
 
 /// The one server that was asked for, which is then served under its own names.
 /// That just one is configured is no reason: names must not change with a second.
-fn single(options: &Options, roster: &Roster) -> Option<Arc<str>> {
+fn single(options: &Options, governed: &Governed) -> Option<Arc<str>> {
     let [name] = options.only.as_slice() else {
         return None;
     };
-    let server = roster.host.server(name).filter(|_| options.names.is_none());
+    let server = governed
+        .host()
+        .server(name)
+        .filter(|_| options.names.is_none());
     server.map(|server| server.name().clone())
 }

@@ -3,7 +3,7 @@
 
 use super::{add::failed, explain::missing};
 use crate::{
-    context::Context,
+    context::{Context, Say},
     failure::{Code, Failure},
     show::{out, safe, term},
 };
@@ -28,9 +28,9 @@ pub struct Options {
 
 /// Switches a server on or off, in this project.
 pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failure> {
-    let mut loaded = context.load_to_look();
+    let mut loaded = context.look(Say::Everything);
     // What `up` brings along is there without an entry.
-    context.bring_along(&mut loaded);
+    loaded.bring_along();
     let places = context.places()?;
     let mut all: Vec<&str> = Vec::new();
     for server in &loaded.servers {
@@ -72,7 +72,7 @@ pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failu
         out::line(&format!("{} {word}", safe::line(name)))?;
     }
     // Those that run see the file themselves in a second; this is at once.
-    for mut gateway in context.gateways() {
+    for mut gateway in context.options.gateways() {
         if let Err(error) = gateway.reload() {
             let address = &gateway.running.address;
             crate::context::warn(&format!(
@@ -82,7 +82,7 @@ pub fn run(context: &Context, options: &Options, on: bool) -> Result<Code, Failu
     }
     if on {
         // It may be off for another reason, which this command cannot take away.
-        let now = context.load_to_look();
+        let now = context.look(Say::Everything);
         for name in names {
             if let Some(server) = now
                 .find(name)

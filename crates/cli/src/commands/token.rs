@@ -8,10 +8,7 @@ use crate::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::time::SystemTime;
-use switchboard::{
-    Dirs,
-    tokens::{self, TokenError},
-};
+use switchboard::tokens::{self, TokenError};
 
 /// Options of `token`.
 #[derive(Debug, Args)]
@@ -43,9 +40,8 @@ pub enum Action {
 }
 
 /// Does it.
-pub fn run(_: &Context, options: &Options) -> Result<Code, Failure> {
-    let dirs =
-        Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))?;
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let dirs = context.dirs()?;
     match &options.action {
         Action::Create { name } => {
             let token = tokens::create(&dirs, name).map_err(|error| failed(&error))?;

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use switchboard::{
-    Caller, Pools, Roster, Settings, Status, caller,
+    Caller, Governed, Pools, Settings, Status, caller,
     config::Standing,
     host::{CallError, Server, catalog::Item},
     model::{
@@ -25,7 +25,7 @@ use switchboard::{
         model_tools,
         search::{self, Deferral, Index},
     },
-    wire::{json, name::Style},
+    wire::json,
 };
 
 /// Options of `tools`.
@@ -60,9 +60,9 @@ struct Tool {
 
 /// Lists tools.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let (roster, settings) = context.roster(context.load_shared()?, Style::Full)?;
-    let servers = chosen(&roster, options.server.as_deref())?;
-    let faulty = roster
+    let governed = context.servers()?;
+    let servers = chosen(&governed, options.server.as_deref())?;
+    let faulty = governed
         .counting()
         .filter(|member| options.server.is_none() && matches!(member.status, Status::Faulty(_)));
     for member in faulty {
@@ -72,17 +72,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         ));
     }
     if !options.json {
-        warn_of_nothing(&roster);
+        warn_of_nothing(&governed);
     }
     let mut tools = Vec::new();
     let mut failed = 0;
     if !servers.is_empty() {
         let found = life::short(async |stop| {
             let found = tokio::select! {
-                found = fetch_all(&roster, &settings, &servers) => Ok(found),
+                found = fetch_all(&governed, governed.settings(), &servers) => Ok(found),
                 () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
             };
-            switchboard::library::close(&roster.host).await;
+            governed.close().await;
             found
         })??;
         for (server, items) in servers.iter().zip(found) {
@@ -100,7 +100,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             }
         }
     }
-    let (tools, models) = named(&roster, &settings, &tools);
+    let (tools, models) = named(&governed, governed.settings(), &tools);
     let tools = chosen_by(tools, &models, options.search.as_deref());
     if options.json {
         out::json_list(&tools)?
@@ -109,7 +109,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     for server in &servers {
         // What is kept and cannot be read was told when it was first needed.
-        let news = roster.host.guard().news(server).unwrap_or_default();
+        let news = governed.host().guard().news(server).unwrap_or_default();
         for sentence in news.sentences() {
             warn(&format!("server {:?}: {sentence}", server.name()));
         }
@@ -122,21 +122,21 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 }
 
 /// The servers that are asked.
-fn chosen(roster: &Roster, only: Option<&str>) -> Result<Vec<Arc<Server>>, Failure> {
+fn chosen(governed: &Governed, only: Option<&str>) -> Result<Vec<Arc<Server>>, Failure> {
     let Some(name) = only else {
-        return Ok(roster.host.servers().to_vec());
+        return Ok(governed.host().servers().to_vec());
     };
-    one(roster, name).map(|server| vec![server])
+    one(governed, name).map(|server| vec![server])
 }
 
 /// The server of this name, or why it cannot be used.
-pub fn one(roster: &Roster, name: &str) -> Result<Arc<Server>, Failure> {
-    if let Some(server) = roster.host.server(name) {
+pub fn one(governed: &Governed, name: &str) -> Result<Arc<Server>, Failure> {
+    if let Some(server) = governed.host().server(name) {
         return Ok(server);
     }
-    let Some(member) = roster.find(name) else {
-        let names = roster
-            .members
+    let Some(member) = governed.find(name) else {
+        let names = governed
+            .members()
             .iter()
             .map(|member| member.entry.name.as_str());
         let failure = Failure::usage(format!("there is no server {name:?}"));
@@ -174,11 +174,11 @@ pub fn one(roster: &Roster, name: &str) -> Result<Arc<Server>, Failure> {
 }
 
 async fn fetch_all(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     servers: &[Arc<Server>],
 ) -> Vec<Result<Vec<Item>, Failure>> {
-    let (caller, pools) = (Caller::new(roster.host.clone()), Pools::new(settings));
+    let (caller, pools) = (Caller::new(governed.host().clone()), Pools::new(settings));
     let each = servers.iter().map(async |server| {
         let remote = server.spec.target.is_remote();
         let met = pools
@@ -222,15 +222,15 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
 }
 
 /// Says why a list of whatever servers have is empty, if no server is there at all.
-pub fn warn_of_nothing(roster: &Roster) {
-    if roster.members.is_empty() {
+pub fn warn_of_nothing(governed: &Governed) {
+    if governed.members().is_empty() {
         warn("no servers are configured; add one: switchboard add NAME COMMAND");
     }
 }
 
 /// Gives the tools their canonical names, and says which a model would have to search for.
 fn named(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     tools: &[(String, Item)],
 ) -> (Vec<Tool>, Vec<ModelTool>) {
@@ -238,7 +238,7 @@ fn named(
         .iter()
         .map(|(server, item)| (server.as_str(), item.raw.clone()))
         .collect();
-    let servers = roster.host.servers();
+    let servers = governed.host().servers();
     let names = servers.iter().map(|server| server.name().as_ref());
     let (mut models, left_out) = model_tools(names, &items);
     for server in servers.iter().filter(|server| server.spec.always_load) {

@@ -62,7 +62,7 @@ pub fn revoke(context: &Context, options: &UntrustOptions) -> Result<Code, Failu
         Ok(folder) => folder,
         // It may have been removed since.
         Err(failure) => {
-            let named = context.directory.join(&options.folder);
+            let named = context.options.directory.join(&options.folder);
             let store = Store::of(&places).map_err(|error| failed(&error))?;
             store.get(&named).map(|_| named).ok_or(failure)?
         }
@@ -76,7 +76,7 @@ pub fn revoke(context: &Context, options: &UntrustOptions) -> Result<Code, Failu
 }
 
 fn real(context: &Context, folder: &Path) -> Result<PathBuf, Failure> {
-    let named = context.directory.join(folder);
+    let named = context.options.directory.join(folder);
     let wrong = |why: String| {
         Failure::usage(format!("{}: {why}", folder.display())).hint("give a folder that exists")
     };

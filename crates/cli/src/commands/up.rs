@@ -16,28 +16,33 @@ mod table;
 use crate::{
     commands::{
         listen::announce,
-        serve::{announcement, usable},
+        serve::{announce_folder, usable},
         tool_list::ToolOptions,
     },
     context::Context,
     failure::{Code, Failure},
     life,
-    presence::{Arrangement, Known, Presence},
     show::{out, safe, term},
     trusting,
 };
 use clap::Args;
 use clients::{Entries, Writable};
-use std::{net::Ipv4Addr, path::PathBuf, sync::Arc};
+use std::{
+    net::Ipv4Addr,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 use switchboard::{
-    Dirs, Purpose, VERSION,
+    Purpose, VERSION,
     attached::Attached,
     config::Places,
-    gateway::{Announcement, Door, Gateway, GatewayOptions, faces},
+    listen::{Listen, ListenError, Open},
+    pipeline::{Arrangement, Show},
     tokens,
-    wire::name::Style,
 };
-use tokio::net::TcpListener;
 
 /// The port that is tried first, and how many after it.
 const PORT: u16 = 3700;
@@ -86,33 +91,45 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     {
         return Ok(code);
     }
-    let loaded = context.load_all()?;
-    let mut loaded = trusting::asked(context, loaded)?;
-    let known = Known::of(context, &loaded);
+    let config = trusting::asked(context, context.config()?)?;
+    let mut approved = config.approve(&context.options.approvals());
     let places = context.places()?;
     let mut notes = Vec::new();
     if !options.no_builtins {
-        let added = builtins::add(&mut loaded, context, options, &places)?;
-        if added.lacks_files {
+        let lacks_files = Arc::new(AtomicBool::new(false));
+        approved = approved.arrange(with_builtins(context, options, &places, &lacks_files))?;
+        if lacks_files.load(Ordering::Relaxed) {
             notes.push(builtins::why_no_files(&places));
         }
     }
     if options.enable_shell {
         notes.push(SHELL.to_owned());
     }
-    let announcement = announcement(&loaded);
-    let (roster, settings) = context.roster_for(Purpose::Gateway, None, loaded, Style::Short)?;
-    usable(&roster)?;
-    let dirs = dirs()?;
+    announce_folder(approved.read());
+    let governed = approved.govern(None, Purpose::Gateway)?;
+    usable(&governed)?;
+    let dirs = context.dirs()?;
     let token = tokens::client(&dirs).map_err(unusable)?;
-    let rule = arrangement(context, options, &places, &announcement);
-    let presence = Presence::new(context, &roster, &settings, &token.name, known, rule, false)?;
+    let show = Show {
+        tools: options.tools.lists(),
+        word: format!("short{}", options.tools.word()),
+        ..Show::default()
+    };
+    let (port, ports) = match options.port {
+        Some(port) => (port, 0),
+        None => (PORT, PORTS),
+    };
+    let listen = Listen {
+        http: Some((Ipv4Addr::LOCALHOST, port).into()),
+        ports,
+        ..Listen::default()
+    };
+    let doors = listen.doors(&context.options)?;
     life::long(async |stop| {
-        let listener = bind(options.port)?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
-        announce(address);
+        let listening = governed.gateway(show).listen(doors).map_err(taken)?;
+        announce(listening.places());
+        let address = listening.places().first().map(Open::address);
+        let address = address.ok_or_else(|| Failure::usage("there is no address"))?;
         let base = format!("http://{address}");
         let entries = Entries::new(&base, token, &dirs, &places).map_err(unusable)?;
         welcome(&base, address.port(), options, &notes)?;
@@ -120,42 +137,23 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         if let Some(client) = options.write {
             entries.write(client)?;
         }
-        let gateway = Gateway::new(
-            roster.host.clone(),
-            GatewayOptions {
-                version: VERSION.to_owned(),
-                control: Some(presence.control()),
-                announcement,
-                tools: options.tools.lists(),
-                ..GatewayOptions::default()
-            },
-        );
-        // All client tokens, this one among them, as long as they are not revoked.
-        let door = Door {
-            live: Some(tokens::live(&dirs)),
-            ..Door::default()
-        };
-        let shown = format!("short{}", options.tools.word());
-        let note = presence.note(address, &shown, Some(tokens::client_file(&dirs)));
+        let governed = listening.governed();
+        let (host, settings) = (governed.host().clone(), governed.settings().clone());
+        let members = governed.follower().members();
         let served = tokio::select! {
-            served = faces::http::serve(gateway, listener, door, stop.clone()) => served,
-            (never, ()) = async {
-                let show = table::show(&roster.host, &settings, presence.members());
-                tokio::join!(show, presence.follow(note.as_ref(), stop.clone()))
-            } => match never {},
+            served = listening.serve(stop) => served,
+            never = table::show(&host, &settings, members) => match never {},
         };
-        drop(note);
-        switchboard::library::close(&roster.host).await;
-        served.map_err(|error| Failure::new(Code::Answered, error.to_string()))?;
+        served?;
         Ok(Code::Done)
     })?
 }
 
 /// Writes an entry for a gateway that runs and takes the same token, if there is one.
 fn write_for_running(context: &Context, client: Writable) -> Result<Option<Code>, Failure> {
-    let dirs = dirs()?;
+    let dirs = context.dirs()?;
     let file = tokens::client_file(&dirs);
-    let gateways = context.gateways();
+    let gateways = context.options.gateways();
     let same = |gateway: &&Attached| gateway.running.client_token.as_ref() == Some(&file);
     let Some(gateway) = gateways.iter().find(same) else {
         return Ok(None);
@@ -168,50 +166,33 @@ fn write_for_running(context: &Context, client: Writable) -> Result<Option<Code>
     Ok(Some(Code::Done))
 }
 
-fn dirs() -> Result<Dirs, Failure> {
-    Dirs::from_env().map_err(|error| Failure::new(Code::Configuration, error.to_string()))
-}
-
 fn unusable(error: tokens::TokenError) -> Failure {
     Failure::new(Code::Configuration, error.to_string())
 }
 
 /// What is configured becomes what is served: the built-in servers come on top.
-fn arrangement(
+fn with_builtins(
     context: &Context,
     options: &Options,
     places: &Places,
-    announcement: &Announcement,
+    lacks_files: &Arc<AtomicBool>,
 ) -> Arrangement {
     let (context, options, places) = (context.clone(), options.clone(), places.clone());
-    Arrangement {
-        arrange: Arc::new(move |mut loaded| {
-            if !options.no_builtins {
-                builtins::add(&mut loaded, &context, &options, &places)?;
-            }
-            Ok(loaded)
-        }),
-        mode: None,
-        announcement: announcement.clone(),
-    }
+    let lacks_files = lacks_files.clone();
+    Arc::new(move |loaded| {
+        let added = builtins::add(loaded, &context, &options, &places)?;
+        lacks_files.store(added.lacks_files, Ordering::Relaxed);
+        Ok(())
+    })
 }
 
-fn bind(port: Option<u16>) -> Result<TcpListener, Failure> {
-    let ports = match port {
-        Some(port) => port..=port,
-        None => PORT..=PORT + PORTS,
-    };
-    let mut last = None;
-    for port in ports {
-        match faces::http::listen((Ipv4Addr::LOCALHOST, port).into()) {
-            Ok(listener) => return Ok(listener),
-            Err(error) => last = Some((port, error)),
-        }
+/// A port that is another program's.
+fn taken(error: ListenError) -> Failure {
+    match error {
+        ListenError::Bind { .. } => Failure::usage(error.to_string())
+            .hint("name a free port with --port, or --port 0 for any"),
+        error => error.into(),
     }
-    let text = last
-        .map(|(port, error)| format!("cannot listen on 127.0.0.1:{port}: {error}"))
-        .unwrap_or_default();
-    Err(Failure::new(Code::Usage, text).hint("name a free port with --port, or --port 0 for any"))
 }
 
 /// What this is, and where.

@@ -2,6 +2,7 @@
 //! afterwards, over all of them.
 
 mod brought;
+mod rules;
 
 use super::{Loaded, Looked, Outcome};
 use crate::{
@@ -11,10 +12,11 @@ use crate::{
     places::Places,
     policy::Policy,
     read::{self, Doc},
-    settings::{self, Lists, Rules},
+    settings::{Lists, Rules},
     sign_in::SignIn,
 };
-use std::path::{Path, PathBuf};
+use rules::{File, Rank, Ruled};
+use std::path::Path;
 
 /// Everything that files say.
 #[derive(Debug, Default)]
@@ -35,6 +37,8 @@ pub(super) struct Gathered {
     plugins: Vec<String>,
     /// What the administrator says about signing in.
     pub(super) sign_in: SignIn,
+    /// What each file says about what may be done with servers.
+    ruled: Vec<Ruled>,
 }
 
 impl Gathered {
@@ -98,11 +102,13 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                 gathered,
                 loaded,
                 owner: Some(places.managed_owner),
+                rules_only: false,
             };
             let mut policy_only = false;
-            let there = found.read(Scope::Enterprise, &file, |doc, this| {
+            let servers = name == "managed-mcp.json";
+            let whole = |doc: &Doc<'_>, this: &mut Reading<'_>| {
                 this.rules(doc, &file, Writer::Administrator);
-                if name == "managed-mcp.json" {
+                if servers {
                     // Servers, even none, are the only ones. Rules about
                     // servers alone are rules about everybody's.
                     let rules = this.gathered.managed.last();
@@ -120,8 +126,17 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                     this.connectors_address(doc, &file, Writer::Administrator);
                     this.environment(doc, &file);
                 }
-            });
-            let exclusive = there && name == "managed-mcp.json" && !policy_only;
+            };
+            let there = match servers {
+                true => found.read(Scope::Enterprise, &file, whole).is_some(),
+                false => {
+                    let ours = folder.file_name().is_none_or(|name| name != "claude-code");
+                    let file = File::managed(&file, ours);
+                    found.read_with_rules(Scope::Enterprise, &file, whole);
+                    true
+                }
+            };
+            let exclusive = there && servers && !policy_only;
             if exclusive || loaded.faults.len() > faults {
                 loaded.exclusive.get_or_insert(file);
             }
@@ -129,13 +144,21 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
     }
 }
 
-/// All other scopes.
-pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Loaded) {
+/// All other scopes. Where nothing else is to be looked at, what forbids something
+/// is all the same: a restriction does not depend on where servers come from, or on
+/// how they are named on the command line.
+pub(super) fn scopes(
+    places: &Places,
+    rules_only: bool,
+    gathered: &mut Gathered,
+    loaded: &mut Loaded,
+) {
     let mut reading = Reading {
         places,
         gathered,
         loaded,
         owner: None,
+        rules_only,
     };
     let project = places.project().display().to_string();
     // Claude Code's files first: in one scope the later wins, and that is ours.
@@ -145,7 +168,8 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
         Writer::Repository => Scope::Project,
         _ => Scope::User,
     };
-    reading.read(user, &file, |doc, this| {
+    let ruled = File::theirs(&file, Rank::User, writer == Writer::Repository);
+    reading.read_with_rules(user, &ruled, |doc, this| {
         this.servers(doc, &["mcpServers"], user, writer);
         this.lists(doc, &file, &[], writer);
         this.rules(doc, &file, writer);
@@ -165,7 +189,8 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
         if file == places.claude.join(name) {
             continue;
         }
-        reading.read(Scope::Local, &file, |doc, this| {
+        let ruled = File::theirs(&file, Rank::Project, true);
+        reading.read_with_rules(Scope::Local, &ruled, |doc, this| {
             this.servers(doc, &["mcpServers"], Scope::Local, Writer::Repository);
             this.lists(doc, &file, &[], Writer::Repository);
             this.rules(doc, &file, Writer::Repository);
@@ -177,7 +202,7 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             Writer::Repository => (Scope::Project, Scope::Project),
             _ => (Scope::User, Scope::Local),
         };
-        reading.read(user, &file, |doc, this| {
+        let whole = |doc: &Doc<'_>, this: &mut Reading<'_>| {
             this.servers(doc, &["projects", &project, "mcpServers"], local, writer);
             this.servers(doc, &["mcpServers"], user, writer);
             this.lists(doc, &file, &[], writer);
@@ -190,10 +215,17 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
                     this.inherit_env(doc);
                 }
             }
-        });
+        };
+        if file == places.settings() {
+            let ruled = File::ours(&file, Rank::Ours, writer == Writer::Repository);
+            reading.read_with_rules(user, &ruled, whole);
+        } else if !rules_only {
+            reading.read(user, &file, whole);
+        }
     }
     for file in &places.strays {
-        reading.read(Scope::Project, file, |doc, this| {
+        let ruled = File::ours(file, Rank::Stray, true);
+        reading.read_with_rules(Scope::Project, &ruled, |doc, this| {
             this.servers(doc, &["mcpServers"], Scope::Project, Writer::Repository);
             this.servers(
                 doc,
@@ -204,6 +236,9 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
             this.lists(doc, file, &[], Writer::Repository);
             this.rules(doc, file, Writer::Repository);
         });
+    }
+    if rules_only {
+        return;
     }
     // The nearest last, so that it wins.
     for folder in places.project_folders().into_iter().rev() {
@@ -216,108 +251,48 @@ pub(super) fn scopes(places: &Places, gathered: &mut Gathered, loaded: &mut Load
     reading.connectors();
 }
 
-/// What may be done with servers. Wherever these come from, and however they
-/// are named on the command line: a restriction does not depend on that.
-pub(super) fn permissions(places: &Places, gathered: &mut Gathered, loaded: &mut Loaded) {
-    let theirs = |file: PathBuf, inside: bool| (file, false, inside, None);
-    let mut files = vec![theirs(places.claude.join("settings.json"), false)];
-    for name in ["settings.json", "settings.local.json"] {
-        let file = places.project().join(".claude").join(name);
-        if file != places.claude.join(name) {
-            files.push(theirs(file, true));
-        }
-    }
-    files.extend(
-        places
-            .strays
-            .iter()
-            .map(|file| (file.clone(), true, true, None)),
-    );
-    files.push((places.settings(), true, false, None));
-    // The administrator last: of modes the last one counts.
-    for folder in &places.managed {
-        let ours = folder.file_name().is_none_or(|name| name != "claude-code");
-        let file = folder.join("managed-settings.json");
-        files.push((file, ours, false, Some(places.managed_owner)));
-    }
-    for (file, ours, inside, owner) in files {
-        let reading = Reading {
-            places,
-            gathered,
-            loaded,
-            owner,
-        };
-        let inside = inside || owner.is_none() && reading.writer(&file) == Writer::Repository;
-        let scope = if owner.is_some() {
-            Scope::Enterprise
-        } else {
-            Scope::User
-        };
-        let source = Source::File(file.clone());
-        let name = file.display().to_string();
-        let loaded = &mut *reading.loaded;
-        let read = match guard::read(&file, owner) {
-            Err(why) if why.is_absent() => continue,
-            Err(why) => Err(Box::new(why.fault(&file))),
-            Ok(text) => read::with(&text, &source, |doc| {
-                let writer = settings::Writer {
-                    inside,
-                    ours,
-                    managed: owner.is_some(),
-                };
-                loaded.permissions.add(doc, &name, writer)
-            }),
-        };
-        let faults = read.unwrap_or_else(|fault| vec![*fault]);
-        if owner.is_some() && !faults.is_empty() {
-            loaded.exclusive.get_or_insert(file);
-        } else if !inside {
-            loaded.lawless.extend(faults.iter().cloned());
-        }
-        for fault in faults {
-            // It may have been told of when the file was read for servers.
-            if !loaded.faults.iter().any(|(_, known)| *known == fault) {
-                loaded.faults.push((scope, fault));
-            }
-        }
-    }
-    loaded.permissions.settle();
-}
-
 struct Reading<'a> {
     places: &'a Places,
     gathered: &'a mut Gathered,
     loaded: &'a mut Loaded,
     owner: Option<u32>,
+    /// Of every file only what may be done with servers is wanted.
+    rules_only: bool,
 }
 
 impl Reading<'_> {
-    /// Reads one file, if there is one that can be trusted.
+    /// Reads one file, if there is one that can be trusted, and notes what became of it.
     fn read(
         &mut self,
         scope: Scope,
         file: &Path,
         use_it: impl FnOnce(&Doc<'_>, &mut Self),
-    ) -> bool {
-        let source = Source::File(file.to_owned());
-        let read = match guard::read(file, self.owner) {
-            Err(why) if why.is_absent() => {
-                self.looked(scope, file, Outcome::Absent);
-                return false;
-            }
-            Err(why) => Err(Box::new(why.fault(file))),
-            Ok(text) => read::with(&text, &source, |doc| use_it(doc, self)),
-        };
-        let outcome = match read {
-            Ok(()) => Outcome::Read,
-            Err(fault) => {
-                let why = fault.reason();
-                self.loaded.faults.push((scope, *fault));
-                Outcome::Skipped(why)
+    ) -> Option<Result<(), Box<Fault>>> {
+        let read = self.open(file, use_it);
+        let outcome = match &read {
+            None => Outcome::Absent,
+            Some(Ok(())) => Outcome::Read,
+            Some(Err(fault)) => {
+                self.fault(scope, (**fault).clone());
+                Outcome::Skipped(fault.reason())
             }
         };
         self.looked(scope, file, outcome);
-        true
+        read
+    }
+
+    /// Reads one file. Nothing if there is none.
+    fn open(
+        &mut self,
+        file: &Path,
+        use_it: impl FnOnce(&Doc<'_>, &mut Self),
+    ) -> Option<Result<(), Box<Fault>>> {
+        let source = Source::File(file.to_owned());
+        match guard::read(file, self.owner) {
+            Err(why) if why.is_absent() => None,
+            Err(why) => Some(Err(Box::new(why.fault(file)))),
+            Ok(text) => Some(read::with(&text, &source, |doc| use_it(doc, self))),
+        }
     }
 
     fn looked(&mut self, scope: Scope, file: &Path, outcome: Outcome) {

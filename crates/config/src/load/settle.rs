@@ -79,7 +79,7 @@ impl Court<'_> {
                 Standing::Active => expand::expand(&entry, &env).ok(),
                 _ => None,
             };
-            match loaded.policy.decide(filled.as_ref().unwrap_or(&entry)) {
+            match loaded.policy.decide(filled.as_deref().unwrap_or(&entry)) {
                 Verdict::Allowed(None) => {}
                 Verdict::Allowed(Some(rule)) => {
                     because = because.or(Some(format!("allowed by {rule}")))

@@ -210,7 +210,8 @@ fn what_built_in_servers_are_told() {
     let lookup = |name: &str| (name == "R").then(|| "/r".to_owned());
     let options = crate::expand::expand(&all[0], &lookup)
         .unwrap()
-        .builtin_options;
+        .builtin_options
+        .clone();
     assert_eq!(options.roots, ["/r", "b"]);
     assert!(options.read_only && !options.enabled);
     assert_eq!((options.data.as_deref(), options.folder), (Some("d"), None));

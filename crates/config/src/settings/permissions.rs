@@ -269,6 +269,24 @@ impl Permissions {
         faults
     }
 
+    /// Adds what the next file says. Of modes the last one counts.
+    pub(crate) fn and(&mut self, next: Self) {
+        let Self {
+            rules,
+            mode,
+            modes,
+            trusted,
+            pinning,
+            managed_only,
+        } = next;
+        self.rules.extend(rules);
+        self.mode = mode.or(self.mode.take());
+        self.modes.extend(modes);
+        self.trusted.extend(trusted);
+        self.pinning = pinning.or(self.pinning.take());
+        self.managed_only |= managed_only;
+    }
+
     /// Leaves out what does not count, once all files are read.
     pub(crate) fn settle(&mut self) {
         if self.managed_only {

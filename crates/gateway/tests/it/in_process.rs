@@ -7,7 +7,7 @@ use http::Uri;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_gateway::{Door, Gateway, GatewayOptions, faces};
-use switchboard_host::{Host, Remote, ServerSpec, Target};
+use switchboard_host::{Host, Remote, ServerSpec, Target, permission::Rules};
 use switchboard_process::ServerCommand;
 use switchboard_testkit::{Channel, LEGACY, Order, Program, bin, text_of, tour, with_meta};
 use switchboard_transport::{
@@ -184,6 +184,7 @@ async fn pair(down: Carrier, up: Carrier, era: &'static str) -> Pair {
     let (target, server) = upstream(up, era).await;
     let host = Host::new(
         vec![ServerSpec::new("e", target)],
+        Rules::everything_allowed(),
         Style::default(),
         Budget::default(),
     );

@@ -4,7 +4,7 @@ use crate::support::Client;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_gateway::{Gateway, GatewayOptions};
-use switchboard_host::{Host, Remote, ServerSpec, Target};
+use switchboard_host::{Host, Remote, ServerSpec, Target, permission::Rules};
 use switchboard_testkit::{Heard, HttpServer, MODERN, Said};
 use switchboard_transport::{Budget, in_process::End};
 use switchboard_wire::{Payload, name::Style};
@@ -55,7 +55,12 @@ fn say(scheme: &str, heard: &Heard) -> Said {
 }
 
 fn gateway(specs: Vec<ServerSpec>) -> Arc<Gateway> {
-    let host = Host::new(specs, Style::default(), Budget::default());
+    let host = Host::new(
+        specs,
+        Rules::everything_allowed(),
+        Style::default(),
+        Budget::default(),
+    );
     Gateway::new(host, GatewayOptions::default())
 }
 

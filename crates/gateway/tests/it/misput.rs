@@ -9,7 +9,7 @@ use std::sync::{
     atomic::{AtomicU32, AtomicUsize, Ordering},
 };
 use switchboard_gateway::{Door, Gateway, GatewayOptions, faces};
-use switchboard_host::{Host, Remote, ServerSpec, Target};
+use switchboard_host::{Host, Remote, ServerSpec, Target, permission::Rules};
 use switchboard_testkit::{
     Heard, HttpClient, HttpServer, LEGACY, MODERN, Said, modern_headers, with_meta,
 };
@@ -94,7 +94,12 @@ fn say(moods: &Moods, heard: &Heard) -> Said {
 fn gateway(server: &HttpServer) -> Arc<Gateway> {
     let remote = Remote::new(server.url.parse().expect("an address"));
     let spec = ServerSpec::new("moody", Target::Http(remote));
-    let host = Host::new(vec![spec], Style::default(), Budget::default());
+    let host = Host::new(
+        vec![spec],
+        Rules::everything_allowed(),
+        Style::default(),
+        Budget::default(),
+    );
     Gateway::new(host, GatewayOptions::default())
 }
 

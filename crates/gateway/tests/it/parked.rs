@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 use switchboard_gateway::{Gateway, GatewayOptions, faces};
-use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
 use switchboard_testkit::with_meta;
 use switchboard_transport::{
     Budget,
@@ -113,7 +113,12 @@ fn gateway(seen: &Arc<Seen>, parked_for: Option<Duration>) -> Arc<Gateway> {
         Ok(())
     };
     let spec = ServerSpec::new("s", Target::Linked(Arc::new(serve)));
-    let host = Host::new(vec![spec], Style::default(), Budget::default());
+    let host = Host::new(
+        vec![spec],
+        Rules::everything_allowed(),
+        Style::default(),
+        Budget::default(),
+    );
     let options = GatewayOptions {
         single: Some("s".into()),
         parked_for,

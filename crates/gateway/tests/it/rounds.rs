@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 use switchboard_gateway::{Gateway, GatewayOptions};
-use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
 use switchboard_testkit::LEGACY;
 use switchboard_transport::{Budget, in_process::End};
 use switchboard_wire::{Payload, name::Style};
@@ -102,7 +102,12 @@ fn gateway(seen: &Arc<Seen>) -> Arc<Gateway> {
         Ok(())
     };
     let spec = ServerSpec::new("s", Target::Linked(Arc::new(serve)));
-    let host = Host::new(vec![spec], Style::default(), Budget::default());
+    let host = Host::new(
+        vec![spec],
+        Rules::everything_allowed(),
+        Style::default(),
+        Budget::default(),
+    );
     Gateway::new(host, GatewayOptions::default())
 }
 

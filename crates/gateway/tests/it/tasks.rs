@@ -4,7 +4,7 @@ use crate::support::Client;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_gateway::{Gateway, GatewayOptions};
-use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
 use switchboard_testkit::LEGACY;
 use switchboard_transport::{Budget, in_process::End};
 use switchboard_wire::{Payload, name::Style};
@@ -92,7 +92,12 @@ fn gateway() -> Arc<Gateway> {
         Ok(())
     };
     let spec = ServerSpec::new("s", Target::Linked(Arc::new(serve)));
-    let host = Host::new(vec![spec], Style::default(), Budget::default());
+    let host = Host::new(
+        vec![spec],
+        Rules::everything_allowed(),
+        Style::default(),
+        Budget::default(),
+    );
     let options = GatewayOptions {
         single: Some("s".into()),
         ..GatewayOptions::default()

@@ -4,7 +4,7 @@ use crate::support::Client;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_gateway::{Gateway, GatewayOptions};
-use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
 use switchboard_testkit::{LEGACY, MODERN};
 use switchboard_transport::{Budget, in_process::End};
 use switchboard_wire::{Payload, name::Style};
@@ -183,7 +183,12 @@ fn gateway(modern: bool) -> (Arc<Gateway>, [Log; 2]) {
             };
             ServerSpec::new(name, Target::Linked(Arc::new(serve)))
         });
-    let host = Host::new(specs.collect(), Style::default(), Budget::default());
+    let host = Host::new(
+        specs.collect(),
+        Rules::everything_allowed(),
+        Style::default(),
+        Budget::default(),
+    );
     (Gateway::new(host, GatewayOptions::default()), logs)
 }
 

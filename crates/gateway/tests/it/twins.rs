@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_gateway::{Gateway, GatewayOptions};
-use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
 use switchboard_process::ServerCommand;
 use switchboard_testkit::{DEADLINE, bin};
 use switchboard_transport::Budget;
@@ -25,7 +25,8 @@ fn gateway() -> Arc<Gateway> {
     };
     let mut spec = ServerSpec::new("e", Target::Stdio(command));
     spec.timeouts.twin = PAUSE;
-    let host = Host::new(vec![spec], Style::default(), Budget::default());
+    let rules = Rules::everything_allowed();
+    let host = Host::new(vec![spec], rules, Style::default(), Budget::default());
     Gateway::new(host, GatewayOptions::default())
 }
 

@@ -79,6 +79,12 @@ pub struct RulesBuilder {
 }
 
 impl Rules {
+    /// No rules: everything is allowed, and whoever is connected asks its own user.
+    pub fn everything_allowed() -> Self {
+        let (rules, _) = Self::builder([], Mode::Client).build();
+        rules
+    }
+
     /// Rules for these servers. There is no default mode: whoever builds them must choose.
     pub fn builder<'a>(servers: impl IntoIterator<Item = &'a str>, mode: Mode) -> RulesBuilder {
         let servers: Vec<Arc<str>> = servers.into_iter().map(Arc::from).collect();

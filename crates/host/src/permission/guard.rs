@@ -1,9 +1,7 @@
 //! The rules as a host holds them: exchanged while it runs, and applied with
 //! what is known of each server's tools.
 
-use super::{
-    Answer, AnswersFault, Decision, Facts, Mode, Pinned, Rules, Ruling, Spellings, What, Who,
-};
+use super::{Answer, AnswersFault, Decision, Facts, Pinned, Rules, Ruling, Spellings, What, Who};
 use crate::{
     catalog::{Annotations, Item, List, Listing},
     client::Client,
@@ -54,10 +52,8 @@ struct Register {
 }
 
 impl Guard {
-    /// Rules for these servers under which a client asks its own user.
-    pub fn new<'a>(servers: impl IntoIterator<Item = &'a str>) -> Self {
-        let servers: Vec<&str> = servers.into_iter().collect();
-        let (rules, _) = Rules::builder(servers.iter().copied(), Mode::Client).build();
+    /// For these servers, by these rules.
+    pub(crate) fn new<'a>(servers: impl IntoIterator<Item = &'a str>, rules: Rules) -> Self {
         Self {
             rules: RwLock::new(Arc::new(rules)),
             pinned: RwLock::default(),

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use switchboard_host::{
     Admitted, Client, Event, Exchange, Host, NoSink, Outcome, Scope,
     observe::{Begin, Edge, End, Ending, Follow, Happened, Observer, Passing},
+    permission::Rules,
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{Message, Params, Revision, name::Style};
@@ -99,7 +100,12 @@ async fn outcome(mut exchange: Exchange) -> Outcome {
 #[tokio::test]
 async fn a_call_is_told_from_its_beginning_to_its_end() {
     let server = Scripted::new("s");
-    let host = Host::new(vec![server.spec()], Style::Short, Budget::default());
+    let host = Host::new(
+        vec![server.spec()],
+        Rules::everything_allowed(),
+        Style::Short,
+        Budget::default(),
+    );
     let notes = Notes::default();
     host.observe(Arc::new(notes.clone()));
     let capabilities = Bytes::from_static(b"{\"sampling\":{}}");
@@ -152,7 +158,12 @@ async fn a_call_is_told_from_its_beginning_to_its_end() {
 #[tokio::test]
 async fn a_call_that_does_not_leave_is_told_as_well() {
     let server = Scripted::broken("s");
-    let host = Host::new(vec![server.spec()], Style::Short, Budget::default());
+    let host = Host::new(
+        vec![server.spec()],
+        Rules::everything_allowed(),
+        Style::Short,
+        Budget::default(),
+    );
     let notes = Notes::default();
     host.observe(Arc::new(notes.clone()));
     let none = Bytes::from_static(b"{}");

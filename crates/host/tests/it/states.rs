@@ -3,7 +3,7 @@
 use crate::scripted::Scripted;
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
-use switchboard_host::{Client, Host, NoSink, State, StateEvents};
+use switchboard_host::{Client, Host, NoSink, State, StateEvents, permission::Rules};
 use switchboard_transport::Budget;
 use switchboard_wire::{Revision, name::Style};
 
@@ -28,7 +28,12 @@ async fn every_state_is_told_as_it_happens() {
         spec
     };
     let specs = vec![same(), bad.spec()];
-    let host = Host::new(specs, Style::Short, Budget::default());
+    let host = Host::new(
+        specs,
+        Rules::everything_allowed(),
+        Style::Short,
+        Budget::default(),
+    );
     host.set_aside([
         ("off".into(), State::Disabled),
         ("new".into(), State::PendingApproval),

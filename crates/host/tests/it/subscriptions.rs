@@ -13,7 +13,7 @@ use std::{
 };
 use switchboard_host::{
     Admitted, Client, ClientSink, Event, Host, Input, Notice, Outcome, Scope, Server, ServerSpec,
-    Target,
+    Target, permission::Rules,
 };
 use switchboard_transport::{
     Budget,
@@ -198,6 +198,7 @@ async fn run(waves: Vec<([Act; CLIENTS], bool)>) -> Result<(), String> {
     }));
     let host = Host::new(
         vec![ServerSpec::new("u", target)],
+        Rules::everything_allowed(),
         Style::Short,
         Budget::default(),
     );

@@ -1,12 +1,13 @@
 use super::*;
 use switchboard_config::{Scope, Source, read::read, sign_in::Idp};
 
-fn entry(text: &str) -> Entry {
+fn entry(text: &str) -> Expanded {
     let text = format!("{{\"mcpServers\": {{\"s\": {text}}}}}");
     let mut entries = read(&text, &Source::Ours, Scope::User).unwrap();
     let entry = entries.pop().unwrap();
     assert!(entry.faults.is_empty(), "{:?}", entry.faults);
-    entry
+    let lookup = |name: &str| (name == "BASE").then(|| "https://x".to_owned());
+    expand::expand(&entry, &lookup).unwrap()
 }
 
 fn access(idp: bool, variables: &[(&str, &str)]) -> Access {
@@ -32,7 +33,7 @@ fn access(idp: bool, variables: &[(&str, &str)]) -> Access {
         let found = variables.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| (*value).to_owned())
     };
-    Access::new(&dirs, &settings, None, &lookup)
+    Access::new(Path::new("/"), &dirs, &settings, None, &lookup)
 }
 
 #[test]
@@ -66,8 +67,7 @@ fn another_address_is_another_server() {
     assert_eq!(hash(&one), hash(&same));
     assert_ne!(hash(&one), hash(&other));
     // What a variable holds counts, not how it is called.
-    let mut moved = entry(r#"{"url": "${BASE}/mcp"}"#);
-    moved.url = Some("https://x/mcp".into());
+    let moved = entry(r#"{"url": "${BASE}/mcp"}"#);
     assert_eq!(hash(&one), hash(&moved));
 }
 

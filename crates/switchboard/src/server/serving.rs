@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 use switchboard_gateway::{Door, Gateway, GatewayOptions, faces};
-use switchboard_host::Host;
+use switchboard_host::{Host, permission::Rules};
 use switchboard_tasks as tasks;
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
@@ -76,7 +76,12 @@ impl Server {
     /// When a tool cannot be offered.
     pub fn gateway(self) -> Result<Arc<Gateway>, ServerFault> {
         let name = self.name.as_str().into();
-        let host = Host::new(vec![self.spec()?], Style::Bare, Budget::default());
+        let host = Host::new(
+            vec![self.spec()?],
+            Rules::everything_allowed(),
+            Style::Bare,
+            Budget::default(),
+        );
         let options = GatewayOptions {
             version: VERSION.to_owned(),
             single: Some(name),

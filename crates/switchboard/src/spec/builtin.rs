@@ -2,7 +2,7 @@
 //! the others.
 
 use super::advice;
-use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed, roster::With};
+use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed, spec::With};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
@@ -11,15 +11,16 @@ use switchboard_builtin::{ServerKind, ServerReport, Setup, tools::Approval};
 use switchboard_config::{
     Entry, Fault, Scope,
     approval::contents::{Bound, Ground},
+    expand::Expanded,
 };
 use switchboard_host::{Host, ServerState, Target};
 
 /// The host that built-in servers report on and call through; empty until it exists.
 pub(crate) type LateHost = Arc<OnceLock<Weak<Host>>>;
 
-/// The target of an entry whose variables are filled in.
+/// The target of an entry.
 pub(super) fn target(
-    entry: &Entry,
+    entry: &Expanded,
     with: &With<'_>,
     host: &LateHost,
 ) -> Result<Target, Vec<Fault>> {
@@ -41,14 +42,14 @@ fn kind(entry: &Entry) -> Result<ServerKind, Vec<Fault>> {
 }
 
 fn setup(
-    entry: &Entry,
+    entry: &Expanded,
     kind: ServerKind,
     with: &With<'_>,
     host: &LateHost,
 ) -> Result<Setup, Vec<Fault>> {
     let lookup = with.lookup;
     let options = &entry.builtin_options;
-    let here = here(entry)?;
+    let here = here(entry, with.directory);
     let path = |text: &String| match (text.strip_prefix("~/"), lookup("HOME")) {
         (Some(rest), Some(home)) => Path::new(&home).join(rest),
         _ => here.join(text),
@@ -76,8 +77,7 @@ fn setup(
             return Err(vec![fault]);
         }
         ServerKind::Memory if data.is_none() => {
-            let directory = std::env::current_dir().unwrap_or_default();
-            let dirs = Dirs::find_from(&directory, |name| lookup(name).map(PathBuf::from));
+            let dirs = Dirs::find_from(with.directory, |name| lookup(name).map(PathBuf::from));
             let dirs = dirs.map_err(|fault| vec![entry.fault("data", fault.to_string())])?;
             data = Some(memory_folder(&dirs));
         }
@@ -92,7 +92,7 @@ fn setup(
     Ok(Setup {
         version: VERSION.to_owned(),
         roots,
-        own_folders: own_folders(|name| lookup(name).map(PathBuf::from)),
+        own_folders: own_folders(with.directory, |name| lookup(name).map(PathBuf::from)),
         in_use: with.settings.in_use.clone(),
         allow_protected,
         read_only: options.read_only,
@@ -108,14 +108,14 @@ fn setup(
 
 /// Whether what a built-in server says of its tools is our own word. What runs
 /// any program says what whoever wrote its entry or its manifests wants.
-pub(super) fn is_our_word(entry: &Entry) -> bool {
+pub(super) fn is_our_word(entry: &Expanded, directory: &Path) -> bool {
     match ServerKind::parse(entry.builtin_name()) {
         Some(ServerKind::Shell) => !entry.inside,
         Some(ServerKind::Tools) => {
             let folder = entry.builtin_options.folder.as_deref();
             // Whatever is below the user's home by its name is no project's.
             let folder = folder.filter(|folder| !folder.starts_with("~/"));
-            let here = here(entry).unwrap_or_default();
+            let here = here(entry, directory);
             let folder = folder.map(|folder| here.join(folder));
             !entry.inside && !is_somebody_elses(entry, folder.as_deref())
         }
@@ -180,17 +180,11 @@ pub fn memory_folder(dirs: &Dirs) -> PathBuf {
 }
 
 /// Where relative paths of an entry begin.
-fn here(entry: &Entry) -> Result<PathBuf, Vec<Fault>> {
-    let here = std::env::current_dir().map_err(|fault| {
-        vec![entry.fault(
-            "cwd",
-            format!("the working directory cannot be read: {fault}"),
-        )]
-    })?;
-    Ok(match &entry.cwd {
-        Some(cwd) => here.join(cwd),
-        None => here,
-    })
+fn here(entry: &Entry, directory: &Path) -> PathBuf {
+    match &entry.cwd {
+        Some(cwd) => directory.join(cwd),
+        None => directory.to_owned(),
+    }
 }
 
 fn report(host: &LateHost) -> Vec<ServerReport> {

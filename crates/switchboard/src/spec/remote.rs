@@ -1,8 +1,14 @@
 //! Servers that are somewhere else: addresses, headers, TLS, IDEs.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use std::{path::PathBuf, sync::Arc};
-use switchboard_config::{Entry, Fault, expand};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use switchboard_config::{
+    Entry, Fault,
+    expand::{Expanded, Lookup},
+};
 use switchboard_host::{Ide, IdeCarrier, Remote};
 use switchboard_transport::{
     dial::{Address, TlsFiles, Via},
@@ -11,7 +17,8 @@ use switchboard_transport::{
 
 /// A server at an address with one of these schemes.
 pub(super) fn remote(
-    entry: &Entry,
+    entry: &Expanded,
+    directory: &Path,
     schemes: &[&str],
     authorize: Option<Arc<dyn Authorize>>,
 ) -> Result<Remote, Vec<Fault>> {
@@ -28,7 +35,7 @@ pub(super) fn remote(
         Some(address) if faults.is_empty() => {
             address.authorize(&mut headers);
             let via = Via {
-                tls: tls(entry),
+                tls: tls(entry, directory),
                 socket: address.socket,
                 public_only: entry.public_only,
             };
@@ -73,8 +80,8 @@ fn headers(entry: &Entry, faults: &mut Vec<Fault>) -> HeaderMap {
     headers
 }
 
-fn tls(entry: &Entry) -> TlsFiles {
-    let file = |path: &Option<String>| path.as_ref().map(PathBuf::from);
+fn tls(entry: &Entry, directory: &Path) -> TlsFiles {
+    let file = |path: &Option<String>| path.as_ref().map(|path| directory.join(path));
     TlsFiles {
         ca: file(&entry.tls.ca),
         cert: file(&entry.tls.cert),
@@ -84,9 +91,10 @@ fn tls(entry: &Entry) -> TlsFiles {
 
 /// An IDE on this machine.
 pub(super) fn ide(
-    entry: &Entry,
+    entry: &Expanded,
     carrier: IdeCarrier,
-    lookup: expand::Lookup<'_>,
+    directory: &Path,
+    lookup: Lookup<'_>,
 ) -> Result<Ide, Vec<Fault>> {
     let schemes: &[&str] = match carrier {
         IdeCarrier::Sse => &["http", "https"],
@@ -115,7 +123,7 @@ pub(super) fn ide(
     let locks = match entry.lock_folder.as_deref() {
         Some(folder) => match folder.strip_prefix("~/") {
             Some(rest) => home().map(|home| home.join(rest)),
-            None => Some(folder.into()),
+            None => Some(directory.join(folder)),
         },
         None => lookup("CLAUDE_CONFIG_DIR")
             .map(PathBuf::from)
@@ -125,13 +133,8 @@ pub(super) fn ide(
     let locks =
         locks.ok_or_else(|| vec![entry.fault("lockFolder", "is not known: HOME is not set")])?;
     let workspace = match &entry.cwd {
-        Some(cwd) => cwd.into(),
-        None => std::env::current_dir().map_err(|fault| {
-            vec![entry.fault(
-                "cwd",
-                format!("the working directory cannot be read: {fault}"),
-            )]
-        })?,
+        Some(cwd) => directory.join(cwd),
+        None => directory.to_owned(),
     };
     Ok(Ide {
         carrier,

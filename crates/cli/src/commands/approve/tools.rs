@@ -14,31 +14,30 @@ use crate::{
 };
 use std::sync::Arc;
 use switchboard::{
-    Caller, Purpose, Roster,
-    config::{Loaded, approval::digest_of},
+    Caller, Governed, Look,
+    config::approval::digest_of,
     host::{
         Server,
         catalog::List,
         pins::{Change, Kind, News},
     },
-    wire::name::Style,
 };
 
 /// Sees what a server has now, shows what is not what it was, and approves that.
 /// Whether there was anything to approve.
 pub(super) fn approve(
     context: &Context,
-    loaded: &Loaded,
+    look: &Look,
     name: &str,
     answer: &Answer,
 ) -> Result<bool, Failure> {
-    let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
-    let server = one(&roster, name)?;
-    let known = news(&roster, &server)?;
+    let governed = context.as_served(look)?;
+    let server = one(&governed, name)?;
+    let known = news(&governed, &server)?;
     // A gateway that runs it has seen what it has; starting another copy could show
     // something else.
     let runs = |server: &Server| {
-        let gateways = context.gateways();
+        let gateways = context.options.gateways();
         gateways
             .iter()
             .any(|gateway| gateway.find(&server.spec).is_some())
@@ -46,7 +45,7 @@ pub(super) fn approve(
     let news = if !known.is_empty() && runs(&server) {
         known
     } else {
-        match met(&roster, &server) {
+        match met(&governed, &server) {
             Ok(now) => now,
             Err(failure) if known.is_empty() || failure.code() == Code::Interrupted => {
                 return Err(failure);
@@ -60,46 +59,46 @@ pub(super) fn approve(
             }
         }
     };
-    decide(&roster, &server, &news, answer)
+    decide(&governed, &server, &news, answer)
 }
 
 /// The same for every server of which something is noted; none is started.
 pub(super) fn approve_all(
     context: &Context,
-    loaded: &Loaded,
+    look: &Look,
     answer: &Answer,
 ) -> Result<bool, Failure> {
-    let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
+    let governed = context.as_served(look)?;
     let mut any = false;
-    for server in roster.host.servers().iter() {
-        let news = news(&roster, server)?;
-        any |= decide(&roster, server, &news, answer)?;
+    for server in governed.host().servers().iter() {
+        let news = news(&governed, server)?;
+        any |= decide(&governed, server, &news, answer)?;
     }
     Ok(any)
 }
 
-fn news(roster: &Roster, server: &Server) -> Result<News, Failure> {
-    roster.host.guard().news(server).map_err(|fault| {
+fn news(governed: &Governed, server: &Server) -> Result<News, Failure> {
+    governed.host().guard().news(server).map_err(|fault| {
         Failure::new(Code::Configuration, fault.to_string())
             .hint("nothing was approved; put that right and try again")
     })
 }
 
 /// Asks the server what it has now.
-fn met(roster: &Roster, server: &Arc<Server>) -> Result<News, Failure> {
+fn met(governed: &Governed, server: &Arc<Server>) -> Result<News, Failure> {
     life::short(async |stop| {
         let found = tokio::select! {
-            found = look(roster, server) => found,
+            found = look(governed, server) => found,
             () = stop.cancelled() => Err(Failure::new(Code::Interrupted, "interrupted")),
         };
-        switchboard::library::close(&roster.host).await;
+        governed.close().await;
         found
     })??;
-    news(roster, server)
+    news(governed, server)
 }
 
-async fn look(roster: &Roster, server: &Arc<Server>) -> Result<(), Failure> {
-    let caller = Caller::new(roster.host.clone());
+async fn look(governed: &Governed, server: &Arc<Server>) -> Result<(), Failure> {
+    let caller = Caller::new(governed.host().clone());
     let failed = |fault| unreachable(server, &fault);
     let met = caller.meet(server).await.map_err(failed)?;
     for list in [List::Tools, List::Prompts] {
@@ -109,7 +108,12 @@ async fn look(roster: &Roster, server: &Arc<Server>) -> Result<(), Failure> {
 }
 
 /// Shows all of it, asks once, and keeps the answer.
-fn decide(roster: &Roster, server: &Server, news: &News, answer: &Answer) -> Result<bool, Failure> {
+fn decide(
+    governed: &Governed,
+    server: &Server,
+    news: &News,
+    answer: &Answer,
+) -> Result<bool, Failure> {
     if news.is_empty() {
         return Ok(false);
     }
@@ -132,7 +136,7 @@ fn decide(roster: &Roster, server: &Server, news: &News, answer: &Answer) -> Res
     if !answer.is_yes(&subject)? {
         return Ok(true);
     }
-    let kept = roster.host.guard().approve(server, news);
+    let kept = governed.host().guard().approve(server, news);
     kept.map_err(|fault| {
         Failure::new(Code::Configuration, fault.to_string())
             .hint("nothing was approved; put that right and try again")

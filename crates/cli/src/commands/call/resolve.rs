@@ -8,7 +8,7 @@ use crate::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{sync::Arc, time::Duration};
 use switchboard::{
-    Caller, Met, Pools, Roster, Settings,
+    Caller, Governed, Met, Pools, Settings,
     host::{
         Server,
         catalog::{Item, List},
@@ -34,22 +34,22 @@ pub struct Found {
 
 /// Finds a tool or prompt. A name that says its server asks only that one.
 pub async fn find(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     caller: &Caller,
     list: List,
     name: &str,
 ) -> Result<Found, Failure> {
-    let named = named_servers(roster, name);
+    let named = named_servers(governed, name);
     let servers = if named.is_empty() {
-        if let Some(failure) = unusable_server(roster, name) {
+        if let Some(failure) = unusable_server(governed, name) {
             return Err(failure);
         }
-        roster.host.servers().to_vec()
+        governed.host().servers().to_vec()
     } else {
         named
     };
-    let (all, failures) = fetch(roster, settings, caller, &servers, (list, name)).await;
+    let (all, failures) = fetch(governed, settings, caller, &servers, (list, name)).await;
     let mut exact: Vec<&Found> = all.iter().filter(|found| found.is_called(name)).collect();
     if exact.len() > 1 && exact.iter().any(|found| found.canonical == name) {
         exact.retain(|found| found.canonical == name);
@@ -76,7 +76,7 @@ pub async fn find(
             if let ([_], Some(failure)) = (servers.as_slice(), failures.first()) {
                 return Err(failure.clone());
             }
-            if let Some(failure) = waiting(roster, &servers, list, name) {
+            if let Some(failure) = waiting(governed, &servers, list, name) {
                 return Err(failure);
             }
             for failure in &failures {
@@ -87,7 +87,7 @@ pub async fn find(
                 .filter(|found| found.hidden.is_none())
                 .map(|found| found.canonical.as_str())
                 .collect();
-            Err(unknown(roster, list, name, &names))
+            Err(unknown(governed, list, name, &names))
         }
         several => {
             let names: Vec<&str> = several
@@ -102,15 +102,20 @@ pub async fn find(
 
 /// The failure that a name is which a running gateway does not list, since it
 /// waits for approval.
-fn waiting(roster: &Roster, servers: &[Arc<Server>], list: List, name: &str) -> Option<Failure> {
+fn waiting(
+    governed: &Governed,
+    servers: &[Arc<Server>],
+    list: List,
+    name: &str,
+) -> Option<Failure> {
     let kind = match list {
         List::Tools => Kind::Tools,
         List::Prompts => Kind::Prompts,
         List::Resources | List::Templates => return None,
     };
-    let namer = roster.host.namer();
+    let namer = governed.host().namer();
     servers.iter().find_map(|server| {
-        let news = roster.host.guard().news(server).ok()?;
+        let news = governed.host().guard().news(server).ok()?;
         let change = news.waiting.iter().find(|change| {
             let canonical = namer.assign(&[(server.name(), &change.name)]).remove(0);
             change.kind == kind && is_called(name, &canonical, server.name(), &change.name)
@@ -127,14 +132,14 @@ fn waiting(roster: &Roster, servers: &[Arc<Server>], list: List, name: &str) -> 
 }
 
 /// The failure that an unknown name is.
-pub fn unknown(roster: &Roster, list: List, name: &str, names: &[&str]) -> Failure {
-    if let Some(failure) = unusable_server(roster, name) {
+pub fn unknown(governed: &Governed, list: List, name: &str, names: &[&str]) -> Failure {
+    if let Some(failure) = unusable_server(governed, name) {
         return failure;
     }
     let hint = did_you_mean(&near(name, names.iter().copied()));
     let word = word(list);
     Failure::usage(format!("there is no {word} {name:?}")).hint(hint.unwrap_or_else(|| {
-        if roster.members.is_empty() {
+        if governed.members().is_empty() {
             "no servers are configured; add one: switchboard add NAME COMMAND".to_owned()
         } else {
             format!("see switchboard {word}s")
@@ -153,17 +158,17 @@ fn word(list: List) -> &'static str {
 
 /// The servers whose prefix the name begins with. `a__b` can be a server, or a
 /// tool of the server `a`, so there can be two.
-fn named_servers(roster: &Roster, name: &str) -> Vec<Arc<Server>> {
+fn named_servers(governed: &Governed, name: &str) -> Vec<Arc<Server>> {
     let rest = name.strip_prefix("mcp__").unwrap_or(name);
-    let namer = roster.host.namer();
+    let namer = governed.host().namer();
     let begins = |server: &&Arc<Server>| {
         namer.prefix(server.name()).is_some_and(|prefix| {
             rest.strip_prefix(prefix)
                 .is_some_and(|tail| tail.starts_with("__"))
         })
     };
-    roster
-        .host
+    governed
+        .host()
         .servers()
         .iter()
         .filter(begins)
@@ -172,14 +177,14 @@ fn named_servers(roster: &Roster, name: &str) -> Vec<Arc<Server>> {
 }
 
 /// Why the server that the name begins with cannot be used, if that is so.
-fn unusable_server(roster: &Roster, name: &str) -> Option<Failure> {
+fn unusable_server(governed: &Governed, name: &str) -> Option<Failure> {
     let rest = name.strip_prefix("mcp__").unwrap_or(name);
     let (server, _) = rest.split_once("__")?;
-    let member = roster.members.iter().find(|member| {
+    let member = governed.members().iter().find(|member| {
         member.entry.name == server
             || switchboard::wire::name::normalize(&member.entry.name) == server
     })?;
-    one(roster, &member.entry.name).err()
+    one(governed, &member.entry.name).err()
 }
 
 impl Found {
@@ -208,7 +213,7 @@ fn spelling(name: &str) -> String {
 
 /// The tools of these servers. Once one has the tool the others get little time.
 async fn fetch(
-    roster: &Roster,
+    governed: &Governed,
     settings: &Settings,
     caller: &Caller,
     servers: &[Arc<Server>],
@@ -234,7 +239,7 @@ async fn fetch(
                     .iter()
                     .map(|item| (met.server.name().as_ref(), item.key.as_str()))
                     .collect();
-                let names = roster.host.namer().assign(&pairs);
+                let names = governed.host().namer().assign(&pairs);
                 let found = items.iter().zip(names);
                 all.extend(found.map(|(item, canonical)| Found {
                     met: met.clone(),

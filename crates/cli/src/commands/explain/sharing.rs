@@ -3,17 +3,15 @@
 
 use crate::{commands::tools::one, context::Context, failure::Failure};
 use switchboard::{
-    Purpose,
-    config::Loaded,
+    Look,
     host::upstream::{Isolation, Target},
-    wire::name::Style,
 };
 
 /// What there is to know about sharing a server that is in use, from its entry
 /// and from what was seen of it; nothing is started.
-pub fn notes(context: &Context, loaded: &Loaded, server: &str) -> Result<Vec<String>, Failure> {
-    let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
-    let server = one(&roster, server)?;
+pub fn notes(context: &Context, look: &Look, server: &str) -> Result<Vec<String>, Failure> {
+    let governed = context.as_served(look)?;
+    let server = one(&governed, server)?;
     let mut notes = Vec::new();
     if server.spec.isolation == Isolation::Session {
         notes.push(

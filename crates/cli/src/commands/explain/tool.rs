@@ -11,8 +11,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use switchboard::{
-    Caller, Met, Purpose, Roster,
-    config::Loaded,
+    Caller, Governed, Look, Met,
     host::{
         CallError, Server,
         catalog::{LeftOut, List, Listing},
@@ -20,7 +19,7 @@ use switchboard::{
         pins::{Change, Kind},
     },
     model::{ModelTool, search},
-    wire::name::{Style, normalize},
+    wire::name::normalize,
 };
 
 /// What there is to say about a tool.
@@ -42,48 +41,43 @@ pub struct About {
 }
 
 /// Looks at a tool of a server that is in use; asks the server for it.
-pub fn look(
-    context: &Context,
-    loaded: &Loaded,
-    server: &str,
-    tool: &str,
-) -> Result<About, Failure> {
-    let (roster, _) = context.roster_for(Purpose::Gateway, None, loaded.clone(), Style::Full)?;
-    let server = one(&roster, server)?;
+pub fn look(context: &Context, look: &Look, server: &str, tool: &str) -> Result<About, Failure> {
+    let governed = context.as_served(look)?;
+    let server = one(&governed, server)?;
     life::short(async |stop| {
         let about = tokio::select! {
-            about = ask(&roster, &server, tool) => about,
-            () = stop.cancelled() => unasked(&roster, &server, tool, "interrupted".to_owned()),
+            about = ask(&governed, &server, tool) => about,
+            () = stop.cancelled() => unasked(&governed, &server, tool, "interrupted".to_owned()),
         };
-        switchboard::library::close(&roster.host).await;
+        governed.close().await;
         about
     })
 }
 
-async fn ask(roster: &Roster, server: &std::sync::Arc<Server>, tool: &str) -> About {
-    let caller = Caller::new(roster.host.clone());
+async fn ask(governed: &Governed, server: &std::sync::Arc<Server>, tool: &str) -> About {
+    let caller = Caller::new(governed.host().clone());
     let listed = async {
         let met = caller.meet(server).await?;
         let listing = caller.list(&met, List::Tools).await?;
         Ok::<_, CallError>((met, listing))
     };
     match listed.await {
-        Err(fault) => unasked(roster, server, tool, fault.to_string()),
-        Ok((met, listing)) => known(roster, &caller, &met, &listing, tool),
+        Err(fault) => unasked(governed, server, tool, fault.to_string()),
+        Ok((met, listing)) => known(governed, &caller, &met, &listing, tool),
     }
 }
 
-fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &str) -> About {
+fn known(governed: &Governed, caller: &Caller, met: &Met, listing: &Listing, tool: &str) -> About {
     let (server, items) = (met.server.name(), &listing.items);
     let pairs: Vec<(&str, &str)> = items
         .iter()
         .map(|item| (server.as_ref(), item.key.as_str()))
         .collect();
-    let names = roster.host.namer().assign(&pairs);
+    let names = governed.host().namer().assign(&pairs);
     let folded = |text: &str| text.replace('-', "_");
     let plain = format!(
         "mcp__{}__{tool}",
-        roster.host.namer().prefix(server).unwrap_or(server)
+        governed.host().namer().prefix(server).unwrap_or(server)
     );
     let mut found = items.iter().zip(&names);
     let found = found
@@ -91,7 +85,11 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &
         .find(|(item, name)| item.key == tool || **name == plain)
         .or_else(|| found.find(|(_, name)| folded(name) == folded(&plain)));
     let own = found.map(|(item, _)| item.key.clone());
-    let news = roster.host.guard().news(&met.server).unwrap_or_default();
+    let news = governed
+        .host()
+        .guard()
+        .news(&met.server)
+        .unwrap_or_default();
     let mut changes = news.waiting.into_iter().chain(news.told);
     About {
         canonical: found.map_or(plain, |(_, name)| name.clone()),
@@ -112,15 +110,15 @@ fn known(roster: &Roster, caller: &Caller, met: &Met, listing: &Listing, tool: &
 }
 
 /// Rules alone: the server cannot say what it has.
-fn unasked(roster: &Roster, server: &Server, tool: &str, why: String) -> About {
-    let namer = roster.host.namer();
+fn unasked(governed: &Governed, server: &Server, tool: &str, why: String) -> About {
+    let namer = governed.host().namer();
     let prefix = namer.prefix(server.name());
     About {
         canonical: format!("mcp__{}__{tool}", prefix.unwrap_or_default()),
         server: server.name().to_string(),
         own: None,
         unasked: Some(why),
-        ruling: Caller::new(roster.host.clone()).explain_unmet(server, What::Tool(tool)),
+        ruling: Caller::new(governed.host().clone()).explain_unmet(server, What::Tool(tool)),
         model: None,
         change: None,
         others: Vec::new(),

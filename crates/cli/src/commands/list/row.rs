@@ -10,7 +10,7 @@ use crate::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 use switchboard::{
-    Member,
+    Preview,
     config::Entry,
     local::secret,
     report::{Health, Report},
@@ -154,7 +154,7 @@ pub struct Layout {
 
 impl Layout {
     /// Measures.
-    pub fn of(members: &[Member]) -> Self {
+    pub fn of(members: &[Preview]) -> Self {
         let paint = term::stdout();
         let widest = |texts: &mut dyn Iterator<Item = String>| {
             texts.map(|text| text.chars().count()).max().unwrap_or(0)

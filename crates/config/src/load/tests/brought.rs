@@ -64,7 +64,7 @@ fn plugins_and_connectors_give_way_and_stay_visible() {
     );
     let own = crate::expand::expand(&loaded.servers[4].entry, &|_| None).unwrap();
     assert_eq!(
-        own.command.unwrap(),
+        own.command.clone().unwrap(),
         folder.join("run").display().to_string()
     );
 }

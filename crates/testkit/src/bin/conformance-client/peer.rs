@@ -9,6 +9,7 @@ use switchboard_agent::{Dialogue, Operator, skills};
 use switchboard_host::{
     Client, Host, NoSink, Remote, ServerSpec, Target,
     catalog::{Item, List},
+    permission::Rules,
 };
 use switchboard_transport::{Budget, http::Authorize};
 use switchboard_wire::{Method, Revision, name::Style};
@@ -39,6 +40,7 @@ impl Peer {
         });
         let host = Host::new(
             vec![ServerSpec::new("suite", target)],
+            Rules::everything_allowed(),
             Style::default(),
             Budget::new(BUDGET),
         );

@@ -9,7 +9,7 @@ use ::http::StatusCode;
 use serde_json::json;
 use std::{net::SocketAddr, time::Duration};
 use switchboard_auth as auth;
-use switchboard_host::{Host, ServerSpec, Target};
+use switchboard_host::{Host, ServerSpec, Target, permission::Rules};
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;
 use tokio::{
@@ -143,7 +143,8 @@ impl World {
             ..Door::default()
         };
         let spec = ServerSpec::new("one", Target::Linked(Arc::new(|_| Ok(()))));
-        let host = Host::new(vec![spec], Style::default(), Budget::default());
+        let rules = Rules::everything_allowed();
+        let host = Host::new(vec![spec], rules, Style::default(), Budget::default());
         let options = GatewayOptions {
             control: Some(ControlDesk {
                 token: "control".into(),

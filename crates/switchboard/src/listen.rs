@@ -1,0 +1,317 @@
+//! Listening on network addresses: where, whom to let in, and what is refused because
+//! it would let in more than was said.
+
+use crate::{
+    dirs::NoHome,
+    pipeline::Options,
+    tokens::{self, TokenError},
+};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+use switchboard_auth::{self as auth, DoorSettings};
+use switchboard_gateway::{
+    Door,
+    faces::http::{self, Routes},
+};
+use switchboard_transport::dial::{DoorFiles, DoorTls};
+use tokio::net::TcpListener;
+use url::Url;
+
+/// Where to listen, and whom to let in. Without a word about it that is whoever shows
+/// the client token, on this machine alone.
+#[derive(Clone, Debug, Default)]
+pub struct Listen {
+    /// Everything, on this address; port 0 picks a free one.
+    pub http: Option<SocketAddr>,
+    /// How many ports after that are tried where one is taken.
+    pub ports: u16,
+    /// The plain dialect, on this address.
+    pub plain: Option<SocketAddr>,
+    /// Files with client tokens to accept, instead of those that we make.
+    pub token_files: Vec<PathBuf>,
+    /// Lets everybody in who can reach the address, which must be this machine's own.
+    pub open: bool,
+    /// An identity provider whose tokens are accepted as well.
+    pub issuer: Option<Issuer>,
+    /// Addresses that other machines can reach are meant.
+    pub remote: bool,
+    /// Our certificate: clients then speak TLS with us.
+    pub tls: Option<DoorFiles>,
+    /// A proxy in front of us speaks TLS with clients.
+    pub behind_proxy: bool,
+    /// Addresses that other machines reach without TLS, by somebody's word.
+    pub in_clear: Vec<SocketAddr>,
+    /// Host names, besides localhost, under which clients reach us.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may talk to us.
+    pub origins: Vec<String>,
+}
+
+/// An identity provider of our clients.
+#[derive(Clone, Debug)]
+pub struct Issuer {
+    /// Where it is.
+    pub url: Url,
+    /// What its tokens must be meant for.
+    pub audience: String,
+}
+
+/// Why nobody is listening.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// It was not said that others may.
+    #[error("{0} can be reached from other machines")]
+    Remote(SocketAddr),
+    /// Nobody said that this may be.
+    #[error("without TLS, whoever is on the way to {0} can read tokens, arguments and results")]
+    InClear(SocketAddr),
+    /// Everybody would be too many.
+    #[error("{0} can be reached from other machines, and everybody would be let in")]
+    OpenToAll(SocketAddr),
+    /// A token that cannot be used.
+    #[error("{0}")]
+    Token(#[from] TokenError),
+    /// There is nowhere to keep tokens.
+    #[error("{0}")]
+    Home(#[from] NoHome),
+    /// A certificate that cannot be used.
+    #[error("{0}")]
+    Tls(String),
+    /// An identity provider that cannot be one.
+    #[error("{0}")]
+    Issuer(String),
+    /// The system says no.
+    #[error("cannot listen on {address}: {error}")]
+    Bind {
+        /// The address that was tried last.
+        address: SocketAddr,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+/// An address, what is served there, and who may come in.
+#[derive(Debug)]
+struct Place {
+    address: SocketAddr,
+    ports: u16,
+    routes: Routes,
+    door: Door,
+}
+
+/// Places to listen at, with their doors; nobody listens yet.
+#[derive(Debug)]
+pub struct Doors {
+    places: Vec<Place>,
+    /// On whose behalf most clients act.
+    pub(crate) principal: String,
+    /// The file of the token that other commands show at the door.
+    pub(crate) token: Option<PathBuf>,
+    /// Whether this does without a home that can be written.
+    pub(crate) alone: bool,
+}
+
+/// A place where somebody listens.
+#[derive(Debug)]
+pub struct Open {
+    pub(crate) listener: TcpListener,
+    pub(crate) routes: Routes,
+    pub(crate) door: Door,
+    address: SocketAddr,
+}
+
+impl Open {
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What is served there.
+    pub fn routes(&self) -> Routes {
+        self.routes
+    }
+
+    /// Whether clients speak TLS with us there.
+    pub fn is_secure(&self) -> bool {
+        self.door.tls.is_some()
+    }
+
+    /// Whether other commands can use it: they want everything, and speak without TLS.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.routes == Routes::All && !self.is_secure()
+    }
+}
+
+impl Listen {
+    /// The doors that this asks for. Tokens that it needs are made.
+    pub fn doors(&self, options: &Options) -> Result<Doors, ListenError> {
+        let mut places = Vec::new();
+        let tls = self.tls(options)?;
+        let asked = [
+            (self.http, Routes::All, self.ports),
+            (self.plain, Routes::Plain, 0),
+        ];
+        for (address, routes, ports) in asked {
+            if let Some(address) = address {
+                let mut door = self.door(options, address)?;
+                door.tls.clone_from(&tls);
+                door.behind_proxy = self.behind_proxy;
+                places.push(Place {
+                    address,
+                    ports,
+                    routes,
+                    door,
+                });
+            }
+        }
+        let named = places.first().and_then(|place| place.door.tokens.first());
+        let principal = match named {
+            Some(token) => token.name.to_string(),
+            None if self.open => "anonymous".to_owned(),
+            None => "default".to_owned(),
+        };
+        let token = match self.token_files.first() {
+            _ if self.open || places.is_empty() => None,
+            Some(file) => Some(options.directory.join(file)),
+            None => Some(tokens::client_file(&options.dirs()?)),
+        };
+        Ok(Doors {
+            places,
+            principal,
+            token,
+            alone: self.open || !self.token_files.is_empty(),
+        })
+    }
+
+    /// The files with tokens and keys: the file tools leave them alone.
+    pub fn secrets(&self, options: &Options) -> Vec<PathBuf> {
+        let tls = self.tls.iter();
+        let tls = tls.flat_map(|tls| [Some(&tls.key), Some(&tls.cert), tls.client_ca.as_ref()]);
+        let files = self.token_files.iter().chain(tls.flatten());
+        files.map(|file| options.directory.join(file)).collect()
+    }
+
+    /// Who may come in over HTTP.
+    fn door(&self, options: &Options, address: SocketAddr) -> Result<Door, ListenError> {
+        let remote = !address.ip().is_loopback();
+        let secure = self.tls.is_some() || self.behind_proxy;
+        if remote && !self.remote {
+            return Err(ListenError::Remote(address));
+        }
+        if remote && self.open {
+            return Err(ListenError::OpenToAll(address));
+        }
+        if remote && !secure && !self.in_clear.contains(&address) {
+            return Err(ListenError::InClear(address));
+        }
+        let mut hosts = self.hosts.clone();
+        if remote && !address.ip().is_unspecified() {
+            hosts.push(address.ip().to_string());
+        }
+        let mut door = Door {
+            open: self.open,
+            hosts,
+            origins: self.origins.clone(),
+            ..Door::default()
+        };
+        if self.open {
+            return Ok(door);
+        }
+        door.oidc = self.oidc(address)?;
+        if self.token_files.is_empty() {
+            let dirs = options.dirs()?;
+            tokens::client(&dirs)?;
+            // All client tokens, as long as they are not revoked.
+            door.live = Some(tokens::live(&dirs));
+        } else {
+            let files = self.token_files.iter();
+            let tokens = files.map(|file| tokens::from_file(&options.directory.join(file)));
+            door.tokens = tokens.collect::<Result<_, _>>()?;
+        }
+        Ok(door)
+    }
+
+    /// TLS, if we see to it.
+    fn tls(&self, options: &Options) -> Result<Option<Arc<DoorTls>>, ListenError> {
+        let Some(files) = &self.tls else {
+            return Ok(None);
+        };
+        let here = |file: &PathBuf| options.directory.join(file);
+        let files = DoorFiles {
+            cert: here(&files.cert),
+            key: here(&files.key),
+            client_ca: files.client_ca.as_ref().map(here),
+        };
+        let tls = DoorTls::open(files).map_err(|error| ListenError::Tls(error.to_string()))?;
+        Ok(Some(Arc::new(tls)))
+    }
+
+    /// The identity provider whose tokens are accepted, if there is one.
+    fn oidc(&self, address: SocketAddr) -> Result<Option<Arc<auth::Door>>, ListenError> {
+        let Some(Issuer { url, audience }) = &self.issuer else {
+            return Ok(None);
+        };
+        let secure = self.tls.is_some() || self.behind_proxy;
+        let scheme = if secure { "https" } else { "http" };
+        let resource = format!("{scheme}://{address}/mcp");
+        let settings = DoorSettings {
+            issuer: url.clone(),
+            audience: audience.clone(),
+            resource: resource
+                .parse()
+                .map_err(|_| ListenError::Issuer("no address".to_owned()))?,
+            scopes: Vec::new(),
+            // The operator has named it.
+            allow_private_addresses: true,
+        };
+        let door = auth::Door::new(settings);
+        let door = door.map_err(|fault| ListenError::Issuer(fault.to_string()))?;
+        Ok(Some(Arc::new(door)))
+    }
+}
+
+impl Doors {
+    /// Whether nothing is asked for: then there are only our own streams.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Listens at every place.
+    pub fn open(self) -> Result<Vec<Open>, ListenError> {
+        self.places.into_iter().map(Place::open).collect()
+    }
+}
+
+impl Place {
+    fn open(self) -> Result<Open, ListenError> {
+        let mut address = self.address;
+        let last = address.port().saturating_add(self.ports);
+        let listener = loop {
+            match http::listen(address) {
+                Ok(listener) => break listener,
+                Err(_) if address.port() < last => address.set_port(address.port() + 1),
+                Err(error) => return Err(ListenError::Bind { address, error }),
+            }
+        };
+        let bound = listener.local_addr();
+        let address = bound.map_err(|error| ListenError::Bind { address, error })?;
+        Ok(Open {
+            listener,
+            routes: self.routes,
+            door: self.door,
+            address,
+        })
+    }
+}
+
+/// Serves at every place until it is told to stop.
+pub async fn serve(
+    gateway: &Arc<switchboard_gateway::Gateway>,
+    open: Vec<Open>,
+    stop: &tokio_util::sync::CancellationToken,
+) -> io::Result<()> {
+    let each = open.into_iter().map(|open| {
+        let (gateway, stop) = (gateway.clone(), stop.clone());
+        http::serve_routes(gateway, open.listener, open.door, open.routes, stop)
+    });
+    futures_util::future::try_join_all(each).await.map(drop)
+}

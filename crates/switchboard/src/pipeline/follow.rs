@@ -1,0 +1,202 @@
+//! Following the files that servers were made of: what is read again goes the same
+//! way, in the same order, and changes the servers of the same host.
+
+use super::{Arrangement, Look, Options, Unusable, approved};
+use crate::{
+    connectors::{self, Fetching},
+    permissions::{Governance, Purpose},
+    roster::{Member, Roster},
+    vigil::{self, Sight},
+};
+use parking_lot::Mutex;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use switchboard_gateway::Announcement;
+use switchboard_host::{Host, permission::Mode};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// How often it is looked at what was approved.
+const PINS: Duration = Duration::from_secs(1);
+
+/// What was loaded, as far as a reload must know.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    files: Vec<PathBuf>,
+    faults: Vec<String>,
+    /// The permission rules, to see whether they are what they were.
+    rules: String,
+    fetching: Option<Fetching>,
+}
+
+impl Known {
+    pub(super) fn of(look: &Look) -> Self {
+        Self {
+            files: look.files(),
+            faults: faults_of(look),
+            rules: rules_of(look),
+            fetching: look.fetching(),
+        }
+    }
+}
+
+fn faults_of(look: &Look) -> Vec<String> {
+    let faults = look.faults.iter();
+    faults.map(|(_, fault)| fault.to_string()).collect()
+}
+
+fn rules_of(look: &Look) -> String {
+    format!("{:?}", look.permissions)
+}
+
+/// Follows the configuration files, and keeps the list of connectors fresh. Clones
+/// are the same follower.
+#[derive(Clone)]
+pub struct Follower(Arc<Followed>);
+
+struct Followed {
+    options: Options,
+    host: Arc<Host>,
+    arrangements: Vec<Arrangement>,
+    purpose: Purpose,
+    mode: Option<Mode>,
+    announcement: Announcement,
+    known: Mutex<Known>,
+    members: watch::Sender<Vec<Member>>,
+}
+
+impl Follower {
+    pub(super) fn new(
+        options: Options,
+        roster: &Roster,
+        known: Known,
+        arrangements: Vec<Arrangement>,
+        (purpose, mode): (Purpose, Option<Mode>),
+        announcement: Announcement,
+    ) -> Self {
+        let (members, _) = watch::channel(roster.members.clone());
+        Self(Arc::new(Followed {
+            options,
+            host: roster.host.clone(),
+            arrangements,
+            purpose,
+            mode,
+            announcement,
+            known: Mutex::new(known),
+            members,
+        }))
+    }
+
+    /// All that is configured, now and after each change of the files.
+    pub fn members(&self) -> watch::Receiver<Vec<Member>> {
+        self.0.members.subscribe()
+    }
+
+    /// Reads everything again; whether that changed anything.
+    ///
+    /// # Errors
+    /// Why it cannot be used. What runs goes on, unless an administrator shuts it.
+    pub fn reload(&self) -> Result<bool, String> {
+        self.0.reload()
+    }
+
+    /// Goes on until it is told to stop.
+    pub async fn follow(&self, stop: CancellationToken) {
+        let fetching = || self.0.known.lock().fetching.clone();
+        let fetch = connectors::follow(fetching, stop.clone());
+        tokio::join!(
+            self.follow_files(stop.clone()),
+            self.follow_pins(stop),
+            fetch
+        );
+    }
+
+    /// Looks every second whether something was approved that waits here.
+    async fn follow_pins(&self, stop: CancellationToken) {
+        while stop
+            .run_until_cancelled(tokio::time::sleep(PINS))
+            .await
+            .is_some()
+        {
+            self.0.host.refresh_pins();
+        }
+    }
+
+    async fn follow_files(&self, stop: CancellationToken) {
+        let files = || self.0.known.lock().files.clone();
+        vigil::watch(Sight::of(files()), stop, |now| {
+            match self.reload() {
+                Ok(true) => {
+                    tracing::info!("the configuration has changed, and the servers with it")
+                }
+                Ok(false) => {}
+                Err(why) => tracing::warn!(
+                    why,
+                    "the configuration has changed, but cannot be used; what runs goes on"
+                ),
+            }
+            now.and(files())
+        })
+        .await;
+    }
+}
+
+impl Followed {
+    fn reload(&self) -> Result<bool, String> {
+        self.options.tell.read_again();
+        let look = Look::new(&self.options);
+        look.warn(false);
+        {
+            let (files, fetching) = (look.files(), look.fetching());
+            let mut known = self.known.lock();
+            known.files = files;
+            known.fetching = fetching;
+        }
+        look.protect();
+        if let Some(unusable) = look.unusable() {
+            // An administrator's file that cannot be read shuts everything.
+            if look.exclusive.is_some() {
+                self.host.replace(Vec::new());
+            }
+            return Err(unusable.to_string());
+        }
+        // Half a file, most likely: what runs is better than half of it.
+        let now = faults_of(&look);
+        let known = std::mem::replace(&mut self.known.lock().faults, now.clone());
+        if let Some(new) = now.iter().find(|fault| !known.contains(fault)) {
+            return Err(new.clone());
+        }
+        self.change(look)
+    }
+
+    /// The servers and their rules become what was read.
+    fn change(&self, look: Look) -> Result<bool, String> {
+        let config = look.usable().map_err(|why: Unusable| why.to_string())?;
+        let mut look = config.approve(&self.options.approvals()).look;
+        for arrangement in &self.arrangements {
+            approved::apply(arrangement, &mut look.loaded).map_err(|why| why.to_string())?;
+        }
+        let rules = rules_of(&look);
+        self.announcement.set(look.about_folder());
+        let kit = look.kit(self.purpose);
+        let permissions = std::mem::take(&mut look.loaded.permissions);
+        let data = self.options.places().map(|places| places.data);
+        let governance = Governance {
+            permissions: &permissions,
+            purpose: self.purpose,
+            mode: self.mode,
+            data: data.as_deref(),
+        };
+        let reloaded = kit.with(|with| Roster::reload(&self.host, look.loaded, with, &governance));
+        let reloaded = reloaded.map_err(|fault| fault.to_string())?;
+        for warning in &reloaded.warnings {
+            self.options.tell.warn(warning);
+        }
+        self.members.send_replace(reloaded.members);
+        let before = std::mem::replace(&mut self.known.lock().rules, rules.clone());
+        let other_rules = before != rules;
+        if other_rules && !reloaded.changed {
+            self.host.announce_all();
+        }
+        Ok(reloaded.changed || other_rules)
+    }
+}

@@ -1,0 +1,142 @@
+//! Servers under rules: the only thing that has a host.
+
+use super::{Approved, Options, follow::Follower};
+use crate::{
+    library,
+    permissions::{Governance, Purpose, Unfollowable},
+    roster::{Member, Roster, Status, Through},
+    settings::Settings,
+};
+use std::sync::Arc;
+use switchboard_agent::{Agent, AgentBuilder};
+use switchboard_config::Standing;
+use switchboard_gateway::Announcement;
+use switchboard_host::{Host, permission::Mode};
+use switchboard_model::search;
+use switchboard_wire::name::Style;
+
+/// What is configured, approved and held to its rules. Nothing is started until
+/// somebody needs it.
+pub struct Governed {
+    pub(super) options: Options,
+    roster: Roster,
+    settings: Settings,
+    announcement: Announcement,
+    follower: Follower,
+}
+
+impl Governed {
+    pub(super) fn new(
+        approved: Approved,
+        mode: Option<Mode>,
+        purpose: Purpose,
+        style: Style,
+    ) -> Result<Self, Unfollowable> {
+        let Approved {
+            mut look,
+            known,
+            arrangements,
+            ..
+        } = approved;
+        look.protect();
+        let options = look.options.clone();
+        let announcement = Announcement::default();
+        announcement.set(look.about_folder());
+        // Where a person has to be asked it is at this terminal, by us alone.
+        let shares = purpose == Purpose::Command && !look.asks() && look.active().next().is_some();
+        let mut gateways = match shares {
+            true => options.gateways(),
+            false => Vec::new(),
+        };
+        let permissions = std::mem::take(&mut look.loaded.permissions);
+        let data = options.places().map(|places| places.data);
+        let governance = Governance {
+            permissions: &permissions,
+            purpose,
+            mode,
+            data: data.as_deref(),
+        };
+        let kit = look.kit(purpose);
+        let roster =
+            kit.with(|with| Roster::new(look.loaded, with, &governance, style, &mut gateways))?;
+        for warning in &roster.warnings {
+            options.tell.warn(warning);
+        }
+        let follower = Follower::new(
+            options.clone(),
+            &roster,
+            known,
+            arrangements,
+            (purpose, mode),
+            announcement.clone(),
+        );
+        Ok(Self {
+            options,
+            roster,
+            settings: kit.settings,
+            announcement,
+            follower,
+        })
+    }
+
+    /// Those of the servers that can be used, under their rules.
+    pub fn host(&self) -> &Arc<Host> {
+        &self.roster.host
+    }
+
+    /// All that was configured at the start, in that order, and what became of it.
+    pub fn members(&self) -> &[Member] {
+        &self.roster.members
+    }
+
+    /// The members that count, whether or not they work: what names are decided over.
+    pub fn counting(&self) -> impl Iterator<Item = &Member> {
+        let used = |member: &&Member| !matches!(member.status, Status::Unused(_));
+        self.members().iter().filter(used)
+    }
+
+    /// The member of this name that is in use, or would be.
+    pub fn find(&self, name: &str) -> Option<&Member> {
+        let members = self.members().iter();
+        let mut named = members.filter(|member| member.entry.name == name);
+        let used = |member: &&Member| !matches!(member.status, Status::Unused(_));
+        let given_way =
+            |member: &&Member| matches!(member.status, Status::Unused(Standing::Shadowed(_)));
+        let first = named.clone().find(used);
+        first.or_else(|| named.find(|member| !given_way(member)))
+    }
+
+    /// How a server is reached that a running gateway has.
+    pub fn through(&self, name: &str) -> Option<&Through> {
+        self.roster.through.get(name)
+    }
+
+    /// Times and numbers.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What clients are told when they come in.
+    pub fn announcement(&self) -> &Announcement {
+        &self.announcement
+    }
+
+    /// Follows the files that this was made of.
+    pub fn follower(&self) -> &Follower {
+        &self.follower
+    }
+
+    /// An agent with these servers, under their rules and nobody else's. It needs
+    /// somebody who answers what the rules ask ([`AgentBuilder::operator`]).
+    pub fn agent(&self) -> AgentBuilder {
+        let search = self.settings.tool_search.as_deref().unwrap_or_default();
+        Agent::builder()
+            .over(self.host().clone())
+            .tool_search(search.parse::<search::Mode>().unwrap_or_default())
+    }
+
+    /// Ends all servers, built-in ones with what they have started too.
+    pub async fn close(&self) {
+        library::close(self.host()).await;
+    }
+}

@@ -1,0 +1,153 @@
+//! Where we are, what we are told, and whom we tell what is wrong. Nothing of it is
+//! asked of the process, so that a program can have as many of these as it likes.
+
+use super::Approvals;
+use crate::{
+    attached::Attached,
+    dirs::{Dirs, NoHome},
+    running,
+};
+use std::{
+    fmt,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
+use switchboard_builtin::InUse;
+use switchboard_config::{Places, environment::Variables};
+
+/// Who is told what is worth a warning, also while a gateway follows its files.
+pub trait Tell: Send + Sync {
+    /// Tells somebody.
+    fn warn(&self, text: &str);
+
+    /// Everything is about to be read again: what is still wrong then was told before.
+    fn read_again(&self) {}
+}
+
+/// Writes warnings to the log.
+#[derive(Clone, Copy, Debug)]
+struct Log;
+
+impl Tell for Log {
+    fn warn(&self, text: &str) {
+        tracing::warn!("{text}");
+    }
+}
+
+/// What [`Config::load`](super::Config::load) goes by. Clones share what they know
+/// of running gateways, and what they keep file tools away from.
+#[derive(Clone)]
+pub struct Options {
+    /// Where we work: relative paths begin here, and servers start here.
+    pub directory: PathBuf,
+    /// The environment. It also says where the user's files are; without `HOME` there
+    /// are none.
+    pub variables: Variables,
+    /// The values of `--mcp-config`, in order: a file each, or JSON.
+    pub mcp_config: Vec<String>,
+    /// Looks at nothing else, save what an administrator says and what forbids something.
+    pub strict: bool,
+    /// The file of this very program: entries that would start it do not count.
+    pub own_program: Option<PathBuf>,
+    /// Leaves gateways that run alone: servers are this program's own.
+    pub direct: bool,
+    /// Who is told what is wrong; the log, unless somebody else is named.
+    pub tell: Arc<dyn Tell>,
+    /// What this run is told by and runs: the file tools leave it alone.
+    pub in_use: InUse,
+    gateways: Arc<OnceLock<Vec<Attached>>>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("directory", &self.directory)
+            .field("strict", &self.strict)
+            .field("direct", &self.direct)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// All that a user has configured for this directory, which is an absolute path.
+    pub fn new(directory: impl Into<PathBuf>, variables: Variables) -> Self {
+        Self {
+            directory: directory.into(),
+            variables,
+            mcp_config: Vec::new(),
+            strict: false,
+            own_program: None,
+            direct: false,
+            tell: Arc::new(Log),
+            in_use: InUse::default(),
+            gateways: Arc::default(),
+        }
+    }
+
+    /// Our own directories.
+    pub fn dirs(&self) -> Result<Dirs, NoHome> {
+        Dirs::find_from(&self.directory, |name| self.path(name))
+    }
+
+    /// Where the files of all scopes are.
+    pub fn places(&self) -> Option<Places> {
+        // `SWITCHBOARD_CONFIG_DIR` is judged by its place, so the rest is found without it.
+        let usual = |name: &str| self.path(name).filter(|_| name != "SWITCHBOARD_CONFIG_DIR");
+        let dirs = Dirs::find_from(&self.directory, usual).ok()?;
+        Some(Places::find(
+            &self.directory,
+            &dirs.config,
+            &dirs.data,
+            &dirs.cache,
+            |name| self.variables.get(name),
+        ))
+    }
+
+    /// Where the user's approvals are kept.
+    pub fn approvals(&self) -> Approvals {
+        match self.places() {
+            Some(places) => Approvals::kept_in(places.approvals()),
+            None => Approvals::nowhere(),
+        }
+    }
+
+    /// The user's gateways that run and answer, unless they are to be left alone.
+    /// They are asked once, side by side; who does not answer is passed by.
+    pub fn gateways(&self) -> Vec<Attached> {
+        self.gateways.get_or_init(|| self.gateways_now()).clone()
+    }
+
+    /// The same, asked anew.
+    pub fn gateways_now(&self) -> Vec<Attached> {
+        let Some(dirs) = self.dirs().ok().filter(|_| !self.direct) else {
+            return Vec::new();
+        };
+        let found = running::all(&dirs);
+        for fault in &found.damaged {
+            self.tell.warn(&fault.to_string());
+        }
+        let asked: Vec<_> = std::thread::scope(|scope| {
+            let asking: Vec<_> = found
+                .running
+                .iter()
+                .map(|running| scope.spawn(move || Attached::open(running)))
+                .collect();
+            asking.into_iter().map(|asked| asked.join()).collect()
+        });
+        let mut answering = Vec::new();
+        for (running, asked) in found.running.iter().zip(asked) {
+            match asked.unwrap_or_else(|_| Err("asking it went wrong".to_owned())) {
+                Ok(attached) => answering.push(attached),
+                Err(why) => self.tell.warn(&format!(
+                    "the gateway at http://{} (process {}) is passed by: {why}; switchboard doctor says what to do",
+                    running.address, running.pid
+                )),
+            }
+        }
+        answering
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(name).map(PathBuf::from)
+    }
+}

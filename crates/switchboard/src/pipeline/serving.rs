@@ -1,0 +1,274 @@
+//! Governed servers in front of clients: on our own streams, in this process, or on
+//! network addresses, where other commands find, use and control them. All of them
+//! follow the files that the servers were made of, and end the servers in the end.
+
+use super::Governed;
+use crate::{
+    VERSION,
+    desk::Desk,
+    listen::{self, Doors, ListenError, Open},
+    running::{Note, RENEWAL, Running},
+    tokens,
+};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+use switchboard_gateway::{ControlDesk, Gateway, GatewayOptions, ToolLists, faces};
+use switchboard_transport::in_process::End;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+/// How servers are shown to clients.
+#[derive(Clone, Debug, Default)]
+pub struct Show {
+    /// The one server that clients use under its own names unless they name another.
+    pub single: Option<Arc<str>>,
+    /// What clients of all servers as one are shown of the tools.
+    pub tools: ToolLists,
+    /// How tools are named and shown, as a word: a client that wants the same can be
+    /// led here by other commands.
+    pub word: String,
+    /// Whether these servers were chosen, so that no others may come on top.
+    pub chosen: bool,
+}
+
+/// Servers in front of which a gateway will stand.
+pub struct Fronted {
+    pub(super) governed: Governed,
+    pub(super) show: Show,
+}
+
+impl Governed {
+    /// A gateway in front of these servers.
+    pub fn gateway(self, show: Show) -> Fronted {
+        Fronted {
+            governed: self,
+            show,
+        }
+    }
+}
+
+impl Fronted {
+    /// The servers.
+    pub fn governed(&self) -> &Governed {
+        &self.governed
+    }
+
+    /// Serves whoever started us, on our own streams, until the input ends or `stop`
+    /// fires.
+    pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
+        let serve = faces::stdio::serve(self.face(None), stop.clone());
+        let served = self.governed.while_following(serve, None, stop).await;
+        self.governed.close().await;
+        served
+    }
+
+    /// Serves any pair of streams in the same way.
+    pub async fn streams(
+        self,
+        read: impl AsyncRead + Send + Unpin + 'static,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+        stop: CancellationToken,
+    ) -> io::Result<()> {
+        let serve = faces::stdio::serve_streams(self.face(None), read, write, stop.clone());
+        let served = self.governed.while_following(serve, None, stop).await;
+        self.governed.close().await;
+        served
+    }
+
+    /// Serves a client in this process: the one at the other end of a linked pair.
+    pub async fn in_process(
+        self,
+        end: End,
+        principal: impl Into<Arc<str>>,
+        stop: CancellationToken,
+    ) {
+        let (face, single) = (self.face(None), self.show.single.clone());
+        let stopped = stop.clone();
+        let principal = principal.into();
+        let serve = async move {
+            let single = single.as_deref();
+            faces::in_process::serve(face, end, principal, single, stopped).await;
+        };
+        self.governed.while_following(serve, None, stop).await;
+        self.governed.close().await;
+    }
+
+    /// Listens where these doors are. Nobody is served before
+    /// [`serve`](Listening::serve).
+    pub fn listen(self, doors: Doors) -> Result<Listening, ListenError> {
+        let presence = Presence::new(&self.governed, &doors)?;
+        let face = self.face(Some(presence.control.clone()));
+        let token = doors.token.clone();
+        let open = doors.open()?;
+        let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
+        let note = whole.and_then(|address| presence.running(&self, address, token));
+        Ok(Listening {
+            fronted: self,
+            face,
+            open,
+            note,
+        })
+    }
+
+    fn face(&self, control: Option<ControlDesk>) -> Arc<Gateway> {
+        let options = GatewayOptions {
+            version: VERSION.to_owned(),
+            // Over a network every server has a path of its own.
+            single: self.show.single.clone().filter(|_| control.is_none()),
+            control,
+            announcement: self.governed.announcement().clone(),
+            tools: self.show.tools.clone(),
+            ..GatewayOptions::default()
+        };
+        Gateway::new(self.governed.host().clone(), options)
+    }
+}
+
+impl Governed {
+    /// Serves, and follows the files meanwhile.
+    async fn while_following<T>(
+        &self,
+        serve: impl Future<Output = T>,
+        note: Option<&Note>,
+        stop: CancellationToken,
+    ) -> T {
+        tokio::pin!(serve);
+        let follow = async {
+            tokio::join!(
+                self.follower().follow(stop.clone()),
+                keep(note, stop.clone())
+            )
+        };
+        tokio::select! {
+            served = &mut serve => served,
+            _ = follow => serve.await,
+        }
+    }
+}
+
+/// A gateway that listens on network addresses.
+pub struct Listening {
+    fronted: Fronted,
+    face: Arc<Gateway>,
+    open: Vec<Open>,
+    note: Option<Running>,
+}
+
+impl Listening {
+    /// The servers.
+    pub fn governed(&self) -> &Governed {
+        &self.fronted.governed
+    }
+
+    /// Where somebody listens.
+    pub fn places(&self) -> &[Open] {
+        &self.open
+    }
+
+    /// Serves until it is told to stop; then what is in flight may finish, and the
+    /// servers end. As long as it serves, a note says so where commands look for it.
+    pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
+        let governed = &self.fronted.governed;
+        let note = self.note.and_then(|running| {
+            let left = running.leave_note(&governed.options.dirs().ok()?);
+            let told = left.inspect_err(|error| {
+                governed.options.tell.warn(&format!(
+                    "other commands will not find this gateway: {error}"
+                ));
+            });
+            told.ok()
+        });
+        let serve = listen::serve(&self.face, self.open, &stop);
+        let following = governed.while_following(serve, note.as_ref(), stop.clone());
+        let served = following.await;
+        // Nobody is to be led here while the servers end.
+        drop(note);
+        governed.close().await;
+        served
+    }
+}
+
+/// What other commands find, use and control a gateway by.
+struct Presence {
+    control: ControlDesk,
+    /// Whether other commands find the token where it is kept.
+    is_kept: bool,
+}
+
+impl Presence {
+    /// For these servers. Where the doors need no home of ours, in a container, say,
+    /// this does without one as well.
+    fn new(governed: &Governed, doors: &Doors) -> Result<Self, ListenError> {
+        let options = &governed.options;
+        let (token, is_kept) = match tokens::control(&options.dirs()?) {
+            Ok(token) => (token, true),
+            Err(error) if doors.alone => {
+                options.tell.warn(&format!(
+                    "{error}; other commands cannot find or control this gateway"
+                ));
+                (tokens::random()?, false)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let follower = governed.follower().clone();
+        let reload = Box::new(move || follower.reload());
+        let (host, settings) = (governed.host().clone(), governed.settings());
+        let desk = Desk::new(host, &doors.principal, settings, reload);
+        Ok(Self {
+            control: ControlDesk {
+                token,
+                control: Arc::new(desk),
+            },
+            is_kept,
+        })
+    }
+
+    /// What its note says. An address that this machine cannot be sure of has none.
+    fn running(
+        &self,
+        fronted: &Fronted,
+        mut address: SocketAddr,
+        client_token: Option<PathBuf>,
+    ) -> Option<Running> {
+        let options = &fronted.governed.options;
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        if !address.ip().is_loopback() || !self.is_kept {
+            return None;
+        }
+        Some(Running {
+            address: address.to_string(),
+            pid: i32::try_from(std::process::id()).ok()?,
+            names: fronted.show.word.clone(),
+            client_token,
+            control_token: tokens::control_file(&options.dirs().ok()?),
+            directory: options.directory.clone(),
+            version: VERSION.to_owned(),
+        })
+    }
+}
+
+/// Writes the note again where somebody or something damaged it.
+async fn keep(note: Option<&Note>, stop: CancellationToken) {
+    let Some(note) = note else { return };
+    while stop
+        .run_until_cancelled(tokio::time::sleep(RENEWAL))
+        .await
+        .is_some()
+    {
+        match note.renew() {
+            Ok(false) => {}
+            Ok(true) => tracing::warn!(
+                "the note by which commands find this gateway was damaged, and is written again"
+            ),
+            Err(error) => {
+                tracing::debug!(%error, "the note by which commands find this gateway cannot be written")
+            }
+        }
+    }
+}
