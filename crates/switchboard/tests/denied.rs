@@ -237,7 +237,7 @@ async fn over_http_and_by_whoever_is_led_there() {
     );
     command.close().await;
 
-    // A client on streams would be attached to it; not where other rules hold.
+    // A client on streams would be attached to it, as long as it runs.
     let candidates = || {
         let make = || Ok::<_, std::io::Error>(home.fronted());
         let options = home.options();
