@@ -7,9 +7,43 @@
 //! configured by such an address, or a setting allows them; everything else never.
 //! Names are judged by what they resolve to, at the moment of connecting.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 pub(crate) use switchboard_transport::dial::Class;
 use url::{Host, Url};
+
+/// Why we do not go to an address. Shows no more of it than its origin.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum AddressError {
+    #[error("an address that cannot be read")]
+    Unreadable,
+    #[error("{0} is not an address")]
+    NoAddress(String),
+    #[error("{0} is not an address of a host")]
+    NoHost(String),
+    #[error("{0} carries a user name or password")]
+    Credentials(String),
+    #[error("{0} is not https")]
+    NotHttps(String),
+    #[error("{0} is not a web address")]
+    NotWeb(String),
+    #[error("{0} is this machine, and the server is not on this machine")]
+    ThisMachine(String),
+    #[error("{place} leads to {address}, which the server may not send us to")]
+    LeadsTo { place: String, address: IpAddr },
+    #[error("{0} has no address")]
+    Nowhere(String),
+    #[error("{place}: {source}")]
+    Unresolved {
+        place: String,
+        source: Arc<io::Error>,
+    },
+    #[error("a redirect of a registration is not followed")]
+    Redirect,
+}
 
 /// What one configured server may make us connect to.
 #[derive(Clone, Debug)]
@@ -42,13 +76,13 @@ impl Guard {
     }
 
     /// Whether the address may be used at all, judged by its text.
-    pub(crate) fn check(&self, url: &Url) -> Result<(), String> {
+    pub(crate) fn check(&self, url: &Url) -> Result<(), AddressError> {
         let shown = origin(url);
         let Some(host) = url.host() else {
-            return Err(format!("{shown} is not an address of a host"));
+            return Err(AddressError::NoHost(shown));
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!("{shown} carries a user name or password"));
+            return Err(AddressError::Credentials(shown));
         }
         let local = match host {
             Host::Domain(name) => is_localhost(name),
@@ -58,18 +92,13 @@ impl Guard {
         match url.scheme() {
             "https" => {}
             "http" if local && self.loopback => {}
-            "http" => return Err(format!("{shown} is not https")),
-            other => {
-                return Err(format!(
-                    "{} is not a web address",
-                    crate::fault::shown(other)
-                ));
-            }
+            "http" => return Err(AddressError::NotHttps(shown)),
+            other => return Err(AddressError::NotWeb(crate::error::shown(other))),
         }
         match host {
-            Host::Domain(name) if is_localhost(name) && !self.loopback => Err(format!(
-                "{shown} is this machine, and the server is not on this machine"
-            )),
+            Host::Domain(name) if is_localhost(name) && !self.loopback => {
+                Err(AddressError::ThisMachine(shown))
+            }
             Host::Domain(_) => Ok(()),
             Host::Ipv4(v4) => self.allows(v4.into(), url),
             Host::Ipv6(v6) => self.allows(v6.into(), url),
@@ -77,7 +106,7 @@ impl Guard {
     }
 
     /// Whether `url` may be reached at `address`.
-    pub(crate) fn allows(&self, address: IpAddr, url: &Url) -> Result<(), String> {
+    pub(crate) fn allows(&self, address: IpAddr, url: &Url) -> Result<(), AddressError> {
         let own = url.host_str().map(normal) == self.own_host;
         let fine = match Class::of(address) {
             Class::Public => true,
@@ -88,15 +117,13 @@ impl Guard {
         if fine {
             return Ok(());
         }
-        Err(format!(
-            "{} leads to {address}, which the server may not send us to",
-            origin(url)
-        ))
+        let place = origin(url);
+        Err(AddressError::LeadsTo { place, address })
     }
 
     /// Judges an address that a proxy will find for us: by its text, and by where
     /// its name leads from here, if it leads anywhere.
-    pub(crate) async fn foresee(&self, url: &Url) -> Result<(), String> {
+    pub(crate) async fn foresee(&self, url: &Url) -> Result<(), AddressError> {
         self.check(url)?;
         let Some(Host::Domain(name)) = url.host() else {
             return Ok(());
@@ -108,7 +135,7 @@ impl Guard {
         Ok(())
     }
 
-    async fn lookup(&self, name: &str, port: u16) -> std::io::Result<Vec<SocketAddr>> {
+    async fn lookup(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         #[cfg(test)]
         if !self.pretended.is_empty() {
             let found = self.pretended.iter().filter(|(known, _)| known == name);
@@ -118,19 +145,23 @@ impl Guard {
     }
 
     /// The addresses of `url` that may be used, freshly resolved.
-    pub(crate) async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, String> {
+    pub(crate) async fn resolve(&self, url: &Url) -> Result<Vec<SocketAddr>, AddressError> {
         self.check(url)?;
         let port = url.port_or_known_default().unwrap_or(443);
         let found: Vec<SocketAddr> = match url.host() {
             Some(Host::Ipv4(v4)) => vec![(v4, port).into()],
             Some(Host::Ipv6(v6)) => vec![(v6, port).into()],
-            Some(Host::Domain(name)) => self
-                .lookup(name, port)
-                .await
-                .map_err(|fault| format!("{}: {fault}", origin(url)))?,
+            Some(Host::Domain(name)) => {
+                self.lookup(name, port)
+                    .await
+                    .map_err(|fault| AddressError::Unresolved {
+                        place: origin(url),
+                        source: fault.into(),
+                    })?
+            }
             None => Vec::new(),
         };
-        let mut refusal = format!("{} has no address", origin(url));
+        let mut refusal = AddressError::Nowhere(origin(url));
         let mut allowed = Vec::new();
         for address in found {
             match self.allows(address.ip(), url) {

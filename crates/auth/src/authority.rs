@@ -13,7 +13,7 @@ use crate::{
     clock,
     dpop::Dpop,
     engine::Engine,
-    fault::Fault,
+    error::SignInError,
     flow::Flow,
     hook::Proving,
     needs_auth::NeedsAuth,
@@ -188,7 +188,7 @@ impl Authority {
     ///
     /// # Errors
     /// When it does not work out; what was stored before is then still there.
-    pub async fn sign_in(&self, visit: &Visit) -> Result<SignedIn, Fault> {
+    pub async fn sign_in(&self, visit: &Visit) -> Result<SignedIn, SignInError> {
         let inner = &self.inner;
         // Before anybody is sent anywhere: can the result be kept?
         inner.vault.ready().await?;
@@ -209,16 +209,16 @@ impl Authority {
         drop(lock);
         inner.keep(record)?;
         inner.signed_in();
-        self.status()
-            .await?
-            .ok_or_else(|| Fault::NeedsSignIn("the sign-in was removed while it was stored".into()))
+        self.status().await?.ok_or_else(|| {
+            SignInError::NeedsSignIn("the sign-in was removed while it was stored".into())
+        })
     }
 
     /// Ends the sign-in: at the issuer if it can (RFC 7009), and here in any case.
     ///
     /// # Errors
     /// When it cannot be removed here.
-    pub async fn sign_out(&self) -> Result<SignedOut, Fault> {
+    pub async fn sign_out(&self) -> Result<SignedOut, SignInError> {
         let inner = &self.inner;
         let _turn = inner.turn.lock().await;
         let lock = inner.vault.lock(&inner.key, LOCK_LIMIT).await?;
@@ -259,7 +259,7 @@ impl Authority {
     ///
     /// # Errors
     /// When what is stored cannot be read.
-    pub async fn status(&self) -> Result<Option<SignedIn>, Fault> {
+    pub async fn status(&self) -> Result<Option<SignedIn>, SignInError> {
         let inner = &self.inner;
         let Some(record) = inner.vault.load(&inner.key).await? else {
             return Ok(None);
@@ -319,7 +319,7 @@ impl Authority {
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub async fn keep_client_secret(&self, secret: Secret) -> Result<(), Fault> {
+    pub async fn keep_client_secret(&self, secret: Secret) -> Result<(), SignInError> {
         let inner = &self.inner;
         let record = Record {
             server: inner.server.name.clone(),
@@ -345,7 +345,7 @@ impl Authority {
     ///
     /// # Errors
     /// When it cannot be removed here.
-    pub async fn forget(&self) -> Result<(), Fault> {
+    pub async fn forget(&self) -> Result<(), SignInError> {
         let inner = &self.inner;
         inner.vault.forget(&inner.client_key()).await?;
         inner.vault.forget(&inner.key).await?;
@@ -356,7 +356,11 @@ impl Authority {
 
 impl Inner {
     /// A person signs in.
-    async fn flow(&self, visit: &Visit, challenge: Option<&Challenge>) -> Result<Record, Fault> {
+    async fn flow(
+        &self,
+        visit: &Visit,
+        challenge: Option<&Challenge>,
+    ) -> Result<Record, SignInError> {
         let settings = self.settings().await?;
         let flow = Flow {
             server: &self.server,
@@ -373,13 +377,13 @@ impl Inner {
     }
 
     /// The secret of the configured client, where the vault has it.
-    async fn kept_secret(&self) -> Result<Option<Secret>, Fault> {
+    async fn kept_secret(&self) -> Result<Option<Secret>, SignInError> {
         let kept = self.vault.load(&self.client_key()).await?;
         Ok(kept.and_then(|record| record.client?.secret))
     }
 
     /// The settings, with what the vault adds to them.
-    async fn settings(&self) -> Result<OauthSettings, Fault> {
+    async fn settings(&self) -> Result<OauthSettings, SignInError> {
         let mut settings = self.settings.clone();
         if settings.client_id.is_some() && settings.client_secret.is_none() {
             settings.client_secret = self.kept_secret().await?;
@@ -387,15 +391,15 @@ impl Inner {
         Ok(settings)
     }
 
-    async fn revoke(&self, record: &Record) -> Result<bool, Fault> {
+    async fn revoke(&self, record: &Record) -> Result<bool, SignInError> {
         let engine = Engine::new(&self.server.url, &self.settings, self.limits).await?;
         renew::revoke(&engine, record).await
     }
 
     /// Puts a record into use.
-    fn keep(&self, record: Record) -> Result<Arc<Current>, Fault> {
+    fn keep(&self, record: Record) -> Result<Arc<Current>, SignInError> {
         let dpop = match &record.dpop_key {
-            Some(key) => Some(Arc::new(Dpop::restore(key).map_err(Fault::Settings)?)),
+            Some(key) => Some(Arc::new(Dpop::restore(key)?)),
             None => None,
         };
         let mut slot = self.current.lock();

@@ -5,8 +5,8 @@
 
 use crate::{
     address::Guard,
-    fault::shown,
-    net::{self, NetFault, NetLimits, Outbound},
+    error::shown,
+    net::{self, NetError, NetLimits, Outbound},
     secret::Secret,
 };
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use url::Url;
 
 /// Why there is no document. None of these holds the token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BearerFault {
+pub enum BearerError {
     /// The token cannot be a header's value.
     #[error("the token has characters that no header can have")]
     Token,
@@ -39,35 +39,35 @@ pub enum BearerFault {
 /// Fetches it.
 ///
 /// # Errors
-/// See [`BearerFault`].
+/// See [`BearerError`].
 pub async fn get_with_token(
     url: &Url,
     token: &Secret,
     limits: &NetLimits,
-) -> Result<Bytes, BearerFault> {
+) -> Result<Bytes, BearerError> {
     let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-        .map_err(|_| BearerFault::Token)?;
+        .map_err(|_| BearerError::Token)?;
     value.set_sensitive(true);
     let mut out = Outbound::get(url.clone());
     out.headers.insert(header::AUTHORIZATION, value);
     let answer = net::send(&Guard::new(url, false), limits, out)
         .await
         .map_err(|fault| match fault {
-            NetFault::Refused(why) => BearerFault::Refused(why),
-            NetFault::NoConnection(why) | NetFault::Broken(why) => BearerFault::Unreachable(why),
+            NetError::Refused(why) => BearerError::Refused(why.to_string()),
+            other => BearerError::Unreachable(other.to_string()),
         })?;
     match answer.status {
         StatusCode::OK => Ok(answer.body),
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-            Err(BearerFault::NotAccepted(answer.status.as_u16()))
+            Err(BearerError::NotAccepted(answer.status.as_u16()))
         }
         status if status.is_redirection() => {
             let to = answer.headers.get(header::LOCATION);
             let to = to.map_or_else(String::new, |to| {
                 String::from_utf8_lossy(to.as_bytes()).into()
             });
-            Err(BearerFault::Moved(shown(&to)))
+            Err(BearerError::Moved(shown(&to)))
         }
-        status => Err(BearerFault::Status(status.as_u16())),
+        status => Err(BearerError::Status(status.as_u16())),
     }
 }

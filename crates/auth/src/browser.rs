@@ -2,23 +2,46 @@
 //! the secrets in our environment.
 
 use crate::settings::Opener;
-use std::{process::Stdio, sync::Arc};
+use std::{
+    io,
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+};
 use switchboard_process as process;
 use tokio::process::Command;
 use url::Url;
 
 /// Opens addresses with the system's own opener.
 pub fn system() -> Opener {
-    Arc::new(|url| Box::pin(async move { open(&url).await }))
+    Arc::new(|url| Box::pin(async move { Ok(open(&url).await?) }))
 }
 
-async fn open(url: &Url) -> Result<(), String> {
+/// Why no browser was opened.
+#[derive(Debug, thiserror::Error)]
+enum OpenError {
+    #[error("there is no way to open a browser here")]
+    NoOpener,
+    #[error("this is not a web address")]
+    NotWeb,
+    #[error("{program}: {source}")]
+    NotStarted {
+        program: &'static str,
+        source: io::Error,
+    },
+    #[error("{program} ended with {status}")]
+    Failed {
+        program: &'static str,
+        status: ExitStatus,
+    },
+}
+
+async fn open(url: &Url) -> Result<(), OpenError> {
     let [program, before @ ..] = opener() else {
-        return Err("there is no way to open a browser here".into());
+        return Err(OpenError::NoOpener);
     };
     // A web address begins with a letter, so it cannot be taken for an option.
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err("this is not a web address".into());
+        return Err(OpenError::NotWeb);
     }
     let mut child = Command::new(program)
         .args(before)
@@ -29,11 +52,11 @@ async fn open(url: &Url) -> Result<(), String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|fault| format!("{program}: {fault}"))?;
+        .map_err(|source| OpenError::NotStarted { program, source })?;
     // Openers return at once, or stay as long as the browser does.
     let waited = tokio::time::timeout(std::time::Duration::from_secs(3), child.wait()).await;
     match waited {
-        Ok(Ok(status)) if !status.success() => Err(format!("{program} ended with {status}")),
+        Ok(Ok(status)) if !status.success() => Err(OpenError::Failed { program, status }),
         _ => Ok(()),
     }
 }

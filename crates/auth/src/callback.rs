@@ -1,7 +1,7 @@
 //! The way back from the browser: a listener on loopback that takes one answer,
 //! the one to our question, and the checks on that answer.
 
-use crate::fault::{Fault, shown};
+use crate::error::{SignInError, shown};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
@@ -53,10 +53,10 @@ impl Expected {
 
     /// Checks an address that the browser came back to. Nothing that the server
     /// says in it counts before it is known to be the right server.
-    pub(crate) fn check(&self, url: &Url) -> Result<(), Fault> {
+    pub(crate) fn check(&self, url: &Url) -> Result<(), SignInError> {
         let place = |url: &Url| (url.origin(), url.path().to_owned());
         if place(url) != place(&self.redirect_uri) {
-            return Err(Fault::Callback(format!(
+            return Err(SignInError::Callback(format!(
                 "it is not for {}",
                 self.redirect_uri
             )));
@@ -64,36 +64,39 @@ impl Expected {
         let mut seen = HashSet::new();
         let pairs: Vec<_> = url.query_pairs().into_owned().collect();
         if let Some((twice, _)) = pairs.iter().find(|(name, _)| !seen.insert(name.as_str())) {
-            return Err(Fault::Callback(format!("it says {} twice", shown(twice))));
+            return Err(SignInError::Callback(format!(
+                "it says {} twice",
+                shown(twice)
+            )));
         }
         let of = |wanted: &str| {
             let found = pairs.iter().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.as_str())
         };
         if !self.is_ours(url) {
-            return Err(Fault::Callback(
+            return Err(SignInError::Callback(
                 "its state is not the one that was sent; start again".into(),
             ));
         }
         self.check_issuer(of("iss"))?;
         if let Some(error) = of("error") {
-            return Err(Fault::Denied {
+            return Err(SignInError::Denied {
                 error: shown(error),
                 description: of("error_description").map(shown),
             });
         }
         match of("code") {
             Some(code) if !code.is_empty() => Ok(()),
-            _ => Err(Fault::Callback("it holds no code".into())),
+            _ => Err(SignInError::Callback("it holds no code".into())),
         }
     }
 
-    fn check_issuer(&self, received: Option<&str>) -> Result<(), Fault> {
+    fn check_issuer(&self, received: Option<&str>) -> Result<(), SignInError> {
         let expected = self.issuer.as_deref();
         match (expected, received) {
             (Some(expected), Some(received)) if expected == received => Ok(()),
             (_, None) if !self.says_issuer => Ok(()),
-            (expected, received) => Err(Fault::Issuer {
+            (expected, received) => Err(SignInError::Issuer {
                 expected: shown(expected.unwrap_or("an issuer that was announced")),
                 received: received.map_or_else(|| "nobody".into(), shown),
             }),
@@ -111,7 +114,10 @@ impl Listener {
     /// Listens on `port`, or on a free one. A configured port is written
     /// `localhost`, as clients are registered with it; a free one as the address,
     /// which no other name service can divert.
-    pub(crate) async fn bind(port: Option<u16>, preferred: Option<u16>) -> Result<Self, Fault> {
+    pub(crate) async fn bind(
+        port: Option<u16>,
+        preferred: Option<u16>,
+    ) -> Result<Self, SignInError> {
         let named = port.is_some();
         let first = match (port, preferred) {
             (Some(port), _) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await,
@@ -123,9 +129,9 @@ impl Listener {
         };
         let busy = |fault: io::Error| match port {
             Some(port) => {
-                Fault::Settings(format!("the callback port {port} cannot be used: {fault}"))
+                SignInError::Settings(format!("the callback port {port} cannot be used: {fault}"))
             }
-            None => Fault::Settings(format!("no port for the callback: {fault}")),
+            None => SignInError::Settings(format!("no port for the callback: {fault}")),
         };
         let first = first.map_err(busy)?;
         let port = first.local_addr().map_err(busy)?.port();
@@ -146,7 +152,7 @@ impl Listener {
 
     /// Waits for the browser. What does not carry our state is turned away and
     /// waited past: nobody else can end or take over a sign-in.
-    pub(crate) async fn wait(self, expected: Expected) -> Result<Url, Fault> {
+    pub(crate) async fn wait(self, expected: Expected) -> Result<Url, SignInError> {
         let (came, mut arrivals) = mpsc::channel(1);
         let door = Arc::new(Door {
             expected,
@@ -163,15 +169,15 @@ impl Listener {
         // The page that says so is still on its way to the browser.
         tokio::time::sleep(Duration::from_millis(50)).await;
         listeners.abort_all();
-        arrived.ok_or_else(|| Fault::Callback("the listener ended".into()))
+        arrived.ok_or_else(|| SignInError::Callback("the listener ended".into()))
     }
 }
 
 /// The address to come back to where there is no listener.
-pub(crate) fn redirect_uri(named: bool, port: u16) -> Result<Url, Fault> {
+pub(crate) fn redirect_uri(named: bool, port: u16) -> Result<Url, SignInError> {
     let host = if named { "localhost" } else { "127.0.0.1" };
     Url::parse(&format!("http://{host}:{port}{PATH}"))
-        .map_err(|fault| Fault::Settings(fault.to_string()))
+        .map_err(|fault| SignInError::Settings(fault.to_string()))
 }
 
 struct Door {

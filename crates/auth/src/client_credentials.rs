@@ -4,7 +4,7 @@
 use crate::{
     discovery::Discovered,
     engine::{Engine, quiet, tokens},
-    fault::Fault,
+    error::SignInError,
     record::Tokens,
     secret::Secret,
 };
@@ -43,13 +43,13 @@ impl ClientCredentials {
         mut engine: Engine,
         found: &Discovered,
         scopes: Vec<String>,
-    ) -> Result<(Tokens, Vec<String>), Fault> {
+    ) -> Result<(Tokens, Vec<String>), SignInError> {
         let config = self.config(&engine, found, scopes.clone())?;
         let manager = &mut engine.manager;
         let readied = manager
             .validate_client_credentials_metadata(&config)
             .and_then(|()| manager.configure_client_credentials(&config));
-        readied.map_err(|fault| Fault::Discovery(engine.hook.explain(&fault)))?;
+        readied.map_err(|fault| SignInError::Discovery(engine.hook.explain(&fault)))?;
         // The engine's future is tied to one thread (rmcp 3.8.0 keeps a form's encoder
         // over an await), so it gets one.
         let here = tokio::runtime::Handle::current();
@@ -59,7 +59,7 @@ impl ClientCredentials {
         });
         let answer = asked
             .await
-            .map_err(|gone| Fault::Token(gone.to_string()))??;
+            .map_err(|gone| SignInError::Token(gone.to_string()))??;
         let (mut received, granted) = tokens(&answer)?;
         // The credentials themselves renew (RFC 6749 §4.4.3).
         received.refresh = None;
@@ -71,7 +71,7 @@ impl ClientCredentials {
         engine: &Engine,
         found: &Discovered,
         scopes: Vec<String>,
-    ) -> Result<ClientCredentialsConfig, Fault> {
+    ) -> Result<ClientCredentialsConfig, SignInError> {
         let resource = Some(found.resource.clone());
         let client_id = self.client_id.clone();
         Ok(match &self.proof {
@@ -85,7 +85,9 @@ impl ClientCredentials {
                 }
             }
             ClientProof::Kept => {
-                return Err(Fault::Settings("the client's secret is not known".into()));
+                return Err(SignInError::Settings(
+                    "the client's secret is not known".into(),
+                ));
             }
             ClientProof::PrivateKey { pem, algorithm } => ClientCredentialsConfig::PrivateKeyJwt {
                 client_id,
@@ -99,7 +101,7 @@ impl ClientCredentials {
     }
 }
 
-fn signing(name: &str) -> Result<JwtSigningAlgorithm, Fault> {
+fn signing(name: &str) -> Result<JwtSigningAlgorithm, SignInError> {
     Ok(match name {
         "RS256" => JwtSigningAlgorithm::RS256,
         "RS384" => JwtSigningAlgorithm::RS384,
@@ -107,7 +109,7 @@ fn signing(name: &str) -> Result<JwtSigningAlgorithm, Fault> {
         "ES256" => JwtSigningAlgorithm::ES256,
         "ES384" => JwtSigningAlgorithm::ES384,
         other => {
-            return Err(Fault::Settings(format!(
+            return Err(SignInError::Settings(format!(
                 "{other} is not a signing algorithm that is known: RS256, RS384, RS512, ES256, ES384"
             )));
         }

@@ -5,9 +5,9 @@
 use crate::{
     challenge::Challenge,
     engine::{Engine, quiet},
-    fault::{Fault, shown},
+    error::{SignInError, shown},
     hook::{Last, NO_AUTHORIZATION_ENDPOINT},
-    net::NetFault,
+    net::NetError,
     settings::{OauthSettings, Server},
 };
 use rmcp::transport::auth::{AuthError, AuthorizationMetadata, AuthorizationMetadataSource};
@@ -37,9 +37,9 @@ impl Discovered {
     }
 
     /// Refuses an authorization server that a person cannot be sent to.
-    pub(crate) fn check_for_person(&self, engine: &Engine) -> Result<(), Fault> {
+    pub(crate) fn check_for_person(&self, engine: &Engine) -> Result<(), SignInError> {
         if self.metadata.authorization_endpoint == NO_AUTHORIZATION_ENDPOINT {
-            return Err(Fault::Discovery(
+            return Err(SignInError::Discovery(
                 "the authorization server has no page to sign in at".into(),
             ));
         }
@@ -53,7 +53,7 @@ impl Discovered {
             .as_ref()
             .is_some_and(|methods| methods.iter().any(|method| method == "S256"));
         if !s256 && self.published {
-            return Err(Fault::Discovery(
+            return Err(SignInError::Discovery(
                 "the authorization server does not offer PKCE with S256, without which a stolen code can be used by others".into(),
             ));
         }
@@ -67,7 +67,7 @@ pub(crate) async fn discover(
     server: &Server,
     settings: &OauthSettings,
     challenge: Option<&Challenge>,
-) -> Result<Discovered, Fault> {
+) -> Result<Discovered, SignInError> {
     let pointer = challenge
         .and_then(|challenge| challenge.param("resource_metadata"))
         .and_then(|value| server.url.join(value).ok());
@@ -81,7 +81,7 @@ pub(crate) async fn discover(
             let found = by_engine(engine, settings, pointer.as_ref()).await;
             // Another resource's document is the reason to give, if there was one: the
             // engine passes over it and finds nothing else.
-            if let Err(Fault::Discovery(_)) = &found {
+            if let Err(SignInError::Discovery(_)) = &found {
                 resource(server, engine.hook.document().as_ref())?;
             }
             found?
@@ -106,7 +106,7 @@ pub(crate) async fn discover(
     if let Some(expected) = &settings.issuer
         && !same_issuer(&issuer, expected)
     {
-        return Err(Fault::Issuer {
+        return Err(SignInError::Issuer {
             expected: expected.clone(),
             received: shown(&issuer),
         });
@@ -130,9 +130,9 @@ async fn by_engine(
     engine: &Engine,
     settings: &OauthSettings,
     pointer: Option<&Url>,
-) -> Result<(AuthorizationMetadata, bool), Fault> {
+) -> Result<(AuthorizationMetadata, bool), SignInError> {
     if let Some(pointer) = pointer {
-        engine.hook.check(pointer).map_err(Fault::Refused)?;
+        engine.hook.check(pointer)?;
     }
     let header = pointer.map(|url| format!("Bearer resource_metadata=\"{url}\""));
     let work = engine
@@ -144,27 +144,27 @@ async fn by_engine(
             expected_issuer,
             received_issuer,
         }) => {
-            return Err(Fault::Issuer {
+            return Err(SignInError::Issuer {
                 expected: shown(&expected_issuer),
                 received: shown(&received_issuer),
             });
         }
         Err(AuthError::AuthorizationServerMissingIssuer { expected_issuer }) => {
-            return Err(Fault::Issuer {
+            return Err(SignInError::Issuer {
                 expected: shown(&expected_issuer),
                 received: "nobody".into(),
             });
         }
         Err(fault) => {
             return Err(match engine.hook.last() {
-                Some(Last::Failed(NetFault::Refused(why))) => Fault::Refused(why),
-                _ => Fault::Discovery(engine.hook.explain(&fault)),
+                Some(Last::Failed(NetError::Refused(why))) => why.into(),
+                _ => SignInError::Discovery(engine.hook.explain(&fault)),
             });
         }
     };
     let published = resolution.source != AuthorizationMetadataSource::LegacyEndpointFallback;
     if !published && !settings.legacy_endpoints {
-        return Err(Fault::Discovery(
+        return Err(SignInError::Discovery(
             "it publishes neither protected-resource nor authorization-server metadata".into(),
         ));
     }
@@ -172,10 +172,10 @@ async fn by_engine(
 }
 
 /// The configured metadata document.
-async fn fetch_metadata(engine: &Engine, url: &Url) -> Result<AuthorizationMetadata, Fault> {
+async fn fetch_metadata(engine: &Engine, url: &Url) -> Result<AuthorizationMetadata, SignInError> {
     let fetched = engine.hook.document_at(url.clone()).await;
     let Some(mut document) = fetched.map_err(network)? else {
-        return Err(Fault::Discovery(format!(
+        return Err(SignInError::Discovery(format!(
             "there is no metadata at {}",
             crate::address::origin(url)
         )));
@@ -184,14 +184,16 @@ async fn fetch_metadata(engine: &Engine, url: &Url) -> Result<AuthorizationMetad
         document["authorization_endpoint"] = json!(NO_AUTHORIZATION_ENDPOINT);
     }
     let metadata: AuthorizationMetadata = serde_json::from_value(document)
-        .map_err(|_| Fault::Discovery("the configured metadata cannot be read".into()))?;
+        .map_err(|_| SignInError::Discovery("the configured metadata cannot be read".into()))?;
     let expected = issuer_of(url);
     match (&metadata.issuer, expected) {
-        (Some(issuer), Some(expected)) if !same_issuer(issuer, &expected) => Err(Fault::Issuer {
-            expected,
-            received: shown(issuer),
-        }),
-        (None, expected) => Err(Fault::Issuer {
+        (Some(issuer), Some(expected)) if !same_issuer(issuer, &expected) => {
+            Err(SignInError::Issuer {
+                expected,
+                received: shown(issuer),
+            })
+        }
+        (None, expected) => Err(SignInError::Issuer {
             expected: expected.unwrap_or_else(|| "an issuer".into()),
             received: "nobody".into(),
         }),
@@ -227,7 +229,7 @@ async fn resource_document(engine: &Engine, server: &Server, pointer: Option<&Ur
 
 /// What tokens are for: the resource that the server's document names, if it is
 /// this server.
-fn resource(server: &Server, document: Option<&Value>) -> Result<String, Fault> {
+fn resource(server: &Server, document: Option<&Value>) -> Result<String, SignInError> {
     let mut own = server.url.clone();
     own.set_fragment(None);
     let Some(named) = document.and_then(|document| document["resource"].as_str()) else {
@@ -235,7 +237,7 @@ fn resource(server: &Server, document: Option<&Value>) -> Result<String, Fault> 
     };
     let fits = Url::parse(named).is_ok_and(|url| covers(&url, &own));
     if !fits {
-        return Err(Fault::Discovery(format!(
+        return Err(SignInError::Discovery(format!(
             "its protected-resource metadata is for another resource, {}",
             shown(named)
         )));
@@ -272,15 +274,15 @@ fn wants_dpop(
     issuer && server
 }
 
-fn endpoint(engine: &Engine, what: &str, address: &str) -> Result<Url, Fault> {
+fn endpoint(engine: &Engine, what: &str, address: &str) -> Result<Url, SignInError> {
     let url = Url::parse(address)
-        .map_err(|_| Fault::Refused(format!("the {what} endpoint is not an address")))?;
+        .map_err(|_| SignInError::Refused(format!("the {what} endpoint is not an address")))?;
     engine
         .hook
         .check(&url)
-        .map_err(|why| Fault::Refused(format!("the {what} endpoint: {why}")))?;
+        .map_err(|why| SignInError::Refused(format!("the {what} endpoint: {why}")))?;
     if url.fragment().is_some() {
-        return Err(Fault::Refused(format!(
+        return Err(SignInError::Refused(format!(
             "the {what} endpoint has a fragment"
         )));
     }
@@ -298,10 +300,10 @@ pub(crate) fn strings(value: &Value) -> Vec<String> {
         .collect()
 }
 
-fn network(fault: NetFault) -> Fault {
+fn network(fault: NetError) -> SignInError {
     match fault {
-        NetFault::Refused(why) => Fault::Refused(why),
-        other => Fault::Discovery(other.to_string()),
+        NetError::Refused(why) => why.into(),
+        other => SignInError::Discovery(other.to_string()),
     }
 }
 

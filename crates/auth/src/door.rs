@@ -4,9 +4,9 @@
 use crate::{
     address::Guard,
     discovery::same_issuer,
-    fault::Fault,
+    error::SignInError,
     jwt::{self, Claims, Unfit},
-    net::{self, NetLimits, Outbound},
+    net::{self, NetError, NetLimits, Outbound},
 };
 use jsonwebtoken::jwk::JwkSet;
 use parking_lot::Mutex;
@@ -111,6 +111,21 @@ pub struct Door {
     fetching: tokio::sync::Mutex<Option<Instant>>,
 }
 
+/// Why an issuer's keys cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum KeysError {
+    #[error(transparent)]
+    Net(#[from] NetError),
+    #[error("HTTP {0}")]
+    Status(u16),
+    #[error("it publishes no metadata")]
+    NoMetadata,
+    #[error("its metadata names another issuer")]
+    OtherIssuer,
+    #[error("it publishes no keys")]
+    NoKeys,
+}
+
 struct Keys {
     set: JwkSet,
     /// The issuer exactly as it writes itself.
@@ -123,12 +138,13 @@ impl Door {
     ///
     /// # Errors
     /// When the issuer's address is not one to go to.
-    pub fn new(settings: DoorSettings) -> Result<Self, Fault> {
+    pub fn new(settings: DoorSettings) -> Result<Self, SignInError> {
         // The operator wrote the issuer: it is trusted to be where it says.
         let guard = Guard::new(&settings.issuer, settings.allow_private_addresses);
-        guard.check(&settings.issuer).map_err(Fault::Settings)?;
+        let fits = guard.check(&settings.issuer);
+        fits.map_err(|why| SignInError::Settings(why.to_string()))?;
         if settings.audience.is_empty() {
-            return Err(Fault::Settings("an audience is needed".into()));
+            return Err(SignInError::Settings("an audience is needed".into()));
         }
         Ok(Self {
             settings,
@@ -232,11 +248,11 @@ impl Door {
                 Ok(keys)
             }
             // An issuer that is away does not lock everybody out.
-            Err(why) => cached().ok_or(Rejected::Unavailable(why)),
+            Err(why) => cached().ok_or_else(|| Rejected::Unavailable(why.to_string())),
         }
     }
 
-    async fn fetch(&self) -> Result<Keys, String> {
+    async fn fetch(&self) -> Result<Keys, KeysError> {
         let base = &self.settings.issuer;
         let path = base.path().trim_end_matches('/');
         let mut document = None;
@@ -251,16 +267,14 @@ impl Door {
                 break;
             }
         }
-        let document = document.ok_or("it publishes no metadata")?;
+        let document = document.ok_or(KeysError::NoMetadata)?;
         let issuer = document["issuer"].as_str().unwrap_or_default();
         if !same_issuer(issuer, base.as_str()) {
-            return Err("its metadata names another issuer".into());
+            return Err(KeysError::OtherIssuer);
         }
-        let keys = document["jwks_uri"]
-            .as_str()
-            .ok_or("it publishes no keys")?;
-        let keys = Url::parse(keys).map_err(|_| "it publishes no keys")?;
-        let set = self.document(keys).await?.ok_or("it publishes no keys")?;
+        let keys = document["jwks_uri"].as_str().ok_or(KeysError::NoKeys)?;
+        let keys = Url::parse(keys).map_err(|_| KeysError::NoKeys)?;
+        let set = self.document(keys).await?.ok_or(KeysError::NoKeys)?;
         Ok(Keys {
             set: read_keys(&set),
             issuer: issuer.to_owned(),
@@ -268,13 +282,11 @@ impl Door {
         })
     }
 
-    async fn document(&self, url: Url) -> Result<Option<Value>, String> {
-        let answer = net::send(&self.guard, &self.limits, Outbound::get(url))
-            .await
-            .map_err(|fault| fault.to_string())?;
+    async fn document(&self, url: Url) -> Result<Option<Value>, KeysError> {
+        let answer = net::send(&self.guard, &self.limits, Outbound::get(url)).await?;
         match answer.status.as_u16() {
             200 => Ok(serde_json::from_slice(&answer.body).ok()),
-            500..=599 => Err(format!("HTTP {}", answer.status.as_u16())),
+            status @ 500..=599 => Err(KeysError::Status(status)),
             _ => Ok(None),
         }
     }

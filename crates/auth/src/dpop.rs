@@ -21,6 +21,26 @@ use url::Url;
 /// At most this many origins' nonces are kept; a server has two.
 const NONCES: usize = 16;
 
+/// What goes wrong with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DpopError {
+    /// A new one cannot be had.
+    #[error("no key can be made")]
+    NoKey,
+    /// What was kept is none.
+    #[error("the stored key cannot be read")]
+    Unreadable,
+    /// Signing failed.
+    #[error("a proof cannot be signed")]
+    Unsigned,
+    /// A proof needs some.
+    #[error("no randomness")]
+    NoRandomness,
+    /// What was signed cannot be sent.
+    #[error("a proof that is no header")]
+    NoHeader,
+}
+
 /// A key and the nonces that servers gave for it.
 pub struct Dpop {
     key: EcdsaKeyPair,
@@ -33,10 +53,10 @@ impl Dpop {
     ///
     /// # Errors
     /// When there is no randomness to be had.
-    pub fn generate() -> Result<Self, String> {
+    pub fn generate() -> Result<Self, DpopError> {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
-            .map_err(|_| "no key can be made")?;
-        let der = key.to_pkcs8v1().map_err(|_| "no key can be made")?;
+            .map_err(|_| DpopError::NoKey)?;
+        let der = key.to_pkcs8v1().map_err(|_| DpopError::NoKey)?;
         let pkcs8 = Secret::new(STANDARD.encode(der.as_ref()));
         Ok(Self::of(key, pkcs8))
     }
@@ -45,14 +65,14 @@ impl Dpop {
     ///
     /// # Errors
     /// When it is none.
-    pub fn restore(pkcs8: &Secret) -> Result<Self, String> {
+    pub fn restore(pkcs8: &Secret) -> Result<Self, DpopError> {
         let der = zeroize::Zeroizing::new(
             STANDARD
                 .decode(pkcs8.expose())
-                .map_err(|_| "the stored key cannot be read")?,
+                .map_err(|_| DpopError::Unreadable)?,
         );
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &der)
-            .map_err(|_| "the stored key cannot be read")?;
+            .map_err(|_| DpopError::Unreadable)?;
         Ok(Self::of(key, pkcs8.clone()))
     }
 
@@ -73,7 +93,12 @@ impl Dpop {
     ///
     /// # Errors
     /// When signing fails.
-    pub fn proof(&self, method: &Method, url: &Url, token: Option<&str>) -> Result<String, String> {
+    pub fn proof(
+        &self,
+        method: &Method,
+        url: &Url,
+        token: Option<&str>,
+    ) -> Result<String, DpopError> {
         let mut claims = json!({
             "jti": random_id()?,
             "htm": method.as_str(),
@@ -92,7 +117,7 @@ impl Dpop {
         let signature = self
             .key
             .sign(&SystemRandom::new(), signed.as_bytes())
-            .map_err(|_| "a proof cannot be signed")?;
+            .map_err(|_| DpopError::Unsigned)?;
         Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
@@ -143,7 +168,7 @@ fn encode(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-fn random_id() -> Result<String, String> {
-    let bytes: [u8; 16] = random::bytes().map_err(|fault| fault.to_string())?;
+fn random_id() -> Result<String, DpopError> {
+    let bytes: [u8; 16] = random::bytes().map_err(|_| DpopError::NoRandomness)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     address::Guard,
-    fault::Fault,
+    error::SignInError,
     hook::{self, Hook, Last},
     net::NetLimits,
     record::Tokens,
@@ -28,32 +28,30 @@ impl Engine {
         base: &Url,
         settings: &OauthSettings,
         limits: NetLimits,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SignInError> {
         let guard = Guard::new(base, settings.allow_private_addresses);
         let hook = Hook::new(base.clone(), guard, limits);
         let client = hook::client(&hook);
         let manager = AuthorizationManager::new_with_oauth_http_client(base.as_str(), client)
             .await
-            .map_err(|fault| Fault::Settings(hook.scrub(&fault.to_string())))?;
+            .map_err(|fault| SignInError::Settings(hook.scrub(&fault.to_string())))?;
         Ok(Self { hook, manager })
     }
 
     /// What a failed token request means.
-    pub(crate) fn token_fault(&self, fault: &AuthError) -> Fault {
+    pub(crate) fn token_fault(&self, fault: &AuthError) -> SignInError {
         let why = self.hook.explain(fault);
-        let refused = match self.hook.last() {
-            Some(Last::Answered { status, .. }) => {
-                status.is_client_error() && status.as_u16() != 429
-            }
-            _ => false,
-        };
         // No waiting will mend it: the registration is gone, or never was good.
-        if refused && (why.contains("invalid_client") || why.contains("unauthorized_client")) {
-            return Fault::Client(why);
+        if let Some(Last::Answered { status, error, .. }) = self.hook.last()
+            && status.is_client_error()
+            && status.as_u16() != 429
+            && let Some("invalid_client" | "unauthorized_client") = error.as_deref()
+        {
+            return SignInError::Client(why);
         }
         match fault {
-            AuthError::TokenRefreshRejected(_) => Fault::Withdrawn(why),
-            _ => Fault::Token(why),
+            AuthError::TokenRefreshRejected(_) => SignInError::Withdrawn(why),
+            _ => SignInError::Token(why),
         }
     }
 }
@@ -65,12 +63,14 @@ pub(crate) async fn quiet<F: Future>(work: F) -> F::Output {
 }
 
 /// What the engine got, as we keep it, and the scopes that the answer names.
-pub(crate) fn tokens(answer: &OAuthTokenResponse) -> Result<(Tokens, Option<Vec<String>>), Fault> {
+pub(crate) fn tokens(
+    answer: &OAuthTokenResponse,
+) -> Result<(Tokens, Option<Vec<String>>), SignInError> {
     let kind = answer.token_type().as_ref().to_ascii_lowercase();
     if kind != "bearer" && kind != "dpop" {
-        return Err(Fault::Token(format!(
+        return Err(SignInError::Token(format!(
             "it gave a token of the unknown type {}",
-            crate::fault::shown(&kind)
+            crate::error::shown(&kind)
         )));
     }
     let mut tokens = Tokens::received(

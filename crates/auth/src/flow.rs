@@ -6,7 +6,7 @@ use crate::{
     discovery::{Discovered, discover, strings},
     dpop::Dpop,
     engine::{Engine, quiet, tokens},
-    fault::Fault,
+    error::SignInError,
     hook::{Proving, ResourceParam},
     net::NetLimits,
     record::{Client, ClientKind, Record},
@@ -31,7 +31,7 @@ pub(crate) struct Flow<'a> {
 
 impl Flow<'_> {
     /// Runs the whole of it.
-    pub(crate) async fn run(self, visit: &Visit) -> Result<Record, Fault> {
+    pub(crate) async fn run(self, visit: &Visit) -> Result<Record, SignInError> {
         let mut engine = Engine::new(&self.server.url, self.settings, self.limits).await?;
         let found = discover(&mut engine, self.server, self.settings, self.challenge).await?;
         found.check_for_person(&engine)?;
@@ -87,7 +87,7 @@ pub(crate) fn settle_issuer(
     known: Option<Record>,
     found: &Discovered,
     settings: &OauthSettings,
-) -> Result<Record, Fault> {
+) -> Result<Record, SignInError> {
     let mut known = known.unwrap_or_default();
     let Some(before) = known.issuer.clone() else {
         return Ok(known);
@@ -101,11 +101,11 @@ pub(crate) fn settle_issuer(
         "the authorization server changed"
     );
     if settings.client_secret.is_some() && settings.issuer.is_none() {
-        return Err(Fault::Issuer {
+        return Err(SignInError::Issuer {
             expected: format!(
                 "{before}, which the configured client secret belongs to; to use it here, sign out first"
             ),
-            received: crate::fault::shown(&found.issuer),
+            received: crate::error::shown(&found.issuer),
         });
     }
     known.leave_issuer();
@@ -160,7 +160,7 @@ async fn identify(
     settings: &OauthSettings,
     redirect_uri: &Url,
     scopes: &[String],
-) -> Result<Client, Fault> {
+) -> Result<Client, SignInError> {
     let client = |id: &str, secret: Option<_>, kind| Client {
         id: id.to_owned(),
         secret,
@@ -206,9 +206,9 @@ async fn register(
     settings: &OauthSettings,
     redirect_uri: &Url,
     scopes: &[String],
-) -> Result<Client, Fault> {
+) -> Result<Client, SignInError> {
     if found.metadata.registration_endpoint.is_none() {
-        return Err(Fault::Registration(
+        return Err(SignInError::Registration(
             "the authorization server registers no clients by itself; register one there and configure its id (oauth.clientId)".into(),
         ));
     }
@@ -220,7 +220,7 @@ async fn register(
             .register_client(&settings.client_name, redirect_uri.as_str(), &scopes);
     let registered = match quiet(work).await {
         Ok(registered) => registered,
-        Err(fault) => return Err(Fault::Registration(engine.hook.explain(&fault))),
+        Err(fault) => return Err(SignInError::Registration(engine.hook.explain(&fault))),
     };
     let secret = registered.client_secret.map(crate::secret::Secret::new);
     if let Some(secret) = &secret {
@@ -253,7 +253,7 @@ fn registration_method(found: &Discovered) -> Option<&'static str> {
 }
 
 /// Tells the engine who we are.
-pub(crate) fn configure(engine: &mut Engine, client: &Client) -> Result<(), Fault> {
+pub(crate) fn configure(engine: &mut Engine, client: &Client) -> Result<(), SignInError> {
     let mut config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
     engine.hook.set_proving(client.proving);
     if let Some(secret) = &client.secret {
@@ -261,11 +261,11 @@ pub(crate) fn configure(engine: &mut Engine, client: &Client) -> Result<(), Faul
         config = config.with_client_secret(secret.expose());
     }
     let configured = engine.manager.configure_client(config);
-    configured.map_err(|fault| Fault::Discovery(engine.hook.explain(&fault)))
+    configured.map_err(|fault| SignInError::Discovery(engine.hook.explain(&fault)))
 }
 
 /// The key to bind tokens to: the one from before, or a new one.
-pub(crate) fn key(found: &Discovered, known: &Record) -> Result<Option<Arc<Dpop>>, Fault> {
+pub(crate) fn key(found: &Discovered, known: &Record) -> Result<Option<Arc<Dpop>>, SignInError> {
     if !found.dpop {
         return Ok(None);
     }
@@ -273,17 +273,17 @@ pub(crate) fn key(found: &Discovered, known: &Record) -> Result<Option<Arc<Dpop>
         Some(before) => Dpop::restore(before),
         None => Dpop::generate(),
     };
-    key.map(|key| Some(Arc::new(key))).map_err(Fault::Settings)
+    Ok(Some(Arc::new(key?)))
 }
 
 /// The page to send the person to.
-async fn page(engine: &Engine, scopes: &[String], resource: &str) -> Result<Url, Fault> {
+async fn page(engine: &Engine, scopes: &[String], resource: &str) -> Result<Url, SignInError> {
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
     let page = quiet(engine.manager.get_authorization_url(&scopes))
         .await
-        .map_err(|fault| Fault::Discovery(engine.hook.scrub(&fault.to_string())))?;
+        .map_err(|fault| SignInError::Discovery(engine.hook.scrub(&fault.to_string())))?;
     let mut url =
-        Url::parse(&page).map_err(|_| Fault::Refused("the page has no address".into()))?;
+        Url::parse(&page).map_err(|_| SignInError::Refused("the page has no address".into()))?;
     set_param(&mut url, "resource", Some(resource));
     Ok(url)
 }

@@ -3,7 +3,7 @@
 //! It sees of our environment what a server would, and the variables that the
 //! command itself names; besides, the server's name and address.
 
-use crate::fault::{Fault, shown};
+use crate::error::{SignInError, shown};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -115,13 +115,13 @@ impl HeadersHelper {
     /// # Errors
     /// When it cannot be run, takes too long, fails or prints anything but a JSON
     /// object of strings.
-    pub async fn run(&self) -> Result<HeaderMap, Fault> {
+    pub async fn run(&self) -> Result<HeaderMap, SignInError> {
         let room = self.elsewhere.iter().flatten().next();
         let room = room.and_then(|folder| Room::make(folder));
         let mut child = self
             .command(room.as_ref())
             .spawn()
-            .map_err(|fault| Fault::Helper(format!("cannot be started: {fault}")))?;
+            .map_err(|fault| SignInError::Helper(format!("cannot be started: {fault}")))?;
         let group = Group::of(&child);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let work = async {
@@ -132,12 +132,12 @@ impl HeadersHelper {
         // Whatever it started goes with it, also when all went well.
         drop(group);
         let Ok((status, out, err)) = ended else {
-            return Err(Fault::Helper(format!(
+            return Err(SignInError::Helper(format!(
                 "did not end within {:?}",
                 self.limit
             )));
         };
-        let status = status.map_err(|fault| Fault::Helper(fault.to_string()))?;
+        let status = status.map_err(|fault| SignInError::Helper(fault.to_string()))?;
         if !status.success() {
             let said = shown(&String::from_utf8_lossy(&err));
             let said = if said.is_empty() {
@@ -145,7 +145,7 @@ impl HeadersHelper {
             } else {
                 format!(": {said}")
             };
-            return Err(Fault::Helper(format!("failed ({status}){said}")));
+            return Err(SignInError::Helper(format!("failed ({status}){said}")));
         }
         headers(&out)
     }
@@ -180,7 +180,7 @@ impl HeadersHelper {
     }
 
     /// What the helper gives, from the last run where there was one.
-    async fn current(&self) -> Result<HeaderMap, Fault> {
+    async fn current(&self) -> Result<HeaderMap, SignInError> {
         if let Some(known) = self.known.lock().clone() {
             return Ok(known);
         }
@@ -257,13 +257,13 @@ async fn read(pipe: Option<impl AsyncRead + Unpin>) -> Zeroizing<Vec<u8>> {
     text
 }
 
-fn headers(out: &[u8]) -> Result<HeaderMap, Fault> {
+fn headers(out: &[u8]) -> Result<HeaderMap, SignInError> {
     // Nothing that was printed is repeated: it holds credentials.
     let object: Map<String, Value> = serde_json::from_slice(out)
-        .map_err(|_| Fault::Helper("did not print a JSON object".into()))?;
+        .map_err(|_| SignInError::Helper("did not print a JSON object".into()))?;
     let mut headers = HeaderMap::new();
     for (name, value) in &object {
-        let wrong = |what: &str| Fault::Helper(format!("gave {} {what}", shown(name)));
+        let wrong = |what: &str| SignInError::Helper(format!("gave {} {what}", shown(name)));
         let text = value
             .as_str()
             .ok_or_else(|| wrong("a value that is not text"))?;

@@ -8,10 +8,10 @@ mod amend;
 mod proving;
 
 use crate::{
-    address::Guard,
-    dpop::Dpop,
-    fault::shown,
-    net::{self, Inbound, NetFault, NetLimits, Outbound},
+    address::{AddressError, Guard},
+    dpop::{Dpop, DpopError},
+    error::shown,
+    net::{self, Inbound, NetError, NetLimits, Outbound},
     secret::Secret,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -44,9 +44,11 @@ pub(crate) enum Last {
     Answered {
         status: StatusCode,
         retry_after: Option<Duration>,
+        /// The OAuth error code that it holds, if any.
+        error: Option<String>,
     },
     /// None came.
-    Failed(NetFault),
+    Failed(NetError),
 }
 
 /// The hook, for one server.
@@ -118,7 +120,7 @@ impl Hook {
     }
 
     /// Whether an address may be used at all.
-    pub(crate) fn check(&self, url: &Url) -> Result<(), String> {
+    pub(crate) fn check(&self, url: &Url) -> Result<(), AddressError> {
         self.guard.check(url)
     }
 
@@ -151,7 +153,7 @@ impl Hook {
     }
 
     /// Sends a request of ours.
-    pub(crate) async fn send(&self, out: Outbound) -> Result<Inbound, NetFault> {
+    pub(crate) async fn send(&self, out: Outbound) -> Result<Inbound, NetError> {
         let sent = net::send(&self.guard, &self.limits, out).await;
         match &sent {
             Ok(answer) => self.note(answer),
@@ -164,17 +166,18 @@ impl Hook {
         *self.last.lock() = Some(Last::Answered {
             status: answer.status,
             retry_after: retry_after(answer),
+            error: error_code(answer),
         });
     }
 
     /// Sends a request of ours of whose answer only the head matters; the body may
     /// be a stream without end.
-    pub(crate) async fn head(&self, out: Outbound) -> Result<HeaderMap, NetFault> {
+    pub(crate) async fn head(&self, out: Outbound) -> Result<HeaderMap, NetError> {
         net::head(&self.guard, &self.limits, out).await
     }
 
     /// Fetches a JSON document of a server. `None` where there is none.
-    pub(crate) async fn document_at(&self, url: Url) -> Result<Option<Value>, NetFault> {
+    pub(crate) async fn document_at(&self, url: Url) -> Result<Option<Value>, NetError> {
         let answer = self.send(Outbound::get(url)).await?;
         if answer.status != StatusCode::OK {
             return Ok(None);
@@ -184,7 +187,7 @@ impl Hook {
 
     /// Sends a form to a token endpoint, proven in another way where the server
     /// does not know the client in the first.
-    pub(crate) async fn token_request(&self, out: Outbound) -> Result<Inbound, NetFault> {
+    pub(crate) async fn token_request(&self, out: Outbound) -> Result<Inbound, NetError> {
         let Some(named) = proving::Named::by_header(&out) else {
             return self.possessed(out).await;
         };
@@ -207,7 +210,7 @@ impl Hook {
 
     /// Sends a form with proof of possession where there is a key; a wish for a
     /// nonce is granted once.
-    async fn possessed(&self, out: Outbound) -> Result<Inbound, NetFault> {
+    async fn possessed(&self, out: Outbound) -> Result<Inbound, NetError> {
         let dpop = self.dpop.lock().clone();
         let Some(dpop) = dpop else {
             return self.send(out).await;
@@ -220,10 +223,9 @@ impl Hook {
         Ok(answer)
     }
 
-    async fn engine_request(&self, request: HttpRequest) -> Result<HttpResponse, NetFault> {
+    async fn engine_request(&self, request: HttpRequest) -> Result<HttpResponse, NetError> {
         let (head, body) = request.into_parts();
-        let url = Url::parse(&head.uri.to_string())
-            .map_err(|_| NetFault::Refused("an address that cannot be read".into()))?;
+        let url = Url::parse(&head.uri.to_string()).map_err(|_| AddressError::Unreadable)?;
         if head.method == Method::GET && url == self.base {
             // The MCP endpoint may answer a GET with a stream that never ends; all
             // that its challenge says is known already.
@@ -249,9 +251,7 @@ impl Hook {
         }
         let mut answer = self.send(out).await?;
         if answer.status.is_redirection() && registers {
-            return Err(NetFault::Refused(
-                "a redirect of a registration is not followed".into(),
-            ));
+            return Err(AddressError::Redirect.into());
         }
         if let (true, Some(proving)) = (registers, Proving::registered(&answer)) {
             self.set_proving(proving);
@@ -282,20 +282,28 @@ pub(crate) fn client(hook: &Arc<Hook>) -> Arc<dyn OAuthHttpClient> {
     hook.clone()
 }
 
-fn with_proof(dpop: &Dpop, mut out: Outbound) -> Result<Outbound, NetFault> {
-    let proof = dpop
-        .proof(&out.method, &out.url, None)
-        .map_err(NetFault::Refused)?;
-    let mut value = HeaderValue::try_from(proof)
-        .map_err(|_| NetFault::Refused("a proof that is no header".into()))?;
+fn with_proof(dpop: &Dpop, mut out: Outbound) -> Result<Outbound, NetError> {
+    let proof = dpop.proof(&out.method, &out.url, None)?;
+    let mut value = HeaderValue::try_from(proof).map_err(|_| DpopError::NoHeader)?;
     value.set_sensitive(true);
     out.headers.insert("dpop", value);
     Ok(out)
 }
 
 fn wants_nonce(answer: &Inbound) -> bool {
-    serde_json::from_slice::<Value>(&answer.body)
-        .is_ok_and(|body| body["error"] == "use_dpop_nonce")
+    error_code(answer).as_deref() == Some("use_dpop_nonce")
+}
+
+/// The error code (RFC 6749, section 5.2) of an answer that is no success.
+fn error_code(answer: &Inbound) -> Option<String> {
+    if answer.status.is_success() {
+        return None;
+    }
+    let mut body: Value = serde_json::from_slice(&answer.body).ok()?;
+    match body["error"].take() {
+        Value::String(code) => Some(code),
+        _ => None,
+    }
 }
 
 fn retry_after(answer: &Inbound) -> Option<Duration> {

@@ -5,7 +5,7 @@ use crate::{
     clock,
     discovery::same_issuer,
     engine::{Engine, quiet, tokens},
-    fault::{Fault, shown},
+    error::{SignInError, shown},
     flow::{configure, set_param},
     hook::{Hook, Proving, ResourceParam},
     jwt::{self, Claims},
@@ -63,7 +63,7 @@ impl IdentityProvider {
         visit: Option<&Visit>,
         settings: &OauthSettings,
         limits: NetLimits,
-    ) -> Result<Identity, Fault> {
+    ) -> Result<Identity, SignInError> {
         let mut engine = self.engine(settings, limits).await?;
         let metadata = self.discover(&engine).await?;
         engine.manager.set_metadata(metadata.clone());
@@ -106,7 +106,7 @@ impl IdentityProvider {
             }
         }
         let Some(visit) = visit else {
-            return Err(Fault::NeedsSignIn(format!(
+            return Err(SignInError::NeedsSignIn(format!(
                 "nobody is signed in at {}",
                 crate::address::origin(&self.issuer)
             )));
@@ -128,7 +128,7 @@ impl IdentityProvider {
     }
 
     /// The provider will not take the token any more: the next one is a new one.
-    pub(crate) async fn discard(&self, vault: &Vault, refused: &Secret) -> Result<(), Fault> {
+    pub(crate) async fn discard(&self, vault: &Vault, refused: &Secret) -> Result<(), SignInError> {
         let key = self.key();
         let _lock = vault.lock(&key, Duration::from_secs(30)).await?;
         if let Some(mut known) = vault.load(&key).await?
@@ -140,29 +140,35 @@ impl IdentityProvider {
         Ok(())
     }
 
-    async fn engine(&self, settings: &OauthSettings, limits: NetLimits) -> Result<Engine, Fault> {
+    async fn engine(
+        &self,
+        settings: &OauthSettings,
+        limits: NetLimits,
+    ) -> Result<Engine, SignInError> {
         Engine::new(&self.issuer, settings, limits).await
     }
 
     /// OpenID Connect discovery, at the address that the specification gives it.
-    async fn discover(&self, engine: &Engine) -> Result<AuthorizationMetadata, Fault> {
+    async fn discover(&self, engine: &Engine) -> Result<AuthorizationMetadata, SignInError> {
         let mut url = self.issuer.clone();
         let path = url.path().trim_end_matches('/').to_owned();
         url.set_path(&format!("{path}/.well-known/openid-configuration"));
         let document = engine.hook.document_at(url).await;
         let mut document = document
-            .map_err(|fault| Fault::Discovery(fault.to_string()))?
-            .ok_or_else(|| Fault::Discovery("the identity provider publishes nothing".into()))?;
+            .map_err(|fault| SignInError::Discovery(fault.to_string()))?
+            .ok_or_else(|| {
+                SignInError::Discovery("the identity provider publishes nothing".into())
+            })?;
         if document["authorization_endpoint"].is_null() {
             document["authorization_endpoint"] = crate::hook::NO_AUTHORIZATION_ENDPOINT.into();
         }
         let metadata: AuthorizationMetadata = serde_json::from_value(document).map_err(|_| {
-            Fault::Discovery("the identity provider's metadata cannot be read".into())
+            SignInError::Discovery("the identity provider's metadata cannot be read".into())
         })?;
         match &metadata.issuer {
             Some(issuer) if same_issuer(issuer, self.issuer.as_str()) => {}
             other => {
-                return Err(Fault::Issuer {
+                return Err(SignInError::Issuer {
                     expected: self.issuer.to_string(),
                     received: other.as_deref().map_or_else(|| "nobody".into(), shown),
                 });
@@ -173,8 +179,8 @@ impl IdentityProvider {
             .flatten()
         {
             let url = Url::parse(address)
-                .map_err(|_| Fault::Refused("an endpoint of the identity provider".into()))?;
-            engine.hook.check(&url).map_err(Fault::Refused)?;
+                .map_err(|_| SignInError::Refused("an endpoint of the identity provider".into()))?;
+            engine.hook.check(&url)?;
         }
         Ok(metadata)
     }
@@ -185,7 +191,7 @@ impl IdentityProvider {
         metadata: &AuthorizationMetadata,
         visit: &Visit,
         settings: &OauthSettings,
-    ) -> Result<(Record, Secret), Fault> {
+    ) -> Result<(Record, Secret), SignInError> {
         let back = Return::ready(visit, self.callback_port, None).await?;
         let client = Client {
             id: self.client_id.clone(),
@@ -200,9 +206,9 @@ impl IdentityProvider {
         scopes.extend(self.scopes.iter().map(String::as_str));
         let page = quiet(engine.manager.get_authorization_url(&scopes))
             .await
-            .map_err(|fault| Fault::Discovery(engine.hook.scrub(&fault.to_string())))?;
-        let mut page =
-            Url::parse(&page).map_err(|_| Fault::Refused("the page has no address".into()))?;
+            .map_err(|fault| SignInError::Discovery(engine.hook.scrub(&fault.to_string())))?;
+        let mut page = Url::parse(&page)
+            .map_err(|_| SignInError::Refused("the page has no address".into()))?;
         let nonce = nonce()?;
         set_param(&mut page, "resource", None);
         set_param(&mut page, "nonce", Some(&nonce));
@@ -212,10 +218,9 @@ impl IdentityProvider {
             .0
             .get("id_token")
             .and_then(|token| token.as_str());
-        let token =
-            Secret::new(token.ok_or_else(|| {
-                Fault::Token("the identity provider gave no identity token".into())
-            })?);
+        let token = Secret::new(token.ok_or_else(|| {
+            SignInError::Token("the identity provider gave no identity token".into())
+        })?);
         self.check(engine, metadata, &token, Some(&nonce)).await?;
         let (received, _) = tokens(&answer)?;
         let record = Record {
@@ -236,7 +241,7 @@ impl IdentityProvider {
         engine: &mut Engine,
         metadata: &AuthorizationMetadata,
         known: Record,
-    ) -> Result<(Record, Secret), Fault> {
+    ) -> Result<(Record, Secret), SignInError> {
         let before = known.id_token.clone();
         let record = renew::refresh(engine, &known, None)
             .await
@@ -246,7 +251,7 @@ impl IdentityProvider {
             .clone()
             .filter(|token| Some(token) != before.as_ref());
         let Some(token) = token else {
-            return Err(Fault::NeedsSignIn(
+            return Err(SignInError::NeedsSignIn(
                 "the identity provider renews no identity".into(),
             ));
         };
@@ -261,8 +266,8 @@ impl IdentityProvider {
         metadata: &AuthorizationMetadata,
         token: &Secret,
         nonce: Option<&str>,
-    ) -> Result<Claims, Fault> {
-        let bad = |why: &str| Fault::Token(format!("the identity token is no good: {why}"));
+    ) -> Result<Claims, SignInError> {
+        let bad = |why: &str| SignInError::Token(format!("the identity token is no good: {why}"));
         let keys = metadata
             .jwks_uri
             .as_deref()
@@ -304,9 +309,9 @@ fn live_token(record: &Record) -> Option<Secret> {
     (end > clock::seconds() + MARGIN).then_some(token)
 }
 
-fn nonce() -> Result<String, Fault> {
+fn nonce() -> Result<String, SignInError> {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     let bytes: [u8; 24] =
-        random::bytes().map_err(|_| Fault::Settings("there is no randomness".into()))?;
+        random::bytes().map_err(|_| SignInError::Settings("there is no randomness".into()))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

@@ -13,19 +13,57 @@ type Key = Zeroizing<[u8; 32]>;
 /// How long a keychain may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Why a keychain is of no help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeychainError {
+    /// Somebody has to unlock it, or there is none.
+    #[error("it is locked or absent ({0})")]
+    Locked(String),
+    /// It is not there, or does not work.
+    #[error("it is not there or does not work ({0})")]
+    Broken(String),
+    /// This program has no way to ask it.
+    #[error("this program was built without it")]
+    NotBuilt,
+    /// It keeps something else where our key should be.
+    #[error("what it keeps for Switchboard is not a key")]
+    NotAKey,
+    /// It keeps something else where a token should be.
+    #[error("what it keeps there is no text")]
+    NotText,
+    /// The key is not there any more.
+    #[error("it no longer has the key that the stored sign-ins are sealed with")]
+    KeyGone,
+    /// It took a key, and has none.
+    #[error("it keeps no key")]
+    NoKey,
+    /// There is no randomness for a new key.
+    #[error("there is no randomness for a key")]
+    NoRandomness,
+    /// It did not answer in time.
+    #[error("it did not answer within {0:?}")]
+    TimedOut(Duration),
+    /// It stopped without a word.
+    #[error("it failed without saying why")]
+    Silent,
+    /// Anything else, in its own words.
+    #[error("{0}")]
+    Other(String),
+}
+
 /// Something that keeps one secret of 32 bytes. Calls may block.
 pub trait KeyKeeper: Send + Sync {
     /// The key, if there is one.
     ///
     /// # Errors
-    /// One sentence, when the keychain cannot be asked.
-    fn get(&self) -> Result<Option<Vec<u8>>, String>;
+    /// When the keychain cannot be asked.
+    fn get(&self) -> Result<Option<Vec<u8>>, KeychainError>;
 
     /// Keeps a key.
     ///
     /// # Errors
-    /// One sentence, when it cannot be kept.
-    fn set(&self, key: &[u8]) -> Result<(), String>;
+    /// When it cannot be kept.
+    fn set(&self, key: &[u8]) -> Result<(), KeychainError>;
 }
 
 /// The keychain, asked at most once.
@@ -65,7 +103,7 @@ impl Keychain {
     }
 
     /// The key; a new one where there is none and `make` says so.
-    pub(crate) async fn key(&self, make: bool) -> Result<Option<Key>, String> {
+    pub(crate) async fn key(&self, make: bool) -> Result<Option<Key>, KeychainError> {
         if let Some(key) = self.remembered() {
             return Ok(Some(key));
         }
@@ -86,13 +124,13 @@ impl fmt::Debug for Keychain {
 /// `account` of the service `switchboard`.
 ///
 /// # Errors
-/// One sentence, when the keychain cannot be asked or keeps no text there.
-pub async fn kept_token(account: &'static str) -> Result<Option<Secret>, String> {
+/// When the keychain cannot be asked or keeps no text there.
+pub async fn kept_token(account: &'static str) -> Result<Option<Secret>, KeychainError> {
     let kept = within(PATIENCE, move || System.secret(account)).await?;
     let Some(kept) = kept.map(Zeroizing::new) else {
         return Ok(None);
     };
-    let text = std::str::from_utf8(&kept).map_err(|_| "what it keeps there is no text")?;
+    let text = std::str::from_utf8(&kept).map_err(|_| KeychainError::NotText)?;
     Ok(Some(Secret::new(text.trim())))
 }
 
@@ -101,34 +139,33 @@ pub async fn kept_token(account: &'static str) -> Result<Option<Secret>, String>
 /// ending.
 async fn within<T: Send + 'static>(
     patience: Duration,
-    ask: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
+    ask: impl FnOnce() -> Result<T, KeychainError> + Send + 'static,
+) -> Result<T, KeychainError> {
     let (answer, asked) = tokio::sync::oneshot::channel();
     std::thread::Builder::new()
         .name("keychain".into())
         .spawn(move || {
             let _ = answer.send(ask());
         })
-        .map_err(|fault| fault.to_string())?;
+        .map_err(|fault| KeychainError::Other(fault.to_string()))?;
     match tokio::time::timeout(patience, asked).await {
         Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err("it failed without saying why".into()),
-        Err(_) => Err(format!("it did not answer within {patience:?}")),
+        Ok(Err(_)) => Err(KeychainError::Silent),
+        Err(_) => Err(KeychainError::TimedOut(patience)),
     }
 }
 
-fn ask(keeper: &dyn KeyKeeper, make: bool) -> Result<Option<Key>, String> {
+fn ask(keeper: &dyn KeyKeeper, make: bool) -> Result<Option<Key>, KeychainError> {
     if let Some(kept) = keeper.get()? {
         let kept = Zeroizing::new(kept);
-        let key = <[u8; 32]>::try_from(&kept[..])
-            .map_err(|_| "what it keeps for Switchboard is not a key")?;
+        let key = <[u8; 32]>::try_from(&kept[..]).map_err(|_| KeychainError::NotAKey)?;
         return Ok(Some(Zeroizing::new(key)));
     }
     if !make {
         return Ok(None);
     }
     let mut key = Zeroizing::new([0; 32]);
-    random::fill(&mut key[..]).map_err(|_| "there is no randomness for a key")?;
+    random::fill(&mut key[..]).map_err(|_| KeychainError::NoRandomness)?;
     keeper.set(&key[..])?;
     Ok(Some(key))
 }
@@ -138,7 +175,7 @@ struct System;
 
 #[cfg(feature = "keychain")]
 mod system {
-    use super::{KeyKeeper, System};
+    use super::{KeyKeeper, KeychainError, System};
     use keyring_core::{CredentialStore, Entry, Error};
     use std::sync::{Arc, OnceLock};
 
@@ -146,17 +183,17 @@ mod system {
     const USER: &str = "vault key";
 
     impl KeyKeeper for System {
-        fn get(&self) -> Result<Option<Vec<u8>>, String> {
+        fn get(&self) -> Result<Option<Vec<u8>>, KeychainError> {
             self.secret(USER)
         }
 
-        fn set(&self, key: &[u8]) -> Result<(), String> {
+        fn set(&self, key: &[u8]) -> Result<(), KeychainError> {
             entry(USER)?.set_secret(key).map_err(|fault| told(&fault))
         }
     }
 
     impl System {
-        pub(super) fn secret(&self, user: &str) -> Result<Option<Vec<u8>>, String> {
+        pub(super) fn secret(&self, user: &str) -> Result<Option<Vec<u8>>, KeychainError> {
             match entry(user)?.get_secret() {
                 Ok(secret) => Ok(Some(secret)),
                 Err(Error::NoEntry) => Ok(None),
@@ -165,7 +202,7 @@ mod system {
         }
     }
 
-    fn entry(user: &str) -> Result<Entry, String> {
+    fn entry(user: &str) -> Result<Entry, KeychainError> {
         static STORE: OnceLock<Arc<CredentialStore>> = OnceLock::new();
         let store = match STORE.get() {
             Some(store) => store.clone(),
@@ -191,33 +228,31 @@ mod system {
         Ok(store)
     }
 
-    fn told(fault: &Error) -> String {
+    fn told(fault: &Error) -> KeychainError {
         match fault {
-            Error::NoStorageAccess(why) => format!("it is locked or absent ({why})"),
-            Error::PlatformFailure(why) => format!("it is not there or does not work ({why})"),
+            Error::NoStorageAccess(why) => KeychainError::Locked(why.to_string()),
+            Error::PlatformFailure(why) => KeychainError::Broken(why.to_string()),
             // The others' messages may hold what was stored.
-            Error::BadEncoding(_) | Error::BadDataFormat(..) => {
-                "what it keeps for Switchboard is not a key".into()
-            }
-            other => other.to_string(),
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => KeychainError::NotAKey,
+            other => KeychainError::Other(other.to_string()),
         }
     }
 }
 
 #[cfg(not(feature = "keychain"))]
 impl System {
-    fn secret(&self, _: &str) -> Result<Option<Vec<u8>>, String> {
-        Err("this program was built without it".into())
+    fn secret(&self, _: &str) -> Result<Option<Vec<u8>>, KeychainError> {
+        Err(KeychainError::NotBuilt)
     }
 }
 
 #[cfg(not(feature = "keychain"))]
 impl KeyKeeper for System {
-    fn get(&self) -> Result<Option<Vec<u8>>, String> {
-        Err("this program was built without it".into())
+    fn get(&self) -> Result<Option<Vec<u8>>, KeychainError> {
+        Err(KeychainError::NotBuilt)
     }
 
-    fn set(&self, _: &[u8]) -> Result<(), String> {
-        Err("this program was built without it".into())
+    fn set(&self, _: &[u8]) -> Result<(), KeychainError> {
+        Err(KeychainError::NotBuilt)
     }
 }

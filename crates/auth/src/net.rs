@@ -3,15 +3,18 @@
 //! body is capped, everything has a time limit. No pool: signing in is rare, and
 //! a connection that was judged for one server is not lent to another.
 
-use crate::address::{Guard, origin};
+use crate::{
+    address::{AddressError, Guard, origin},
+    dpop::DpopError,
+};
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use switchboard_tasks as tasks;
-use switchboard_transport::dial::{self, Io};
+use switchboard_transport::dial::{self, DialError, Io};
 use tokio::{net::TcpStream, time::timeout};
 use url::Url;
 
@@ -82,16 +85,46 @@ pub(crate) struct Inbound {
 
 /// Why nothing came back.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum NetFault {
+pub(crate) enum NetError {
     /// A guard said no; nothing was sent.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    Refused(#[from] AddressError),
+    /// There is no proof to send along; nothing was sent.
+    #[error(transparent)]
+    Proof(#[from] DpopError),
     /// No connection, so nothing was sent.
-    #[error("{0}")]
-    NoConnection(String),
+    #[error("{place}: {source}")]
+    NoConnection {
+        place: String,
+        source: Arc<io::Error>,
+    },
+    /// The same, through a proxy.
+    #[error(transparent)]
+    NoProxy(#[from] DialError),
+    /// The same, since it took too long.
+    #[error("{place}: no connection within {limit:?}")]
+    TooSlow { place: String, limit: Duration },
+    /// The same, since nobody has such a name.
+    #[error("{0} is not a host's name")]
+    NoName(String),
     /// It may have arrived and taken effect.
-    #[error("{0}")]
-    Broken(String),
+    #[error("{place}: {why}")]
+    Broken { place: String, why: ExchangeError },
+}
+
+/// What broke an exchange off.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum ExchangeError {
+    #[error("{}", chain(&**.0))]
+    Http(#[from] Arc<hyper::Error>),
+    #[error("the answer has {0} bytes or more")]
+    TooLarge(usize),
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+    #[error("an address that cannot be sent")]
+    Address,
+    #[error("a host that cannot be sent")]
+    Host,
 }
 
 /// Sends one request and reads the head of the answer.
@@ -99,7 +132,7 @@ pub(crate) async fn head(
     guard: &Guard,
     limits: &NetLimits,
     out: Outbound,
-) -> Result<HeaderMap, NetFault> {
+) -> Result<HeaderMap, NetError> {
     let answer = exchanged(guard, limits, out, None).await?;
     Ok(answer.headers)
 }
@@ -109,7 +142,7 @@ pub(crate) async fn send(
     guard: &Guard,
     limits: &NetLimits,
     out: Outbound,
-) -> Result<Inbound, NetFault> {
+) -> Result<Inbound, NetError> {
     exchanged(guard, limits, out, Some(limits.body)).await
 }
 
@@ -119,63 +152,47 @@ async fn exchanged(
     limits: &NetLimits,
     out: Outbound,
     cap: Option<usize>,
-) -> Result<Inbound, NetFault> {
+) -> Result<Inbound, NetError> {
     let place = origin(&out.url);
     let stream = match timeout(limits.connect, dial(guard, &out.url, limits.connect)).await {
         Ok(stream) => stream?,
         Err(_) => {
-            return Err(NetFault::NoConnection(format!(
-                "{place}: no connection within {:?}",
-                limits.connect
-            )));
+            let limit = limits.connect;
+            return Err(NetError::TooSlow { place, limit });
         }
     };
-    match timeout(limits.total, exchange(stream, cap, out)).await {
-        Ok(Ok(inbound)) => Ok(inbound),
-        Ok(Err(why)) => Err(NetFault::Broken(format!("{place}: {why}"))),
-        Err(_) => Err(NetFault::Broken(format!(
-            "{place}: no answer within {:?}",
-            limits.total
-        ))),
-    }
+    let exchanged = timeout(limits.total, exchange(stream, cap, out)).await;
+    exchanged
+        .unwrap_or(Err(ExchangeError::TimedOut(limits.total)))
+        .map_err(|why| NetError::Broken { place, why })
 }
 
-async fn dial(guard: &Guard, url: &Url, limit: Duration) -> Result<Box<dyn Io>, NetFault> {
+async fn dial(guard: &Guard, url: &Url, limit: Duration) -> Result<Box<dyn Io>, NetError> {
     let place = origin(url);
     let uri: http::Uri = url
         .as_str()
         .parse()
-        .map_err(|_| NetFault::Refused(format!("{place} is not an address")))?;
+        .map_err(|_| AddressError::NoAddress(place.clone()))?;
     if dial::has_proxy(&uri) {
         // The proxy finds the host. What we can judge is the name, and where it
         // leads as far as we can see.
-        guard.foresee(url).await.map_err(NetFault::Refused)?;
-        let through = dial::through_proxy(&uri, limit).await;
-        return through.map_err(NetFault::NoConnection);
+        guard.foresee(url).await?;
+        return Ok(dial::through_proxy(&uri, limit).await?);
     }
-    let addresses = guard.resolve(url).await.map_err(NetFault::Refused)?;
-    let mut last = format!("{place}: no address");
-    let mut connected = None;
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(tcp) => {
-                connected = Some(tcp);
-                break;
-            }
-            Err(fault) => last = format!("{place}: {fault}"),
-        }
-    }
-    let tcp = connected.ok_or(NetFault::NoConnection(last))?;
+    let addresses = guard.resolve(url).await?;
+    let broken = |fault: io::Error| NetError::NoConnection {
+        place: place.clone(),
+        source: fault.into(),
+    };
+    // One after the other; there is at least one.
+    let tcp = TcpStream::connect(&addresses[..]).await.map_err(broken)?;
     // The judgement that counts is the one on the connection that exists.
-    let peer = tcp
-        .peer_addr()
-        .map_err(|fault| NetFault::NoConnection(format!("{place}: {fault}")))?;
-    guard.allows(peer.ip(), url).map_err(NetFault::Refused)?;
+    let peer = tcp.peer_addr().map_err(broken)?;
+    guard.allows(peer.ip(), url)?;
     let _ = tcp.set_nodelay(true);
     if url.scheme() == "http" {
         return Ok(Box::new(tcp));
     }
-    let broken = |fault: std::io::Error| NetFault::NoConnection(format!("{place}: {fault}"));
     let config = switchboard_transport::http::tls_config()
         .await
         .map_err(broken)?;
@@ -188,7 +205,7 @@ async fn dial(guard: &Guard, url: &Url, limit: Duration) -> Result<Box<dyn Io>, 
                 .trim_end_matches('.')
                 .to_owned(),
         )
-        .map_err(|_| NetFault::NoConnection(format!("{place} is not a host's name")))?,
+        .map_err(|_| NetError::NoName(place.clone()))?,
     };
     let tls = tokio_rustls::TlsConnector::from(Arc::clone(&config))
         .connect(name, tcp)
@@ -201,10 +218,10 @@ async fn exchange(
     stream: Box<dyn Io>,
     cap: Option<usize>,
     out: Outbound,
-) -> Result<Inbound, String> {
+) -> Result<Inbound, ExchangeError> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(|fault| fault.to_string())?;
+        .map_err(Arc::new)?;
     let driver = tasks::spawn(tasks::Kind::SignIn, connection);
     let answered = converse(&mut sender, cap, out).await;
     // Whatever else the peer has to say is of no interest.
@@ -216,21 +233,18 @@ async fn converse(
     sender: &mut http1::SendRequest<Full<Bytes>>,
     cap: Option<usize>,
     out: Outbound,
-) -> Result<Inbound, String> {
+) -> Result<Inbound, ExchangeError> {
     let request = request(out)?;
-    let response = sender
-        .send_request(request)
-        .await
-        .map_err(|fault| chain(&fault))?;
+    let response = sender.send_request(request).await.map_err(Arc::new)?;
     let (head, mut body) = response.into_parts();
     let mut whole = BytesMut::new();
     while let Some(cap) = cap
         && let Some(frame) = body.frame().await
     {
-        let frame = frame.map_err(|fault| chain(&fault))?;
+        let frame = frame.map_err(Arc::new)?;
         if let Ok(data) = frame.into_data() {
             if whole.len() + data.len() >= cap {
-                return Err(format!("the answer has {cap} bytes or more"));
+                return Err(ExchangeError::TooLarge(cap));
             }
             whole.extend_from_slice(&data);
         }
@@ -242,7 +256,7 @@ async fn converse(
     })
 }
 
-fn request(out: Outbound) -> Result<Request<Full<Bytes>>, String> {
+fn request(out: Outbound) -> Result<Request<Full<Bytes>>, ExchangeError> {
     let path = match out.url.query() {
         Some(query) => format!("{}?{query}", out.url.path()),
         None => out.url.path().to_owned(),
@@ -254,12 +268,12 @@ fn request(out: Outbound) -> Result<Request<Full<Bytes>>, String> {
     };
     let mut request = Request::new(Full::new(out.body));
     *request.method_mut() = out.method;
-    *request.uri_mut() = path.parse().map_err(|_| "an address that cannot be sent")?;
+    *request.uri_mut() = path.parse().map_err(|_| ExchangeError::Address)?;
     let headers = request.headers_mut();
     *headers = out.headers;
     headers.insert(
         header::HOST,
-        HeaderValue::try_from(host).map_err(|_| "a host that cannot be sent")?,
+        HeaderValue::try_from(host).map_err(|_| ExchangeError::Host)?,
     );
     headers
         .entry(header::ACCEPT)
@@ -273,7 +287,7 @@ fn request(out: Outbound) -> Result<Request<Full<Bytes>>, String> {
     Ok(request)
 }
 
-fn chain(fault: &dyn std::error::Error) -> String {
+fn chain(fault: &(dyn std::error::Error + 'static)) -> String {
     let mut text = fault.to_string();
     let mut cause = fault.source();
     while let Some(next) = cause {

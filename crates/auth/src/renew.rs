@@ -5,10 +5,10 @@ use crate::{
     discovery::{strings, text},
     dpop::Dpop,
     engine::{Engine, quiet, tokens},
-    fault::Fault,
+    error::SignInError,
     flow::configure,
     hook::{Last, ResourceParam},
-    net::{NetFault, Outbound},
+    net::{NetError, Outbound},
     record::{Client, Record, Tokens},
     secret::Secret,
 };
@@ -28,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A renewal that failed.
 pub(crate) struct NotRenewed {
-    pub(crate) fault: Fault,
+    pub(crate) fault: SignInError,
     /// Whether the server may have used up the refresh token all the same. Trying
     /// again may then look like theft to it, so that is left until the access
     /// token has ended and there is nothing to lose.
@@ -100,8 +100,8 @@ async fn prepare(
     engine: &mut Engine,
     record: &Record,
     dpop: Option<Arc<Dpop>>,
-) -> Result<(Client, Secret), Fault> {
-    let gone = |what: &str| Fault::NeedsSignIn(format!("the stored sign-in has no {what}"));
+) -> Result<(Client, Secret), SignInError> {
+    let gone = |what: &str| SignInError::NeedsSignIn(format!("the stored sign-in has no {what}"));
     let client = record.client.clone().ok_or_else(|| gone("client"))?;
     let tokens = record.tokens.as_ref().ok_or_else(|| gone("token"))?;
     let refresh = tokens
@@ -140,13 +140,13 @@ pub(crate) fn metadata(record: &Record) -> Option<AuthorizationMetadata> {
 fn doubtful(last: Option<Last>) -> bool {
     match last {
         Some(Last::Answered { status, .. }) => status.is_success(),
-        Some(Last::Failed(NetFault::Broken(_))) => true,
+        Some(Last::Failed(NetError::Broken { .. })) => true,
         _ => false,
     }
 }
 
 /// Ends the sign-in at the issuer. `Ok(false)` where it has no way to.
-pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, Fault> {
+pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, SignInError> {
     let (Some(metadata), Some(client), Some(tokens)) =
         (metadata(record), &record.client, &record.tokens)
     else {
@@ -155,7 +155,8 @@ pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, Fau
     let Some(endpoint) = text(&metadata, "revocation_endpoint") else {
         return Ok(false);
     };
-    let url = Url::parse(endpoint).map_err(|_| Fault::Refused("the revocation endpoint".into()))?;
+    let url =
+        Url::parse(endpoint).map_err(|_| SignInError::Refused("the revocation endpoint".into()))?;
     // The refresh token first: that ends the access token too, where servers are good.
     let both = [
         tokens
@@ -171,10 +172,10 @@ pub(crate) async fn revoke(engine: &Engine, record: &Record) -> Result<bool, Fau
             .hook
             .token_request(out)
             .await
-            .map_err(|fault| Fault::Token(engine.hook.scrub(&fault.to_string())))?;
+            .map_err(|fault| SignInError::Token(engine.hook.scrub(&fault.to_string())))?;
         if !answer.status.is_success() {
             let status = answer.status.as_u16();
-            return Err(Fault::Token(format!(
+            return Err(SignInError::Token(format!(
                 "revocation was answered with HTTP {status}"
             )));
         }
@@ -188,7 +189,7 @@ fn revocation(
     metadata: &AuthorizationMetadata,
     token: &Secret,
     hint: &str,
-) -> Result<Outbound, Fault> {
+) -> Result<Outbound, SignInError> {
     let mut pairs = vec![("token", token.expose()), ("token_type_hint", hint)];
     let Some(secret) = &client.secret else {
         pairs.push(("client_id", &client.id));
@@ -214,12 +215,12 @@ fn revocation(
 }
 
 /// `client_secret_basic`: both parts form-encoded first (RFC 6749 §2.3.1).
-pub(crate) fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, Fault> {
+pub(crate) fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, SignInError> {
     let part =
         |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let both = zeroize::Zeroizing::new(format!("{}:{}", part(id), part(secret.expose())));
     let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(both.as_bytes())))
-        .map_err(|_| Fault::Settings("the client's secret cannot be sent".into()))?;
+        .map_err(|_| SignInError::Settings("the client's secret cannot be sent".into()))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -81,12 +81,15 @@ pub enum Grant {
     Enterprise(Enterprise),
 }
 
+/// A fault of whoever uses us, to be told and no more.
+pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Brings a person to an address. The address has been checked: it is http or
 /// https and safe to hand to a browser, though not to a shell.
-pub type Opener = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+pub type Opener = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<(), AnyError>> + Send + Sync>;
 
 /// Shows an address, and gives the one that the browser ended up at.
-pub type Prompt = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+pub type Prompt = Arc<dyn Fn(Url) -> BoxFuture<'static, Result<String, AnyError>> + Send + Sync>;
 
 /// How a person gets to the sign-in page and back.
 #[derive(Clone)]

@@ -11,7 +11,10 @@ mod files;
 mod lock;
 mod seal;
 
-use crate::{keychain::Keychain, record::Record};
+use crate::{
+    keychain::{Keychain, KeychainError},
+    record::Record,
+};
 use aws_lc_rs::digest;
 use std::{
     path::{Path, PathBuf},
@@ -34,12 +37,12 @@ pub enum TokenStore {
 
 /// Why a sign-in cannot be kept or read.
 #[derive(Debug, thiserror::Error)]
-pub enum VaultFault {
+pub enum VaultError {
     /// The keychain does not help.
     #[error(
         "the system's keychain cannot be used: {0}. Tokens can be kept in a file that only you can read instead: sign in with --token-store file"
     )]
-    Keychain(String),
+    Keychain(#[source] KeychainError),
     /// A file does not help.
     #[error("{}: {why}", path.display())]
     File {
@@ -134,7 +137,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it cannot.
-    pub async fn ready(&self) -> Result<(), VaultFault> {
+    pub async fn ready(&self) -> Result<(), VaultError> {
         files::make_folder(&self.folder)?;
         if self.store == TokenStore::Keychain {
             self.key(true).await?;
@@ -146,7 +149,7 @@ impl Vault {
     ///
     /// # Errors
     /// When there is something and it cannot be read.
-    pub async fn load(&self, key: &VaultKey) -> Result<Option<Record>, VaultFault> {
+    pub async fn load(&self, key: &VaultKey) -> Result<Option<Record>, VaultError> {
         let plain = self.plain(key);
         if let Some(text) = files::read(plain.clone()).await? {
             return parse(&plain, &text).map(Some);
@@ -156,13 +159,11 @@ impl Vault {
             return Ok(None);
         };
         let Some(secret) = self.key(false).await? else {
-            return Err(VaultFault::Keychain(
-                "it no longer has the key that the stored sign-ins are sealed with".into(),
-            ));
+            return Err(VaultError::Keychain(KeychainError::KeyGone));
         };
-        let text = seal::open(&secret, &key.stem, &bytes).map_err(|why| VaultFault::File {
+        let text = seal::open(&secret, &key.stem, &bytes).map_err(|why| VaultError::File {
             path: sealed.clone(),
-            why,
+            why: why.to_string(),
         })?;
         parse(&sealed, &text).map(Some)
     }
@@ -171,7 +172,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it cannot be kept; what was there before is then still there.
-    pub async fn save(&self, key: &VaultKey, record: &Record) -> Result<(), VaultFault> {
+    pub async fn save(&self, key: &VaultKey, record: &Record) -> Result<(), VaultError> {
         let in_clear = self.store == TokenStore::File || files::exists(self.plain(key)).await;
         self.write(key, record, in_clear).await
     }
@@ -180,7 +181,7 @@ impl Vault {
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub async fn replace(&self, key: &VaultKey, record: &Record) -> Result<(), VaultFault> {
+    pub async fn replace(&self, key: &VaultKey, record: &Record) -> Result<(), VaultError> {
         let in_clear = self.store == TokenStore::File;
         self.write(key, record, in_clear).await?;
         let other = if in_clear {
@@ -195,7 +196,7 @@ impl Vault {
     ///
     /// # Errors
     /// When a file cannot be removed.
-    pub async fn forget(&self, key: &VaultKey) -> Result<(), VaultFault> {
+    pub async fn forget(&self, key: &VaultKey) -> Result<(), VaultError> {
         files::remove(self.plain(key)).await?;
         files::remove(self.sealed(key)).await
     }
@@ -205,7 +206,7 @@ impl Vault {
     ///
     /// # Errors
     /// When somebody else holds it for longer than `limit`.
-    pub async fn lock(&self, key: &VaultKey, limit: Duration) -> Result<VaultLock, VaultFault> {
+    pub async fn lock(&self, key: &VaultKey, limit: Duration) -> Result<VaultLock, VaultError> {
         files::make_folder(&self.folder)?;
         lock::take(self.folder.join(format!("{}.lock", key.stem)), limit).await
     }
@@ -215,11 +216,11 @@ impl Vault {
         key: &VaultKey,
         record: &Record,
         in_clear: bool,
-    ) -> Result<(), VaultFault> {
+    ) -> Result<(), VaultError> {
         files::make_folder(&self.folder)?;
         let path = self.plain(key);
         let text = zeroize::Zeroizing::new(serde_json::to_vec(record).map_err(|fault| {
-            VaultFault::File {
+            VaultError::File {
                 path: path.clone(),
                 why: fault.to_string(),
             }
@@ -228,19 +229,19 @@ impl Vault {
             return files::write(path, text).await;
         }
         let Some(secret) = self.key(true).await? else {
-            return Err(VaultFault::Keychain("it keeps no key".into()));
+            return Err(VaultError::Keychain(KeychainError::NoKey));
         };
         let path = self.sealed(key);
-        let sealed = seal::close(&secret, &key.stem, &text).map_err(|why| VaultFault::File {
+        let sealed = seal::close(&secret, &key.stem, &text).map_err(|why| VaultError::File {
             path: path.clone(),
-            why,
+            why: why.to_string(),
         })?;
         files::write(path, sealed.into()).await
     }
 
     /// The key that files are sealed with. Made under a lock, so that two
     /// processes at their first sign-in do not make two.
-    async fn key(&self, make: bool) -> Result<Option<seal::Key>, VaultFault> {
+    async fn key(&self, make: bool) -> Result<Option<seal::Key>, VaultError> {
         if let Some(key) = self.keychain.remembered() {
             return Ok(Some(key));
         }
@@ -249,7 +250,7 @@ impl Vault {
             true => Some(lock::take(lock, self.keychain.patience() * 2).await?),
             false => None,
         };
-        let key = self.keychain.key(make).await.map_err(VaultFault::Keychain);
+        let key = self.keychain.key(make).await.map_err(VaultError::Keychain);
         drop(held);
         key
     }
@@ -263,9 +264,9 @@ impl Vault {
     }
 }
 
-fn parse(path: &Path, text: &[u8]) -> Result<Record, VaultFault> {
+fn parse(path: &Path, text: &[u8]) -> Result<Record, VaultError> {
     // serde's messages may quote what they stumble over, so only the place is told.
-    serde_json::from_slice(text).map_err(|fault| VaultFault::File {
+    serde_json::from_slice(text).map_err(|fault| VaultError::File {
         path: path.to_owned(),
         why: format!(
             "is not a stored sign-in (line {}, column {}); remove it and sign in again",

@@ -4,7 +4,7 @@
 use crate::{
     callback::{self, Expected, Listener},
     engine::{Engine, quiet},
-    fault::Fault,
+    error::SignInError,
     settings::Visit,
 };
 use rmcp::transport::auth::{AuthorizationCallback, AuthorizationMetadata, OAuthTokenResponse};
@@ -25,7 +25,7 @@ impl Return {
         visit: &Visit,
         port: Option<u16>,
         preferred: Option<u16>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SignInError> {
         match visit {
             Visit::Browser(_) => Listener::bind(port, preferred).await.map(Self::Listener),
             Visit::Paste(_) => {
@@ -51,13 +51,13 @@ pub(crate) async fn walk(
     back: Return,
     visit: &Visit,
     patience: Duration,
-) -> Result<OAuthTokenResponse, Fault> {
-    engine.hook.check(&page).map_err(Fault::Refused)?;
+) -> Result<OAuthTokenResponse, SignInError> {
+    engine.hook.check(&page)?;
     let state = page
         .query_pairs()
         .find(|(name, _)| name == "state")
         .map(|(_, state)| state.into_owned())
-        .ok_or_else(|| Fault::Callback("the question holds no state".into()))?;
+        .ok_or_else(|| SignInError::Callback("the question holds no state".into()))?;
     let expected = Expected {
         redirect_uri: back.redirect_uri().clone(),
         state,
@@ -69,10 +69,10 @@ pub(crate) async fn walk(
     };
     let answer = tokio::time::timeout(patience, visited(page, back, visit, expected.clone()))
         .await
-        .map_err(|_| Fault::TimedOut(patience))??;
+        .map_err(|_| SignInError::TimedOut(patience))??;
     expected.check(&answer)?;
     let callback = AuthorizationCallback::from_redirect_url(answer.as_str())
-        .map_err(|_| Fault::Callback("it cannot be read".into()))?;
+        .map_err(|_| SignInError::Callback("it cannot be read".into()))?;
     engine.hook.confide(&callback.code.clone().into());
     let work = engine.manager.exchange_code_for_token_with_issuer(
         &callback.code,
@@ -84,7 +84,12 @@ pub(crate) async fn walk(
         .map_err(|fault| engine.token_fault(&fault))
 }
 
-async fn visited(page: Url, back: Return, visit: &Visit, expected: Expected) -> Result<Url, Fault> {
+async fn visited(
+    page: Url,
+    back: Return,
+    visit: &Visit,
+    expected: Expected,
+) -> Result<Url, SignInError> {
     match (visit, back) {
         (Visit::Browser(open), Return::Listener(listener)) => {
             let came = listener.wait(expected);
@@ -98,16 +103,17 @@ async fn visited(page: Url, back: Return, visit: &Visit, expected: Expected) -> 
             };
             tokio::select! {
                 came = came => came,
-                () = opened => Err(Fault::Callback("the browser is gone".into())),
+                () = opened => Err(SignInError::Callback("the browser is gone".into())),
             }
         }
         (Visit::Paste(prompt), _) => {
-            let pasted = prompt(page).await.map_err(Fault::Callback)?;
+            let pasted = prompt(page).await;
+            let pasted = pasted.map_err(|why| SignInError::Callback(why.to_string()))?;
             Url::parse(pasted.trim())
-                .map_err(|_| Fault::Callback("what was pasted is not an address".into()))
+                .map_err(|_| SignInError::Callback("what was pasted is not an address".into()))
         }
         (Visit::Browser(_), Return::Pasted(_)) => {
-            Err(Fault::Callback("there is no way back".into()))
+            Err(SignInError::Callback("there is no way back".into()))
         }
     }
 }

@@ -2,8 +2,8 @@
 //! token (RFC 7523, SEP-1933).
 
 use crate::{
-    discovery::Discovered, engine::Engine, fault::Fault, net::Outbound, record::Tokens,
-    secret::Secret,
+    discovery::Discovered, engine::Engine, error::SignInError, net::Outbound, record::Tokens,
+    secret::Secret, settings::AnyError,
 };
 use serde_json::Value;
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
@@ -12,7 +12,15 @@ use url::Url;
 
 /// Gives the platform's token, fresh each time: platforms replace it under way.
 pub type AssertionSource =
-    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, String>> + Send + Sync>;
+    Arc<dyn Fn() -> BoxFuture<'static, Result<Secret, AnyError>> + Send + Sync>;
+
+/// A file that holds no token.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+struct Unreadable {
+    path: PathBuf,
+    source: std::io::Error,
+}
 
 /// A workload's identity.
 #[derive(Clone)]
@@ -26,12 +34,12 @@ pub struct Workload {
 impl Workload {
     /// A platform that keeps its token in a file, as Kubernetes does.
     pub fn file(client_id: Option<String>, path: PathBuf) -> Self {
-        let read = move || -> BoxFuture<'static, Result<Secret, String>> {
+        let read = move || -> BoxFuture<'static, Result<Secret, AnyError>> {
             let path = path.clone();
             Box::pin(async move {
                 let text = tokio::fs::read_to_string(&path).await;
                 text.map(|text| Secret::new(text.trim()))
-                    .map_err(|fault| format!("{}: {fault}", path.display()))
+                    .map_err(|source| Unreadable { path, source }.into())
             })
         };
         Self {
@@ -46,8 +54,9 @@ impl Workload {
         engine: &Engine,
         found: &Discovered,
         scopes: Vec<String>,
-    ) -> Result<(Tokens, Vec<String>), Fault> {
-        let assertion = (self.assertion)().await.map_err(Fault::Settings)?;
+    ) -> Result<(Tokens, Vec<String>), SignInError> {
+        let assertion = (self.assertion)().await;
+        let assertion = assertion.map_err(|fault| SignInError::Settings(fault.to_string()))?;
         engine.hook.confide(&assertion);
         let scope = scopes.join(" ");
         let mut pairs = vec![
@@ -62,9 +71,10 @@ impl Workload {
             pairs.push(("scope", &scope));
         }
         let url = Url::parse(&found.metadata.token_endpoint)
-            .map_err(|_| Fault::Refused("the token endpoint is not an address".into()))?;
+            .map_err(|_| SignInError::Refused("the token endpoint is not an address".into()))?;
         let sent = engine.hook.token_request(Outbound::form(url, &pairs)).await;
-        let answer = sent.map_err(|fault| Fault::Token(engine.hook.scrub(&fault.to_string())))?;
+        let answer =
+            sent.map_err(|fault| SignInError::Token(engine.hook.scrub(&fault.to_string())))?;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let Some(access) = body["access_token"]
             .as_str()
@@ -72,7 +82,7 @@ impl Workload {
         else {
             let error = body["error"].as_str().unwrap_or("no token in the answer");
             let more = body["error_description"].as_str().unwrap_or_default();
-            return Err(Fault::Token(engine.hook.scrub(&format!(
+            return Err(SignInError::Token(engine.hook.scrub(&format!(
                 "HTTP {}: {error} {more}",
                 answer.status.as_u16()
             ))));

@@ -5,7 +5,7 @@
 use crate::{
     discovery::{Discovered, strings},
     engine::{Engine, quiet},
-    fault::Fault,
+    error::SignInError,
     idp::{Identity, IdentityProvider},
     net::NetLimits,
     record::Tokens,
@@ -47,7 +47,7 @@ impl Enterprise {
         found: &Discovered,
         scopes: &[String],
         around: &Around<'_>,
-    ) -> Result<(Tokens, Vec<String>), Fault> {
+    ) -> Result<(Tokens, Vec<String>), SignInError> {
         for again in [false, true] {
             let identity = self
                 .idp
@@ -64,7 +64,7 @@ impl Enterprise {
                 Err(fault) => return Err(told(engine, &identity, &fault)),
             }
         }
-        Err(Fault::NeedsSignIn(
+        Err(SignInError::NeedsSignIn(
             "the identity provider refuses its own token".into(),
         ))
     }
@@ -139,15 +139,15 @@ fn proof(
     }
 }
 
-fn told(engine: &Engine, identity: &Identity, fault: &EmaError) -> Fault {
+fn told(engine: &Engine, identity: &Identity, fault: &EmaError) -> SignInError {
     match fault {
         EmaError::RequestFailed(EmaExchangeStage::IdentityProvider) => {
-            Fault::Token(identity.hook.explain(fault))
+            SignInError::Token(identity.hook.explain(fault))
         }
-        EmaError::RequestFailed(_) => Fault::Token(engine.hook.explain(fault)),
+        EmaError::RequestFailed(_) => SignInError::Token(engine.hook.explain(fault)),
         EmaError::InvalidGrant(_) | EmaError::InsufficientUserAuthentication(_) => {
-            Fault::NeedsSignIn(fault.to_string())
+            SignInError::NeedsSignIn(fault.to_string())
         }
-        other => Fault::Token(other.to_string()),
+        other => SignInError::Token(other.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use std::{
     sync::mpsc::{self, Receiver},
     time::{Duration, SystemTime},
 };
-use switchboard_auth::{BearerFault, NetLimits, Secret, get_with_token, kept_token};
+use switchboard_auth::{BearerError, NetLimits, Secret, get_with_token, kept_token};
 use switchboard_config::{
     connectors::{Cache, Connectors, State},
     expand,
@@ -116,9 +116,9 @@ impl Fetching {
             .await
             .map_err(|fault| {
                 let advice = match fault {
-                    BearerFault::Token | BearerFault::NotAccepted(_) => "check the token",
-                    BearerFault::Refused(_) | BearerFault::Moved(_) => "check the address",
-                    BearerFault::Unreachable(_) | BearerFault::Status(_) => {
+                    BearerError::Token | BearerError::NotAccepted(_) => "check the token",
+                    BearerError::Refused(_) | BearerError::Moved(_) => "check the address",
+                    BearerError::Unreachable(_) | BearerError::Status(_) => {
                         "the list that was fetched last goes on counting"
                     }
                 };

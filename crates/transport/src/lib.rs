@@ -21,4 +21,4 @@ pub mod stdio;
 pub mod ws;
 
 pub use budget::{Budget, Share};
-pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered};
+pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered, Unsent};

@@ -1,6 +1,7 @@
 //! What every link offers, whatever carries it.
 
 use crate::{
+    dial::DialError,
     http::{HttpLink, SseLink, challenge},
     in_process::InProcessLink,
     limits,
@@ -77,7 +78,7 @@ pub enum About {
 pub enum Undelivered {
     /// It did not leave: sending it again is safe.
     #[error("not sent: {0}")]
-    NotSent(String),
+    NotSent(#[source] Unsent),
     /// It may have arrived; what became of it is unknown.
     #[error("{0}")]
     Unknown(String),
@@ -103,6 +104,29 @@ pub enum Undelivered {
     /// No answer within its time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+}
+
+/// Why a request did not leave.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Unsent {
+    /// There is no connection.
+    #[error(transparent)]
+    NoConnection(#[from] DialError),
+    /// Anything else: there was one and it broke, or there is nothing to send.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for Unsent {
+    fn from(why: String) -> Self {
+        Self::Other(why)
+    }
+}
+
+impl From<&str> for Unsent {
+    fn from(why: &str) -> Self {
+        Self::Other(why.to_owned())
+    }
 }
 
 impl Undelivered {

@@ -3,7 +3,8 @@
 use super::{Authority, Current, Inner, LOCK_LIMIT};
 use crate::{
     challenge::{self, Challenge},
-    fault::Fault,
+    dpop::DpopError,
+    error::SignInError,
     record::Record,
     settings::{Grant, Visit},
 };
@@ -61,7 +62,7 @@ impl Authorize for Authority {
 }
 
 impl Inner {
-    async fn refused(self: &Arc<Self>, refusal: &Refusal<'_>) -> Result<bool, Fault> {
+    async fn refused(self: &Arc<Self>, refusal: &Refusal<'_>) -> Result<bool, SignInError> {
         let challenge = challenge::oauth(refusal.headers);
         let challenge = challenge.as_ref();
         let sent = Sent::of(refusal.credentials);
@@ -89,7 +90,7 @@ impl Inner {
         refused: Option<&str>,
         times: u32,
         challenge: Option<&Challenge>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SignInError> {
         let _turn = self.turn.lock().await;
         let current = self.current.lock().clone();
         if let (Some(current), Some(token)) = (&current, refused)
@@ -132,7 +133,7 @@ impl Inner {
         self: &Arc<Self>,
         refused: Option<&str>,
         challenge: &Challenge,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SignInError> {
         let _turn = self.turn.lock().await;
         let current = self.current.lock().clone();
         if let (Some(current), Some(token)) = (&current, refused) {
@@ -171,7 +172,7 @@ impl Inner {
     }
 
     /// A new sign-in, if one is possible here and now.
-    async fn anew(&self, challenge: Option<&Challenge>) -> Result<Option<Record>, Fault> {
+    async fn anew(&self, challenge: Option<&Challenge>) -> Result<Option<Record>, SignInError> {
         let visit: Option<&Visit> = self.visit.as_ref();
         match (&self.grant, visit) {
             (Grant::Person, None) => Ok(None),
@@ -204,7 +205,7 @@ impl Inner {
         known
     }
 
-    async fn admit(&self, record: Record) -> Result<(), Fault> {
+    async fn admit(&self, record: Record) -> Result<(), SignInError> {
         let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
         let kept = self.vault.save(&self.key, &record).await;
         drop(lock);
@@ -230,8 +231,25 @@ impl Inner {
     }
 }
 
+/// Why a token cannot be shown.
+#[derive(Debug, thiserror::Error)]
+enum HeaderError {
+    #[error(transparent)]
+    Address(#[from] url::ParseError),
+    #[error(transparent)]
+    Proof(#[from] DpopError),
+    #[error("the token cannot be sent in a header")]
+    Token,
+}
+
+impl From<HeaderError> for Withheld {
+    fn from(why: HeaderError) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+
 impl Current {
-    fn headers(&self, request: &Asking<'_>) -> Result<HeaderMap, String> {
+    fn headers(&self, request: &Asking<'_>) -> Result<HeaderMap, HeaderError> {
         let mut headers = HeaderMap::new();
         let Some(tokens) = &self.record.tokens else {
             return Ok(headers);
@@ -239,8 +257,7 @@ impl Current {
         let token = tokens.access.expose();
         let scheme = match &self.dpop {
             Some(dpop) if tokens.bound => {
-                let url =
-                    Url::parse(&request.url.to_string()).map_err(|fault| fault.to_string())?;
+                let url = Url::parse(&request.url.to_string())?;
                 let proof = dpop.proof(request.method, &url, Some(token))?;
                 headers.insert("dpop", sensitive(proof)?);
                 "DPoP"
@@ -255,9 +272,8 @@ impl Current {
     }
 }
 
-fn sensitive(text: String) -> Result<HeaderValue, String> {
-    let mut value =
-        HeaderValue::try_from(text).map_err(|_| "the token cannot be sent in a header")?;
+fn sensitive(text: String) -> Result<HeaderValue, HeaderError> {
+    let mut value = HeaderValue::try_from(text).map_err(|_| HeaderError::Token)?;
     value.set_sensitive(true);
     Ok(value)
 }

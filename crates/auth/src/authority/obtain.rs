@@ -7,7 +7,7 @@ use crate::{
     clock,
     discovery::discover,
     engine::Engine,
-    fault::Fault,
+    error::SignInError,
     flow,
     hook::{Proving, ResourceParam},
     net::Outbound,
@@ -23,7 +23,7 @@ use switchboard_tasks as tasks;
 impl Inner {
     /// The sign-in to use now, renewed if it is time. `None` where there is none,
     /// or none that works without a person.
-    pub(super) async fn usable(self: &Arc<Self>) -> Result<Option<Arc<Current>>, Fault> {
+    pub(super) async fn usable(self: &Arc<Self>) -> Result<Option<Arc<Current>>, SignInError> {
         let known = self.current.lock().clone();
         let current = match known {
             Some(current) => current,
@@ -69,12 +69,12 @@ impl Inner {
             Ok(Err(_)) if tokens.valid(clock::millis()) => Ok(Some(current)),
             Ok(Err(fault)) if fault.needs_sign_in() => Ok(None),
             Ok(Err(fault)) => Err(fault),
-            Err(gone) => Err(Fault::Token(gone.to_string())),
+            Err(gone) => Err(SignInError::Token(gone.to_string())),
         }
     }
 
     /// Renews if nobody else has in the meantime.
-    async fn renew_stale(self: Arc<Self>) -> Result<Arc<Current>, Fault> {
+    async fn renew_stale(self: Arc<Self>) -> Result<Arc<Current>, SignInError> {
         let _turn = self.turn.lock().await;
         if let Some(current) = self.current.lock().clone()
             && current.fresh()
@@ -90,12 +90,12 @@ impl Inner {
         &self,
         refused: Option<&str>,
         challenge: Option<&Challenge>,
-    ) -> Result<Arc<Current>, Fault> {
+    ) -> Result<Arc<Current>, SignInError> {
         let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
         let stored = self.vault.load(&self.key).await?;
         let Some(stored) = stored else {
             *self.current.lock() = None;
-            return Err(Fault::NeedsSignIn("nobody is signed in".into()));
+            return Err(SignInError::NeedsSignIn("nobody is signed in".into()));
         };
         let current = self.keep(stored)?;
         let useful = match refused {
@@ -111,7 +111,7 @@ impl Inner {
             .as_ref()
             .filter(|t| clock::millis() < t.until)
         {
-            return Err(Fault::Token(trouble.why.clone()));
+            return Err(SignInError::Token(trouble.why.clone()));
         }
         let renewed = match &self.grant {
             Grant::Person => self.refresh(&current, refused.is_some(), challenge).await,
@@ -148,14 +148,17 @@ impl Inner {
         current: &Current,
         was_refused: bool,
         challenge: Option<&Challenge>,
-    ) -> Result<Record, (Fault, Option<Record>)> {
+    ) -> Result<Record, (SignInError, Option<Record>)> {
         let record = &current.record;
         if record
             .tokens
             .as_ref()
             .is_none_or(|tokens| tokens.refresh.is_none())
         {
-            return Err((Fault::NeedsSignIn("the sign-in has ended".into()), None));
+            return Err((
+                SignInError::NeedsSignIn("the sign-in has ended".into()),
+                None,
+            ));
         }
         if was_refused {
             self.same_issuer(record, challenge).await?;
@@ -173,7 +176,7 @@ impl Inner {
                 tokens.refresh = None;
             }
             // A registration that is gone is no good for the next sign-in either.
-            if matches!(failed.fault, Fault::Client(_)) {
+            if matches!(failed.fault, SignInError::Client(_)) {
                 changed.forget_registration();
             }
         } else {
@@ -190,7 +193,7 @@ impl Inner {
         &self,
         record: &Record,
         challenge: Option<&Challenge>,
-    ) -> Result<(), (Fault, Option<Record>)> {
+    ) -> Result<(), (SignInError, Option<Record>)> {
         let engine = Engine::new(&self.server.url, &self.settings, self.limits).await;
         let mut engine = engine.map_err(|fault| (fault, None))?;
         let found = discover(&mut engine, &self.server, &self.settings, challenge).await;
@@ -207,7 +210,7 @@ impl Inner {
         changed.tokens = None;
         changed.scopes.clear();
         let why = "the server has changed its authorization server";
-        Err((Fault::NeedsSignIn(why.into()), Some(changed)))
+        Err((SignInError::NeedsSignIn(why.into()), Some(changed)))
     }
 
     /// Gets tokens by a grant that needs no browser at the server's issuer.
@@ -215,10 +218,10 @@ impl Inner {
         &self,
         visit: Option<&Visit>,
         challenge: Option<&Challenge>,
-    ) -> Result<Record, Fault> {
+    ) -> Result<Record, SignInError> {
         let known = self.vault.load(&self.key).await?;
         if visit.is_none() && known.as_ref().is_some_and(|known| known.signed_out) {
-            return Err(Fault::NeedsSignIn("somebody signed out here".into()));
+            return Err(SignInError::NeedsSignIn("somebody signed out here".into()));
         }
         let settings = self.settings().await?;
         let mut engine = Engine::new(&self.server.url, &settings, self.limits).await?;
@@ -232,7 +235,7 @@ impl Inner {
         };
         engine.hook.set_dpop(dpop.clone());
         let (client_id, (tokens, granted)) = match &self.grant {
-            Grant::Person => return Err(Fault::NeedsSignIn("nobody is signed in".into())),
+            Grant::Person => return Err(SignInError::NeedsSignIn("nobody is signed in".into())),
             Grant::Client(client) => {
                 engine
                     .hook
@@ -241,7 +244,7 @@ impl Inner {
                 if matches!(client.proof, ClientProof::Kept) {
                     let secret = self.kept_secret().await?;
                     client.proof = ClientProof::Secret(secret.ok_or_else(|| {
-                        Fault::Settings("the client's secret is not known".into())
+                        SignInError::Settings("the client's secret is not known".into())
                     })?);
                 }
                 let got = client.obtain(engine, &found, scopes).await?;

@@ -6,6 +6,7 @@
 //! is tried first; after `invalid_client` the others are, each once. Nothing is
 //! used up by that: a code or a refresh token is looked at only after the client.
 
+use super::error_code;
 use crate::net::{Inbound, Outbound};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::header;
@@ -91,8 +92,7 @@ impl Named {
 /// Whether the server does not know who is asking.
 pub(super) fn refuses_client(answer: &Inbound) -> bool {
     matches!(answer.status.as_u16(), 400 | 401)
-        && serde_json::from_slice::<Value>(&answer.body)
-            .is_ok_and(|body| body["error"] == "invalid_client")
+        && error_code(answer).as_deref() == Some("invalid_client")
 }
 
 #[cfg(test)]

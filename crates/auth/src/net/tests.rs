@@ -51,7 +51,7 @@ async fn fault_57_names_that_lead_inside_are_not_followed() {
             .unwrap();
         let out = Outbound::form(url, &[("refresh_token", "canary")]);
         let fault = send(&guard, &LIMITS, out).await.err().unwrap();
-        assert!(matches!(fault, NetFault::Refused(_)), "{inside}: {fault}");
+        assert!(matches!(fault, NetError::Refused(_)), "{inside}: {fault}");
     }
     let came = timeout(Duration::from_millis(200), listener.accept()).await;
     assert!(came.is_err(), "somebody connected");

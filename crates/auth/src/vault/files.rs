@@ -1,6 +1,6 @@
 //! The vault's files: 0600 in a folder of 0700, replaced as a whole or not at all.
 
-use super::VaultFault;
+use super::VaultError;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 /// No record comes near this.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-fn fault(path: &Path, why: impl ToString) -> VaultFault {
-    VaultFault::File {
+fn fault(path: &Path, why: impl ToString) -> VaultError {
+    VaultError::File {
         path: path.to_owned(),
         why: why.to_string(),
     }
@@ -21,15 +21,15 @@ fn fault(path: &Path, why: impl ToString) -> VaultFault {
 
 async fn blocking<T: Send + 'static>(
     path: PathBuf,
-    work: impl FnOnce(&Path) -> Result<T, VaultFault> + Send + 'static,
-) -> Result<T, VaultFault> {
+    work: impl FnOnce(&Path) -> Result<T, VaultError> + Send + 'static,
+) -> Result<T, VaultError> {
     let shown = path.clone();
     tasks::blocking(move || work(&path))
         .await
         .map_err(|gone| fault(&shown, gone))?
 }
 
-pub(super) fn make_folder(folder: &Path) -> Result<(), VaultFault> {
+pub(super) fn make_folder(folder: &Path) -> Result<(), VaultError> {
     private::folder(folder).map_err(|why| fault(folder, why))
 }
 
@@ -39,7 +39,7 @@ pub(super) async fn exists(path: PathBuf) -> bool {
         .unwrap_or(false)
 }
 
-pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, VaultFault> {
+pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, VaultError> {
     blocking(path, |path| {
         let about = match fs::symlink_metadata(path) {
             Ok(about) => about,
@@ -58,7 +58,7 @@ pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, Va
 }
 
 /// A file that others can read has been read, or written, by others.
-fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultFault> {
+fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultError> {
     use std::os::unix::fs::MetadataExt;
     if about.mode() & 0o077 != 0 {
         return Err(fault(
@@ -72,14 +72,14 @@ fn guarded(path: &Path, about: &fs::Metadata) -> Result<(), VaultFault> {
     Ok(())
 }
 
-pub(super) async fn write(path: PathBuf, bytes: Zeroizing<Vec<u8>>) -> Result<(), VaultFault> {
+pub(super) async fn write(path: PathBuf, bytes: Zeroizing<Vec<u8>>) -> Result<(), VaultError> {
     blocking(path, move |path| {
         private::write(path, &bytes).map_err(|why| fault(path, why))
     })
     .await
 }
 
-pub(super) async fn remove(path: PathBuf) -> Result<(), VaultFault> {
+pub(super) async fn remove(path: PathBuf) -> Result<(), VaultError> {
     blocking(path, |path| match fs::remove_file(path) {
         Err(why) if why.kind() != io::ErrorKind::NotFound => Err(fault(path, why)),
         _ => Ok(()),

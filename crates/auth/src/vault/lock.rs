@@ -1,6 +1,6 @@
 //! The vault's lock between processes.
 
-use super::VaultFault;
+use super::VaultError;
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -15,8 +15,8 @@ pub struct VaultLock {
 
 /// Takes the lock. Asks again and again instead of blocking: a blocked thread
 /// could not be given up when the caller is.
-pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, VaultFault> {
-    let fault = |why: std::io::Error| VaultFault::File {
+pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, VaultError> {
+    let fault = |why: std::io::Error| VaultError::File {
         path: path.clone(),
         why: why.to_string(),
     };
@@ -29,7 +29,7 @@ pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, Va
             Err(again) => waiting = again,
         }
         if begun.elapsed() >= limit {
-            return Err(VaultFault::Busy(limit));
+            return Err(VaultError::Busy(limit));
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(50));

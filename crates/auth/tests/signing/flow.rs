@@ -6,7 +6,9 @@ use super::{
 };
 use serde_json::json;
 use std::sync::{Arc, atomic::Ordering};
-use switchboard_auth::{ClientKind, Fault, NeedsAuth, OauthSettings, Secret, TokenStore, Visit};
+use switchboard_auth::{
+    ClientKind, NeedsAuth, OauthSettings, Secret, SignInError, TokenStore, Visit,
+};
 use url::Url;
 
 #[tokio::test]
@@ -124,7 +126,7 @@ async fn no_way_to_register_is_said() {
         .sign_in(&browser())
         .await
         .unwrap_err();
-    assert!(matches!(fault, Fault::Registration(_)), "{fault}");
+    assert!(matches!(fault, SignInError::Registration(_)), "{fault}");
     assert!(fault.to_string().contains("clientId"));
 }
 
@@ -273,7 +275,7 @@ async fn the_person_says_no() {
         .await
         .unwrap_err();
     assert!(
-        matches!(&fault, Fault::Denied { error, .. } if error == "access_denied"),
+        matches!(&fault, SignInError::Denied { error, .. } if error == "access_denied"),
         "{fault}"
     );
 }
@@ -384,7 +386,7 @@ async fn pasted_addresses_are_checked() {
             })
         }));
         let fault = site.authority().build().sign_in(&visit).await.unwrap_err();
-        assert!(matches!(fault, Fault::Callback(_)), "{fault}");
+        assert!(matches!(fault, SignInError::Callback(_)), "{fault}");
         assert!(fault.to_string().contains(said), "{fault}");
     }
 }

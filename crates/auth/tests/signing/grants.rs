@@ -9,7 +9,9 @@ use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
 };
-use switchboard_auth::{ClientCredentials, ClientProof, Grant, OauthSettings, Secret, Workload};
+use switchboard_auth::{
+    AnyError, ClientCredentials, ClientProof, Grant, OauthSettings, Secret, Workload,
+};
 
 pub fn own_client(secret: &str) -> Grant {
     Grant::Client(ClientCredentials {
@@ -82,7 +84,7 @@ async fn a_workload_with_its_platforms_token() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let source =
-        move || -> switchboard_transport::http::BoxFuture<'static, Result<Secret, String>> {
+        move || -> switchboard_transport::http::BoxFuture<'static, Result<Secret, AnyError>> {
             count.fetch_add(1, Ordering::SeqCst);
             let token = Secret::new(token.clone());
             Box::pin(async move { Ok(token) })

@@ -3,12 +3,12 @@
 use super::site::{Site, browser, counted_browser, paste, settings, stored};
 use serde_json::json;
 use std::sync::atomic::Ordering;
-use switchboard_auth::{Authority, Fault, OauthSettings, Server};
+use switchboard_auth::{Authority, OauthSettings, Server, SignInError};
 use url::Url;
 
 /// Signs in at a site with these knobs, which must fail without anybody's being
 /// sent to a browser.
-async fn refused_unseen(knobs: serde_json::Value) -> Fault {
+async fn refused_unseen(knobs: serde_json::Value) -> SignInError {
     let site = Site::with(knobs.clone()).await;
     let (visit, opened) = counted_browser();
     let fault = site.authority().build().sign_in(&visit).await.unwrap_err();
@@ -32,7 +32,7 @@ async fn fault_56_no_page_that_is_not_a_web_page() {
         "vscode://x/y",
     ] {
         let fault = refused_unseen(json!({"metadata": {"authorization_endpoint": page}})).await;
-        assert!(matches!(fault, Fault::Refused(_)), "{page}: {fault}");
+        assert!(matches!(fault, SignInError::Refused(_)), "{page}: {fault}");
     }
 }
 
@@ -59,7 +59,7 @@ async fn fault_57_no_address_inside() {
         ] {
             let fault = refused_unseen(knobs.clone()).await;
             let told = fault.to_string();
-            let guarded = matches!(fault, Fault::Refused(_))
+            let guarded = matches!(fault, SignInError::Refused(_))
                 || told.contains("may not send us to")
                 || told.contains("none published usable");
             assert!(guarded, "{knobs}: {told}");
@@ -93,7 +93,7 @@ async fn fault_57_a_public_server_cannot_lead_to_this_machine() {
             .settings(settings)
             .build();
         let fault = authority.sign_in(&browser()).await.unwrap_err();
-        assert!(matches!(fault, Fault::Refused(_)), "{fault}");
+        assert!(matches!(fault, SignInError::Refused(_)), "{fault}");
     }
     assert_eq!(site.count("as_metadata").await, 0);
 }
@@ -113,7 +113,7 @@ async fn fault_58_another_resources_document() {
 async fn fault_59_another_issuer() {
     for issuer in [json!("https://evil.example"), json!(null)] {
         let fault = refused_unseen(json!({"metadata": {"issuer": issuer}})).await;
-        assert!(matches!(fault, Fault::Issuer { .. }), "{fault}");
+        assert!(matches!(fault, SignInError::Issuer { .. }), "{fault}");
     }
 }
 
@@ -125,7 +125,7 @@ async fn fault_59_iss_in_the_answer() {
                 let site = Site::with(json!({"iss": iss, "deny": deny})).await;
                 let fault = site.authority().build().sign_in(&visit).await.unwrap_err();
                 assert!(
-                    matches!(fault, Fault::Issuer { .. }),
+                    matches!(fault, SignInError::Issuer { .. }),
                     "{iss}, denied {deny}: {fault}"
                 );
                 assert_eq!(site.count("token.authorization_code").await, 0);
@@ -143,7 +143,7 @@ async fn fault_59_iss_in_the_answer() {
         .sign_in(&browser())
         .await
         .unwrap_err();
-    assert!(matches!(fault, Fault::Issuer { .. }), "{fault}");
+    assert!(matches!(fault, SignInError::Issuer { .. }), "{fault}");
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn fault_69_a_configured_secret_stays_with_its_issuer() {
     authority.sign_in(&browser()).await.unwrap();
     site.turn(json!({"as": ["second"]})).await;
     let fault = authority.sign_in(&browser()).await.unwrap_err();
-    assert!(matches!(fault, Fault::Issuer { .. }), "{fault}");
+    assert!(matches!(fault, SignInError::Issuer { .. }), "{fault}");
     assert!(!site.log().await.iter().any(|entry| {
         entry["path"].as_str().unwrap().starts_with("/as/second") && entry["method"] == "POST"
     }));
@@ -219,7 +219,7 @@ async fn fault_70_redirects_and_floods_at_the_token_endpoint() {
             .sign_in(&browser())
             .await
             .unwrap_err();
-        assert!(matches!(refused, Fault::Token(_)), "{refused}");
+        assert!(matches!(refused, SignInError::Token(_)), "{refused}");
         assert_eq!(site.count("elsewhere").await, 0);
     }
     let site = Site::with(json!({"register_fault": "redirect"})).await;
@@ -229,7 +229,7 @@ async fn fault_70_redirects_and_floods_at_the_token_endpoint() {
         .sign_in(&browser())
         .await
         .unwrap_err();
-    assert!(matches!(refused, Fault::Registration(_)), "{refused}");
+    assert!(matches!(refused, SignInError::Registration(_)), "{refused}");
     assert_eq!(site.count("elsewhere").await, 0);
 }
 

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use switchboard_auth::{Fault, HeadersHelper};
+use switchboard_auth::{HeadersHelper, SignInError};
 use switchboard_testkit::LATE;
 use switchboard_transport::http::{Asking, Authorize};
 
@@ -52,7 +52,7 @@ async fn what_is_no_object_of_strings_is_a_failure() {
         ("no-such-program-here", "not found"),
     ] {
         let fault = helper(command).run().await.unwrap_err();
-        assert!(matches!(fault, Fault::Helper(_)));
+        assert!(matches!(fault, SignInError::Helper(_)));
         assert!(fault.to_string().contains(said), "{command}: {fault}");
         assert!(!fault.to_string().contains("canary"));
         assert!(headers(&helper(command)).await.is_err());

@@ -10,7 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_auth::{
-    Authority, Fault, KeyKeeper, Keychain, Record, TokenStore, Vault, VaultFault, VaultKey,
+    Authority, KeyKeeper, Keychain, KeychainError, Record, SignInError, TokenStore, Vault,
+    VaultError, VaultKey,
 };
 use switchboard_testkit::LATE;
 
@@ -19,11 +20,11 @@ use switchboard_testkit::LATE;
 struct Memory(Mutex<Option<Vec<u8>>>);
 
 impl KeyKeeper for Memory {
-    fn get(&self) -> Result<Option<Vec<u8>>, String> {
+    fn get(&self) -> Result<Option<Vec<u8>>, KeychainError> {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    fn set(&self, key: &[u8]) -> Result<(), String> {
+    fn set(&self, key: &[u8]) -> Result<(), KeychainError> {
         assert!(key.len() <= 64, "trap 14: some keychains are small");
         *self.0.lock().unwrap() = Some(key.to_vec());
         Ok(())
@@ -33,24 +34,24 @@ impl KeyKeeper for Memory {
 struct Locked;
 
 impl KeyKeeper for Locked {
-    fn get(&self) -> Result<Option<Vec<u8>>, String> {
-        Err("it is locked".into())
+    fn get(&self) -> Result<Option<Vec<u8>>, KeychainError> {
+        Err(KeychainError::Other("it is locked".into()))
     }
 
-    fn set(&self, _: &[u8]) -> Result<(), String> {
-        Err("it is locked".into())
+    fn set(&self, _: &[u8]) -> Result<(), KeychainError> {
+        Err(KeychainError::Other("it is locked".into()))
     }
 }
 
 struct Hung;
 
 impl KeyKeeper for Hung {
-    fn get(&self) -> Result<Option<Vec<u8>>, String> {
+    fn get(&self) -> Result<Option<Vec<u8>>, KeychainError> {
         std::thread::sleep(Duration::from_secs(3600));
         Ok(None)
     }
 
-    fn set(&self, _: &[u8]) -> Result<(), String> {
+    fn set(&self, _: &[u8]) -> Result<(), KeychainError> {
         Ok(())
     }
 }
@@ -96,7 +97,7 @@ async fn sealed_files_and_a_key_in_the_keychain() {
     other.set(&[7; 32]).unwrap();
     let fault = authority(&other).status().await.unwrap_err();
     assert!(
-        matches!(fault, Fault::Vault(VaultFault::File { .. })),
+        matches!(fault, SignInError::Vault(VaultError::File { .. })),
         "{fault}"
     );
 }
@@ -122,7 +123,7 @@ async fn fault_72_locked_absent_or_hung() {
             begun.elapsed()
         );
         assert!(
-            matches!(fault, Fault::Vault(VaultFault::Keychain(_))),
+            matches!(fault, SignInError::Vault(VaultError::Keychain(_))),
             "{fault}"
         );
         assert!(fault.to_string().contains("--token-store file"), "{fault}");

@@ -128,7 +128,15 @@ async fn a_server_that_does_not_rotate() {
 #[tokio::test]
 async fn fault_67_while_the_token_is_still_good() {
     for fault in [
-        "500", "503", "429", "html", "hang", "cut", "redirect", "big",
+        "500",
+        "503",
+        "429",
+        "misleading",
+        "html",
+        "hang",
+        "cut",
+        "redirect",
+        "big",
     ] {
         let site = Site::start().await;
         let authority = site.signed_in().await;
@@ -159,7 +167,16 @@ async fn fault_67_while_the_token_is_still_good() {
 #[tokio::test]
 async fn fault_67_and_when_it_is_over_all_is_well() {
     for fault in [
-        "500", "503", "429", "html", "hang", "cut", "redirect", "big", "loose",
+        "500",
+        "503",
+        "429",
+        "misleading",
+        "html",
+        "hang",
+        "cut",
+        "redirect",
+        "big",
+        "loose",
     ] {
         let site = Site::with(json!({"grace": true})).await;
         let authority = site.signed_in().await;

@@ -163,7 +163,7 @@ pub fn paste() -> Visit {
             let (status, location, body) = http("GET", &url, "").await;
             match location {
                 Some(location) if status == 302 => Ok(location),
-                _ => Err(format!("the page said {status}: {body}")),
+                _ => Err(format!("the page said {status}: {body}").into()),
             }
         })
     }))

@@ -8,7 +8,7 @@ use super::{
 };
 use serde_json::json;
 use std::time::{Duration, Instant};
-use switchboard_auth::{Fault, OauthSettings};
+use switchboard_auth::{OauthSettings, SignInError};
 use switchboard_testkit::LATE;
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn trap_7_no_guessed_endpoints() {
         .sign_in(&browser())
         .await
         .unwrap_err();
-    assert!(matches!(fault, Fault::Discovery(_)), "{fault}");
+    assert!(matches!(fault, SignInError::Discovery(_)), "{fault}");
     let log = site.log().await;
     assert!(
         !log.iter()

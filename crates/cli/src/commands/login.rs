@@ -19,7 +19,7 @@ use switchboard::tasks;
 use switchboard::{
     Look,
     access::wants_oauth,
-    auth::{self, Authority, Fault, SignedIn, TokenStore, Visit},
+    auth::{self, Authority, SignInError, SignedIn, TokenStore, Visit},
     config::{Configured, Entry, Standing, explain},
     host::pins::Pins,
     permissions::pin_key,
@@ -178,7 +178,7 @@ fn browser() -> auth::Opener {
 }
 
 /// Shows the address, and asks where it led.
-async fn pasted(page: String) -> Result<String, String> {
+async fn pasted(page: String) -> Result<String, auth::AnyError> {
     {
         let mut err = std::io::stderr().lock();
         let _ = writeln!(
@@ -195,7 +195,7 @@ async fn pasted(page: String) -> Result<String, String> {
     });
     match read.await {
         Ok(Ok(line)) if !line.trim().is_empty() => Ok(line.trim().to_owned()),
-        _ => Err("nothing was pasted".to_owned()),
+        _ => Err("nothing was pasted".into()),
     }
 }
 
@@ -250,33 +250,33 @@ fn left(end: Option<u64>) -> Option<String> {
 }
 
 /// The failure that a fault of signing in is.
-pub fn failure(name: &str, fault: &Fault) -> Failure {
+pub fn failure(name: &str, fault: &SignInError) -> Failure {
     let (code, hint) = match fault {
-        Fault::NeedsSignIn(_) | Fault::Withdrawn(_) => {
+        SignInError::NeedsSignIn(_) | SignInError::Withdrawn(_) => {
             (Code::NeedsAuth, Some(format!("switchboard login {name}")))
         }
-        Fault::Client(_) => (
+        SignInError::Client(_) => (
             Code::NeedsAuth,
             Some(format!(
                 "sign in once more, which registers anew: switchboard login {name}; if that ends the same \
                  way, register a client there by hand and add its id as oauth.clientId"
             )),
         ),
-        Fault::Denied { .. } | Fault::Callback(_) => (Code::NeedsAuth, None),
-        Fault::TimedOut(_) => (Code::TimedOut, None),
-        Fault::Settings(_) | Fault::Helper(_) => (Code::Configuration, None),
-        Fault::Vault(_) => (
+        SignInError::Denied { .. } | SignInError::Callback(_) => (Code::NeedsAuth, None),
+        SignInError::TimedOut(_) => (Code::TimedOut, None),
+        SignInError::Settings(_) | SignInError::Helper(_) => (Code::Configuration, None),
+        SignInError::Vault(_) => (
             Code::Configuration,
             Some(format!(
                 "to keep it in a file instead: switchboard login {name} --token-store file"
             )),
         ),
-        Fault::Registration(_) => (
+        SignInError::Registration(_) => (
             Code::Configuration,
             Some("register a client there and add its id as oauth.clientId".to_owned()),
         ),
-        Fault::Refused(_) | Fault::Issuer { .. } => (Code::NotPermitted, None),
-        Fault::Discovery(_) | Fault::Token(_) => (Code::Unreachable, None),
+        SignInError::Refused(_) | SignInError::Issuer { .. } => (Code::NotPermitted, None),
+        SignInError::Discovery(_) | SignInError::Token(_) => (Code::Unreachable, None),
     };
     let failure = Failure::new(code, format!("server {name:?}: {fault}"));
     match hint {

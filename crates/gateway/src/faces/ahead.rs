@@ -4,7 +4,7 @@
 use crate::limits;
 use bytes::Bytes;
 use std::collections::VecDeque;
-use switchboard_transport::stdio::{LineFault, Lines};
+use switchboard_transport::stdio::{LineError, Lines};
 use tokio::io::AsyncRead;
 
 /// Lines, and those that were read ahead.
@@ -12,7 +12,7 @@ pub(super) struct Ahead<R> {
     lines: Lines<R>,
     waiting: VecDeque<Bytes>,
     /// How the input ended, once it has.
-    end: Option<Result<(), LineFault>>,
+    end: Option<Result<(), LineError>>,
 }
 
 impl<R: AsyncRead + Unpin> Ahead<R> {
@@ -59,7 +59,7 @@ impl<R: AsyncRead + Unpin> Ahead<R> {
     }
 
     /// What ended the input, if that was no ordinary end.
-    pub(super) fn fault(&mut self) -> Option<LineFault> {
+    pub(super) fn fault(&mut self) -> Option<LineError> {
         self.end.take()?.err()
     }
 }

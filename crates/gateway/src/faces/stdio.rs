@@ -11,7 +11,7 @@ use crate::{
     limits,
 };
 use std::{io, sync::Arc, time::Duration};
-use switchboard_transport::stdio::{self, LineFault, LineWriter, Lines};
+use switchboard_transport::stdio::{self, LineError, LineWriter, Lines};
 use switchboard_wire::{ErrorObject, code, limits::MESSAGE_BYTES};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -183,7 +183,7 @@ async fn serve_until(
     let fault = input.fault();
     if let Some(fault) = &fault {
         let code = match fault {
-            LineFault::Full(_) => code::INTERNAL,
+            LineError::Full(_) => code::INTERNAL,
             _ => code::PARSE,
         };
         client.send(ErrorObject::new(code, fault.to_string()).response(None));

@@ -18,12 +18,12 @@ pub struct Address {
 /// Why a text is no address. Never repeats the text, which may hold a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct AddressFault(String);
+pub struct AddressError(String);
 
 impl Address {
     /// Reads `scheme://[user:password@]host[:port]/path` with one of these
     /// schemes, or `unix:///path/to.sock[:/path]`.
-    pub fn parse(text: &str, schemes: &[&str]) -> Result<Self, AddressFault> {
+    pub fn parse(text: &str, schemes: &[&str]) -> Result<Self, AddressError> {
         if let Some(rest) = text.strip_prefix("unix://") {
             return unix(rest);
         }
@@ -32,7 +32,7 @@ impl Address {
             .map(|scheme| format!("{scheme}://"))
             .collect::<Vec<_>>()
             .join(" or ");
-        let fault = |problem: String| Err(AddressFault(problem));
+        let fault = |problem: String| Err(AddressError(problem));
         let url: Uri = match text.parse() {
             Ok(url) => url,
             Err(error) => return fault(format!("is no address ({error})")),
@@ -82,18 +82,18 @@ impl Address {
     }
 }
 
-fn unix(rest: &str) -> Result<Address, AddressFault> {
+fn unix(rest: &str) -> Result<Address, AddressError> {
     let (socket, path) = match rest.split_once(":/") {
         Some((socket, path)) => (socket, format!("/{path}")),
         None => (rest, "/mcp".to_owned()),
     };
     if !socket.starts_with('/') {
         let text = "needs the whole path of the socket: unix:///path/to.sock";
-        return Err(AddressFault(text.into()));
+        return Err(AddressError(text.into()));
     }
     let url = format!("http://localhost{path}")
         .parse()
-        .map_err(|error| AddressFault(format!("is no address ({error})")))?;
+        .map_err(|error| AddressError(format!("is no address ({error})")))?;
     Ok(Address {
         url,
         socket: Some(socket.into()),

@@ -5,24 +5,27 @@
 mod address;
 mod class;
 mod door;
+mod error;
 mod proxy;
+mod resolver;
 mod stream;
 mod tls;
 
-pub use address::{Address, AddressFault};
+pub use address::{Address, AddressError};
 pub use class::Class;
 pub use door::{DoorFiles, DoorStream, DoorTls};
+pub use error::{Cause, DialError, NoConnection, ProxyError, TunnelError};
 pub(crate) use stream::Stream;
 pub use tls::{TlsFiles, tls_config};
 
 use http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::HttpConnector;
 use proxy::Proxy;
+use resolver::Resolver;
 use rustls::{ClientConfig, pki_types::ServerName};
 use std::{
     error::Error,
     future::poll_fn,
-    io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::Arc,
@@ -43,6 +46,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_PROBES: u32 = 3;
 
 type AnyError = Box<dyn Error + Send + Sync>;
+type Connector = HttpConnector<Resolver>;
 
 /// How a server is reached, besides its address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,8 +74,8 @@ pub fn has_proxy(url: &Uri) -> bool {
 /// other connection themselves.
 ///
 /// # Errors
-/// One sentence that says what failed.
-pub async fn through_proxy(url: &Uri, limit: Duration) -> Result<Box<dyn Io>, String> {
+/// What failed; as a text, one sentence.
+pub async fn through_proxy(url: &Uri, limit: Duration) -> Result<Box<dyn Io>, DialError> {
     let dialer = Dialer::new(url, Via::default(), limit);
     let stream = dialer.dial().await?;
     Ok(Box::new(stream))
@@ -83,7 +87,7 @@ pub(crate) struct Dialer {
     origin: Uri,
     via: Arc<Via>,
     proxy: Option<Proxy>,
-    tcp: HttpConnector,
+    tcp: Connector,
     limit: Duration,
     tls: Arc<OnceCell<Arc<ClientConfig>>>,
 }
@@ -92,7 +96,7 @@ impl Dialer {
     /// A dialer for the origin of `url`, which begins with `http` or `https`
     /// (also for WebSocket: `ws` is `http` here).
     pub(crate) fn new(url: &Uri, via: Via, limit: Duration) -> Self {
-        let mut tcp = HttpConnector::new();
+        let mut tcp = HttpConnector::new_with_resolver(Resolver::default());
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEPALIVE));
@@ -113,14 +117,14 @@ impl Dialer {
         }
     }
 
-    /// A new connection to the origin itself, or one sentence that says what failed.
-    pub(crate) async fn dial(&self) -> Result<Stream, String> {
+    /// A new connection to the origin itself.
+    pub(crate) async fn dial(&self) -> Result<Stream, DialError> {
         self.within(self.reach(true)).await
     }
 
     /// A new connection for requests in which the whole address is named, so
     /// that a proxy which takes such requests need not tunnel them.
-    pub(crate) async fn dial_forward(&self) -> Result<Stream, String> {
+    pub(crate) async fn dial_forward(&self) -> Result<Stream, DialError> {
         self.within(self.reach(self.forward().is_none())).await
     }
 
@@ -132,74 +136,75 @@ impl Dialer {
 
     async fn within(
         &self,
-        connecting: impl Future<Output = Result<Stream, AnyError>>,
-    ) -> Result<Stream, String> {
-        match timeout(self.limit, connecting).await {
-            Ok(Ok(stream)) => Ok(stream),
-            Ok(Err(fault)) => Err(self.describe(fault.as_ref())),
-            Err(_) => Err(format!(
-                "{}: no connection within {:?}",
-                origin(&self.origin),
-                self.limit
-            )),
-        }
+        connecting: impl Future<Output = Result<Stream, NoConnection>>,
+    ) -> Result<Stream, DialError> {
+        let why = match timeout(self.limit, connecting).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(why)) => why,
+            Err(_) => NoConnection::TimedOut(self.limit),
+        };
+        Err(DialError::new(self.place(), why))
     }
 
-    async fn reach(&self, tunnel: bool) -> Result<Stream, AnyError> {
+    async fn reach(&self, tunnel: bool) -> Result<Stream, NoConnection> {
         if !matches!(self.origin.scheme_str(), Some("http" | "https")) {
-            return Err("the address must begin with http:// or https://".into());
+            return Err(NoConnection::Scheme);
         }
         let host = self.origin.host().unwrap_or_default();
         let stream = match (&self.via.socket, &self.proxy) {
-            (Some(path), _) => unix(path).await?,
+            (Some(path), _) => unix(path).await.map_err(other)?,
             (None, Some(proxy)) => {
                 if self.via.public_only {
                     // The proxy finds the host; what we see of it must be public.
                     self.public_addresses(host).await.or_else(unless_refused)?;
                 }
-                proxy
-                    .connect(&self.tcp, tunnel.then_some((host, port(&self.origin))))
-                    .await?
+                let to = tunnel.then_some((host, port(&self.origin)));
+                let through = proxy.connect(&self.tcp, to).await;
+                through.map_err(NoConnection::Proxy)?
             }
             (None, None) if self.via.public_only => self.tcp_to_public(host).await?,
-            (None, None) => tcp(&self.tcp, &self.origin).await?,
+            (None, None) => tcp(&self.tcp, &self.origin).await.map_err(other)?,
         };
         if !self.is_secure() {
             return Ok(stream);
         }
+        let in_tls = |fault: AnyError| NoConnection::of(fault, NoConnection::Tls);
         let config = self.tls.get_or_try_init(|| tls::config(&self.via.tls));
-        secured(config.await?.clone(), host, stream).await
+        let config = config.await.map_err(|fault| in_tls(fault.into()))?;
+        secured(config.clone(), host, stream).await.map_err(in_tls)
     }
 
     /// A connection to one of the host's addresses, each of which was judged.
-    async fn tcp_to_public(&self, host: &str) -> Result<Stream, AnyError> {
-        let mut last: AnyError = format!("{host} has no address").into();
+    async fn tcp_to_public(&self, host: &str) -> Result<Stream, NoConnection> {
+        let mut last = NoConnection::NoAddress(host.to_owned());
         for address in self.public_addresses(host).await? {
             // As a number, so that nobody looks the name up again.
             let there = Uri::builder()
                 .scheme(self.origin.scheme_str().unwrap_or("http"))
                 .authority(address.to_string())
                 .path_and_query("/")
-                .build()?;
+                .build()
+                .map_err(|fault| other(fault.into()))?;
             match tcp(&self.tcp, &there).await {
                 Ok(stream) => return Ok(stream),
-                Err(fault) => last = fault,
+                Err(fault) => last = other(fault),
             }
         }
         Err(last)
     }
 
     /// The addresses of a host; an error if one of them is not public.
-    async fn public_addresses(&self, host: &str) -> Result<Vec<SocketAddr>, AnyError> {
+    async fn public_addresses(&self, host: &str) -> Result<Vec<SocketAddr>, NoConnection> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let found: Vec<SocketAddr> = tokio::net::lookup_host((bare, port(&self.origin)))
-            .await?
+            .await
+            .map_err(|fault| NoConnection::Resolve(Arc::new(fault)))?
             .collect();
         match found
             .iter()
             .find(|found| Class::of(found.ip()) != Class::Public)
         {
-            Some(near) => Err(Box::new(NotPublic(near.ip()))),
+            Some(near) => Err(NoConnection::NotPublic(near.ip())),
             None => Ok(found),
         }
     }
@@ -208,37 +213,28 @@ impl Dialer {
         self.origin.scheme_str() == Some("https")
     }
 
-    fn describe(&self, fault: &(dyn Error + Send + Sync + 'static)) -> String {
-        let place = match &self.via.socket {
+    fn place(&self) -> String {
+        match &self.via.socket {
             Some(path) => path.display().to_string(),
             None => origin(&self.origin),
-        };
-        if let Some(fault) = find::<rustls::Error>(fault) {
-            return format!("{place}: {}", tls::explain(fault));
-        }
-        match find::<io::Error>(fault).map(io::Error::kind) {
-            Some(io::ErrorKind::ConnectionRefused) => format!("{place}: connection refused"),
-            Some(io::ErrorKind::ConnectionReset) => format!("{place}: connection reset"),
-            Some(io::ErrorKind::TimedOut) => format!("{place}: the connection timed out"),
-            _ => format!("{place}: {}", chain(fault)),
         }
     }
 }
-
-/// A name of somebody else's that leads into our own network.
-#[derive(Debug, thiserror::Error)]
-#[error("it leads to {0}, into your own network, where a connector may not lead")]
-struct NotPublic(IpAddr);
 
 /// What cannot be looked up here may be known to the proxy.
-fn unless_refused(fault: AnyError) -> Result<Vec<SocketAddr>, AnyError> {
-    match fault.is::<NotPublic>() {
-        true => Err(fault),
-        false => Ok(Vec::new()),
+fn unless_refused(why: NoConnection) -> Result<Vec<SocketAddr>, NoConnection> {
+    match why {
+        NoConnection::NotPublic(_) => Err(why),
+        _ => Ok(Vec::new()),
     }
 }
 
-async fn tcp(connector: &HttpConnector, url: &Uri) -> Result<Stream, AnyError> {
+/// A fault on the way to a server, where that is all that is known of it.
+fn other(fault: AnyError) -> NoConnection {
+    NoConnection::of(fault, NoConnection::Other)
+}
+
+async fn tcp(connector: &Connector, url: &Uri) -> Result<Stream, AnyError> {
     let mut connector = connector.clone();
     poll_fn(|context| connector.poll_ready(context)).await?;
     Ok(Stream::Tcp(connector.call(url.clone()).await?.into_inner()))
@@ -284,32 +280,4 @@ pub(crate) fn origin(url: &Uri) -> String {
         Some(port) if port != default => format!("{scheme}://{host}:{port}"),
         _ => format!("{scheme}://{host}"),
     }
-}
-
-/// The innermost error of type `T` among `fault` and its causes. An `io::Error`
-/// hides what it wraps from `source`, so it is opened by hand.
-fn find<'a, T: Error + 'static>(fault: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let inner = match fault
-        .downcast_ref::<io::Error>()
-        .and_then(io::Error::get_ref)
-    {
-        Some(inner) => Some(inner as &(dyn Error + 'static)),
-        None => fault.source(),
-    };
-    inner.and_then(find).or_else(|| fault.downcast_ref::<T>())
-}
-
-/// An error and its causes in one line.
-fn chain(fault: &(dyn Error + 'static)) -> String {
-    let mut text = fault.to_string();
-    let mut cause = fault.source();
-    while let Some(next) = cause {
-        let more = next.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = next.source();
-    }
-    text
 }

@@ -2,13 +2,15 @@
 //! `NO_PROXY`, in either case, read as curl reads them. What is on this machine
 //! is never asked for through a proxy.
 
-use super::{AnyError, Stream, origin, secured, tcp, tls::tls_config};
+use super::{
+    AnyError, Connector, ProxyError, Stream, TunnelError, origin, secured, tcp, tls::tls_config,
+};
 use http::{HeaderValue, Uri};
 use hyper_util::client::{
-    legacy::connect::{HttpConnector, proxy::SocksV5},
+    legacy::connect::proxy::SocksV5,
     proxy::matcher::{Intercept, Matcher},
 };
-use std::{future::poll_fn, net::IpAddr, sync::OnceLock};
+use std::{future::poll_fn, io, net::IpAddr, sync::OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tower_service::Service;
 
@@ -51,14 +53,14 @@ impl Proxy {
     /// A connection to `to` through the proxy, or to the proxy itself.
     pub(super) async fn connect(
         &self,
-        connector: &HttpConnector,
+        connector: &Connector,
         to: Option<(&str, u16)>,
-    ) -> Result<Stream, AnyError> {
+    ) -> Result<Stream, ProxyError> {
         let uri = self.0.uri();
-        let place = origin(uri);
         match (uri.scheme_str(), to) {
             (Some("socks5" | "socks5h"), Some((host, port))) => {
-                self.socks(connector, host, port).await
+                let through = self.socks(connector, host, port).await;
+                through.map_err(|fault| ProxyError::Socks(fault.into()))
             }
             (Some("http" | "https") | None, to) => {
                 let reached = async {
@@ -71,26 +73,29 @@ impl Proxy {
                         _ => Ok(stream),
                     }
                 };
-                let mut stream = reached
-                    .await
-                    .map_err(|fault| format!("the proxy {place} cannot be reached: {fault}"))?;
+                let mut stream = reached.await.map_err(|fault: AnyError| {
+                    let (proxy, source) = (origin(uri), fault.into());
+                    ProxyError::Unreachable { proxy, source }
+                })?;
                 if let Some((host, port)) = to {
-                    self.tunnel(&mut stream, host, port)
-                        .await
-                        .map_err(|fault| format!("the proxy {place}: {fault}"))?;
+                    let through = self.tunnel(&mut stream, host, port).await;
+                    through.map_err(|why| {
+                        let proxy = origin(uri);
+                        ProxyError::Tunnel { proxy, why }
+                    })?;
                 }
                 Ok(stream)
             }
             (scheme, _) => {
                 let scheme = scheme.unwrap_or_default();
-                Err(format!("a proxy of the kind {scheme:?} is not supported").into())
+                Err(ProxyError::Kind(scheme.to_owned()))
             }
         }
     }
 
     async fn socks(
         &self,
-        connector: &HttpConnector,
+        connector: &Connector,
         host: &str,
         port: u16,
     ) -> Result<Stream, AnyError> {
@@ -104,7 +109,8 @@ impl Proxy {
     }
 
     /// Asks the proxy for a tunnel. Nothing of ours but its own credentials is shown to it.
-    async fn tunnel(&self, stream: &mut Stream, host: &str, port: u16) -> Result<(), AnyError> {
+    async fn tunnel(&self, stream: &mut Stream, host: &str, port: u16) -> Result<(), TunnelError> {
+        let broken = |fault: io::Error| TunnelError::Broken(fault.into());
         let mut head =
             format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n").into_bytes();
         if let Some(credentials) = self.credentials() {
@@ -113,33 +119,26 @@ impl Proxy {
             head.extend_from_slice(b"\r\n");
         }
         head.extend_from_slice(b"\r\n");
-        stream.write_all(&head).await?;
-        stream.flush().await?;
+        stream.write_all(&head).await.map_err(broken)?;
+        stream.flush().await.map_err(broken)?;
         let mut answer = Vec::with_capacity(256);
         // Byte by byte: what follows the head belongs to whoever is behind the proxy.
         while !answer.ends_with(b"\r\n\r\n") {
             if answer.len() >= HEAD_BYTES {
-                return Err("its answer is too long".into());
+                return Err(TunnelError::TooLong);
             }
-            answer.push(
-                stream
-                    .read_u8()
-                    .await
-                    .map_err(|_| "it closed the connection")?,
-            );
+            let byte = stream.read_u8().await;
+            answer.push(byte.map_err(|_| TunnelError::Closed)?);
         }
         let line = answer.split(|byte| *byte == b'\r').next().unwrap_or(b"");
         let status = line.split(|byte| *byte == b' ').nth(1).unwrap_or(b"");
         match status {
             [b'2', _, _] => Ok(()),
-            b"407" => Err("it wants a user name and password (HTTP 407); \
-                 write them in its address: http://user:password@proxy"
-                .into()),
-            status => Err(format!(
-                "it refuses a connection to {host}:{port} (HTTP {})",
-                String::from_utf8_lossy(status)
-            )
-            .into()),
+            b"407" => Err(TunnelError::Credentials),
+            status => Err(TunnelError::Refused {
+                to: format!("{host}:{port}"),
+                status: String::from_utf8_lossy(status).into_owned(),
+            }),
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Answer {
 
 /// Why a body could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BodyFault {
+pub(super) enum BodyError {
     #[error("the server's answer is larger than {0} bytes")]
     TooLarge(usize),
     #[error("the server's answer broke off: {0}")]
@@ -126,10 +126,10 @@ impl Answer {
         cap: usize,
         stall: Duration,
         budget: &Budget,
-    ) -> Result<Bytes, BodyFault> {
+    ) -> Result<Bytes, BodyError> {
         let announced = usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX);
         if announced > cap {
-            return Err(BodyFault::TooLarge(cap));
+            return Err(BodyError::TooLarge(cap));
         }
         let mut reserved = None;
         if announced >= COUNTED_BYTES {
@@ -157,7 +157,7 @@ impl Answer {
         while let Some(chunk) = next {
             let length = buffer.len() + chunk.len();
             if length > cap {
-                return Err(BodyFault::TooLarge(cap));
+                return Err(BodyError::TooLarge(cap));
             }
             buffer.extend_from_slice(&chunk);
             drop(chunk);
@@ -170,10 +170,10 @@ impl Answer {
         Ok(budget.hold(buffer))
     }
 
-    async fn soon(&mut self, stall: Duration) -> Result<Option<Bytes>, BodyFault> {
+    async fn soon(&mut self, stall: Duration) -> Result<Option<Bytes>, BodyError> {
         match timeout(stall, self.chunk()).await {
             Ok(chunk) => Ok(chunk.transpose()?),
-            Err(_) => Err(BodyFault::Stalled(stall)),
+            Err(_) => Err(BodyError::Stalled(stall)),
         }
     }
 

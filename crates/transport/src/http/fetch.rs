@@ -3,7 +3,7 @@
 
 use super::{
     Asking, Authorize, Refusal, Withheld, answer::Answer, body::PayloadBody, headers::is_ours,
-    link::Shared, pool::SendFault, redirect,
+    link::Shared, pool::PoolError, redirect,
 };
 use crate::link::Undelivered;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
@@ -81,8 +81,8 @@ pub(super) async fn fetch_at(
             .await
         {
             Ok(answer) => answer,
-            Err(SendFault::Stale) => continue,
-            Err(SendFault::Undelivered(why)) => return Err(why),
+            Err(PoolError::Stale) => continue,
+            Err(PoolError::Undelivered(why)) => return Err(why),
         };
         if let Some(authorize) = &shared.authorize {
             authorize.answered(&answer.headers);
@@ -91,11 +91,14 @@ pub(super) async fn fetch_at(
             status @ (307 | 308) => {
                 redirects += 1;
                 let next = if redirects > redirect::FOLLOWED {
-                    Err(format!("more than {} redirects", redirect::FOLLOWED))
+                    Err(redirect::NotFollowed::TooMany)
                 } else {
                     redirect::follow(&shared.url, &path, answer.text(header::LOCATION))
                 };
-                path = next.map_err(|preview| Undelivered::Status { status, preview })?;
+                path = next.map_err(|why| Undelivered::Status {
+                    status,
+                    preview: why.to_string(),
+                })?;
                 if status == 308 && home {
                     shared.set_path(path.clone());
                 }
@@ -129,7 +132,8 @@ async fn credentials(
     wanted: &Wanted<'_>,
     path: &Uri,
 ) -> Result<HeaderMap, Undelivered> {
-    let url = whole(shared, path).map_err(|fault| Undelivered::NotSent(fault.to_string()))?;
+    let url =
+        whole(shared, path).map_err(|fault| Undelivered::NotSent(fault.to_string().into()))?;
     let asking = Asking {
         method: &wanted.method,
         url: &url,

@@ -135,8 +135,19 @@ pub(super) fn without_body(headers: &HeaderMap) -> HeaderMap {
     headers
 }
 
+/// Something that a header cannot say.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HeaderError {
+    #[error("{0:?} is no header name")]
+    Name(String),
+    #[error("the method name {0:?} cannot be sent in a header")]
+    Method(String),
+    #[error("{0:?} cannot be sent in a header")]
+    Value(String),
+}
+
 /// The headers with which 2026-07-28 mirrors a request's body.
-pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, HeaderError> {
     let About::Request {
         method,
         method_name,
@@ -160,7 +171,7 @@ pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, 
     }
     for (param, text) in params {
         let name = HeaderName::from_bytes(format!("{PARAM_PREFIX}{param}").as_bytes())
-            .map_err(|_| format!("{param:?} is no header name"))?;
+            .map_err(|_| HeaderError::Name(param.clone()))?;
         headers.push((name, value(text)?));
     }
     Ok(headers)
@@ -169,16 +180,16 @@ pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, 
 /// A header's readers take off white space around it and do not agree about what
 /// lies beyond ASCII, so a method with such in it would be another in the header. For
 /// methods there is no other form.
-fn method_value(name: &str) -> Result<HeaderValue, String> {
+fn method_value(name: &str) -> Result<HeaderValue, HeaderError> {
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
     is_plain
         .then(|| HeaderValue::from_str(name).ok())
         .flatten()
-        .ok_or_else(|| format!("the method name {name:?} cannot be sent in a header"))
+        .ok_or_else(|| HeaderError::Method(name.to_owned()))
 }
 
-fn value(text: &str) -> Result<HeaderValue, String> {
-    HeaderValue::from_str(&encode(text)).map_err(|_| format!("{text:?} cannot be sent in a header"))
+fn value(text: &str) -> Result<HeaderValue, HeaderError> {
+    HeaderValue::from_str(&encode(text)).map_err(|_| HeaderError::Value(text.to_owned()))
 }
 
 /// Whether a header is the protocol's or the connection's, so that neither

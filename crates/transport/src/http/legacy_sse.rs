@@ -271,7 +271,7 @@ async fn read(line: &Line, mut stream: Answer) -> String {
             match decoder.next() {
                 Ok(Some(event)) => {
                     if let Err(why) = take(line, event) {
-                        return why;
+                        return why.to_string();
                     }
                 }
                 Ok(None) => break,
@@ -282,7 +282,7 @@ async fn read(line: &Line, mut stream: Answer) -> String {
     }
 }
 
-fn take(line: &Line, event: Event) -> Result<(), String> {
+fn take(line: &Line, event: Event) -> Result<(), EndpointError> {
     if event.name.as_deref() == Some("endpoint") {
         // The first one counts: a later one could lead our messages elsewhere.
         if line.endpoint.borrow().is_none() {
@@ -303,29 +303,39 @@ fn take(line: &Line, event: Event) -> Result<(), String> {
     Ok(())
 }
 
+/// Why messages cannot go where the server says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum EndpointError {
+    #[error("the server's endpoint is no text")]
+    NoText,
+    #[error("the server's endpoint is empty")]
+    Empty,
+    #[error("the server's endpoint cannot be read")]
+    Unreadable,
+    #[error("the server names an endpoint at another origin, which is not used")]
+    Elsewhere,
+}
+
 /// Where messages go: a path of the same origin, so that neither headers nor
 /// messages reach anybody else.
-fn endpoint(base: &Uri, path: &Uri, data: &[u8]) -> Result<Uri, String> {
-    let text = std::str::from_utf8(data).map_err(|_| "the server's endpoint is no text")?;
+fn endpoint(base: &Uri, path: &Uri, data: &[u8]) -> Result<Uri, EndpointError> {
+    let text = std::str::from_utf8(data).map_err(|_| EndpointError::NoText)?;
     let text = text.trim();
     if text.is_empty() {
-        return Err("the server's endpoint is empty".into());
+        return Err(EndpointError::Empty);
     }
     if text.starts_with('?') {
         let same = format!("{}{text}", path.path());
-        return same
-            .parse()
-            .map_err(|_| "the server's endpoint cannot be read".into());
+        return same.parse().map_err(|_| EndpointError::Unreadable);
     }
-    redirect::follow(base, path, Some(text))
-        .map_err(|_| "the server names an endpoint at another origin, which is not used".into())
+    redirect::follow(base, path, Some(text)).map_err(|_| EndpointError::Elsewhere)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(data: &str) -> Result<String, String> {
+    fn named(data: &str) -> Result<String, EndpointError> {
         let base = "http://host:8080/a/sse?k=1".parse().unwrap();
         endpoint(&base, &"/a/sse?k=1".parse().unwrap(), data.as_bytes()).map(|uri| uri.to_string())
     }

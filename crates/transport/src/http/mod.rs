@@ -111,7 +111,7 @@ impl Withheld {
                 status: 401,
                 challenge: None,
             },
-            Self::Failed(why) => crate::Undelivered::NotSent(why),
+            Self::Failed(why) => crate::Undelivered::NotSent(why.into()),
         }
     }
 }

@@ -89,14 +89,14 @@ impl Connection {
 }
 
 /// Why there is no answer.
-pub(super) enum SendFault {
+pub(super) enum PoolError {
     /// A kept connection was dead and nothing left, but the request was used up: build it again.
     Stale,
     /// Final.
     Undelivered(Undelivered),
 }
 
-impl From<Undelivered> for SendFault {
+impl From<Undelivered> for PoolError {
     fn from(why: Undelivered) -> Self {
         Self::Undelivered(why)
     }
@@ -145,7 +145,7 @@ impl Pool {
     pub(super) fn send(
         &self,
         mut request: Request<PayloadBody>,
-    ) -> impl Future<Output = Result<Answer, SendFault>> + Send {
+    ) -> impl Future<Output = Result<Answer, PoolError>> + Send {
         async move {
             loop {
                 let mut connection = match self.take() {
@@ -164,9 +164,9 @@ impl Pool {
                     return Err(Undelivered::Unknown(describe(fault.error())).into());
                 }
                 if !connection.used_before {
-                    return Err(Undelivered::NotSent(describe(fault.error())).into());
+                    return Err(Undelivered::NotSent(describe(fault.error()).into()).into());
                 }
-                request = unsent.ok_or(SendFault::Stale)?;
+                request = unsent.ok_or(PoolError::Stale)?;
             }
         }
     }
@@ -213,14 +213,11 @@ impl Pool {
     }
 
     async fn connect(&self) -> Result<Box<Connection>, Undelivered> {
-        let stream = self
-            .dialer
-            .dial_forward()
-            .await
-            .map_err(Undelivered::NotSent)?;
+        let stream = self.dialer.dial_forward().await;
+        let stream = stream.map_err(|fault| Undelivered::NotSent(fault.into()))?;
         Connection::open(Wire::new(stream))
             .await
-            .map_err(|fault| Undelivered::NotSent(describe(&fault)))
+            .map_err(|fault| Undelivered::NotSent(describe(&fault).into()))
     }
 }
 

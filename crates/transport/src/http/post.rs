@@ -1,7 +1,7 @@
 //! One POST, from its first byte to its conclusion.
 
 use super::{
-    answer::{Answer, BodyFault, Content},
+    answer::{Answer, BodyError, Content},
     fetch::{LEFTOVERS, Wanted, fetch},
     flights::Flight,
     gate::Shut,
@@ -103,7 +103,9 @@ async fn ask(
     shared.gate.pass().await;
     let spoken = shared.spoken(Some(method));
     let more = match spoken.era {
-        Some(Era::Modern) => mirrored(about).map_err(Undelivered::NotSent)?,
+        Some(Era::Modern) => {
+            mirrored(about).map_err(|why| Undelivered::NotSent(why.to_string().into()))?
+        }
         _ => Vec::new(),
     };
     let answer = fetch(
@@ -250,7 +252,7 @@ async fn collect(shared: &Shared, answer: &mut Answer) -> Result<bytes::Bytes, U
     answer
         .collect(options.message_cap, options.body_stall, &shared.budget)
         .await
-        .map_err(|fault: BodyFault| Undelivered::Unknown(fault.to_string()))
+        .map_err(|fault: BodyError| Undelivered::Unknown(fault.to_string()))
 }
 
 /// What to say about an answer that is no message: its beginning, made safe.

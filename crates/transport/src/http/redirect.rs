@@ -7,26 +7,36 @@ use http::{Uri, uri::PathAndQuery};
 /// How many redirects one request follows.
 pub(super) const FOLLOWED: usize = 5;
 
+/// Why a redirect is not followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NotFollowed {
+    #[error("more than {FOLLOWED} redirects")]
+    TooMany,
+    #[error("a redirect without a Location")]
+    NoLocation,
+    #[error("a redirect to an address that cannot be read")]
+    Unreadable,
+    #[error("a redirect to another origin is not followed")]
+    Elsewhere,
+    #[error("a redirect to another origin ({0}) is not followed")]
+    To(String),
+}
+
 /// The path that `location` leads to from `path` at `base`, or why it is not followed.
-pub(super) fn follow(base: &Uri, path: &Uri, location: Option<&str>) -> Result<Uri, String> {
-    let location = location.ok_or("a redirect without a Location")?;
+pub(super) fn follow(base: &Uri, path: &Uri, location: Option<&str>) -> Result<Uri, NotFollowed> {
+    let location = location.ok_or(NotFollowed::NoLocation)?;
     // What follows '#' is for browsers.
     let location = location.split('#').next().unwrap_or_default().trim();
     if location.starts_with("//") || location.contains('\\') {
-        return Err("a redirect to another origin is not followed".into());
+        return Err(NotFollowed::Elsewhere);
     }
     let target = if location.contains("://") {
-        let target: Uri = location
-            .parse()
-            .map_err(|_| "a redirect to an address that cannot be read")?;
+        let target: Uri = location.parse().map_err(|_| NotFollowed::Unreadable)?;
         let userinfo = target
             .authority()
             .is_some_and(|authority| authority.as_str().contains('@'));
         if origin(&target) != origin(base) || userinfo {
-            return Err(format!(
-                "a redirect to another origin ({}) is not followed",
-                origin(&target)
-            ));
+            return Err(NotFollowed::To(origin(&target)));
         }
         target.path_and_query().cloned()
     } else {
@@ -38,7 +48,7 @@ pub(super) fn follow(base: &Uri, path: &Uri, location: Option<&str>) -> Result<U
         };
         Some(
             full.parse::<PathAndQuery>()
-                .map_err(|_| "a redirect to an address that cannot be read")?,
+                .map_err(|_| NotFollowed::Unreadable)?,
         )
     };
     Ok(Uri::from(
@@ -50,7 +60,7 @@ pub(super) fn follow(base: &Uri, path: &Uri, location: Option<&str>) -> Result<U
 mod tests {
     use super::*;
 
-    fn led(location: &str) -> Result<String, String> {
+    fn led(location: &str) -> Result<String, NotFollowed> {
         let base = "http://host:80/mcp".parse().unwrap();
         follow(&base, &"/a/mcp?x=1".parse().unwrap(), Some(location)).map(|uri| uri.to_string())
     }

@@ -31,7 +31,7 @@ enum Counts {
 
 /// Why no further line can be read.
 #[derive(Debug, thiserror::Error)]
-pub enum LineFault {
+pub enum LineError {
     /// A line is longer than the cap: the framing is lost.
     #[error("a line is longer than {0} bytes")]
     TooLong(usize),
@@ -66,7 +66,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// The next line that is not blank, without its line end; `None` at the end
     /// of the stream. A last line without a line end counts.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, LineFault> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, LineError> {
         loop {
             if let Some(length) = self.find_line() {
                 self.afford(length).await?;
@@ -77,7 +77,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 continue;
             }
             if self.buffer.len() > self.cap {
-                return Err(LineFault::TooLong(self.cap));
+                return Err(LineError::TooLong(self.cap));
             }
             self.afford(self.buffer.len()).await?;
             self.buffer.reserve(limits::READ_CHUNK.min(self.cap));

@@ -1,6 +1,6 @@
 //! A server behind lines: its messages in, ours out, and its process with it.
 
-use super::{LineFault, LineWriter, Lines};
+use super::{LineError, LineWriter, Lines};
 use crate::{
     budget::Budget,
     inbox::{Batches, deliver},
@@ -126,7 +126,7 @@ async fn read_all(
     mut lines: Lines<impl AsyncRead + Unpin>,
     batches: &Batches,
     receive: &dyn Receive,
-) -> Option<LineFault> {
+) -> Option<LineError> {
     let mut noise = 0u64;
     loop {
         match lines.next().await {

@@ -6,7 +6,7 @@ mod link;
 mod reader;
 mod writer;
 
-pub use lines::{LineFault, Lines};
+pub use lines::{LineError, Lines};
 pub use link::StdioLink;
 pub use reader::nobody_reads_stdout;
 pub use writer::LineWriter;

@@ -44,7 +44,8 @@ pub(super) async fn connect(
                 .map_err(Withheld::undelivered)?,
             None => HeaderMap::new(),
         };
-        let stream = dialer.dial().await.map_err(Undelivered::NotSent)?;
+        let stream = dialer.dial().await;
+        let stream = stream.map_err(|fault| Undelivered::NotSent(fault.into()))?;
         let clock = Clock::new();
         let request = request(&url, &target.headers, &credentials)?;
         let shaking =
@@ -54,11 +55,11 @@ pub(super) async fn connect(
             Ok(Err(Error::Http(response))) => response,
             Ok(Err(fault)) => {
                 let text = format!("{}: no WebSocket: {fault}", origin(&url));
-                return Err(Undelivered::NotSent(text));
+                return Err(Undelivered::NotSent(text.into()));
             }
             Err(_) => {
                 let text = format!("{}: no answer to the WebSocket handshake", origin(&url));
-                return Err(Undelivered::NotSent(text));
+                return Err(Undelivered::NotSent(text.into()));
             }
         };
         refusals += 1;
@@ -102,7 +103,7 @@ fn request(
     configured: &HeaderMap,
     credentials: &HeaderMap,
 ) -> Result<Request<()>, Undelivered> {
-    let failed = |fault: http::Error| Undelivered::NotSent(fault.to_string());
+    let failed = |fault: http::Error| Undelivered::NotSent(fault.to_string().into());
     let scheme = if url.scheme_str() == Some("https") {
         "wss"
     } else {

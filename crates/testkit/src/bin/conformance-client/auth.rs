@@ -12,8 +12,8 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use switchboard_auth::{
-    Authority, ClientCredentials, ClientProof, Enterprise, Grant, IdentityProvider, OauthSettings,
-    Secret, Server, TokenStore, Vault, Visit, Workload,
+    AnyError, Authority, ClientCredentials, ClientProof, Enterprise, Grant, IdentityProvider,
+    OauthSettings, Secret, Server, TokenStore, Vault, Visit, Workload,
 };
 use switchboard_host::catalog::List;
 use switchboard_transport::http::BoxFuture;
@@ -88,7 +88,7 @@ fn grant(given: &Value) -> Result<Grant> {
     let id = text("client_id");
     if let Some(token) = text("valid_jwt") {
         let token = Secret::new(token);
-        let source = move || -> BoxFuture<'static, Result<Secret, String>> {
+        let source = move || -> BoxFuture<'static, Result<Secret, AnyError>> {
             let token = token.clone();
             Box::pin(async move { Ok(token) })
         };
@@ -132,7 +132,7 @@ fn grant(given: &Value) -> Result<Grant> {
 /// A browser without anybody before it.
 fn nobody() -> Visit {
     Visit::Paste(Arc::new(|page| {
-        Box::pin(async move { redirected(&page).await.map_err(|fault| fault.to_string()) })
+        Box::pin(async move { Ok(redirected(&page).await?) })
     }))
 }
 

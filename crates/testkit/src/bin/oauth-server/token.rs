@@ -22,6 +22,11 @@ pub async fn endpoint(world: &World, call: &Call, tenant: &str) -> Response<Body
         Some("500") => return text(500, "text/plain", "it broke"),
         Some("503") => return text(503, "text/plain", "later"),
         Some("429") => return with_header(oauth_error(429, "slow_down", ""), "retry-after", "1"),
+        // What it says is about nobody's registration.
+        Some("misleading") => {
+            let why = "the list that says invalid_client is being mended";
+            return oauth_error(400, "temporarily_unavailable", why);
+        }
         Some("html") => return text(200, "text/html", "<html>Please sign in</html>"),
         Some("redirect") => return redirect(307, &format!("{}/elsewhere", call.base)),
         Some("big") => return text(200, "application/json", vec![b' '; 1 << 20]),

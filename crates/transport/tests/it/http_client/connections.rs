@@ -4,8 +4,13 @@ use super::{
     peer::{Peer, not_sent, request, target, unknown},
     server::{Server, Step, chunk, events, json, reply},
 };
-use std::time::{Duration, Instant};
-use switchboard_transport::{SendError, http::HttpOptions};
+use std::{
+    error::Error,
+    time::{Duration, Instant},
+};
+use switchboard_transport::{
+    SendError, Undelivered, Unsent, dial::NoConnection, http::HttpOptions,
+};
 use switchboard_wire::Method;
 use tokio::{net::TcpListener, time::sleep};
 
@@ -32,6 +37,53 @@ async fn refused_and_unknown_hosts_are_not_sent() {
         peer.ask(1, Method::ToolsCall);
         let (_, why) = peer.undelivered().await;
         assert!(not_sent(&why).contains(text), "{why}");
+    }
+}
+
+/// What a library user decides by.
+#[tokio::test]
+async fn a_dial_that_fails_says_what_failed_and_why() {
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (unused, silence) = (gone.local_addr().unwrap(), silent.local_addr().unwrap());
+    drop(gone);
+    let options = HttpOptions {
+        connect_timeout: Duration::from_millis(700),
+        ..HttpOptions::default()
+    };
+    type Is = fn(&NoConnection) -> bool;
+    let cases: [(String, Is, bool); 4] = [
+        (
+            format!("http://{unused}/mcp"),
+            |why| matches!(why, NoConnection::Refused(_)),
+            true,
+        ),
+        (
+            "http://no-such-host.invalid/mcp".into(),
+            |why| matches!(why, NoConnection::Resolve(_)),
+            true,
+        ),
+        (
+            format!("https://{silence}/mcp"),
+            |why| matches!(why, NoConnection::TimedOut(_)),
+            false,
+        ),
+        (
+            "ftp://127.0.0.1/mcp".into(),
+            |why| matches!(why, NoConnection::Scheme),
+            false,
+        ),
+    ];
+    for (url, is_it, has_cause) in cases {
+        let mut peer = Peer::with(target(&url), options.clone());
+        peer.ask(1, Method::ToolsCall);
+        let (_, why) = peer.undelivered().await;
+        let Undelivered::NotSent(Unsent::NoConnection(fault)) = &why else {
+            panic!("{url}: {why:?}");
+        };
+        assert!(is_it(fault.why()), "{url}: {fault:?}");
+        assert!(url.starts_with(fault.place()), "{url}: {fault:?}");
+        assert_eq!(fault.source().is_some(), has_cause, "{url}: {fault:?}");
     }
 }
 

@@ -161,9 +161,9 @@ pub fn unknown(why: &Undelivered) -> &str {
 }
 
 /// The text of `Undelivered::NotSent`.
-pub fn not_sent(why: &Undelivered) -> &str {
+pub fn not_sent(why: &Undelivered) -> String {
     match why {
-        Undelivered::NotSent(text) => text,
+        Undelivered::NotSent(why) => why.to_string(),
         other => panic!("expected not sent, got {other:?}"),
     }
 }

@@ -120,7 +120,7 @@ fn via(tls: TlsFiles) -> Via {
 async fn refused(mut peer: Peer) -> String {
     peer.ask(1, Method::Ping);
     match peer.next().await {
-        Heard::Undelivered(1, Undelivered::NotSent(why)) => why,
+        Heard::Undelivered(1, Undelivered::NotSent(why)) => why.to_string(),
         other => panic!("{other:?}"),
     }
 }

@@ -1,13 +1,13 @@
 //! What can go wrong on the way in, in words that are safe to show: no token, no
 //! secret and no control character is in any of them.
 
-use crate::vault::VaultFault;
+use crate::{address::AddressError, dpop::DpopError, vault::VaultError};
 use std::time::Duration;
 use switchboard_local::{secret, visible};
 
 /// Why signing in, renewing or signing out did not work.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum SignInError {
     /// Only a person can help: somebody has to sign in.
     #[error("sign-in needed: {0}")]
     NeedsSignIn(String),
@@ -54,7 +54,7 @@ pub enum Fault {
     TimedOut(Duration),
     /// Tokens cannot be kept or read.
     #[error(transparent)]
-    Vault(#[from] VaultFault),
+    Vault(#[from] VaultError),
     /// The configuration asks for something that does not work.
     #[error("{0}")]
     Settings(String),
@@ -63,7 +63,19 @@ pub enum Fault {
     Helper(String),
 }
 
-impl Fault {
+impl From<AddressError> for SignInError {
+    fn from(why: AddressError) -> Self {
+        Self::Refused(why.to_string())
+    }
+}
+
+impl From<DpopError> for SignInError {
+    fn from(why: DpopError) -> Self {
+        Self::Settings(why.to_string())
+    }
+}
+
+impl SignInError {
     /// Whether a person has to sign in before this can work.
     pub fn needs_sign_in(&self) -> bool {
         matches!(
