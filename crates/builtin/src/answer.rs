@@ -88,14 +88,19 @@ pub struct Check {
     needs_arguments: bool,
 }
 
+/// A schema that is none, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SchemaError(String);
+
 impl Check {
     /// Prepares a schema. Nothing is ever fetched, and patterns run in linear time.
-    pub fn new(schema: &JsonObject) -> Result<Self, String> {
+    pub fn new(schema: &JsonObject) -> Result<Self, SchemaError> {
         let required = schema.get("required").and_then(Value::as_array);
         let validator = jsonschema::options()
             .with_pattern_options(jsonschema::PatternOptions::regex())
             .build(&Value::Object(schema.clone()))
-            .map_err(|fault| crate::text::cut(&fault.to_string(), 300))?;
+            .map_err(|fault| SchemaError(crate::text::cut(&fault.to_string(), 300)))?;
         Ok(Self {
             validator,
             needs_arguments: required.is_some_and(|names| !names.is_empty()),
@@ -180,7 +185,7 @@ impl<S: Send + Sync + 'static> Toolset<S> {
             match Check::new(&tool.input_schema) {
                 Ok(check) => drop(checks.insert(tool.name.to_string(), check)),
                 // Its arguments are still read into their type.
-                Err(fault) => tracing::error!(tool = %tool.name, fault, "a schema cannot be used"),
+                Err(fault) => tracing::error!(tool = %tool.name, %fault, "a schema cannot be used"),
             }
         }
         Self { router, checks }

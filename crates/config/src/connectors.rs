@@ -99,7 +99,7 @@ impl Connectors {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let whole: Value = serde_json::from_str(text)
             .map_err(|error| wrong(format!("not JSON: {error}"), ANSWER))?;
-        let servers = by_name(whole).map_err(|problem| wrong(problem, ANSWER))?;
+        let servers = by_name(whole).map_err(|problem| wrong(problem.to_string(), ANSWER))?;
         if servers.len() > limits::CONNECTORS {
             let problem = format!("more than {} servers", limits::CONNECTORS);
             return Err(wrong(problem, "a shorter list"));
@@ -182,27 +182,42 @@ impl Connectors {
 
 const ANSWER: &str = r#"expected {"mcpServers": {"name": {"type": "http", "url": "https://…"}}} or a list of {"name", "type", "url"}"#;
 
+/// What is wrong with a list of connectors as a whole.
+#[derive(Debug, thiserror::Error)]
+enum ListError {
+    #[error("neither `mcpServers` nor `servers` is there")]
+    NoServers,
+    #[error("it is neither an object nor a list")]
+    Shape,
+    #[error("no. {0} of the list is no object")]
+    NoObject(usize),
+    #[error("no. {0} of the list has no `name`")]
+    NoName(usize),
+    #[error("two servers are called {0:?}")]
+    Twice(String),
+}
+
 /// The servers by their names, in either shape.
-fn by_name(whole: Value) -> Result<Map<String, Value>, String> {
+fn by_name(whole: Value) -> Result<Map<String, Value>, ListError> {
     let list = match whole {
         Value::Array(list) => list,
         Value::Object(mut whole) => match (whole.remove("mcpServers"), whole.remove("servers")) {
             (Some(Value::Object(servers)), _) => return Ok(servers),
             (None, Some(Value::Array(list))) => list,
-            _ => return Err("neither `mcpServers` nor `servers` is there".to_owned()),
+            _ => return Err(ListError::NoServers),
         },
-        _ => return Err("it is neither an object nor a list".to_owned()),
+        _ => return Err(ListError::Shape),
     };
     let mut servers = Map::new();
     for (i, entry) in list.into_iter().enumerate() {
         let Value::Object(mut entry) = entry else {
-            return Err(format!("no. {} of the list is no object", i + 1));
+            return Err(ListError::NoObject(i + 1));
         };
         let Some(Value::String(name)) = entry.remove("name") else {
-            return Err(format!("no. {} of the list has no `name`", i + 1));
+            return Err(ListError::NoName(i + 1));
         };
         if servers.contains_key(&name) {
-            return Err(format!("two servers are called {name:?}"));
+            return Err(ListError::Twice(name));
         }
         servers.insert(name, Value::Object(entry));
     }

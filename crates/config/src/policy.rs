@@ -75,40 +75,61 @@ pub enum Verdict {
     NotAllowed(String),
 }
 
+/// Why a value is no rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// It has other keys, or none, or several.
+    #[error("a rule has exactly one of `serverName`, `serverCommand` and `serverUrl`")]
+    Shape,
+    /// This key's value is no string.
+    #[error("`{0}` must be a string")]
+    NoString(&'static str),
+    /// A directory without a command.
+    #[error("`serverCwd` stands beside a `serverCommand`")]
+    CwdAlone,
+    /// A command that is no list.
+    #[error("`serverCommand` must be a list of strings: the command and its arguments")]
+    Command,
+    /// An address that cannot be one.
+    #[error("`serverUrl`: {0:?} has characters that no address has")]
+    Characters(String),
+    /// An address without a host.
+    #[error("`serverUrl`: {0:?} names no host; write https://*.example.com/*")]
+    NoHost(String),
+}
+
 impl Rule {
     /// Reads `{"serverName": …}`, `{"serverCommand": […]}` or `{"serverUrl": …}`.
-    pub fn read(value: &Value, place: String) -> Result<Self, String> {
-        const SHAPE: &str =
-            "a rule has exactly one of `serverName`, `serverCommand` and `serverUrl`";
+    pub fn read(value: &Value, place: String) -> Result<Self, RuleError> {
+        const SHAPE: RuleError = RuleError::Shape;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let mut rule = value.as_object().cloned().ok_or(SHAPE)?;
         let cwd = match rule.shift_remove("serverCwd") {
-            Some(cwd) => Some(text(&cwd).ok_or("`serverCwd` must be a string")?),
+            Some(cwd) => Some(text(&cwd).ok_or(RuleError::NoString("serverCwd"))?),
             None => None,
         };
         if cwd.is_some() && !rule.contains_key("serverCommand") {
-            return Err("`serverCwd` stands beside a `serverCommand`".to_owned());
+            return Err(RuleError::CwdAlone);
         }
         let mut keys = rule.iter();
         let (Some((key, value)), None) = (keys.next(), keys.next()) else {
-            return Err(SHAPE.to_owned());
+            return Err(SHAPE);
         };
         let what = match key.as_str() {
-            "serverName" => What::Name(text(value).ok_or("`serverName` must be a string")?),
+            "serverName" => What::Name(text(value).ok_or(RuleError::NoString("serverName"))?),
             "serverUrl" => {
-                let text = text(value).ok_or("`serverUrl` must be a string")?;
+                let text = text(value).ok_or(RuleError::NoString("serverUrl"))?;
                 What::Url(UrlPattern::parse(&text)?)
             }
             "serverCommand" => {
                 let words: Option<Vec<String>> = value
                     .as_array()
                     .and_then(|words| words.iter().map(text).collect());
-                let words = words.filter(|words| !words.is_empty()).ok_or(
-                    "`serverCommand` must be a list of strings: the command and its arguments",
-                )?;
+                let words = words.filter(|words| !words.is_empty());
+                let words = words.ok_or(RuleError::Command)?;
                 What::Command { words, cwd }
             }
-            _ => return Err(SHAPE.to_owned()),
+            _ => return Err(SHAPE),
         };
         Ok(Self { what, place })
     }

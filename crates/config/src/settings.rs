@@ -140,7 +140,8 @@ impl Rules {
                 match Rule::read(&value, format!("{file}:{line}")) {
                     Ok(rule) => list.push(rule),
                     Err(problem) => {
-                        let fault = doc.fault_at(line, problem, Some(policy::WRITE.to_owned()));
+                        let fault =
+                            doc.fault_at(line, problem.to_string(), Some(policy::WRITE.to_owned()));
                         rules.faults.push(fault);
                     }
                 }

@@ -5,7 +5,7 @@
 use crate::spec::LateHost;
 use serde_json::{Value, json};
 use std::{pin::Pin, sync::Weak};
-use switchboard_builtin::tools::{self, CallFault, ToolCall};
+use switchboard_builtin::tools::{self, FlowCallError, ToolCall};
 use switchboard_host::{CallError, Callers};
 use switchboard_wire::{Kind, Message};
 
@@ -20,7 +20,7 @@ impl Flows {
         Self { host, callers }
     }
 
-    async fn run(&self, call: &ToolCall) -> Result<Value, CallFault> {
+    async fn run(&self, call: &ToolCall) -> Result<Value, FlowCallError> {
         let host = self.host.get().and_then(Weak::upgrade);
         let host = host.ok_or_else(|| fault("the gateway is closing"))?;
         let behalf = call.request.and_then(|request| self.callers.of(request));
@@ -41,7 +41,7 @@ impl tools::Caller for Flows {
     fn call(
         &self,
         call: ToolCall,
-    ) -> Pin<Box<dyn Future<Output = Result<Value, CallFault>> + Send + '_>> {
+    ) -> Pin<Box<dyn Future<Output = Result<Value, FlowCallError>> + Send + '_>> {
         Box::pin(async move {
             // Giving up the exchange cancels the call at its server.
             let cancel = call.cancel.clone();
@@ -53,7 +53,7 @@ impl tools::Caller for Flows {
     }
 }
 
-fn result(message: &Message) -> Result<Value, CallFault> {
+fn result(message: &Message) -> Result<Value, FlowCallError> {
     if message.kind() == Kind::Error {
         let text = message.error_text();
         return Err(fault(text.unwrap_or_else(|| "no reason was given".into())));
@@ -68,12 +68,12 @@ fn result(message: &Message) -> Result<Value, CallFault> {
 
 /// What any client would be told, and no more: a tool that is not permitted is
 /// not there.
-fn refused(why: &CallError) -> CallFault {
+fn refused(why: &CallError) -> FlowCallError {
     fault(why.to_error().message)
 }
 
-fn fault(message: impl ToString) -> CallFault {
-    CallFault {
+fn fault(message: impl ToString) -> FlowCallError {
+    FlowCallError {
         message: message.to_string(),
     }
 }

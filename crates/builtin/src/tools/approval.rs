@@ -1,15 +1,18 @@
 //! Whether somebody said yes to what manifests run.
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{error::Error, fmt, path::Path, sync::Arc};
+
+/// Why somebody's yes does not hold for a manifest, in words.
+pub type Reason = Box<dyn Error + Send + Sync>;
 
 /// Knows which manifests were approved, and as what. A no comes with its reason.
 pub trait Approval: Send + Sync {
     /// Whether this manifest is one that was approved.
-    fn manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), String>;
+    fn manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), Reason>;
 
     /// Whether everything that this manifest runs is as it was approved: asked
     /// before each run.
-    fn run(&self, file: &Path, bytes: &[u8]) -> Result<(), String>;
+    fn run(&self, file: &Path, bytes: &[u8]) -> Result<(), Reason>;
 }
 
 /// Whose folder it is.
@@ -32,14 +35,14 @@ impl fmt::Debug for Trust {
 }
 
 impl Trust {
-    pub(super) fn may_be_offered(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn may_be_offered(&self, file: &Path, bytes: &[u8]) -> Result<(), Reason> {
         match &self.approval {
             Some(approval) => approval.manifest(file, bytes),
             None => Ok(()),
         }
     }
 
-    pub(super) fn may_run(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn may_run(&self, file: &Path, bytes: &[u8]) -> Result<(), Reason> {
         match &self.approval {
             Some(approval) => approval.run(file, bytes),
             None => Ok(()),

@@ -16,9 +16,18 @@ enum Piece {
     Value(String),
 }
 
+/// Braces that do not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ElementError {
+    #[error("{0:?} has a `}}` too many (write `}}}}`)")]
+    TooMany(String),
+    #[error("{0:?} has a `{{` without a name (write `{{{{`)")]
+    NoName(String),
+}
+
 impl Element {
     /// Reads one: `{name}` is a value, `{{` and `}}` are braces.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, ElementError> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut rest = text.chars().peekable();
@@ -28,12 +37,12 @@ impl Element {
                     rest.next();
                     plain.push(c);
                 }
-                '}' => return Err(format!("{text:?} has a `}}` too many (write `}}}}`)")),
+                '}' => return Err(ElementError::TooMany(text.to_owned())),
                 '{' => {
                     let name: String = std::iter::from_fn(|| rest.next_if(|c| *c != '}')).collect();
                     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
                     if rest.next().is_none() || name.is_empty() || !name.chars().all(is_name) {
-                        return Err(format!("{text:?} has a `{{` without a name (write `{{{{`)"));
+                        return Err(ElementError::NoName(text.to_owned()));
                     }
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));

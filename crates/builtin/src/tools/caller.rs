@@ -31,18 +31,18 @@ pub struct ToolCall {
 
 /// Why a call had no result.
 #[derive(Clone, Debug)]
-pub struct CallFault {
+pub struct FlowCallError {
     /// What to tell the caller of the flow.
     pub message: String,
 }
 
-impl fmt::Display for CallFault {
+impl fmt::Display for FlowCallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for CallFault {}
+impl std::error::Error for FlowCallError {}
 
 /// Calls a tool of another server, as far as that is permitted.
 pub trait Caller: Send + Sync {
@@ -51,7 +51,7 @@ pub trait Caller: Send + Sync {
     fn call(
         &self,
         call: ToolCall,
-    ) -> Pin<Box<dyn Future<Output = Result<Value, CallFault>> + Send + '_>>;
+    ) -> Pin<Box<dyn Future<Output = Result<Value, FlowCallError>> + Send + '_>>;
 }
 
 /// What of a request's `_meta` goes along with the calls that it causes.

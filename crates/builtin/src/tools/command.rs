@@ -1,12 +1,12 @@
 //! A program as a tool.
 
 use super::{
-    argv::{self, Element},
+    argv::{self, Element, ElementError},
     manifest::{Output, Stdin, ToolManifest, properties},
-    workplace::Workplace,
+    workplace::{ProtectedCwd, Workplace},
 };
 use crate::{
-    answer::{Check, Failure},
+    answer::{Check, Failure, SchemaError},
     limits,
     process::{Done, Ending, Job, run},
     text,
@@ -35,21 +35,38 @@ pub(super) struct Command {
     keep: usize,
 }
 
+/// What is wrong with a command.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CommandError {
+    #[error("`command` names no program")]
+    NoProgram,
+    #[error("the program itself cannot come from an argument")]
+    ProgramOfValues,
+    #[error(transparent)]
+    Element(#[from] ElementError),
+    #[error("`command` uses {{{0}}}, which `inputSchema` does not have")]
+    Argument(String),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    #[error(transparent)]
+    Cwd(#[from] ProtectedCwd),
+}
+
 impl Command {
     pub(super) fn new(
         manifest: &ToolManifest,
         folder: &Path,
         workplace: &Workplace,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CommandError> {
         let (program, arguments) = manifest
             .command
             .split_first()
-            .ok_or("`command` names no program")?;
+            .ok_or(CommandError::NoProgram)?;
         let program = match Element::parse(program)? {
             element if element.names().next().is_some() => {
-                return Err("the program itself cannot come from an argument".to_owned());
+                return Err(CommandError::ProgramOfValues);
             }
-            _ if program.is_empty() => return Err("`command` names no program".to_owned()),
+            _ if program.is_empty() => return Err(CommandError::NoProgram),
             // A path is relative to the manifest; a name is found on PATH.
             _ if program.contains('/') => folder.join(program),
             _ => PathBuf::from(program),
@@ -61,9 +78,7 @@ impl Command {
         let known = properties(&manifest.input_schema);
         for name in arguments.iter().flat_map(Element::names) {
             if !known.contains(&name) {
-                return Err(format!(
-                    "`command` uses {{{name}}}, which `inputSchema` does not have"
-                ));
+                return Err(CommandError::Argument(name.to_owned()));
             }
         }
         let output_check = manifest

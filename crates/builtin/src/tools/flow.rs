@@ -3,7 +3,7 @@
 use super::{
     caller::{Caller, FLOW_DEPTH, ToolCall},
     manifest::{FlowManifest, OnError, Step, properties},
-    template::{Scope, fill, names},
+    template::{Scope, TemplateError, fill, names},
 };
 use crate::{answer::Failure, limits, text};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -34,13 +34,38 @@ pub(super) struct Call<'c> {
     pub(super) over: &'c CancellationToken,
 }
 
+/// What is wrong with a flow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum FlowError {
+    #[error("`steps` must have 1 to {} steps", limits::FLOW_STEPS)]
+    Steps,
+    #[error("{0:?} is no possible id of a step")]
+    Id(String),
+    #[error("two steps are called {0}")]
+    Twice(String),
+    #[error("step {id}: {why}")]
+    Step { id: String, why: ReferenceError },
+    #[error("`result`: {0}")]
+    Result(ReferenceError),
+}
+
+/// Something that a template names and that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReferenceError {
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error("`inputSchema` has no {0}")]
+    Argument(String),
+    #[error("there is no earlier step {0}")]
+    Step(String),
+    #[error("{0:?} is neither args nor steps")]
+    Neither(String),
+}
+
 impl Flow {
-    pub(super) fn new(manifest: &FlowManifest) -> Result<Self, String> {
+    pub(super) fn new(manifest: &FlowManifest) -> Result<Self, FlowError> {
         if manifest.steps.is_empty() || manifest.steps.len() > limits::FLOW_STEPS {
-            return Err(format!(
-                "`steps` must have 1 to {} steps",
-                limits::FLOW_STEPS
-            ));
+            return Err(FlowError::Steps);
         }
         let arguments = properties(&manifest.input_schema);
         let mut earlier: Vec<&str> = Vec::new();
@@ -48,17 +73,20 @@ impl Flow {
             let id = step.id.as_str();
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if id.is_empty() || !id.chars().all(is_name) {
-                return Err(format!("{id:?} is no possible id of a step"));
+                return Err(FlowError::Id(id.to_owned()));
             }
             let template = Value::Object(step.arguments.clone());
-            check(&template, &arguments, &earlier).map_err(|why| format!("step {id}: {why}"))?;
+            check(&template, &arguments, &earlier).map_err(|why| FlowError::Step {
+                id: id.to_owned(),
+                why,
+            })?;
             if earlier.contains(&id) {
-                return Err(format!("two steps are called {id}"));
+                return Err(FlowError::Twice(id.to_owned()));
             }
             earlier.push(id);
         }
         if let Some(result) = &manifest.result {
-            check(result, &arguments, &earlier).map_err(|why| format!("`result`: {why}"))?;
+            check(result, &arguments, &earlier).map_err(FlowError::Result)?;
         }
         Ok(Self {
             steps: manifest.steps.clone(),
@@ -111,7 +139,7 @@ impl Flow {
         for step in &self.steps {
             let failed = |why: String| Failure::new(format!("step {} failed: {why}", step.id));
             let template = Value::Object(step.arguments.clone());
-            let filled = filled(&template, &args, &steps).map_err(failed)?;
+            let filled = filled(&template, &args, &steps).map_err(|why| failed(why.to_string()))?;
             let arguments = match filled {
                 Some(Value::Object(arguments)) => arguments,
                 _ => JsonObject::new(),
@@ -163,21 +191,21 @@ impl Flow {
 }
 
 /// What a template names must be there.
-fn check(template: &Value, arguments: &[&str], earlier: &[&str]) -> Result<(), String> {
+fn check(template: &Value, arguments: &[&str], earlier: &[&str]) -> Result<(), ReferenceError> {
     for path in names(template)? {
         let (first, second) = (path[0].as_str(), path[1].as_str());
         match first {
             "args" if arguments.contains(&second) => {}
-            "args" => return Err(format!("`inputSchema` has no {second}")),
+            "args" => return Err(ReferenceError::Argument(second.to_owned())),
             "steps" if earlier.contains(&second) => {}
-            "steps" => return Err(format!("there is no earlier step {second}")),
-            other => return Err(format!("{other:?} is neither args nor steps")),
+            "steps" => return Err(ReferenceError::Step(second.to_owned())),
+            other => return Err(ReferenceError::Neither(other.to_owned())),
         }
     }
     Ok(())
 }
 
-fn filled(template: &Value, args: &Value, steps: &Value) -> Result<Option<Value>, String> {
+fn filled(template: &Value, args: &Value, steps: &Value) -> Result<Option<Value>, TemplateError> {
     let room = Cell::new(limits::FLOW_BYTES);
     fill(template, &Scope { args, steps, room })
 }

@@ -1,13 +1,16 @@
 //! Reading a folder of manifests.
 
 use super::{
-    approval::Trust,
-    command::Command,
-    flow::Flow,
+    approval::{Reason, Trust},
+    command::{Command, CommandError},
+    flow::{Flow, FlowError},
     manifest::{FlowManifest, ToolManifest},
     workplace::Workplace,
 };
-use crate::{answer::Check, limits, text};
+use crate::{
+    answer::{Check, SchemaError},
+    limits, text,
+};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 use std::{
@@ -26,6 +29,42 @@ pub struct ManifestFault {
     pub file: PathBuf,
     /// What is wrong with it.
     pub problem: String,
+}
+
+/// What is wrong with a manifest.
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
+    #[error("is no file of at most {} bytes", limits::MANIFEST_BYTES)]
+    NoFile,
+    #[error("{0}")]
+    NotApproved(Reason),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Flow(#[from] FlowError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error("`name` must have 1 to 64 letters, digits, `_`, `-` or `.`")]
+    Name,
+    #[error("`description` is empty: a model chooses by it")]
+    Description,
+    #[error("`inputSchema` must have \"type\": \"object\"")]
+    NoObject,
+    #[error("`inputSchema`: {0}")]
+    InputSchema(SchemaError),
+}
+
+/// What others can change is not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Untrusted {
+    #[error("belongs to someone else")]
+    Owner,
+    #[error("can be written by everybody")]
+    Writable,
 }
 
 /// The tools of a folder.
@@ -79,7 +118,7 @@ impl Set {
             }
             match read_one(&file, folder, workplace, trust) {
                 Ok(loaded) => set.add(loaded),
-                Err(problem) => set.fault(file, problem),
+                Err(problem) => set.fault(file, problem.to_string()),
             }
         }
         Ok(set)
@@ -157,14 +196,14 @@ pub(super) fn stamp(folder: &Path) -> io::Result<Stamp> {
 }
 
 /// What runs programs must be the user's own, and nobody else's to change.
-fn trusted(found: &Metadata) -> Result<(), &'static str> {
+fn trusted(found: &Metadata) -> Result<(), Untrusted> {
     let owner = found.uid();
     if owner != 0 && owner != rustix::process::geteuid().as_raw() {
-        return Err("belongs to someone else");
+        return Err(Untrusted::Owner);
     }
     match found.mode() & 0o002 {
         0 => Ok(()),
-        _ => Err("can be written by everybody"),
+        _ => Err(Untrusted::Writable),
     }
 }
 
@@ -173,31 +212,25 @@ fn read_one(
     folder: &Path,
     workplace: &Workplace,
     trust: &Trust,
-) -> Result<Loaded, String> {
+) -> Result<Loaded, Problem> {
     // A pipe is not waited for: it is no file.
     let waits_for_nothing = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(waits_for_nothing.bits().cast_signed())
-        .open(path)
-        .map_err(|fault| fault.to_string())?;
-    let found = file.metadata().map_err(|fault| fault.to_string())?;
+        .open(path)?;
+    let found = file.metadata()?;
     trusted(&found)?;
     if !found.is_file() || found.len() > limits::MANIFEST_BYTES {
-        return Err(format!(
-            "is no file of at most {} bytes",
-            limits::MANIFEST_BYTES
-        ));
+        return Err(Problem::NoFile);
     }
     let mut bytes = Vec::new();
-    file.take(limits::MANIFEST_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(|fault| fault.to_string())?;
-    trust.may_be_offered(path, &bytes)?;
+    file.take(limits::MANIFEST_BYTES).read_to_end(&mut bytes)?;
+    let offered = trust.may_be_offered(path, &bytes);
+    offered.map_err(Problem::NotApproved)?;
     let is_flow = path.to_string_lossy().ends_with(".flow.json");
     let (head, action) = if is_flow {
-        let manifest: FlowManifest =
-            serde_json::from_slice(&bytes).map_err(|fault| fault.to_string())?;
+        let manifest: FlowManifest = serde_json::from_slice(&bytes)?;
         let flow = Flow::new(&manifest)?;
         let FlowManifest {
             name,
@@ -217,8 +250,7 @@ fn read_one(
         };
         (head, Action::Flow(flow))
     } else {
-        let manifest: ToolManifest =
-            serde_json::from_slice(&bytes).map_err(|fault| fault.to_string())?;
+        let manifest: ToolManifest = serde_json::from_slice(&bytes)?;
         let mut command = Command::new(&manifest, folder, workplace)?;
         if trust.withholds_variables {
             command.without_variables();
@@ -263,18 +295,18 @@ struct Head {
 }
 
 impl Head {
-    fn check(&self) -> Result<Check, String> {
+    fn check(&self) -> Result<Check, Problem> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(is_name) {
-            return Err("`name` must have 1 to 64 letters, digits, `_`, `-` or `.`".to_owned());
+            return Err(Problem::Name);
         }
         if self.description.trim().is_empty() {
-            return Err("`description` is empty: a model chooses by it".to_owned());
+            return Err(Problem::Description);
         }
         if self.input_schema.get("type") != Some(&Value::from("object")) {
-            return Err("`inputSchema` must have \"type\": \"object\"".to_owned());
+            return Err(Problem::NoObject);
         }
-        Check::new(&self.input_schema).map_err(|why| format!("`inputSchema`: {why}"))
+        Check::new(&self.input_schema).map_err(Problem::InputSchema)
     }
 
     fn tool(self) -> Tool {

@@ -38,8 +38,8 @@ mod manifest;
 mod template;
 mod workplace;
 
-pub use approval::{Approval, Trust};
-pub use caller::{CallFault, Caller, FLOW_DEPTH, ToolCall};
+pub use approval::{Approval, Reason, Trust};
+pub use caller::{Caller, FLOW_DEPTH, FlowCallError, ToolCall};
 pub use load::ManifestFault;
 pub use workplace::Workplace;
 
@@ -167,7 +167,7 @@ impl Toolbox {
     }
 
     /// Whether what a tool runs is still what was approved.
-    async fn may_run(&self, set: &Arc<Set>, name: &str) -> Result<(), String> {
+    async fn may_run(&self, set: &Arc<Set>, name: &str) -> Result<(), Reason> {
         if self.trust.approval.is_none() {
             return Ok(());
         }
@@ -176,7 +176,7 @@ impl Toolbox {
             Some(one) => trust.may_run(&one.file, &one.bytes),
             None => Ok(()),
         });
-        look.await.unwrap_or_else(|fault| Err(fault.to_string()))
+        look.await.unwrap_or_else(|fault| Err(fault.into()))
     }
 
     fn offers(&self, one: &Loaded) -> bool {
@@ -258,7 +258,7 @@ impl ToolboxSession {
             return refusal;
         }
         if let Err(why) = toolbox.may_run(&set, &request.name).await {
-            return Failure::new(why).answer();
+            return Failure::new(why.to_string()).answer();
         }
         let arguments = request.arguments.unwrap_or_default();
         let result = match &one.action {

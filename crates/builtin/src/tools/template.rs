@@ -15,6 +15,19 @@ pub(super) struct Scope<'s> {
     pub(super) room: Cell<usize>,
 }
 
+/// What is wrong with a template, or missing when it is filled in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TemplateError {
+    #[error("{0:?} has a `${{` without its `}}`")]
+    NoEnd(String),
+    #[error("{0:?}: write ${{args.name}} or ${{steps.id.field}}")]
+    NoPath(String),
+    #[error("there is no ${{{0}}}")]
+    Missing(String),
+    #[error("the values take more than {} bytes", limits::FLOW_BYTES)]
+    TooLarge,
+}
+
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'t> {
@@ -23,13 +36,13 @@ enum Piece<'t> {
 }
 
 /// All values that a template names, as paths.
-pub(super) fn names(template: &Value) -> Result<Vec<Vec<String>>, String> {
+pub(super) fn names(template: &Value) -> Result<Vec<Vec<String>>, TemplateError> {
     let mut found = Vec::new();
     collect(template, &mut found)?;
     Ok(found)
 }
 
-fn collect(template: &Value, found: &mut Vec<Vec<String>>) -> Result<(), String> {
+fn collect(template: &Value, found: &mut Vec<Vec<String>>) -> Result<(), TemplateError> {
     match template {
         Value::String(text) => {
             for piece in pieces(text)? {
@@ -49,7 +62,7 @@ fn collect(template: &Value, found: &mut Vec<Vec<String>>) -> Result<(), String>
 
 /// Fills in the values. An argument that was not given leaves out the member
 /// or item that it stands for alone; anything else that is missing is an error.
-pub(super) fn fill(template: &Value, scope: &Scope<'_>) -> Result<Option<Value>, String> {
+pub(super) fn fill(template: &Value, scope: &Scope<'_>) -> Result<Option<Value>, TemplateError> {
     Ok(Some(match template {
         Value::String(text) => return fill_text(text, scope),
         Value::Array(items) => {
@@ -69,7 +82,7 @@ pub(super) fn fill(template: &Value, scope: &Scope<'_>) -> Result<Option<Value>,
     }))
 }
 
-fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
+fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, TemplateError> {
     let pieces = pieces(text)?;
     if let [Piece::Value(path)] = pieces.as_slice() {
         return match scope.find(path) {
@@ -78,7 +91,7 @@ fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
                 Ok(Some(value.clone()))
             }
             None if path.first() == Some(&"args") => Ok(None),
-            None => Err(format!("there is no ${{{}}}", path.join("."))),
+            None => Err(TemplateError::Missing(path.join("."))),
         };
     }
     let mut out = String::new();
@@ -95,7 +108,7 @@ fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
                     scope.take(text.len())?;
                     out.push_str(&text);
                 }
-                None => return Err(format!("there is no ${{{}}}", path.join("."))),
+                None => return Err(TemplateError::Missing(path.join("."))),
             },
         }
     }
@@ -103,11 +116,9 @@ fn fill_text(text: &str, scope: &Scope<'_>) -> Result<Option<Value>, String> {
 }
 
 impl Scope<'_> {
-    fn take(&self, bytes: usize) -> Result<(), String> {
+    fn take(&self, bytes: usize) -> Result<(), TemplateError> {
         let left = self.room.get().checked_sub(bytes);
-        self.room.set(
-            left.ok_or_else(|| format!("the values take more than {} bytes", limits::FLOW_BYTES))?,
-        );
+        self.room.set(left.ok_or(TemplateError::TooLarge)?);
         Ok(())
     }
 
@@ -126,7 +137,7 @@ impl Scope<'_> {
 }
 
 /// Splits a text; `$${` stands for `${`.
-fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
+fn pieces(text: &str) -> Result<Vec<Piece<'_>>, TemplateError> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -142,14 +153,12 @@ fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
         let inside = &rest[at + 2..];
         let end = inside
             .find('}')
-            .ok_or_else(|| format!("{text:?} has a `${{` without its `}}`"))?;
+            .ok_or_else(|| TemplateError::NoEnd(text.to_owned()))?;
         let path: Vec<&str> = inside[..end].trim().split(['.', '[', ']']).collect();
         // `a[0].b` splits into an empty part between `]` and `.`.
         let path: Vec<&str> = path.into_iter().filter(|part| !part.is_empty()).collect();
         if path.len() < 2 {
-            return Err(format!(
-                "{text:?}: write ${{args.name}} or ${{steps.id.field}}"
-            ));
+            return Err(TemplateError::NoPath(text.to_owned()));
         }
         pieces.push(Piece::Value(path));
         rest = &inside[end + 1..];
@@ -204,6 +213,7 @@ mod tests {
             assert!(fill(&json!(wrong), &scope).is_err(), "{wrong}");
         }
         let many = json!(vec!["${args.evil}"; 1000]);
-        assert!(fill(&many, &scope).unwrap_err().contains("take more than"));
+        let told = fill(&many, &scope).unwrap_err().to_string();
+        assert!(told.contains("take more than"));
     }
 }

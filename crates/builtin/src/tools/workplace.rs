@@ -11,6 +11,19 @@ pub struct Workplace {
     protection: Protection,
 }
 
+/// A `cwd` that is out of bounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`cwd` leads to {}, which is protected: {what}; leave it out, and the program runs in {}",
+    to.display(),
+    instead.display()
+)]
+pub(super) struct ProtectedCwd {
+    to: PathBuf,
+    what: String,
+    instead: PathBuf,
+}
+
 impl Workplace {
     /// This directory, which must exist.
     pub fn new(directory: &Path, protection: Protection) -> Result<Self, BuiltinError> {
@@ -33,18 +46,22 @@ impl Workplace {
     }
 
     /// Where a program begins whose manifest, in this folder, says so or nothing.
-    pub(super) fn directory(&self, folder: &Path, cwd: Option<&str>) -> Result<PathBuf, String> {
+    pub(super) fn directory(
+        &self,
+        folder: &Path,
+        cwd: Option<&str>,
+    ) -> Result<PathBuf, ProtectedCwd> {
         let Some(cwd) = cwd else {
             return Ok(self.directory.clone());
         };
         let directory = folder.join(cwd);
         match self.protection.forbids(&directory) {
             None => Ok(directory),
-            Some((_, what)) => Err(format!(
-                "`cwd` leads to {}, which is protected: {what}; leave it out, and the program runs in {}",
-                directory.display(),
-                self.directory.display()
-            )),
+            Some((_, what)) => Err(ProtectedCwd {
+                to: directory,
+                what: what.to_string(),
+                instead: self.directory.clone(),
+            }),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 };
 use switchboard_builtin::{
     Toolbox,
-    tools::{CallFault, Caller, FLOW_DEPTH, ToolCall},
+    tools::{Caller, FLOW_DEPTH, FlowCallError, ToolCall},
 };
 
 fn put(folder: &Path, file: &str, manifest: &Value) {
@@ -41,7 +41,7 @@ impl Caller for Others {
     fn call(
         &self,
         call: ToolCall,
-    ) -> Pin<Box<dyn Future<Output = Result<Value, CallFault>> + Send + '_>> {
+    ) -> Pin<Box<dyn Future<Output = Result<Value, FlowCallError>> + Send + '_>> {
         self.calls.lock().expect("free").push(call.clone());
         Box::pin(async move {
             match (call.server.as_str(), call.tool.as_str()) {
@@ -56,7 +56,7 @@ impl Caller for Others {
                 ),
                 ("math", "hang") => {
                     call.cancel.cancelled().await;
-                    Err(CallFault {
+                    Err(FlowCallError {
                         message: "cancelled".to_owned(),
                     })
                 }
@@ -67,7 +67,7 @@ impl Caller for Others {
                         json!({ "name": tool, "arguments": call.arguments, "_meta": call.meta });
                     Ok(client.request("tools/call", params).await["result"].clone())
                 }
-                _ => Err(CallFault {
+                _ => Err(FlowCallError {
                     message: format!("{} is not permitted", call.server),
                 }),
             }

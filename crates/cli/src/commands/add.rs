@@ -14,7 +14,7 @@ use std::path::Path;
 use switchboard::config::{
     self, Entry, Places, Scope as ConfigScope, Source,
     approval::{Binding, Store as Approvals},
-    check,
+    check::{self, CheckError},
     edit::{self, EditError, Target},
     policy::Verdict,
     trust::{self, Trust},
@@ -130,7 +130,7 @@ fn keep_secret(
     options: &Options,
     entry: &Map<String, Value>,
 ) -> Result<(), Failure> {
-    check::name(&options.name).map_err(Failure::usage)?;
+    check::name(&options.name).map_err(wrong)?;
     let loaded = context.look(Say::Everything);
     let entry = context::expanded(&loaded, &parsed(&options.name, entry)?)?;
     let access = context::access(&loaded, options.token_store.map(Store::of_vault))?;
@@ -223,12 +223,12 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
         Some(_) => Transport::Http,
         None => Transport::Stdio,
     });
-    let pairs = |texts: &[String], check: fn(&str) -> Result<(String, String), String>| {
-        let pairs: Result<Map<String, Value>, String> = texts
+    let pairs = |texts: &[String], check: fn(&str) -> Result<(String, String), CheckError>| {
+        let pairs: Result<Map<String, Value>, CheckError> = texts
             .iter()
             .map(|text| check(text).map(|(key, value)| (key, value.into())))
             .collect();
-        pairs.map_err(Failure::usage)
+        pairs.map_err(wrong)
     };
     let mut entry = Map::new();
     if transport == Transport::Stdio {
@@ -262,7 +262,7 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
             Transport::Sse => ("sse", &["http", "https"]),
             Transport::Http | Transport::Stdio => ("http", &["http", "https"]),
         };
-        check::address(first, schemes).map_err(Failure::usage)?;
+        check::address(first, schemes).map_err(wrong)?;
         entry.insert("type".into(), kind.into());
         entry.insert("url".into(), first.clone().into());
         let headers = pairs(&options.header, check::header)?;
@@ -302,6 +302,10 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
     Ok(entry)
 }
 
+fn wrong(what: CheckError) -> Failure {
+    Failure::usage(what.to_string())
+}
+
 /// Checks the entry as a file with it would be checked, asks policy, and writes.
 fn write(
     context: &Context,
@@ -309,7 +313,7 @@ fn write(
     entry: Map<String, Value>,
     scope: Scope,
 ) -> Result<Code, Failure> {
-    check::name(name).map_err(Failure::usage)?;
+    check::name(name).map_err(wrong)?;
     let places = context.places()?;
     let parsed = parsed(name, &entry)?;
     permitted(context, &parsed)?;

@@ -150,6 +150,28 @@ pub struct Bound {
     workplace: PathBuf,
 }
 
+/// What is not as it was approved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApprovalError {
+    /// Nothing that could be bound.
+    #[error("{} cannot be approved: {why}", path.display())]
+    Unbound {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// It is another one.
+    #[error("{} has changed since you approved this server", .0.display())]
+    Changed(PathBuf),
+    /// A variable led there, or it has appeared since.
+    #[error(
+        "{} was no part of this server when you approved it (where a variable leads there, ${{workspaceFolder}} or the path itself would be seen)",
+        .0.display()
+    )]
+    New(PathBuf),
+}
+
 impl Bound {
     /// What this entry was approved with.
     pub fn new(entry: &Entry, ground: Ground, contents: Contents) -> Self {
@@ -163,37 +185,35 @@ impl Bound {
 
     /// Refuses to start an entry, whose variables are filled in, with anything of
     /// the repository that is not as it was approved.
-    pub fn check(&self, entry: &Entry) -> Result<(), String> {
+    pub fn check(&self, entry: &Entry) -> Result<(), ApprovalError> {
         self.compare(&Found::of(entry, &self.ground).contents)
     }
 
     /// Refuses a manifest that is not as it was approved.
-    pub fn check_manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+    pub fn check_manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), ApprovalError> {
         let content = Content::Bytes(hash(bytes));
         self.compare(&Contents::from([(self.ground.place_of(file), content)]))
     }
 
     /// Refuses to run what a manifest names where that is not as it was approved.
-    pub fn check_run(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+    pub fn check_run(&self, file: &Path, bytes: &[u8]) -> Result<(), ApprovalError> {
         self.check_manifest(file, bytes)?;
         let mut search = Search::new(&self.ground);
         search.runs(&Manifest::read(file.to_owned(), bytes), &self.workplace);
         self.compare(&search.found.contents)
     }
 
-    fn compare(&self, now: &Contents) -> Result<(), String> {
+    fn compare(&self, now: &Contents) -> Result<(), ApprovalError> {
         for (path, content) in now {
-            let path_text = path.display();
-            return Err(match (self.contents.get(path), content) {
+            let path = path.clone();
+            return Err(match (self.contents.get(&path), content) {
                 (Some(known), content) if known.is(content) => continue,
-                (_, Content::Unbound(why)) => format!("{path_text} cannot be approved: {why}"),
-                (Some(_), _) => {
-                    format!("{path_text} has changed since you approved this server")
-                }
-                // A variable led there, or it has appeared since.
-                (None, _) => format!(
-                    "{path_text} was no part of this server when you approved it (where a variable leads there, ${{workspaceFolder}} or the path itself would be seen)"
-                ),
+                (_, Content::Unbound(why)) => ApprovalError::Unbound {
+                    path,
+                    why: why.to_string(),
+                },
+                (Some(_), _) => ApprovalError::Changed(path),
+                (None, _) => ApprovalError::New(path),
             });
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Addresses with `*`.
 
+use super::RuleError;
 use std::net::IpAddr;
 use switchboard_local::wildcard::matches;
 use switchboard_wire::address::embedded;
@@ -19,23 +20,19 @@ pub(super) struct UrlPattern {
 
 impl UrlPattern {
     /// `scheme://host[:port]/path`; without a scheme any, `*` alone is everything.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, RuleError> {
         if text
             .chars()
             .any(|c| c.is_whitespace() || c.is_control() || c == '\\')
         {
-            return Err(format!(
-                "`serverUrl`: {text:?} has characters that no address has"
-            ));
+            return Err(RuleError::Characters(text.to_owned()));
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("*", text));
         let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(at);
         let (host, port) = split_port(authority);
         if host.is_empty() || authority.contains('@') {
-            return Err(format!(
-                "`serverUrl`: {text:?} names no host; write https://*.example.com/*"
-            ));
+            return Err(RuleError::NoHost(text.to_owned()));
         }
         let is_everything = text == "*";
         let port = if is_everything { Some("*") } else { port };

@@ -7,10 +7,13 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, Weak},
 };
-use switchboard_builtin::{ServerKind, ServerReport, Setup, tools::Approval};
+use switchboard_builtin::{
+    ServerKind, ServerReport, Setup,
+    tools::{Approval, Reason},
+};
 use switchboard_config::{
     Entry, Fault, Scope,
-    approval::contents::{Bound, Ground},
+    approval::contents::{ApprovalError, Bound, Ground},
     expand::Expanded,
 };
 use switchboard_host::{Host, ServerState, Target};
@@ -159,18 +162,18 @@ struct Approved {
 }
 
 impl Approval for Approved {
-    fn manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+    fn manifest(&self, file: &Path, bytes: &[u8]) -> Result<(), Reason> {
         self.told(self.bound.check_manifest(file, bytes))
     }
 
-    fn run(&self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+    fn run(&self, file: &Path, bytes: &[u8]) -> Result<(), Reason> {
         self.told(self.bound.check_run(file, bytes))
     }
 }
 
 impl Approved {
-    fn told(&self, verdict: Result<(), String>) -> Result<(), String> {
-        verdict.map_err(|why| format!("{why}; {}", advice(&self.name)))
+    fn told(&self, verdict: Result<(), ApprovalError>) -> Result<(), Reason> {
+        verdict.map_err(|why| format!("{why}; {}", advice(&self.name)).into())
     }
 }
 
