@@ -1,9 +1,10 @@
-//! `cargo xtask ci`: what a change is held to besides working: format, lints,
-//! dependencies. The tests are `cargo xtask test`.
+//! `cargo xtask ci`: what a change is held to besides working: format, invariants,
+//! lints, dependencies. The tests are `cargo xtask test`.
 
 use crate::cargo::{cargo, has};
 use crate::deny;
 use crate::steps::{self, Step, status};
+use crate::tidy;
 use anyhow::{Result, ensure};
 
 /// Options of `cargo xtask ci`.
@@ -18,6 +19,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let mut list = vec![
         Step::new("fmt", || status(cargo(["fmt", "--all", "--check"]))),
+        Step::new("tidy", || tidy::run(&tidy::Options::default())),
         Step::new("clippy", || {
             let mut command = cargo(["clippy", "--workspace", "--all-targets"]);
             status(command.args(["--", "-D", "warnings"]))

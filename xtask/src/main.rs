@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|faults|contract`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|faults|contract|tidy`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -24,6 +24,7 @@ mod soak;
 mod steps;
 mod table;
 mod test;
+mod tidy;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -63,6 +64,8 @@ enum Command {
     Faults(faults::Options),
     /// All that was asked for, with the tests that show each row
     Contract,
+    /// What ARCHITECTURE.md says always holds, looked for in the sources
+    Tidy(tidy::Options),
 }
 
 fn main() -> ExitCode {
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Docs => docs::run(),
         Command::Faults(options) => faults::run(&options),
         Command::Contract => contract::run(),
+        Command::Tidy(options) => tidy::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -154,6 +154,7 @@ impl HeadersHelper {
         // Named whole: a repository could bring its own by way of PATH.
         let (shell, flag) = ("/bin/sh", "-c");
         let named = named_variables(&self.command)
+            // tidy: the variables that the command itself names.
             .filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
         let mut command = Command::new(shell);
         command

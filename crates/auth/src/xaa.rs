@@ -35,6 +35,7 @@ pub struct Enterprise {
 
 /// Whether the environment asks for it, as Claude Code does.
 pub fn enabled_by_environment() -> bool {
+    // tidy: this function is the question, and whoever assembles asks it.
     std::env::var("CLAUDE_CODE_ENABLE_XAA").is_ok_and(|value| value == "1" || value == "true")
 }
 

@@ -1,4 +1,4 @@
-//! A regression test for each of the engine's traps (`auth-notes.md`). Those that
+//! A regression test for each of the engine's traps. Those that
 //! have their test elsewhere are named: 3 in `renewal`, 6 in `guards` (fault 68),
 //! 10 in `secrets`, 12 in `guards` (56, 57), 13 in `xaa`, 14 in `keychain`.
 

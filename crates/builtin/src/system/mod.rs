@@ -168,6 +168,7 @@ impl System {
         )
     )]
     async fn info(&self) -> Json<Info> {
+        // tidy: what this tool is there to tell.
         let directory = std::env::current_dir().unwrap_or_default();
         Json(Info {
             os: std::env::consts::OS.to_owned(),

@@ -123,6 +123,7 @@ impl Command {
     ) -> Result<CallToolResult, Failure> {
         let args = argv::fill(&self.arguments, &arguments)?;
         let allowed = self.env.iter();
+        // tidy: the variables that the manifest lets its program have.
         let env = allowed.filter_map(|name| Some((name.into(), std::env::var_os(name)?)));
         let command = ServerCommand {
             program: self.program.clone().into_os_string(),

@@ -190,6 +190,7 @@ mod failpoint {
 
     pub(super) fn step() {
         let step = STEP.fetch_add(1, Ordering::Relaxed) + 1;
+        // tidy: where a test has us killed.
         let wanted = std::env::var("SWITCHBOARD_FAILPOINT").ok();
         if wanted.and_then(|wanted| wanted.parse().ok()) == Some(step) {
             let me = rustix::process::getpid();

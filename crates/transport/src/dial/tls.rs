@@ -85,6 +85,7 @@ fn roots(ca: Option<&Path>) -> io::Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(native.certs);
+    // tidy: whom this machine trusts; the system's own list is found by variables, too.
     let extra = std::env::var_os("NODE_EXTRA_CA_CERTS").filter(|file| !file.is_empty());
     for file in ca.into_iter().chain(extra.as_deref().map(Path::new)) {
         for certificate in certificates(file)? {

@@ -126,6 +126,7 @@ impl Protection {
 
     /// The same by our own environment.
     pub fn of_this_user(own: Option<OwnFolders>) -> Self {
+        // tidy: `new` takes them from its caller.
         Self::new(own, |name| std::env::var_os(name))
     }
 
