@@ -1,5 +1,6 @@
 //! `cargo xtask soak NAME`: what wants more rounds than fit into a run of all
-//! tests, run as often as asked. What was seen is added to `docs/design/soak.md`.
+//! tests, run as often as asked. Rounds are numbered by their seed; what was seen
+//! is added up in `docs/design/soak.md`, and the next run goes on behind it.
 
 use crate::cargo::cargo;
 use crate::setup::{self, Tools};
@@ -7,21 +8,27 @@ use crate::steps::status;
 use crate::{paths, test};
 use anyhow::{Context, Result, bail};
 use std::{
-    fs::OpenOptions,
-    io::Write,
+    fs,
+    path::PathBuf,
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
+
+/// Where the rounds are added up.
+const PAGE: &str = "docs/design/soak.md";
 
 /// Options of `cargo xtask soak`.
 #[derive(clap::Args)]
 pub struct Options {
     /// What to run
     name: Name,
-    /// How many rounds (1000 of `orphans`, 10 of `suite` unless given)
+    /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
-    rounds: Option<u32>,
+    seed: Option<u64>,
+    /// How many rounds (1000 of `orphans`, 100 of `properties`, 10 of `suite` unless given)
+    #[arg(long)]
+    rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
     #[arg(long)]
     busy: Option<usize>,
@@ -31,39 +38,85 @@ pub struct Options {
 enum Name {
     /// Two of our three processes killed at once: nobody outlives us
     Orphans,
+    /// Everything that is tried with random values, each round with other ones
+    Properties,
     /// All tests, each round once and without a second try
     Suite,
 }
 
-/// Runs the rounds, and writes down how they ended.
+/// How something is run.
+struct Plan {
+    name: &'static str,
+    rounds: u64,
+    busy: usize,
+    /// How many rounds one start of the tests makes.
+    at_a_time: u64,
+    run: fn(u64, u64, &Tools) -> Result<()>,
+}
+
+impl Name {
+    fn plan(self) -> Plan {
+        match self {
+            Self::Orphans => Plan {
+                name: "orphans",
+                rounds: 1000,
+                busy: 0,
+                at_a_time: 20,
+                run: orphans,
+            },
+            Self::Properties => Plan {
+                name: "properties",
+                rounds: 100,
+                busy: 0,
+                at_a_time: 1,
+                run: properties,
+            },
+            Self::Suite => Plan {
+                name: "suite",
+                rounds: 10,
+                busy: 2,
+                at_a_time: 1,
+                run: suite,
+            },
+        }
+    }
+}
+
+/// Runs the rounds, and writes down after each how far it came.
 pub fn run(options: &Options) -> Result<()> {
     let tools = setup::run().context("setup")?;
-    let (name, rounds, busy) = match options.name {
-        Name::Orphans => ("orphans", options.rounds.unwrap_or(1000), 0),
-        Name::Suite => ("suite", options.rounds.unwrap_or(10), 2),
-    };
-    let busy = options.busy.unwrap_or(busy);
-    let (over, begun) = (AtomicBool::new(false), Instant::now());
-    let (done, ended) = std::thread::scope(|scope| {
+    let plan = options.name.plan();
+    let rounds = options.rounds.unwrap_or(plan.rounds);
+    let busy = options.busy.unwrap_or(plan.busy);
+    let mut tally = Tally::open(plan.name, options.seed, busy)?;
+    println!(
+        "{}: {} rounds so far; {rounds} more from seed {} on",
+        plan.name, tally.before, tally.first
+    );
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
         for _ in 0..busy {
             scope.spawn(|| spin(&over));
         }
-        let ended = match options.name {
-            Name::Orphans => orphans(rounds, &tools),
-            Name::Suite => suite(rounds, &tools),
-        };
+        let ended = go_on(&plan, rounds, &mut tally, &tools);
         over.store(true, Ordering::Relaxed);
         ended
-    });
-    let outcome = ended
-        .as_ref()
-        .map_or_else(|e| format!("{e:#}"), |()| "none".into());
-    let minutes = begun.elapsed().as_secs() / 60;
-    note(&format!(
-        "| {} | {name} | {done} | {busy} | {minutes} | {outcome} |",
-        commit()?
-    ))?;
-    ended
+    })?;
+    println!("{}: {} rounds in all", plan.name, tally.before + tally.done);
+    Ok(())
+}
+
+fn go_on(plan: &Plan, rounds: u64, tally: &mut Tally, tools: &Tools) -> Result<()> {
+    while tally.done < rounds {
+        let count = plan.at_a_time.min(rounds - tally.done);
+        let seed = tally.first + tally.done;
+        println!("\n=== {}: {count} from seed {seed} on", plan.name);
+        let ended = (plan.run)(seed, count, tools);
+        let found = ended.as_ref().err();
+        tally.add(count, found.map(|error| format!("seed {seed}: {error:#}")))?;
+        ended?;
+    }
+    Ok(())
 }
 
 /// One core's work, for nothing.
@@ -73,32 +126,89 @@ fn spin(over: &AtomicBool) {
     }
 }
 
-fn orphans(rounds: u32, tools: &Tools) -> (u32, Result<()>) {
-    // Both programs' build is the tests' own; `it` of the testkit makes its programs.
-    let build = ["--test", "orphans", "--test", "it"];
-    let mut built = cargo(["nextest", "run", "--workspace", "--no-run"]);
-    let mut command = cargo(["test", "--workspace"]);
+fn orphans(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "binary(=orphans) & test(=orphans_of_any_two_at_once)";
+    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command
-        .args(build)
-        .args(["--", "--exact", "--nocapture", "orphans_of_any_two_at_once"])
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
+        .envs(test::seeded(seed))
         .envs(tools.variables());
-    match status(built.args(build)).and_then(|()| status(command)) {
-        Ok(()) => (rounds, Ok(())),
-        Err(error) => (0, Err(error)),
+    status(command)
+}
+
+fn properties(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
+    // Whoever is tried with random values is in one of these.
+    let only = "package(=switchboard-wire) + binary(=decoders) \
+        + test(/^(bridge|matrix|subscriptions|http::sse|tool::acceptable|permission)::/)";
+    let mut command = cargo(["nextest", "run", "--workspace", "-E", only]);
+    status(command.envs(test::seeded(seed)).envs(tools.variables()))
+}
+
+fn suite(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
+    let mut command = test::everything(seed);
+    status(command.args(["--retries", "0"]).envs(tools.variables()))
+}
+
+/// The row of this run, at the end of the page.
+struct Tally {
+    page: PathBuf,
+    /// The page without our row.
+    text: String,
+    commit: String,
+    name: &'static str,
+    busy: usize,
+    first: u64,
+    /// The rounds of earlier runs.
+    before: u64,
+    done: u64,
+    begun: Instant,
+}
+
+impl Tally {
+    fn open(name: &'static str, seed: Option<u64>, busy: usize) -> Result<Self> {
+        let page = paths::root().join(PAGE);
+        let text = fs::read_to_string(&page).context(PAGE)?;
+        let rows: Vec<(u64, u64)> = text.lines().filter_map(|row| counted(row, name)).collect();
+        let next = rows.iter().map(|(seed, rounds)| seed + rounds).max();
+        Ok(Self {
+            page,
+            commit: commit()?,
+            name,
+            busy,
+            first: seed.or(next).unwrap_or(1),
+            before: rows.iter().map(|(_, rounds)| rounds).sum(),
+            done: 0,
+            begun: Instant::now(),
+            text,
+        })
+    }
+
+    /// Counts these, and writes the row anew.
+    fn add(&mut self, rounds: u64, finding: Option<String>) -> Result<()> {
+        self.done += rounds;
+        let row = format!(
+            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            self.commit,
+            self.name,
+            self.first,
+            self.done,
+            self.busy,
+            self.begun.elapsed().as_secs() / 60,
+            finding.map_or_else(|| "none".into(), |text| text.replace(['|', '\n'], " ")),
+        );
+        fs::write(&self.page, format!("{}{row}", self.text)).context(PAGE)
     }
 }
 
-fn suite(rounds: u32, tools: &Tools) -> (u32, Result<()>) {
-    for round in 1..=rounds {
-        println!("\n=== round {round} of {rounds}");
-        let mut command = test::everything();
-        command.args(["--retries", "0"]).envs(tools.variables());
-        if let Err(error) = status(command) {
-            return (round, Err(error.context(format!("round {round} failed"))));
+/// First seed and rounds of a row, if it is one of `name`.
+fn counted(row: &str, name: &str) -> Option<(u64, u64)> {
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    match cells[..] {
+        [_, _, own, seed, rounds, ..] if own == name => {
+            Some((seed.parse().ok()?, rounds.parse().ok()?))
         }
+        _ => None,
     }
-    (rounds, Ok(()))
 }
 
 /// The commit that was tried.
@@ -112,8 +222,18 @@ fn commit() -> Result<String> {
     Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
 }
 
-fn note(row: &str) -> Result<()> {
-    let file = paths::root().join("docs/design/soak.md");
-    let mut file = OpenOptions::new().append(true).open(&file)?;
-    writeln!(file, "{row}").context("docs/design/soak.md")
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn rows_are_counted_for_what_was_run() {
+        let row = "| abc123-dirty | orphans | 21 | 40 | 0 | 3 | none |";
+        assert_eq!(counted(row, "orphans"), Some((21, 40)));
+        assert_eq!(counted(row, "suite"), None);
+        assert_eq!(
+            counted("| commit | what | first seed | rounds |", "what"),
+            None
+        );
+    }
 }

@@ -4,7 +4,11 @@ use crate::cargo::cargo;
 use crate::steps::{self, Step, status};
 use crate::{conformance, faults, setup};
 use anyhow::{Context, Result};
-use std::{num::NonZero, process::Command};
+use std::{
+    num::NonZero,
+    process::Command,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 /// Options of `cargo xtask test`.
 #[derive(clap::Args)]
@@ -15,12 +19,17 @@ pub struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
+    /// What random values come from; printed, so that a run can be had again
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 /// Installs what is needed, builds once, and runs everything that is tested.
 pub fn run(options: &Options) -> Result<()> {
     // Everything below needs these, so a failure here is not a step's.
     let tools = setup::run().context("setup")?;
+    let seed = options.seed.unwrap_or_else(any_seed);
+    println!("seed {seed}: the same random values come with --seed {seed}");
     let mut list = vec![
         Step::new("faults", || faults::run(&faults::Options::default())),
         // Everything that the tests run, compiled the way they compile it:
@@ -28,7 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
         Step::new("build", || {
             status(cargo(["nextest", "run", "--workspace", "--no-run"]))
         }),
-        Step::new("tests", || status(everything().envs(tools.variables()))),
+        Step::new("tests", || status(everything(seed).envs(tools.variables()))),
         Step::new("doctests", || {
             let mut command = cargo(["test", "--doc", "--workspace"]);
             status(command.envs(tools.variables()))
@@ -45,11 +54,23 @@ pub fn run(options: &Options) -> Result<()> {
     steps::run("test", &list, &left_out, options.keep_going)
 }
 
-/// All tests, once. Most of them wait most of the time (for processes, for limits
-/// that have to pass), so there are more at once than cores.
-pub fn everything() -> Command {
+/// All tests, once, with random values that come from `seed`. Most of them wait
+/// most of the time (for processes, for limits that have to pass), so there are
+/// more at once than cores.
+pub fn everything(seed: u64) -> Command {
     let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
     let mut command = cargo(["nextest", "run", "--workspace", "--test-threads"]);
-    command.arg((4 * cores).to_string());
+    command.arg((4 * cores).to_string()).envs(seeded(seed));
     command
+}
+
+/// The variables by which tests are told what random values come from.
+pub fn seeded(seed: u64) -> [(&'static str, String); 2] {
+    ["PROPTEST_RNG_SEED", "SWITCHBOARD_SOAK_SEED"].map(|name| (name, seed.to_string()))
+}
+
+/// Another one each second.
+fn any_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(1, |since| since.as_secs())
 }

@@ -3,15 +3,13 @@
 //! a debug build is held to looser ones.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
-#[path = "it/support/serving.rs"]
-#[allow(dead_code, reason = "this program uses a part of it")]
-mod serving;
-
 use serde_json::{Value, json};
-use serving::{Gateway, address, config, echo, echo_http, guard_of, kib, servers};
 use std::{
     path::{Path, PathBuf},
     time::Duration,
+};
+use switchboard_testkit::world::{
+    Gateway, address, config, echo, echo_http, guard_of, kib, servers,
 };
 use switchboard_testkit::{Launch, Program, bin, modern_headers, with_meta};
 use tokio::{

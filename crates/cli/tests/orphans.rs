@@ -1,16 +1,15 @@
 //! However we end, nothing that we started outlives us (fault 40).
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
-#[path = "it/support/serving.rs"]
-#[allow(dead_code, reason = "this program uses a part of it")]
-mod serving;
-
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use serving::{Gateway, alive, children, guard_of, numbers, servers, stdio, until, worker_of};
 use std::{
+    ops::Range,
     path::{Path, PathBuf},
     time::{Duration, Instant},
+};
+use switchboard_testkit::world::{
+    Gateway, alive, children, guard_of, numbers, servers, stdio, until, worker_of,
 };
 use switchboard_testkit::{
     DEADLINE, HttpClient, LEGACY, StdioClient, bin, initialize_params, text_of,
@@ -190,11 +189,14 @@ async fn orphans_of_one_and_then_of_the_other() {
     report("kill -9 of one, then of the other", times);
 }
 
-/// How often: a sample, or as many as `cargo xtask soak orphans` wants.
-fn rounds() -> usize {
-    std::env::var("SWITCHBOARD_SOAK_ROUNDS")
-        .ok()
-        .map_or(21, |rounds| rounds.parse().expect("a number of rounds"))
+/// Which rounds: a sample, or as many as `cargo xtask soak orphans` wants.
+fn rounds() -> Range<usize> {
+    let number = |name: &str| {
+        let set = std::env::var(name).ok();
+        set.map(|text| text.parse::<usize>().expect("a number"))
+    };
+    let first = number("SWITCHBOARD_SOAK_SEED").unwrap_or_default();
+    first..first + number("SWITCHBOARD_SOAK_ROUNDS").unwrap_or(21)
 }
 
 /// Any two of the three, as a signal to a group or an impatient script kills
@@ -202,7 +204,7 @@ fn rounds() -> usize {
 #[tokio::test]
 async fn orphans_of_any_two_at_once() {
     let mut times = Vec::new();
-    for round in 0..rounds() {
+    for round in rounds() {
         let run = Run::start(OPTIONS[round / 6 % 4]).await;
         let (keeper, guard, worker) = (run.client.program.pid(), run.guard, run.worker);
         // `kill -9 -PGID` finds the other two.

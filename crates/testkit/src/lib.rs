@@ -36,6 +36,7 @@ pub mod serve;
 pub mod sse;
 mod stdio_client;
 pub mod tour;
+pub mod world;
 
 pub use channel::{Channel, Order, dial_ws};
 pub use http_client::{EventStream, HttpClient, Reply, modern_headers, raw_exchange};

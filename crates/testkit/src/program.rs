@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::world::environment::{SYSTEM, environment};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -46,10 +47,25 @@ pub fn bin(name: &str) -> PathBuf {
 #[derive(Debug)]
 pub struct Launch {
     command: Command,
-    home: tempfile::TempDir,
+    home: Home,
 }
 
+/// A program's home, and the folder that has to live as long as the program.
+type Home = (PathBuf, Arc<tempfile::TempDir>);
+
 impl Launch {
+    /// A program with just this environment, started in `folder`.
+    pub(crate) fn within(
+        path: impl AsRef<OsStr>,
+        environment: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
+        folder: &Path,
+        home: Home,
+    ) -> Self {
+        let mut command = Command::new(path);
+        command.env_clear().envs(environment).current_dir(folder);
+        Self { command, home }
+    }
+
     /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -80,7 +96,7 @@ impl Launch {
 
     /// The home that the program will have, to put files there first.
     pub fn home(&self) -> &Path {
-        self.home.path()
+        &self.home.0
     }
 
     /// Starts the program in a process group of its own.
@@ -134,12 +150,12 @@ pub struct Program {
     child: Child,
     pid: Option<Pid>,
     log: Arc<Log>,
-    home: tempfile::TempDir,
+    home: Home,
 }
 
 impl Program {
-    /// Prepares a program with an empty home (`HOME`, `XDG_*`) and of the
-    /// environment only `PATH` and what tools for coverage and backtraces need.
+    /// Prepares a program with an empty home and the environment that every
+    /// program of the tests has, with our own `PATH`.
     ///
     /// # Panics
     /// When no temporary folder can be made.
@@ -148,30 +164,16 @@ impl Program {
         reason = "the program does not run before spawn"
     )]
     pub fn new(path: impl AsRef<OsStr>) -> Launch {
-        let home = tempfile::tempdir().expect("a temporary folder for the program's home");
-        let at = |name: &str| home.path().join(name);
-        let mut command = Command::new(path);
-        command
-            .env_clear()
-            .env("HOME", home.path())
-            .env("XDG_CONFIG_HOME", at(".config"))
-            .env("XDG_DATA_HOME", at(".local/share"))
-            .env("XDG_STATE_HOME", at(".local/state"))
-            .env("XDG_CACHE_HOME", at(".cache"))
-            .env("XDG_RUNTIME_DIR", home.path())
-            .env("TMPDIR", home.path())
-            .current_dir(home.path());
-        for key in ["PATH", "RUST_BACKTRACE", "LLVM_PROFILE_FILE"] {
-            if let Some(value) = std::env::var_os(key) {
-                command.env(key, value);
-            }
-        }
-        Launch { command, home }
+        let folder = tempfile::tempdir().expect("a temporary folder for the program's home");
+        let home = folder.path().to_owned();
+        let programs = std::env::var_os("PATH").unwrap_or_else(|| SYSTEM.into());
+        let all = environment(&home, &home.join("etc"), &home, programs);
+        Launch::within(path, all, &home.clone(), (home, Arc::new(folder)))
     }
 
     /// The folder that is the program's `HOME`.
     pub fn home(&self) -> &Path {
-        self.home.path()
+        &self.home.0
     }
 
     /// The process id.

@@ -20,6 +20,8 @@ pub use legs::own_home;
 use report::Report;
 use score::Run;
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The revisions that are tested, and the scenarios that belong to none.
 const VERSIONS: [&str; 5] = [
@@ -31,6 +33,9 @@ const VERSIONS: [&str; 5] = [
 ];
 /// What the suite tests besides the revisions: tasks, skills, ways to sign in.
 const EXTENSIONS: &str = "extensions";
+
+/// How many legs are run at once.
+const LEGS_AT_ONCE: usize = 3;
 
 /// Options of `cargo xtask conformance`.
 #[derive(clap::Args)]
@@ -114,10 +119,7 @@ pub fn run(options: &Options) -> Result<()> {
     let logs = paths::scratch("conformance")?;
     let suite = suite::Suite::new(&tools, options.scenario.clone());
 
-    let mut runs: Vec<Run> = Vec::new();
-    for leg in options.legs() {
-        runs.extend(leg.run(options, &suite, &logs)?);
-    }
+    let runs = side_by_side(&options.legs(), |leg| leg.run(options, &suite, &logs))?;
     ensure!(
         runs.iter().any(|run| run.counted() > 0),
         "no scenario was run{}",
@@ -145,6 +147,29 @@ pub fn run(options: &Options) -> Result<()> {
     }
     println!("conformance: all passed");
     Ok(())
+}
+
+/// The legs have nothing in common but the machine, and wait most of the time:
+/// some of them at once, their results in their order.
+fn side_by_side(legs: &[Leg], run: impl Fn(Leg) -> Result<Vec<Run>> + Sync) -> Result<Vec<Run>> {
+    let next = AtomicUsize::new(0);
+    let done: Vec<OnceLock<Result<Vec<Run>>>> = legs.iter().map(|_| OnceLock::new()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..LEGS_AT_ONCE {
+            scope.spawn(|| {
+                while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
+                    && let Some(leg) = legs.get(at)
+                {
+                    let _ = done[at].set(run(*leg));
+                }
+            });
+        }
+    });
+    let mut runs = Vec::new();
+    for leg in done {
+        runs.extend(leg.into_inner().context("a leg ended early")??);
+    }
+    Ok(runs)
 }
 
 /// The programs under test, as they are in the tree now.

@@ -2,17 +2,16 @@
 //! faults 86 and 87, and that nothing without a limit comes back.
 
 mod hostile;
-mod world;
-
-use crate::support;
+mod setting;
 
 use serde_json::json;
+use setting::{ALL, Face, Setting};
 use std::collections::BTreeSet;
-use world::{ALL, Face, World};
+use switchboard_testkit::world;
 
 #[tokio::test]
 async fn every_tool_through_every_face() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for (at, how) in ALL.into_iter().enumerate() {
         let mut face = Face::open(&world, how).await;
         good(&mut face, &format!("d{at}")).await;
@@ -151,7 +150,7 @@ async fn background(face: &mut Face) -> [&'static str; 5] {
 
 #[tokio::test]
 async fn bad_arguments_are_results_that_say_what_is_wrong() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         for name in face.tools().await {
@@ -185,7 +184,7 @@ async fn bad_arguments_are_results_that_say_what_is_wrong() {
 
 #[tokio::test]
 async fn hostile_paths_reach_nothing() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         hostile::paths(&world, &mut face).await;
@@ -194,7 +193,7 @@ async fn hostile_paths_reach_nothing() {
 
 #[tokio::test]
 async fn a_link_that_is_swapped_leads_nowhere() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         hostile::swap(&world, &mut face).await;
@@ -203,7 +202,7 @@ async fn a_link_that_is_swapped_leads_nowhere() {
 
 #[tokio::test]
 async fn what_is_huge_binary_or_oddly_named_has_an_answer_of_bounded_size() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         hostile::odd_files(&world, &mut face).await;
@@ -212,7 +211,7 @@ async fn what_is_huge_binary_or_oddly_named_has_an_answer_of_bounded_size() {
 
 #[tokio::test]
 async fn commands_that_never_end_or_flood_are_stopped() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         hostile::commands(&mut face).await;
@@ -223,7 +222,7 @@ async fn commands_that_never_end_or_flood_are_stopped() {
 
 #[tokio::test]
 async fn memories_are_text_and_come_in_parts() {
-    let world = World::start().await;
+    let world = Setting::start().await;
     for how in ALL {
         let mut face = Face::open(&world, how).await;
         hostile::memories(&mut face).await;
@@ -247,11 +246,11 @@ async fn flows_call_under_the_same_permissions() {
     flow("hidden", "system", "info");
     flow("nowhere", "nobody", "time");
     flow("circle", "tools", "circle");
-    let servers = support::config(&json!({
+    let servers = world::config(&json!({
         "system": {"type": "builtin", "tools": {"deny": ["info"]}},
         "tools": {"type": "builtin", "folder": folder.path()},
     }));
-    let launch = support::switchboard().args(["--mcp-config", &servers]);
+    let launch = world::switchboard().args(["--mcp-config", &servers]);
     let settings = launch.home().join(".config/switchboard/settings.json");
     std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
     let rules = json!({"permissions": {"deny": ["mcp__system__environment"]}});

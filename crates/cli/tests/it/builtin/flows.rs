@@ -1,19 +1,19 @@
 //! What a flow does, it does as whoever called it: their permissions, their
 //! copies of servers, and they are asked what is asked.
 
-use crate::support::{echo, stage::Stage};
 use serde_json::{Value, json};
+use switchboard_testkit::world::{World, echo};
 use switchboard_testkit::{HttpClient, LEGACY, Program};
 
 struct Rig {
-    stage: Stage,
+    stage: World,
     gateway: Program,
 }
 
 impl Rig {
     /// A server `mail`, and a flow for each of some of its tools.
     async fn start(permissions: &Value) -> Self {
-        let stage = Stage::new(&json!({}));
+        let stage = World::with(&json!({}));
         let folder = stage.home().join("flows");
         for tool in ["count", "counted", "elicit"] {
             let manifest = json!({

@@ -3,10 +3,7 @@
 
 use serde_json::Value;
 use std::{path::Path, process::Command};
-
-use crate::support;
-
-use support::switchboard;
+use switchboard_testkit::world::switchboard;
 
 /// What the inspector prints for one method of a server that it starts.
 fn inspect(server: &[&str], method: &[&str]) -> Value {

@@ -1,18 +1,14 @@
 //! Built-in servers on their own on network addresses: under their own names on
 //! every route, behind the same door as a gateway, ending when they are told to.
 
-use crate::support;
-use crate::support::serving;
-
 use http::Method;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use serving::{alive, until};
 use std::{
     net::TcpListener,
     time::{Duration, Instant},
 };
-use support::{run, switchboard};
+use switchboard_testkit::world::{alive, run, switchboard, until};
 use switchboard_testkit::{Channel, HttpClient, LATE, LEGACY, Program};
 
 const SOON: Duration = Duration::from_secs(30);

@@ -1,8 +1,7 @@
 //! Our own house is not in the tree: what `files` leaves alone, whatever its
 //! roots are and however somebody comes to it.
 
-use crate::support::{homes::Home, screen::Shown};
-
+use crate::support::screen::Shown;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -10,7 +9,8 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
-use switchboard_testkit::{LEGACY, Launch, Program, StdioClient};
+use switchboard_testkit::world::World;
+use switchboard_testkit::{LEGACY, Launch, StdioClient};
 
 /// What is in every secret file, and must be in no answer.
 pub(super) const CANARY: &str = "CANARY-7f3a";
@@ -56,21 +56,18 @@ const FIXED: [&str; 8] = [
 
 /// The server with all of a home as its root, and a client of it.
 pub(super) struct Rig {
-    pub(super) home: Home,
+    pub(super) home: World,
     client: StdioClient,
     /// What all files were like before anybody tried anything.
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-fn launch(home: &Home, args: &[&str]) -> Launch {
-    Program::new(env!("CARGO_BIN_EXE_switchboard"))
-        .args(args)
-        .env("HOME", home.path("home"))
-        .cwd(home.path("home/project"))
+fn launch(home: &World, args: &[&str]) -> Launch {
+    home.launch(args).cwd(home.path("home/project"))
 }
 
-fn furnished() -> Home {
-    let home = Home::new();
+fn furnished() -> World {
+    let home = World::repository();
     for path in SECRET {
         home.write(&format!("home/{path}"), CANARY);
     }
@@ -87,7 +84,7 @@ impl Rig {
         Self::in_home(furnished(), args).await
     }
 
-    pub(super) async fn in_home(home: Home, args: &[&str]) -> Self {
+    pub(super) async fn in_home(home: World, args: &[&str]) -> Self {
         let root = home.path("home").display().to_string();
         fs::create_dir_all(home.path("home/project")).unwrap();
         let own = ["builtin", "files", "--root", &root];
@@ -103,7 +100,7 @@ impl Rig {
     }
 
     pub(super) fn with(
-        home: Home,
+        home: World,
         client: StdioClient,
         before: BTreeMap<PathBuf, Vec<u8>>,
     ) -> Self {
@@ -249,7 +246,7 @@ async fn secrets_are_not_reached_by_links_of_any_kind() {
 /// Where the user's own folder is a link, what it leads to is protected.
 #[tokio::test]
 async fn what_a_protected_name_leads_to_is_protected() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/stash/keys/id", CANARY);
     home.write("home/stash/one/token", CANARY);
     home.write("home/stash/rc", "seen");
@@ -293,9 +290,7 @@ async fn a_second_mount_is_no_way_around() {
     } else {
         "-rm"
     };
-    let launch = Program::new("unshare")
-        .args([user, "sh", "-c", &script])
-        .env("HOME", home.path("home"));
+    let launch = home.launch_any("unshare").args([user, "sh", "-c", &script]);
     let program = launch.spawn();
     // Where nobody may mount, nobody can look.
     program.wait_for_line("mounted").await;
@@ -480,7 +475,7 @@ async fn resources_prompts_and_completion_tell_nothing_either() {
 /// Our folders are ours wherever a variable moved them.
 #[tokio::test]
 async fn our_own_folders_are_protected_where_they_were_moved() {
-    let home = Home::new();
+    let home = World::repository();
     let moved = [
         ("XDG_CONFIG_HOME", "x/config/switchboard/settings.json"),
         ("XDG_CONFIG_HOME", "x/config/gh/hosts.yml"),
@@ -547,19 +542,19 @@ async fn a_person_lifts_it_for_one_path() {
         "--allow-protected",
         "/etc",
     ];
-    let refused = rig.home.run(&outside);
+    let refused = rig.home.show(&outside);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("is in no root"), "{refused:?}");
     let shell = rig
         .home
-        .run(&["builtin", "system", "--allow-protected", "."]);
+        .show(&["builtin", "system", "--allow-protected", "."]);
     assert_eq!(shell.code, Some(2), "{shell:?}");
 }
 
 /// An entry of the user's own lifts it too; one that a repository brings does not.
 #[tokio::test]
 async fn an_entry_lifts_it_only_in_files_of_the_users_own() {
-    let home = Home::new();
+    let home = World::repository();
     for file in [".netrc", ".npmrc"] {
         home.write(&format!("home/{file}"), CANARY);
     }
@@ -574,12 +569,12 @@ async fn an_entry_lifts_it_only_in_files_of_the_users_own() {
     );
     let brought = json!({"mcpServers": {"theirs": files("..", &["~/.netrc"])}});
     home.write("home/repo/.mcp.json", brought.to_string());
-    let call = |name: &str, path: &str| home.run(&["call", name, "-a", &format!("path={path}")]);
+    let call = |name: &str, path: &str| home.show(&["call", name, "-a", &format!("path={path}")]);
     let read = call("mine__read", ".netrc");
     assert!(read.out.contains(CANARY), "{read:?}");
     let other = call("mine__read", ".npmrc");
     assert!(!other.out.contains(CANARY), "{other:?}");
-    let listed = home.run(&["list", "--json"]);
+    let listed = home.show(&["list", "--json"]);
     let rows = listed.json();
     let mut rows = rows.as_array().unwrap().iter();
     let theirs = rows.find(|row| row["name"] == "theirs").unwrap();
@@ -596,7 +591,7 @@ async fn a_protected_root_is_refused() {
             vec!["builtin", "files", "--root", &root],
             vec!["builtin", "shell", "--enable-shell", "--root", &root],
         ] {
-            let ran = home.run(&args);
+            let ran = home.show(&args);
             assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");
             assert!(ran.err.contains("is protected"), "{args:?}: {ran:?}");
         }
@@ -655,7 +650,7 @@ async fn commands_begin_in_the_first_root() {
 /// Nobody hands out their home by being there.
 #[tokio::test]
 async fn up_does_not_take_the_home_directory_for_a_project() {
-    let home = Home::new();
+    let home = World::repository();
     for folder in ["home", "."] {
         let mut command = home.command(&["up", "--port", "0"]);
         command.current_dir(home.path(folder));
@@ -684,7 +679,7 @@ async fn up_does_not_take_the_home_directory_for_a_project() {
 
 #[tokio::test]
 async fn up_says_what_a_shell_can_reach() {
-    let home = Home::new();
+    let home = World::repository();
     let mut up = Shown::log(home.command(&["up", "--port", "0", "--enable-shell"]));
     up.until("it says so", |rows| {
         rows.has("shell is on: its commands reach all")

@@ -1,17 +1,15 @@
 //! What a gateway is configured by, and what it runs, is out of reach of its own
 //! `files`: a client that could change it would run what it wrote.
 
-use crate::support::{config, echo, homes::Home};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
-use switchboard_testkit::{HttpClient, LEGACY, Launch, Program, StdioClient};
+use switchboard_testkit::world::{World, config, echo};
+use switchboard_testkit::{HttpClient, LEGACY, Launch, StdioClient};
 
 const SETTINGS: &str = "home/.config/switchboard/settings.json";
 
-fn launch(home: &Home, folder: &str) -> Launch {
-    Program::new(env!("CARGO_BIN_EXE_switchboard"))
-        .env("HOME", home.path("home"))
-        .cwd(home.path(folder))
+fn launch(home: &World, folder: &str) -> Launch {
+    home.launch(&[]).cwd(home.path(folder))
 }
 
 fn files(root: &str) -> Value {
@@ -60,7 +58,7 @@ async fn stays(client: &mut StdioClient, path: &str) {
 #[tokio::test]
 async fn the_file_of_mcp_config_is_out_of_reach() {
     for folder in ["home", "home/w"] {
-        let home = Home::new();
+        let home = World::repository();
         let servers = json!({"files": files("~/w"), "second": echo(&[])});
         let file = home.write("home/w/deep/servers.json", config(&servers));
         std::os::unix::fs::symlink("deep/servers.json", home.path("home/w/link.json")).unwrap();
@@ -95,7 +93,7 @@ async fn tools(client: &mut StdioClient) -> String {
 /// Also where it was configured while the gateway ran.
 #[tokio::test]
 async fn manifests_are_read_but_not_written() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/w/my-tools/ok.tool.json", manifest("ok"));
     home.write("home/w/my-tools/run.sh", "echo ok");
     home.write("home/w/late/later.tool.json", manifest("later"));
@@ -103,7 +101,7 @@ async fn manifests_are_read_but_not_written() {
     let toolbox = |folder: &str| json!({"type": "builtin", "builtin": "tools", "folder": folder});
     let mut servers = json!({"tools": toolbox("~/w/my-tools"), "files": files("~/w")});
     home.write(SETTINGS, config(&servers));
-    let mut client = home.serve(&[]).await;
+    let mut client = home.beside_a_second(&[]).await;
     let written = json!({"path": "my-tools/evil.tool.json", "content": manifest("evil")});
     refused(&mut client, "write", written).await;
     stays(&mut client, "my-tools/ok.tool.json").await;
@@ -142,7 +140,7 @@ async fn manifests_are_read_but_not_written() {
 
 #[tokio::test]
 async fn plugins_and_scripts_of_servers_are_not_written() {
-    let home = Home::new();
+    let home = World::repository();
     let at = |path: &str| home.path("home").join(path).display().to_string();
     let inner = at(".claude/plugins/cache/p");
     let outer = at("w/q");
@@ -169,7 +167,7 @@ async fn plugins_and_scripts_of_servers_are_not_written() {
     let own = json!({"command": "sh", "args": [at("w/own/server.sh"), at("w/own/notes.txt")]});
     let servers = json!({"files": files("~/"), "own": own});
     home.write(SETTINGS, config(&servers));
-    let mut client = home.serve(&[]).await;
+    let mut client = home.beside_a_second(&[]).await;
     for path in [
         ".claude/plugins/cache/p/.claude-plugin/plugin.json",
         ".claude/plugins/cache/p/index.js",
@@ -188,7 +186,7 @@ async fn plugins_and_scripts_of_servers_are_not_written() {
 #[tokio::test]
 async fn token_files_are_out_of_reach() {
     use std::os::unix::fs::PermissionsExt;
-    let home = Home::new();
+    let home = World::repository();
     let mut tokens = Vec::new();
     for name in ["alice", "bob"] {
         let token = format!("{name}-0123456789abcdef0123456789abcdef");

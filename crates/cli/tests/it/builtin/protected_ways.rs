@@ -2,15 +2,15 @@
 //! names, whole folders, and what a person lifted.
 
 use super::protected::{CANARY, Rig};
-use crate::support::homes::Home;
 use serde_json::json;
 use std::{fs, os::unix::fs::symlink};
-use switchboard_testkit::{LEGACY, Program, StdioClient};
+use switchboard_testkit::world::World;
+use switchboard_testkit::{LEGACY, StdioClient};
 
 /// A name that protects is no way in, and neither is what it leads to.
 #[tokio::test]
 async fn a_link_under_a_protected_name_leads_nowhere() {
-    let home = Home::new();
+    let home = World::repository();
     let link = |target: &str, name: &str| {
         let name = home.path("home").join(name);
         fs::create_dir_all(name.parent().unwrap()).unwrap();
@@ -100,7 +100,7 @@ async fn unwritten(rig: &mut Rig, path: &str) {
 /// Git finds its repository by what is in a folder, not by its name.
 #[tokio::test]
 async fn a_repository_by_any_name_is_one() {
-    let home = Home::new();
+    let home = World::repository();
     let repository = |folder: &str| {
         home.write(&format!("home/{folder}/HEAD"), "ref: refs/heads/main");
         home.write(&format!("home/{folder}/config"), CANARY);
@@ -164,7 +164,7 @@ async fn a_repository_by_any_name_is_one() {
 /// What points at a repository from beside it.
 #[tokio::test]
 async fn what_working_trees_share_is_protected() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/w/tree/.git", "gitdir: meta/worktrees/one\n");
     home.write("home/w/tree/meta/worktrees/one/commondir", "../..\n");
     home.write("home/w/tree/meta/config", CANARY);
@@ -179,7 +179,7 @@ async fn what_working_trees_share_is_protected() {
 
 #[tokio::test]
 async fn no_folder_goes_with_what_is_protected_in_it() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/w/p/deep/er/.envrc", CANARY);
     home.write("home/w/q/deep/.vscode/tasks.json", "seen");
     home.write("home/w/plain/deep/a.txt", "seen");
@@ -203,7 +203,7 @@ async fn no_folder_goes_with_what_is_protected_in_it() {
 /// What is lifted is where it was when a person said so.
 #[tokio::test]
 async fn a_link_that_appears_later_lifts_nothing() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/.ssh/id", CANARY);
     home.write("home/.netrc", CANARY);
     home.write("home/w/.envrc", "MINE=1");
@@ -292,7 +292,7 @@ async fn the_table_knows_what_others_keep_and_run() {
         "on-path/program",
         "w/on-path-too/program",
     ];
-    let home = Home::new();
+    let home = World::repository();
     for path in SECRET {
         home.write(&format!("home/{path}"), CANARY);
     }
@@ -306,10 +306,9 @@ async fn the_table_knows_what_others_keep_and_run() {
         "/usr/bin".into(),
         "/bin".into(),
     ]);
-    let program = Program::new(env!("CARGO_BIN_EXE_switchboard"))
-        .args(["builtin", "files", "--root"])
+    let program = home
+        .launch(&["builtin", "files", "--root"])
         .arg(&root)
-        .env("HOME", &root)
         .env("PATH", path.unwrap())
         .cwd(&root);
     let mut client = StdioClient::new(program.spawn());

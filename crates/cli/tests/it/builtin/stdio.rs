@@ -1,14 +1,10 @@
 //! Built-in servers on their own: they end when they are told to, and so does
 //! everything that they have started.
 
-use crate::support;
-use crate::support::serving;
-
 use rustix::process::Signal;
 use serde_json::json;
-use serving::{alive, until};
 use std::time::Duration;
-use support::{run, switchboard};
+use switchboard_testkit::world::{alive, run, switchboard, until};
 use switchboard_testkit::{LEGACY, StdioClient};
 
 const SOON: Duration = Duration::from_secs(30);

@@ -1,18 +1,18 @@
 //! A program or script of the repository is approved as it is, not by its path:
 //! what `git pull` changes asks again, at every start.
 
-use crate::support::homes::Home;
 use serde_json::{Value, json};
+use switchboard_testkit::world::{self, World};
 use switchboard_testkit::{bin, text_of};
 
 const PROJECT: &str = "home/repo/.mcp.json";
 
-fn project(home: &Home, entry: &Value) {
+fn project(home: &World, entry: &Value) {
     home.write(PROJECT, json!({"mcpServers": {"p": entry}}).to_string());
 }
 
 /// A server as a script, which does something else first.
-fn script(home: &Home, path: &str, first: &str) {
+fn script(home: &World, path: &str, first: &str) {
     use std::os::unix::fs::PermissionsExt;
     let echo = bin("echo-server");
     let text = format!("#!/bin/sh\n{first}\nexec {} --stdio\n", echo.display());
@@ -20,8 +20,8 @@ fn script(home: &Home, path: &str, first: &str) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn row(home: &Home, args: &[&str]) -> Value {
-    let rows = home.run(&[&["list", "--json"], args].concat()).json();
+fn row(home: &World, args: &[&str]) -> Value {
+    let rows = home.show(&[&["list", "--json"], args].concat()).json();
     rows[0].clone()
 }
 
@@ -44,7 +44,7 @@ fn a_changed_script_asks_again() {
             "env": {"BASH_ENV": "./run.sh"}}),
     ];
     for entry in shapes {
-        let home = Home::new();
+        let home = World::repository();
         // Found on the search path only if the repository could put it there.
         if entry["command"] == "run.sh" {
             continue;
@@ -64,10 +64,10 @@ fn a_changed_script_asks_again() {
         let now = row(&home, &[]);
         assert_eq!(now["state"], "pending-approval", "{entry}: {now}");
         for args in [&["tools"][..], &["call", "p__pid"], &["doctor"]] {
-            home.run(args);
+            home.show(args);
         }
         assert!(!home.path("touched").exists(), "{entry}");
-        let shown = home.run(&["approve", "p", "--show"]).ok().out;
+        let shown = home.show(&["approve", "p", "--show"]).ok().out;
         assert!(
             shown.contains("changed since you approved it:\n    (content of ")
                 && shown.contains(".sh): \"sha256:"),
@@ -83,7 +83,7 @@ fn a_changed_script_asks_again() {
 /// in was not seen by anybody.
 #[test]
 fn a_script_behind_a_variable_does_not_start() {
-    let home = Home::new();
+    let home = World::repository();
     script(&home, "home/repo/run.sh", TOUCH);
     project(
         &home,
@@ -109,7 +109,7 @@ fn a_script_behind_a_variable_does_not_start() {
 /// A link that leads out of the repository is bound to where it leads.
 #[test]
 fn a_link_out_of_the_repository_stays_where_it_led() {
-    let home = Home::new();
+    let home = World::repository();
     script(&home, "tools/one.sh", "");
     script(&home, "tools/two.sh", TOUCH);
     let link = home.path("home/repo/run.sh");
@@ -126,7 +126,7 @@ fn a_link_out_of_the_repository_stays_where_it_led() {
 /// A database or a log that the server itself writes is none of its code.
 #[test]
 fn data_may_change() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/repo/server.log", "one");
     home.write("home/repo/notes.db", "SQLite format 3\0 one");
     let args = ["--stdio", "--log-file", "server.log", "notes.db"];
@@ -155,29 +155,29 @@ fn data_may_change() {
 /// approval does not undo the other.
 #[test]
 fn an_approval_holds_in_every_directory() {
-    let home = Home::new();
+    let home = World::repository();
     script(&home, "home/repo/run.sh", "");
     script(&home, "home/repo/sub/run.sh", "# another");
     project(&home, &json!({"command": "sh", "args": ["run.sh"]}));
     home.approve("p");
     let there = home.path("home/repo/sub").display().to_string();
-    let below = |args: &[&str]| home.run(&[&["-C", &there], args].concat());
+    let below = |args: &[&str]| home.show(&[&["-C", &there], args].concat());
     assert_eq!(
         below(&["list", "--json"]).json()[0]["state"],
         "pending-approval"
     );
-    crate::support::homes::approve_by(below, "p");
+    world::approve_by(below, "p");
     assert_eq!(below(&["list", "--json"]).json()[0]["state"], "connected");
     assert_eq!(row(&home, &[])["state"], "connected");
 }
 
 #[tokio::test]
 async fn a_restart_looks_again() {
-    let home = Home::new();
+    let home = World::repository();
     script(&home, "home/repo/run.sh", "");
     project(&home, &json!({"command": "sh", "args": ["run.sh"]}));
     home.approve("p");
-    let mut client = home.serve(&[]).await;
+    let mut client = home.beside_a_second(&[]).await;
     let answer = client.call("p__pid", json!({})).await;
     let pid: i32 = text_of(&answer).parse().unwrap();
     script(&home, "home/repo/run.sh", TOUCH);

@@ -3,15 +3,13 @@
 //! it on the real program; rows that begin with (!) are flaws there that must
 //! not be found here.
 
-use crate::support::homes;
-
-use homes::{Home, Ran};
 use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
     net::TcpListener,
     thread,
 };
+use switchboard_testkit::world::{Ran, World};
 
 const USER: &str = "home/.claude.json";
 const OURS: &str = "home/.config/switchboard/settings.json";
@@ -66,14 +64,14 @@ fn both(first: &Value, second: &Value) -> Value {
 
 fn check(rows: Vec<Row>) {
     for row in rows {
-        let home = Home::new();
+        let home = World::repository();
         for (file, text) in &row.files {
             home.write(file, text);
         }
         let line = row.line;
         match row.then {
             Says(args, code, text) => {
-                let ran = home.run(args);
+                let ran = home.show(args);
                 assert_eq!(ran.code, Some(code), "{line}: {ran:?}");
                 let said = format!("{}{}", ran.out, ran.err);
                 assert!(said.contains(text), "{line}: {ran:?}");
@@ -88,8 +86,8 @@ fn check(rows: Vec<Row>) {
     }
 }
 
-fn listed(home: &Home) -> Vec<String> {
-    let rows = home.run(&["list", "--no-connect", "--json"]).json();
+fn listed(home: &World) -> Vec<String> {
+    let rows = home.show(&["list", "--no-connect", "--json"]).json();
     let rows = rows.as_array().unwrap().iter();
     rows.map(|row| {
         format!(
@@ -544,7 +542,7 @@ fn expansion() {
         ),
         ("${env:V} is the same", "${env:V}", "value"),
     ] {
-        let home = Home::new();
+        let home = World::repository();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let heard = hear(listener);
@@ -563,7 +561,7 @@ fn expansion() {
         );
         let mut command = home.command(&["list", "--json"]);
         command.envs(VARIABLES).env("SCRIPT", &script);
-        let ran = Ran::of(command.output().unwrap(), &home.root);
+        let ran = Ran::of(command.output().unwrap()).without(&home.root);
         let rows = ran.json();
         for row in rows.as_array().unwrap() {
             let target = row["target"].as_str().unwrap();
@@ -601,10 +599,10 @@ fn expansion() {
             json!({"type": "http", "url": "https://x/", "oauth": {"clientId": "${NONE}"}}),
         ),
     ] {
-        let home = Home::new();
+        let home = World::repository();
         let all = json!({"mcpServers": {"bad": entry, "good": {"command": "x"}}});
         home.write(USER, all.to_string());
-        let rows = home.run(&["list", "--no-connect", "--json"]).ok().json();
+        let rows = home.show(&["list", "--no-connect", "--json"]).ok().json();
         assert_eq!(rows[0]["state"], "failed", "{field}: {rows}");
         let reason = rows[0]["reason"].as_str().unwrap();
         assert!(

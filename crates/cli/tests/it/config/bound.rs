@@ -1,13 +1,13 @@
 //! What an approval binds by its content cannot be stepped around: by links, by
 //! another repository above, by shells, wrappers, variables or options.
 
-use crate::support::homes::{Home, approve_by};
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use switchboard_testkit::bin;
+use switchboard_testkit::world::{World, approve_by};
 
 /// A server as a script, which does something else first.
-fn script(home: &Home, path: &str, first: &str) {
+fn script(home: &World, path: &str, first: &str) {
     let echo = bin("echo-server");
     let text = format!("#!/bin/sh\n{first}\nexec {} --stdio\n", echo.display());
     let file = home.write(path, text);
@@ -17,9 +17,9 @@ fn script(home: &Home, path: &str, first: &str) {
 /// Approves the server of `.mcp.json` in `from`, changes the script, and sees
 /// that it asks again and that nothing of it ran.
 #[track_caller]
-fn a_change_asks_again(home: &Home, from: &str, entry: &Value, changed: &str) {
+fn a_change_asks_again(home: &World, from: &str, entry: &Value, changed: &str) {
     let from = home.path(from).display().to_string();
-    let run = |args: &[&str]| home.run(&[&["-C", &from], args].concat());
+    let run = |args: &[&str]| home.show(&[&["-C", &from], args].concat());
     script(home, changed, "");
     let shown = approve_by(run, "p").out;
     let name = changed.rsplit('/').next().unwrap();
@@ -37,7 +37,7 @@ fn a_change_asks_again(home: &Home, from: &str, entry: &Value, changed: &str) {
     assert!(!home.path("touched").exists(), "{entry}");
 }
 
-fn project(home: &Home, path: &str, entry: &Value) {
+fn project(home: &World, path: &str, entry: &Value) {
     let text = json!({"mcpServers": {"p": entry}}).to_string();
     home.write(path, text);
 }
@@ -133,7 +133,7 @@ fn whatever_leads_to_a_script_binds_it() {
             "run.sh",
         ),
     ] {
-        let home = Home::new();
+        let home = World::repository();
         for folder in ["far/deep", "server"] {
             std::fs::create_dir_all(home.path("home/repo").join(folder)).unwrap();
         }
@@ -163,7 +163,7 @@ fn a_file_above_the_nearest_repository_binds_what_is_there() {
             ),
             (json!({"command": "./sub.sh"}), "home/outer/real.sh"),
         ] {
-            let home = Home::new();
+            let home = World::repository();
             for folder in [git, "home/outer/sub/.git"] {
                 std::fs::create_dir_all(home.path(folder)).unwrap();
             }
@@ -177,7 +177,7 @@ fn a_file_above_the_nearest_repository_binds_what_is_there() {
 /// A link that leads to another approved file of the repository is a change.
 #[test]
 fn a_link_inside_the_repository_stays_where_it_led() {
-    let home = Home::new();
+    let home = World::repository();
     script(&home, "home/repo/one.sh", "");
     script(&home, "home/repo/two.sh", "touch ROOT/touched");
     let link = home.path("home/repo/run.sh");
@@ -188,7 +188,7 @@ fn a_link_inside_the_repository_stays_where_it_led() {
         &json!({"command": "./run.sh", "args": ["two.sh"]}),
     );
     home.approve("p");
-    let state = || home.run(&["list", "--json"]).json()[0]["state"].clone();
+    let state = || home.show(&["list", "--json"]).json()[0]["state"].clone();
     assert_eq!(state(), "connected");
     std::fs::remove_file(&link).unwrap();
     symlink("two.sh", &link).unwrap();
@@ -199,7 +199,7 @@ fn a_link_inside_the_repository_stays_where_it_led() {
 /// Where words cannot say all that will run, the person is told.
 #[test]
 fn what_runs_other_programs_is_warned_of() {
-    let home = Home::new();
+    let home = World::repository();
     let said = "takes code and settings from the directory it works in";
     for (entry, program) in [
         (json!({"command": "npx", "args": ["x"]}), Some("npx")),
@@ -236,7 +236,7 @@ fn what_runs_other_programs_is_warned_of() {
         (json!({"command": "node", "args": ["/opt/y.js"]}), None),
     ] {
         project(&home, "home/repo/.mcp.json", &entry);
-        let shown = home.run(&["approve", "p", "--show"]).ok().out;
+        let shown = home.show(&["approve", "p", "--show"]).ok().out;
         match program {
             Some(program) => assert!(shown.contains(&format!("{program} {said}")), "{shown}"),
             None => assert!(!shown.contains(said), "{shown}"),

@@ -1,21 +1,19 @@
 //! Fault 75: rules that cannot be read, or not understood, permit nothing. What
 //! they would have forbidden is not done meanwhile.
 
-use crate::support::serving::{config, echo, servers};
-use crate::support::stage::{Ran, Stage};
-
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt};
+use switchboard_testkit::world::{Ran, World, config, echo, servers};
 
 /// A home whose settings deny a tool of a server that is configured elsewhere.
 struct Ruled {
-    stage: Stage,
+    stage: World,
     named: String,
 }
 
 impl Ruled {
     fn new(settings: &str) -> Self {
-        let stage = Stage::new(&json!({}));
+        let stage = World::with(&json!({}));
         stage.write(&stage.settings(), settings);
         let named = config(&servers([("a", echo(&[]))]));
         Self { stage, named }
@@ -294,7 +292,7 @@ async fn an_entry_that_could_be_read_in_two_ways_is_not_used() {
         ("\"Tools\": {\"deny\": [\"pid\"]}", "write `tools`"),
         ("\"Disabled\": true", "write `disabled`"),
     ] {
-        let stage = Stage::new(&json!({}));
+        let stage = World::with(&json!({}));
         let settings = format!("{{\"mcpServers\": {{\"a\": {entry}, {text}}}}}}}");
         stage.write(&stage.settings(), &settings);
         let ran = stage.run(&["call", "mcp__a__pid", "{}"]).await;
@@ -306,7 +304,7 @@ async fn an_entry_that_could_be_read_in_two_ways_is_not_used() {
 /// While nobody can tell what is forbidden, looking starts nothing either.
 #[tokio::test]
 async fn looking_starts_nothing_while_the_rules_cannot_be_read() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let mark = stage.home().join("started");
     let entry = json!({"command": "touch", "args": [mark], "cwd": stage.home()});
     let broken = "\"permissions\": {\"deny\": \"mcp__a\"}";

@@ -1,17 +1,13 @@
 //! Connectors with the real program and a real socket: a list that an account
 //! brings along, fetched beside everything else.
 
-use crate::support::account;
-use crate::support::homes;
-use crate::support::serving;
-use crate::support::stage;
-use crate::support::tap;
-
-use account::{Account, Answer, TOKEN, listed};
-use homes::{Home, Ran};
+use crate::support::{
+    account::{Account, Answer, TOKEN, listed},
+    tap,
+};
 use serde_json::{Value, json};
-use stage::{Stage, tool_names, until_listed};
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{self, Ran, World, tool_names, until_listed};
 use switchboard_testkit::{LATE, text_of};
 
 const LIST: &str = "home/.cache/switchboard/connectors.json";
@@ -22,8 +18,8 @@ fn wiki() -> Value {
 }
 
 /// A home with one server of its own and the address of an account.
-fn home(url: &str) -> Home {
-    let home = Home::new();
+fn home(url: &str) -> World {
+    let home = World::repository();
     let settings = json!({"mcpServers": {"own": {"command": "true"}},
         "connectors": {"url": url, "token": "${ACCOUNT_TOKEN}"}});
     home.write(
@@ -33,12 +29,12 @@ fn home(url: &str) -> Home {
     home
 }
 
-fn run(home: &Home, args: &[&str]) -> Ran {
+fn run(home: &World, args: &[&str]) -> Ran {
     let mut command = home.command(args);
     command
         .env("ACCOUNT_TOKEN", TOKEN)
         .env("MCP_TIMEOUT", "5000");
-    Ran::of(command.output().unwrap(), &home.root)
+    Ran::of(command.output().unwrap()).without(&home.root)
 }
 
 fn names(ran: &Ran) -> Vec<String> {
@@ -217,7 +213,7 @@ fn a_slow_answer_delays_nothing() {
 fn a_token_that_is_missing_is_named() {
     let account = Account::listing(&wiki());
     let home = home(&account.url());
-    let ran = home.run(&["list"]).ok();
+    let ran = home.show(&["list"]).ok();
     assert!(
         ran.err.contains(
             "warning: connectors: /home/.config/switchboard/settings.json:1: `connectors.token`: the environment variable ACCOUNT_TOKEN is not set; set it"
@@ -232,7 +228,7 @@ fn a_token_that_is_missing_is_named() {
     // No keychain answers here, and nothing waits for one for long.
     let mut command = home.command(&["doctor"]);
     command.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
-    let ran = Ran::of(command.output().unwrap(), &home.root);
+    let ran = Ran::of(command.output().unwrap()).without(&home.root);
     assert!(
         ran.out.contains(
             "there is no token for the list of connectors; set SWITCHBOARD_CONNECTORS_TOKEN"
@@ -243,7 +239,7 @@ fn a_token_that_is_missing_is_named() {
     std::fs::remove_file(home.path(STATE)).unwrap();
     let mut command = home.command(&["list", "--json"]);
     command.env("SWITCHBOARD_CONNECTORS_TOKEN", TOKEN);
-    let ran = Ran::of(command.output().unwrap(), &home.root);
+    let ran = Ran::of(command.output().unwrap()).without(&home.root);
     assert_eq!(names(&ran), ["wiki claudeai"]);
 }
 
@@ -263,7 +259,7 @@ async fn a_certificate_is_checked_before_the_token_is_shown() {
             command.env("NODE_EXTRA_CA_CERTS", ca);
         }
         let root = home.root.clone();
-        tokio::task::spawn_blocking(move || Ran::of(command.output().unwrap(), &root))
+        tokio::task::spawn_blocking(move || Ran::of(command.output().unwrap()).without(&root))
     };
     let ran = ask(None).await.unwrap();
     assert!(ran.err.contains("certificate"), "{ran:?}");
@@ -279,12 +275,12 @@ async fn a_certificate_is_checked_before_the_token_is_shown() {
 /// broken takes nothing away.
 #[tokio::test]
 async fn a_gateway_follows_a_list_that_changes() {
-    let (one, two) = (serving::echo_http(&[]), serving::echo_http(&[]));
-    let (one, two) = (serving::address(&one).await, serving::address(&two).await);
+    let (one, two) = (world::echo_http(&[]), world::echo_http(&[]));
+    let (one, two) = (world::address(&one).await, world::address(&two).await);
     // The account hangs at first: what is configured is served all the same.
     let account = Account::new(Answer::Silence);
-    let stage = Stage::new(&json!({}));
-    let settings = json!({"mcpServers": {"own": serving::echo(&[]), "more": serving::echo(&[])},
+    let stage = World::with(&json!({}));
+    let settings = json!({"mcpServers": {"own": world::echo(&[]), "more": world::echo(&[])},
         "connectors": {"url": account.url(), "token": TOKEN}});
     stage.write(&stage.settings(), &settings.to_string());
     let gateway = stage.gateway().await;

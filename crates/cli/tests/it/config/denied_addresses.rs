@@ -1,12 +1,11 @@
 //! A deny rule by address holds for the machine, however it is reached.
 
-use crate::support::homes::Home;
-
 use serde_json::{Value, json};
+use switchboard_testkit::world::World;
 
 #[test]
 fn a_denied_address_is_denied_on_every_port_and_by_every_scheme() {
-    let home = Home::new();
+    let home = World::repository();
     let server = |kind: &str, url: &str| json!({"type": kind, "url": url});
     let settings = json!({
         "deniedMcpServers": [
@@ -36,7 +35,7 @@ fn a_denied_address_is_denied_on_every_port_and_by_every_scheme() {
         "home/.config/switchboard/settings.json",
         settings.to_string(),
     );
-    let ran = home.run(&["list", "--no-connect", "--json"]);
+    let ran = home.show(&["list", "--no-connect", "--json"]);
     let rows = ran.json();
     for row in rows.as_array().unwrap() {
         let name = row["name"].as_str().unwrap();
@@ -48,12 +47,12 @@ fn a_denied_address_is_denied_on_every_port_and_by_every_scheme() {
 
 /// The names and states of the user's servers under a policy of the user's own.
 fn states(denied: &Value, servers: &Value) -> Vec<(String, bool)> {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "home/.config/switchboard/settings.json",
         json!({"deniedMcpServers": denied, "mcpServers": servers}).to_string(),
     );
-    let rows = home.run(&["list", "--no-connect", "--json"]).json();
+    let rows = home.show(&["list", "--no-connect", "--json"]).json();
     let rows = rows.as_array().unwrap().iter();
     rows.map(|row| {
         (
@@ -128,7 +127,7 @@ fn a_denied_machine_is_denied_by_every_address() {
 /// What an entry runs is denied under each of its names, and wherever it runs it.
 #[test]
 fn a_denied_command_is_denied_behind_wrappers_links_and_helpers() {
-    let home = Home::new();
+    let home = World::repository();
     let echo = switchboard_testkit::bin("echo-server");
     std::os::unix::fs::symlink(&echo, home.path("home/one")).unwrap();
     std::os::unix::fs::symlink("one", home.path("home/two")).unwrap();
@@ -158,7 +157,7 @@ fn a_denied_command_is_denied_behind_wrappers_links_and_helpers() {
         "home/.config/switchboard/settings.json",
         settings.to_string(),
     );
-    let rows = home.run(&["list", "--no-connect", "--json"]).json();
+    let rows = home.show(&["list", "--no-connect", "--json"]).json();
     for row in rows.as_array().unwrap() {
         let name = row["name"].as_str().unwrap();
         assert_eq!(row["state"] == "denied", !name.starts_with("fine"), "{row}");
@@ -186,7 +185,7 @@ fn a_helper_has_to_be_allowed_like_a_command() {
             json!(["sh", "-c", "give-headers *n"]),
         ),
     ] {
-        let home = Home::new();
+        let home = World::repository();
         let user = "home/.config/switchboard/settings.json";
         let rules = json!([{"serverUrl": "http://127.0.0.1:9/*"}, {"serverCommand": rule}]);
         home.write(user, json!({"mcpServers": servers}).to_string());
@@ -195,7 +194,7 @@ fn a_helper_has_to_be_allowed_like_a_command() {
             text["mcpServers"] = servers.clone();
         }
         home.write(file, text.to_string());
-        let rows = home.run(&["list", "--json"]).json();
+        let rows = home.show(&["list", "--json"]).json();
         for row in rows.as_array().unwrap() {
             let name = row["name"].as_str().unwrap();
             assert_eq!(row["state"] == "denied", !name.starts_with("fine"), "{row}");

@@ -1,12 +1,8 @@
 //! `doctor` finds what is wrong, and says what to do.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use serde_json::{Value, json};
-use serving::{echo, servers};
-use stage::Stage;
 use std::os::unix::fs::PermissionsExt;
+use switchboard_testkit::world::{self, World, echo, servers};
 
 fn find<'a>(findings: &'a Value, area: &str, what: &str) -> &'a Value {
     let all = findings.as_array().unwrap();
@@ -18,7 +14,7 @@ fn find<'a>(findings: &'a Value, area: &str, what: &str) -> &'a Value {
 
 #[tokio::test]
 async fn a_healthy_home_is_well() {
-    let stage = Stage::new(&servers([("good", echo(&[]))]));
+    let stage = World::with(&servers([("good", echo(&[]))]));
     let _gateway = stage.gateway().await;
     let findings = stage.run(&["doctor", "--json"]).await.json();
     // Others use this machine, too, and what they left behind is not our affair.
@@ -43,7 +39,7 @@ async fn a_healthy_home_is_well() {
 
 #[tokio::test]
 async fn every_ill_has_its_advice() {
-    let stage = Stage::new(&servers([
+    let stage = World::with(&servers([
         ("absent", json!({"command": "/nonexistent/program"})),
         ("typo", json!({"command": "x", "args": "y"})),
         ("unset", json!({"command": "${NOT_SET_ANYWHERE}"})),
@@ -58,7 +54,7 @@ async fn every_ill_has_its_advice() {
     let token = stage.home().join(".local/share/switchboard/tokens/default");
     stage.write(&token, "0123456789abcdef0123456789abcdef");
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let ran = stage::finish(stage.launch(&["doctor", "--json"]).cwd(&project)).await;
+    let ran = world::run(stage.launch(&["doctor", "--json"]).cwd(&project)).await;
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let findings = ran.json();
     for (area, what, level, words) in [
@@ -85,7 +81,7 @@ async fn every_ill_has_its_advice() {
         find(&findings, "configuration", "server theirs")["advice"],
         "switchboard approve theirs"
     );
-    let ran = stage::finish(stage.launch(&["doctor", "--no-connect"]).cwd(&project)).await;
+    let ran = world::run(stage.launch(&["doctor", "--no-connect"]).cwd(&project)).await;
     assert!(
         ran.out.contains("problems: ") && ran.out.contains("do: switchboard approve theirs"),
         "{}",

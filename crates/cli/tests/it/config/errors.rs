@@ -1,12 +1,9 @@
 //! What the program says when something is wrong with the configuration, or with
 //! a command about it: what, where, and what to do. Whole texts, kept.
 
-use crate::support::homes;
-use crate::support::snapshots;
-
-use homes::Home;
-use snapshots::Snapshots;
+use crate::support::snapshots::Snapshots;
 use std::{fs, path::Path};
+use switchboard_testkit::world::World;
 
 const OURS: &str = "home/.config/switchboard/settings.json";
 const PROJECT: &str = "home/repo/.mcp.json";
@@ -143,13 +140,13 @@ const CASES: &[Case] = &[
 fn what_is_wrong_where_and_what_to_do() {
     let mut texts = Snapshots::of("config_errors");
     for (name, files, commands) in CASES {
-        let home = Home::new();
+        let home = World::repository();
         for (file, text) in *files {
             home.write(file, text);
         }
         let mut told = String::new();
         for args in *commands {
-            let ran = home.run(args);
+            let ran = home.show(args);
             let typed: Vec<String> = args
                 .iter()
                 .map(|word| match word.contains([' ', '{', '[']) {

@@ -1,17 +1,14 @@
 //! What `explain` says of servers and tools that are there, missing, renamed,
 //! shadowed, denied or not approved: whole texts, with file and line.
 
-use crate::support::homes;
-use crate::support::snapshots;
-
-use homes::{Home, Ran};
+use crate::support::snapshots::Snapshots;
 use serde_json::json;
-use snapshots::Snapshots;
 use switchboard_testkit::bin;
+use switchboard_testkit::world::{self, Ran, World};
 
 /// The user's servers, Claude Code's, a project's, and an administrator's word.
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> World {
+    let home = World::repository();
     let tools = json!({"tools": [
         {"name": "read", "description": "Reads.", "inputSchema": {"type": "object"}},
         {"name": "send", "description": "Sends.", "inputSchema": {"type": "object"}},
@@ -44,16 +41,16 @@ fn home() -> Home {
 }
 
 /// The program, for which `recorder` is on the search path.
-fn run(home: &Home, args: &[&str]) -> Ran {
+fn run(home: &World, args: &[&str]) -> Ran {
     let programs = bin("recorder");
     let programs = programs.parent().unwrap().display();
     let mut command = home.command(args);
     command.env("PATH", format!("{programs}:/usr/bin:/bin"));
-    Ran::of(command.output().unwrap(), &home.root)
+    Ran::of(command.output().unwrap()).without(&home.root)
 }
 
 /// What a person sees.
-fn told(home: &Home, name: &str) -> String {
+fn told(home: &World, name: &str) -> String {
     let ran = run(home, &["explain", name]);
     let exit = match ran.code {
         Some(0) => String::new(),
@@ -93,7 +90,7 @@ fn every_way_to_be_there_or_not() {
     texts.check("denied-tool-by-rule", &told(&home, "mcp__mail__send"));
     texts.check("missing-server-of-a-tool", &told(&home, "mcp__nothing__x"));
     // An approved entry that is another now.
-    homes::approve_by(|args| run(&home, args), "team");
+    world::approve_by(|args| run(&home, args), "team");
     let entry = home.read("home/repo/.mcp.json").replace("legacy", "modern");
     home.write("home/repo/.mcp.json", entry);
     texts.check("changed-server", &told(&home, "team"));

@@ -1,14 +1,12 @@
 //! Configuration with the real program: what people have, what they add, and
 //! what is said about it.
 
-use crate::support::homes;
-
-use homes::Home;
 use serde_json::{Value, json};
+use switchboard_testkit::world::World;
 
 #[test]
 fn a_home_with_many_clients_is_read_and_not_written() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/.claude.json", json!({"numStartups": 5, "mcpServers": {"user": {"type": "http", "url": "https://u.example/mcp"}},
         "projects": {"ROOT/home/repo": {"mcpServers": {"local": {"type": "stdio", "command": "l", "args": []}}}}}).to_string());
     home.write(
@@ -26,7 +24,7 @@ fn a_home_with_many_clients_is_read_and_not_written() {
     home.write("home/.config/Code/User/mcp.json", r#"{"servers": {"code": {"type": "stdio", "command": "v", "args": ["${input:key}"]}}, "inputs": [{"id": "key"}]}"#);
     let before = home.everything();
 
-    let rows = home.run(&["list", "--no-connect", "--json"]).ok().json();
+    let rows = home.show(&["list", "--no-connect", "--json"]).ok().json();
     let shown: Vec<String> = rows
         .as_array()
         .unwrap()
@@ -47,7 +45,7 @@ fn a_home_with_many_clients_is_read_and_not_written() {
             "user user not-connected https://u.example/mcp",
         ]
     );
-    let rows = home.run(&["import", "--dry-run", "--json"]).ok();
+    let rows = home.show(&["import", "--dry-run", "--json"]).ok();
     assert!(!rows.out.contains("s3cret"));
     let names: Vec<(String, String)> = rows
         .json()
@@ -73,32 +71,32 @@ fn a_home_with_many_clients_is_read_and_not_written() {
     );
     assert_eq!(home.everything(), before);
 
-    let desktop = home.run(&["mcp", "add-from-claude-desktop"]).ok();
+    let desktop = home.show(&["mcp", "add-from-claude-desktop"]).ok();
     assert!(
         desktop.out.starts_with("desk claude-desktop  imported\n"),
         "{desktop:?}"
     );
     assert!(
-        home.run(&["get", "desk", "--show-secrets"])
+        home.show(&["get", "desk", "--show-secrets"])
             .ok()
             .out
             .contains("s3cret")
     );
-    assert!(!home.run(&["get", "desk"]).ok().out.contains("s3cret"));
+    assert!(!home.show(&["get", "desk"]).ok().out.contains("s3cret"));
 }
 
 #[test]
 fn add_get_remove_in_every_scope() {
-    let home = Home::new();
+    let home = World::repository();
     let ran = home
-        .run(&["add", "a", "-e", "K=v", "npx", "-y", "pkg"])
+        .show(&["add", "a", "-e", "K=v", "npx", "-y", "pkg"])
         .ok();
     assert_eq!(
         ran.out,
         "Added stdio server a to local scope: npx -y pkg\nFile changed: /home/.config/switchboard/settings.json\n"
     );
     let ran = home
-        .run(&[
+        .show(&[
             "add",
             "w",
             "https://x.example/mcp",
@@ -109,7 +107,7 @@ fn add_get_remove_in_every_scope() {
         ])
         .ok();
     assert!(!ran.out.contains("s3cret"));
-    home.run(&["add", "-s", "project", "p", "--", "sh", "-c", "exit"])
+    home.show(&["add", "-s", "project", "p", "--", "sh", "-c", "exit"])
         .ok();
     let settings: Value =
         serde_json::from_str(&home.read("home/.config/switchboard/settings.json")).unwrap();
@@ -124,17 +122,17 @@ fn add_get_remove_in_every_scope() {
     );
     // What the user typed waits for nobody.
     assert_eq!(
-        home.run(&["list", "--no-connect", "--json"]).ok().json()[1]["state"],
+        home.show(&["list", "--no-connect", "--json"]).ok().json()[1]["state"],
         "not-connected"
     );
-    let get = home.run(&["get", "w"]).ok();
+    let get = home.show(&["get", "w"]).ok();
     assert!(
         get.out.contains("[redacted]") && !get.out.contains("s3cret"),
         "{get:?}"
     );
 
-    home.run(&["add", "-s", "user", "a", "other"]).ok();
-    let ran = home.run(&["remove", "a"]);
+    home.show(&["add", "-s", "user", "a", "other"]).ok();
+    let ran = home.show(&["remove", "a"]);
     assert_eq!(
         (ran.code, ran.err.as_str()),
         (
@@ -142,10 +140,10 @@ fn add_get_remove_in_every_scope() {
             "error: server \"a\" is in several scopes\nhint: say which: switchboard remove a -s local, or switchboard remove a -s user\n"
         )
     );
-    home.run(&["remove", "a", "-s", "local"]).ok();
-    home.run(&["remove", "a"]).ok();
-    home.run(&["remove", "p"]).ok();
-    let ran = home.run(&["remove", "ww"]);
+    home.show(&["remove", "a", "-s", "local"]).ok();
+    home.show(&["remove", "a"]).ok();
+    home.show(&["remove", "p"]).ok();
+    let ran = home.show(&["remove", "ww"]);
     assert_eq!(
         (ran.code, ran.err.as_str()),
         (
@@ -157,7 +155,7 @@ fn add_get_remove_in_every_scope() {
 
 #[test]
 fn what_cannot_work_is_refused_before_anything_is_written() {
-    let home = Home::new();
+    let home = World::repository();
     let before = home.everything();
     for (args, said) in [
         (&["add", "a b", "x"][..], "is no name for a server"),
@@ -191,7 +189,7 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
         ),
         (&["add-json", "a", "{}"], "has neither `command` nor `url`"),
     ] {
-        let ran = home.run(args);
+        let ran = home.show(args);
         assert_eq!(ran.code, Some(2), "{args:?} {ran:?}");
         assert!(
             ran.err.contains(said) && !ran.err.contains("s3cret"),
@@ -199,17 +197,17 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
         );
     }
     assert_eq!(home.everything(), before);
-    home.run(&[
+    home.show(&[
         "add-json",
         "j",
         r#"{"type": "streamable-http", "url": "https://x/", "mine": 1}"#,
     ])
     .ok();
     assert_eq!(
-        home.run(&["get", "j", "--json"]).ok().json()["entry"],
+        home.show(&["get", "j", "--json"]).ok().json()["entry"],
         json!({"type": "http", "url": "https://x/", "mine": 1})
     );
-    let twice = home.run(&["add", "j", "x"]);
+    let twice = home.show(&["add", "j", "x"]);
     assert!(
         twice.code == Some(2) && twice.err.contains("remove it first"),
         "{twice:?}"
@@ -218,13 +216,13 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
 
 #[test]
 fn approval_with_and_without_a_terminal() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/repo/run.sh", "");
     home.write(
         "home/repo/.mcp.json",
         r#"{"mcpServers": {"p": {"command": "sh", "args": ["run.sh", "${SECRET}"]}}}"#,
     );
-    let ran = home.run(&["approve", "p"]);
+    let ran = home.show(&["approve", "p"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");
     for said in [
         "\"run.sh\"",
@@ -234,45 +232,48 @@ fn approval_with_and_without_a_terminal() {
     ] {
         assert!(ran.out.contains(said), "{said}: {ran:?}");
     }
-    assert_eq!(home.run(&["call", "p__x"]).code, Some(5));
+    assert_eq!(home.show(&["call", "p__x"]).code, Some(5));
     home.approve("p");
     assert_eq!(
-        home.run(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
+        home.show(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
         "failed"
     ); // SECRET is missing
     home.write(
         "home/repo/.mcp.json",
         r#"{"mcpServers": {"p": {"command": "sh", "args": ["run.sh", "other"]}}}"#,
     );
-    let ran = home.run(&["approve", "p"]);
+    let ran = home.show(&["approve", "p"]);
     assert!(
         ran.out.contains("args[1]: \"${SECRET}\" -> \"other\""),
         "{ran:?}"
     );
-    home.run(&["reject", "p"]).ok();
+    home.show(&["reject", "p"]).ok();
     assert_eq!(
-        home.run(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
+        home.show(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
         "rejected"
     );
-    home.run(&["reset-project-choices"]).ok();
-    assert_eq!(home.run(&["list", "--check", "--no-connect"]).code, Some(4));
+    home.show(&["reset-project-choices"]).ok();
+    assert_eq!(
+        home.show(&["list", "--check", "--no-connect"]).code,
+        Some(4)
+    );
 }
 
 #[test]
 fn switching_off_writes_only_our_own_file() {
-    let home = Home::new();
+    let home = World::repository();
     let theirs = home.write(
         "home/.claude.json",
         r#"{"mcpServers": {"a": {"command": "x"}}}"#,
     );
-    home.run(&["disable", "a"]).ok();
+    home.show(&["disable", "a"]).ok();
     assert_eq!(
-        home.run(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
+        home.show(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
         "disabled"
     );
-    home.run(&["enable", "a"]).ok();
+    home.show(&["enable", "a"]).ok();
     assert_eq!(
-        home.run(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
+        home.show(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
         "not-connected"
     );
     assert_eq!(
@@ -283,7 +284,7 @@ fn switching_off_writes_only_our_own_file() {
 
 #[test]
 fn an_administrator_decides() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "home/.claude.json",
         r#"{"mcpServers": {"a": {"command": "x"}}}"#,
@@ -292,7 +293,7 @@ fn an_administrator_decides() {
         "etc/managed-settings.json",
         r#"{"deniedMcpServers": [{"serverName": "bad"}]}"#,
     );
-    let ran = home.run(&["add", "bad", "x"]);
+    let ran = home.show(&["add", "bad", "x"]);
     assert!(
         ran.code == Some(5) && ran.err.contains("blocked by /etc/managed-settings.json:1"),
         "{ran:?}"
@@ -306,19 +307,19 @@ fn an_administrator_decides() {
             "tools",
         ],
     ] {
-        assert_eq!(home.run(args).code, Some(5), "{args:?}");
+        assert_eq!(home.show(args).code, Some(5), "{args:?}");
     }
     assert_eq!(
-        home.run(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
+        home.show(&["list", "--no-connect", "--json"]).ok().json()[0]["state"],
         "denied"
     );
     home.write("etc/managed-mcp.json", "{");
-    assert_eq!(home.run(&["tools"]).code, Some(3));
+    assert_eq!(home.show(&["tools"]).code, Some(3));
 }
 
 #[test]
 fn explain_reads_well() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "home/.claude.json",
         "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"}}}",
@@ -332,7 +333,7 @@ fn explain_reads_well() {
         r#"{"mcpServers": {"a": {"command": "sh"}}}"#,
     );
     assert_eq!(
-        home.run(&["explain", "a"]).ok().out,
+        home.show(&["explain", "a"]).ok().out,
         "\
 a is used, as /home/.config/switchboard/settings.json:2 has it
   project     /home/repo/.mcp.json:1
@@ -343,13 +344,13 @@ a is used, as /home/.config/switchboard/settings.json:2 has it
     y: counts
 "
     );
-    let tool = home.run(&["explain", "mcp__a__t"]).ok();
+    let tool = home.show(&["explain", "mcp__a__t"]).ok();
     assert!(
         tool.out
             .contains("tool \"t\" is in tools.deny of /home/.config/switchboard/settings.json:2"),
         "{tool:?}"
     );
-    let none = home.run(&["explain", "none"]);
+    let none = home.show(&["explain", "none"]);
     assert!(
         none.code == Some(2)
             && none
@@ -361,7 +362,7 @@ a is used, as /home/.config/switchboard/settings.json:2 has it
 
 #[test]
 fn variables_of_an_administrator() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "home/.claude.json",
         r#"{"mcpServers": {"a": {"url": "https://${CORP_HOST}/mcp"}}}"#,
@@ -372,12 +373,12 @@ fn variables_of_an_administrator() {
     );
     let waits = "warning: /etc/managed-settings.json:2: the administrator sets CORP_HOST, which does not count before you approve it: switchboard approve --environment";
     let state = || {
-        let ran = home.run(&["list", "--no-connect", "--json"]).ok();
+        let ran = home.show(&["list", "--no-connect", "--json"]).ok();
         let state = ran.json()[0]["state"].as_str().unwrap().to_owned();
         (state, ran.err.contains(waits))
     };
     assert_eq!(state(), ("failed".to_owned(), true));
-    let asked = home.run(&["approve", "--environment"]);
+    let asked = home.show(&["approve", "--environment"]);
     assert_eq!(asked.code, Some(5), "{asked:?}");
     assert!(
         asked
@@ -389,7 +390,7 @@ fn variables_of_an_administrator() {
         "{asked:?}"
     );
     assert_eq!(state(), ("failed".to_owned(), true));
-    let yes = home.run(&["approve", "--environment", "--yes"]);
+    let yes = home.show(&["approve", "--environment", "--yes"]);
     assert_eq!(yes.code, Some(5), "{yes:?}");
     home.approve("--environment");
     assert_eq!(state(), ("not-connected".to_owned(), false));
@@ -398,7 +399,7 @@ fn variables_of_an_administrator() {
         "home/.claude.json",
         r#"{"mcpServers": {"a": {"command": "sleep", "args": ["100"]}}}"#,
     );
-    let ran = home.run(&["list", "--json"]).ok();
+    let ran = home.show(&["list", "--json"]).ok();
     assert!(
         ran.json()[0]["reason"].as_str().unwrap().contains("1ms"),
         "{ran:?}"

@@ -2,11 +2,9 @@
 //! of the system calls that shows it got nothing: no program, no connection, no
 //! file, and nobody's secret.
 
-use crate::support::homes;
-
-use homes::{Home, Ran};
 use serde_json::{Value, json};
 use std::{fs, net::TcpListener, os::unix::fs::symlink};
+use switchboard_testkit::world::{Ran, World};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchboard");
 const SECRET: &str = "s3cret-value";
@@ -20,12 +18,21 @@ struct Trace {
 impl Trace {
     /// Runs the program under strace, in a folder of the home. Without strace
     /// there is no test: it fails.
-    fn of(home: &Home, folder: &str, args: &[&str]) -> Self {
+    fn of(home: &World, folder: &str, args: &[&str]) -> Self {
         let file = home.root.with_extension("trace");
         let calls = "trace=execve,execveat,connect,sendto,sendmsg,sendmmsg,bind,open,openat,openat2,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,symlink,symlinkat,link,linkat,chmod,fchmodat,write,pwrite64,writev";
         let file_text = file.display().to_string();
         let strace = [
-            "-f", "-qq", "-s", "4096", "-e", calls, "-o", &file_text, PROGRAM,
+            "-f",
+            "--seccomp-bpf",
+            "-qq",
+            "-s",
+            "4096",
+            "-e",
+            calls,
+            "-o",
+            &file_text,
+            PROGRAM,
         ];
         let output = home
             .any("strace", &[&strace[..], args].concat())
@@ -110,7 +117,7 @@ impl Trace {
 
 #[test]
 fn a_hostile_repository_starts_and_reaches_nothing() {
-    let home = Home::new();
+    let home = World::repository();
     home.write("home/.claude.json", r#"{"theme": "dark"}"#);
     let evil = json!({"mcpServers": {
         "run": {"command": "touch", "args": ["ROOT/touched"]},
@@ -186,7 +193,7 @@ fn with(entry: &Value, field: &str, value: Value) -> Value {
 /// keeps it from being started, connected to or expanded.
 #[test]
 fn no_edit_of_an_approved_entry_gets_anything() {
-    let home = Home::new();
+    let home = World::repository();
     // Where `sh` would be another program than the one that was approved.
     fs::create_dir_all(home.path("home/repo/sub")).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -273,7 +280,7 @@ fn no_edit_of_an_approved_entry_gets_anything() {
             trace.assert_nothing(&what);
             assert_eq!(home.everything(), before, "{what}");
         }
-        let said = home.run(&["explain", name]).out;
+        let said = home.show(&["explain", name]).out;
         assert!(
             said.contains("changed since you approved it: "),
             "{entry}: {said}"
@@ -296,7 +303,7 @@ fn no_edit_of_an_approved_entry_gets_anything() {
 /// keys and notes that it ships do not count, whatever variables say.
 #[test]
 fn what_a_repository_ships_as_ours_does_not_count() {
-    let home = Home::new();
+    let home = World::repository();
     let entry = json!({"command": "sh", "args": ["-c", "touch ROOT/touched"]});
     home.write(
         "home/repo/.mcp.json",
@@ -316,7 +323,7 @@ fn what_a_repository_ships_as_ours_does_not_count() {
         for name in ["XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
             command.env(name, home.path(place));
         }
-        Ran::of(command.output().unwrap(), &home.root)
+        Ran::of(command.output().unwrap()).without(&home.root)
     };
     for place in ["home/repo/data", "home/repo/sub/../data", "home/repo/none"] {
         let list = run(place, &["list", "--json"]);

@@ -1,13 +1,12 @@
 //! `list` against servers that work, fail, hang and wait for approval.
 
-use crate::support;
 use switchboard_testkit::DEADLINE;
+use switchboard_testkit::world::{self, Ran, echo, run, run_with, switchboard};
 
 use serde_json::{Value, json};
 use std::time::Instant;
-use support::{Run, echo, run, switchboard, with};
 
-fn states(run: &Run) -> Vec<(String, String)> {
+fn states(run: &Ran) -> Vec<(String, String)> {
     let rows = run.json();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     rows.as_array()
@@ -37,7 +36,7 @@ async fn good_and_bad_servers_side_by_side() {
         "off": {"command": "x", "disabled": true},
         "us": {"command": "switchboard", "args": ["serve"]},
     });
-    let run = with(&servers, &["list", "--json"]).await;
+    let run = run_with(&servers, &["list", "--json"]).await;
     assert_eq!(run.code, Some(0), "{run:?}");
     let expected = [
         ("legacy", "connected"),
@@ -113,9 +112,9 @@ async fn good_and_bad_servers_side_by_side() {
 #[tokio::test]
 async fn check_and_no_connect() {
     let bad = json!({"a": {"command": "/nonexistent/program"}, "b": {"command": 1}});
-    assert_eq!(with(&bad, &["list"]).await.code, Some(0));
-    assert_eq!(with(&bad, &["list", "--check"]).await.code, Some(4));
-    let run = with(&bad, &["list", "--no-connect", "--json"]).await;
+    assert_eq!(run_with(&bad, &["list"]).await.code, Some(0));
+    assert_eq!(run_with(&bad, &["list", "--check"]).await.code, Some(4));
+    let run = run_with(&bad, &["list", "--no-connect", "--json"]).await;
     assert_eq!(
         states(&run),
         pairs(&[("a", "not-connected"), ("b", "failed")])
@@ -131,7 +130,7 @@ async fn a_project_file_is_shown_and_not_started() {
     let program = launch.args(["list", "--json"]).spawn();
     let home = program.home().to_owned();
     let (status, out, err) = program.output(DEADLINE).await;
-    let run = Run {
+    let run = Ran {
         code: status.code(),
         out: String::from_utf8(out).unwrap(),
         err,
@@ -142,15 +141,15 @@ async fn a_project_file_is_shown_and_not_started() {
 
     let launch = switchboard();
     std::fs::write(launch.home().join(".mcp.json"), file.to_string()).unwrap();
-    let run = support::run(launch.args(["call", "p__x"])).await;
+    let run = world::run(launch.args(["call", "p__x"])).await;
     assert_eq!(run.code, Some(5), "{run:?}");
     assert!(run.err.contains("is not approved"), "{run:?}");
 }
 
 #[tokio::test]
 async fn later_files_win_and_the_other_stays_visible() {
-    let one = support::config(&json!({"a": {"command": "/nonexistent/one"}}));
-    let two = support::config(&json!({"a": {"command": "/nonexistent/two"}}));
+    let one = world::config(&json!({"a": {"command": "/nonexistent/one"}}));
+    let two = world::config(&json!({"a": {"command": "/nonexistent/two"}}));
     let run = run(switchboard().args([
         "--mcp-config",
         &one,
@@ -177,7 +176,7 @@ async fn a_hung_server_holds_up_nobody() {
     let started = Instant::now();
     let launch = switchboard().env("MCP_TIMEOUT", "1500").args([
         "--mcp-config",
-        &support::config(&servers),
+        &world::config(&servers),
         "list",
     ]);
     let run = run(launch).await;
@@ -195,7 +194,7 @@ async fn a_hung_server_holds_up_nobody() {
 
 #[tokio::test]
 async fn unreadable_files_are_told_and_hide_nothing() {
-    let good = support::config(&json!({"a": echo(&[])}));
+    let good = world::config(&json!({"a": echo(&[])}));
     let launch = switchboard();
     std::fs::write(
         launch.home().join("bad.json"),
@@ -227,7 +226,7 @@ async fn unreadable_files_are_told_and_hide_nothing() {
 #[tokio::test]
 async fn secrets_and_control_characters_are_not_shown() {
     let servers = json!({"e\u{1b}[2Jvil": {"command": "/nonexistent/x", "args": ["--token", "s3cret", "\u{202e}"]}});
-    let run = with(&servers, &["list"]).await;
+    let run = run_with(&servers, &["list"]).await;
     assert!(
         run.out
             .starts_with("e\\u{1b}[2Jvil  /nonexistent/x --token [redacted] '\\u{202e}'"),
@@ -283,7 +282,9 @@ async fn ten_lines(size: Option<&str>) -> std::time::Duration {
 async fn slow_servers_are_met_side_by_side() {
     let three = ten_lines(None).await;
     let ten = ten_lines(Some("10")).await;
-    eprintln!("ten servers of 2 s: {three:?} with the default pool, {ten:?} with a pool of ten");
+    eprintln!(
+        "ten servers of 2 s: {three:?} run_with the default pool, {ten:?} run_with a pool of ten"
+    );
     // 10 s and 2.5 s on a machine that does nothing else.
     assert!(three < std::time::Duration::from_secs(14), "{three:?}");
     assert!(ten < std::time::Duration::from_millis(6500), "{ten:?}");

@@ -1,18 +1,14 @@
 //! `allowManagedPermissionRulesOnly`: the administrator's rules, and nobody else's.
 
-use crate::support;
-use crate::support::homes;
-
-use homes::Home;
 use serde_json::{Value, json};
-use support::{config, echo, switchboard};
 use switchboard_testkit::StdioClient;
+use switchboard_testkit::world::{World, config, echo};
 
 const ONLY: &str = "allowManagedPermissionRulesOnly";
 
 /// A home in which four files deny a tool each.
-fn denied_by_all(only: &Value) -> Home {
-    let home = Home::new();
+fn denied_by_all(only: &Value) -> World {
+    let home = World::repository();
     for (file, tool) in [
         ("home/.config/switchboard/settings.json", "count"),
         ("home/.claude/settings.json", "counted"),
@@ -36,22 +32,22 @@ fn only_the_administrators_rules_count() {
     ] {
         let home = denied_by_all(&only);
         let ran = home
-            .run(&["--mcp-config", &servers, "tools", "--json"])
+            .show(&["--mcp-config", &servers, "tools", "--json"])
             .ok();
         for tool in ["count", "counted", "sleep", "pid"] {
             let shown = ran.out.contains(&format!("\"mcp__e__{tool}\""));
             assert_eq!(shown, !hidden.contains(&tool), "{only} {tool}: {ran:?}");
         }
-        let ran = home.run(&["--mcp-config", &servers, "call", "e__counted"]);
+        let ran = home.show(&["--mcp-config", &servers, "call", "e__counted"]);
         let code = if hidden.contains(&"counted") { 5 } else { 0 };
         assert_eq!(ran.code, Some(code), "{only}: {ran:?}");
-        let ran = home.run(&["--mcp-config", &servers, "call", "e__pid"]);
+        let ran = home.show(&["--mcp-config", &servers, "call", "e__pid"]);
         assert_eq!(ran.code, Some(5), "{only}: {ran:?}");
         assert!(ran.err.contains("/etc/managed-settings.json:1"), "{ran:?}");
     }
     // What it says may be misspelt; it was not meant to permit more.
     let home = denied_by_all(&json!("yes"));
-    let ran = home.run(&["--mcp-config", &servers, "tools"]);
+    let ran = home.show(&["--mcp-config", &servers, "tools"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     for text in ["/etc/managed-settings.json:1", ONLY, "administers"] {
         assert!(ran.err.contains(text), "{text}: {ran:?}");
@@ -62,16 +58,15 @@ fn only_the_administrators_rules_count() {
 #[tokio::test]
 async fn answers_hold_no_longer_than_the_program() {
     for (only, asked) in [(false, [1, 0]), (true, [1, 1])] {
-        let home = Home::new();
+        let home = World::repository();
         home.write(
             "etc/managed-settings.json",
             json!({ ONLY: only }).to_string(),
         );
         let mut seen = Vec::new();
         for _ in 0..2 {
-            let launch = switchboard()
-                .env("XDG_DATA_HOME", home.path("data"))
-                .env("SWITCHBOARD_TEST_MANAGED_DIR", home.path("etc"))
+            let launch = home
+                .launch(&[])
                 .args([
                     "--mcp-config",
                     &config(&json!({"e": echo(&[]), "f": echo(&[])})),

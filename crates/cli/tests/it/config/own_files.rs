@@ -1,8 +1,8 @@
 //! What is the user's own: a local entry beside one of the tree's, and servers
 //! taken over from other clients.
 
-use crate::support::homes::Home;
 use serde_json::{Value, json};
+use switchboard_testkit::world::World;
 
 fn entry(word: &str) -> Value {
     json!({"command": "echo", "args": [word]})
@@ -12,14 +12,14 @@ fn entry(word: &str) -> Value {
 /// where that was approved.
 #[test]
 fn our_own_local_file_beats_the_trees() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "home/repo/.claude/settings.local.json",
         json!({"mcpServers": {"both": entry("theirs"), "alone": entry("theirs")}}).to_string(),
     );
     home.approve("all");
     let used = || {
-        let rows = home.run(&["list", "--no-connect", "--json"]).ok().json();
+        let rows = home.show(&["list", "--no-connect", "--json"]).ok().json();
         let used = rows.as_array().unwrap().iter();
         let used = used.filter(|row| row["state"] == "not-connected");
         used.map(|row| format!("{} {}", row["name"], row["target"]).replace('"', ""))
@@ -45,14 +45,14 @@ fn our_own_local_file_beats_the_trees() {
 /// The variables of editors are ours after an import, or are told about.
 #[test]
 fn variables_of_editors_are_translated() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "home/.cursor/mcp.json",
         json!({"mcpServers": {"a": {"command": "sh", "args": ["-c", "x ${input:api-key}"],
             "env": {"TOKEN": "${env:MY_TOKEN}", "WHERE": "${workspaceFolder}/x", "SEP": "a${pathSeparator}b"}}}})
         .to_string(),
     );
-    let out = home.run(&["import", "cursor"]).ok().out;
+    let out = home.show(&["import", "cursor"]).ok().out;
     for note in [
         "API_KEY",
         "${workspaceFolder} is the folder",
@@ -71,7 +71,7 @@ fn variables_of_editors_are_translated() {
         "env": {"GREETING": "${env:MY_GREETING}", "WHERE": "${workspaceFolder}/x"}}}});
     home.write("home/.cursor/mcp.json", echo.to_string());
     std::fs::remove_file(home.path("home/.config/switchboard/settings.json")).unwrap();
-    home.run(&["import", "cursor"]).ok();
+    home.show(&["import", "cursor"]).ok();
     let mut list = home.command(&["list", "--json"]);
     let list = list.env("MY_GREETING", "plain-word").output().unwrap();
     let list = String::from_utf8(list.stdout).unwrap();

@@ -3,7 +3,6 @@
 //! folder is trusted.
 
 use super::trust::states;
-use crate::support::{homes::Home, serving};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -13,6 +12,7 @@ use std::{
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::{self, World};
 use switchboard_testkit::{LEGACY, bin};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchboard");
@@ -33,12 +33,12 @@ const PLANTED: [&str; 9] = [
 
 /// A home with servers of the user's, and a repository that lies in wait for them.
 struct Trap {
-    home: Home,
+    home: World,
 }
 
 impl Trap {
     fn new() -> Self {
-        let home = Home::untrusted();
+        let home = World::untrusted();
         let echo = bin("echo-server").display().to_string();
         for file in PLANTED {
             let mark = format!("ROOT/ran/{}", file.replace('/', "_"));
@@ -101,16 +101,28 @@ impl Trap {
         command
     }
 
-    fn run(&self, args: &[&str]) -> crate::support::homes::Ran {
+    fn run(&self, args: &[&str]) -> world::Ran {
         let output = self.command(PROGRAM, args).output().unwrap();
-        crate::support::homes::Ran::of(output, &self.home.root)
+        world::Ran::of(output).without(&self.home.root)
     }
 
     /// The program under strace, which must be there.
     fn traced(&self, args: &[&str]) -> Command {
         let file = self.trace_file().display().to_string();
         let calls = "trace=execve,execveat,open,openat,openat2";
-        let strace = ["-f", "-qq", "-s", "4096", "-e", calls, "-o", &file, PROGRAM];
+        // Stops at these calls alone: without it every other one costs two stops as well.
+        let strace = [
+            "-f",
+            "--seccomp-bpf",
+            "-qq",
+            "-s",
+            "4096",
+            "-e",
+            calls,
+            "-o",
+            &file,
+            PROGRAM,
+        ];
         self.command("strace", &[&strace[..], args].concat())
     }
 
@@ -273,7 +285,7 @@ fn up(trap: &Trap) {
     }
     // strace itself does not hand a signal on.
     let pid = i32::try_from(child.id()).unwrap();
-    let keeper = serving::children(pid)[0];
+    let keeper = world::children(pid)[0];
     let keeper = rustix::process::Pid::from_raw(keeper).unwrap();
     rustix::process::kill_process(keeper, rustix::process::Signal::INT).unwrap();
     ended(&mut child);

@@ -1,11 +1,11 @@
 //! `allowedMcpServers` and `deniedMcpServers`, as the reference describes them.
 
-use crate::support::homes::Home;
 use serde_json::{Value, json};
+use switchboard_testkit::world::World;
 
 /// The servers that a policy leaves, of four that the user has.
 fn left(file: &str, policy: &Value) -> Vec<String> {
-    let home = Home::new();
+    let home = World::repository();
     let servers = json!({
         "corp-one": {"command": "true"},
         "corp-two": {"command": "true", "cwd": "/srv/mcp"},
@@ -17,7 +17,7 @@ fn left(file: &str, policy: &Value) -> Vec<String> {
         json!({"mcpServers": servers}).to_string(),
     );
     home.write(file, policy.to_string());
-    let rows = home.run(&["list", "--no-connect", "--json"]).ok().json();
+    let rows = home.show(&["list", "--no-connect", "--json"]).ok().json();
     let rows = rows.as_array().unwrap();
     let unused = ["denied", "shadowed"].map(Value::from);
     let used = rows.iter().filter(|row| !unused.contains(&row["state"]));

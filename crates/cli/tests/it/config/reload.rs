@@ -1,19 +1,15 @@
 //! A running gateway follows its configuration: only what changed is touched,
 //! and clients hear of it.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use serde_json::json;
-use serving::{alive, echo, servers, until};
-use stage::{Stage, tool_names, until_listed};
 use std::time::Duration;
+use switchboard_testkit::world::{World, alive, echo, servers, tool_names, until, until_listed};
 use switchboard_testkit::{LEGACY, StdioClient, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
 const CHANGED: &str = "notifications/tools/list_changed";
 
-async fn attached(stage: &Stage) -> StdioClient {
+async fn attached(stage: &World) -> StdioClient {
     let mut client = stage.attached(&[]).await;
     client.request("tools/list", json!({})).await;
     client
@@ -26,7 +22,7 @@ async fn pid(client: &mut StdioClient, server: &str) -> i32 {
 
 #[tokio::test]
 async fn a_change_touches_only_what_it_changes() {
-    let stage = Stage::new(&servers([("keep", echo(&[])), ("change", echo(&[]))]));
+    let stage = World::with(&servers([("keep", echo(&[])), ("change", echo(&[]))]));
     let _gateway = stage.gateway().await;
     let mut client = attached(&stage).await;
     let (keep, change) = (
@@ -79,7 +75,7 @@ async fn a_change_touches_only_what_it_changes() {
 
 #[tokio::test]
 async fn half_a_file_changes_nothing() {
-    let stage = Stage::new(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
+    let stage = World::with(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
     let gateway = stage.gateway().await;
     let mut client = attached(&stage).await;
     let keep = pid(&mut client, "keep").await;
@@ -98,11 +94,11 @@ async fn half_a_file_changes_nothing() {
 
 #[tokio::test]
 async fn an_administrators_file_that_cannot_be_read_shuts_everything() {
-    let stage = Stage::new(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
+    let stage = World::with(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
     let _gateway = stage.gateway().await;
     let mut client = attached(&stage).await;
     let keep = pid(&mut client, "keep").await;
-    stage.write(&stage.home().join("etc/managed-mcp.json"), "{");
+    stage.write(&stage.path("etc/managed-mcp.json"), "{");
     until_listed(&mut client, <[String]>::is_empty).await;
     until(LONG, || (!alive(keep)).then_some(()))
         .await
@@ -111,7 +107,7 @@ async fn an_administrators_file_that_cannot_be_read_shuts_everything() {
 
 #[tokio::test]
 async fn switching_and_reconnecting_act_at_once() {
-    let stage = Stage::new(&servers([("a", echo(&[])), ("b", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[])), ("b", echo(&[]))]));
     let _gateway = stage.gateway().await;
     let mut client = attached(&stage).await;
     let (a, b) = (pid(&mut client, "a").await, pid(&mut client, "b").await);
@@ -153,7 +149,7 @@ async fn switching_and_reconnecting_act_at_once() {
 
 #[tokio::test]
 async fn without_a_gateway_reconnect_says_so() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let ran = stage.run(&["reconnect", "all"]).await;
     assert_eq!(ran.code, Some(4));
     assert!(
@@ -165,7 +161,7 @@ async fn without_a_gateway_reconnect_says_so() {
 /// A client that starts `serve` itself needs no restart either.
 #[tokio::test]
 async fn serve_on_stdio_follows_its_files() {
-    let stage = Stage::new(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
+    let stage = World::with(&servers([("keep", echo(&[])), ("other", echo(&[]))]));
     let mut client = stage.client(&[]);
     client.initialize(LEGACY).await;
     let keep = pid(&mut client, "keep").await;
@@ -184,7 +180,7 @@ async fn serve_on_stdio_follows_its_files() {
 /// the first keeps its own.
 #[tokio::test]
 async fn a_second_server_on_stdio_renames_nothing() {
-    let stage = Stage::new(&servers([("keep", echo(&[]))]));
+    let stage = World::with(&servers([("keep", echo(&[]))]));
     let mut client = stage.client(&[]);
     client.initialize(LEGACY).await;
     let keep = pid(&mut client, "keep").await;
@@ -202,7 +198,7 @@ async fn a_second_server_on_stdio_renames_nothing() {
 /// and without a gateway that runs.
 #[tokio::test]
 async fn what_up_brings_along_can_be_switched_off() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let off = stage.run(&["disable", "system"]).await.ok();
     assert_eq!(off.out, "system switched off\n");
     let unknown = stage.run(&["disable", "sistem"]).await;

@@ -1,10 +1,10 @@
 //! What a server gets of our environment: enough to reach a network and to find
 //! its tools, and no secret of ours.
 
-use crate::support::homes::Home;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use switchboard_testkit::bin;
+use switchboard_testkit::world::World;
 
 /// An environment as somebody behind a company's proxy has it.
 const OURS: [(&str, &str); 12] = [
@@ -35,7 +35,7 @@ fn telling(file: &str) -> Value {
 }
 
 /// Runs `tools` with our environment, and reads which of it the server had.
-fn had(home: &Home, file: &str) -> BTreeMap<String, String> {
+fn had(home: &World, file: &str) -> BTreeMap<String, String> {
     let mut command = home.command(&["tools"]);
     command.envs(OURS);
     let output = command.output().unwrap();
@@ -55,7 +55,7 @@ fn names(had: &BTreeMap<String, String>) -> Vec<&str> {
 
 #[test]
 fn the_users_server_reaches_the_network_and_finds_its_tools() {
-    let home = Home::new();
+    let home = World::repository();
     let settings = "home/.config/switchboard/settings.json";
     home.write(
         settings,
@@ -102,7 +102,7 @@ fn the_users_server_reaches_the_network_and_finds_its_tools() {
 
 #[test]
 fn a_projects_server_gets_proxies_and_certificates_only() {
-    let home = Home::new();
+    let home = World::repository();
     let mut entry = telling("p");
     entry["inheritEnv"] = json!(["GITHUB_TOKEN"]);
     home.write(
@@ -121,7 +121,7 @@ fn a_projects_server_gets_proxies_and_certificates_only() {
 
 #[test]
 fn a_package_runner_that_takes_too_long_says_what_may_be_missing() {
-    let home = Home::new();
+    let home = World::repository();
     // It tells what it is about to do, and waits for a network that is not there.
     let runner = home.write(
         "home/bin/npx",
@@ -151,20 +151,20 @@ fn a_package_runner_that_takes_too_long_says_what_may_be_missing() {
 
 #[test]
 fn what_cannot_be_inherited_is_named_with_its_line() {
-    let home = Home::new();
+    let home = World::repository();
     let settings = "home/.config/switchboard/settings.json";
     home.write(
         settings,
         "{\"mcpServers\": {\"a\": {\"command\": \"true\",\n\"inheritEnv\": [\"*\"]}}}",
     );
-    let said = home.run(&["list"]);
+    let said = home.show(&["list"]);
     let said = format!("{}{}", said.out, said.err);
     assert!(said.contains("settings.json:2"), "{said}");
     assert!(said.contains("inheritEnv"), "{said}");
     assert!(said.contains("GITHUB_TOKEN"), "{said}");
 
     home.write(settings, "{\n\"inheritEnv\": \"HOME\"}");
-    let said = home.run(&["list"]);
+    let said = home.show(&["list"]);
     let said = format!("{}{}", said.out, said.err);
     assert!(said.contains("settings.json:2"), "{said}");
     assert!(said.contains("`inheritEnv` must be a list"), "{said}");

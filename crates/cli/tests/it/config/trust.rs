@@ -1,7 +1,6 @@
 //! A folder is trusted before it is worked in: who says so and how, and what
 //! becomes of servers where nobody has.
 
-use crate::support::homes::{Home, Ran};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -11,6 +10,7 @@ use std::{
     process::{Command, Stdio},
 };
 use switchboard_testkit::bin;
+use switchboard_testkit::world::{Ran, World};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchboard");
 
@@ -26,7 +26,7 @@ pub(super) fn states(list: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn what_became_of_servers_is_said_with_the_command_that_changes_it() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     let servers = json!({"a": {"command": bin("echo-server"), "args": ["--stdio"]},
         "b": {"command": "sh", "args": ["./here.sh"]}});
     home.write(
@@ -41,10 +41,10 @@ fn what_became_of_servers_is_said_with_the_command_that_changes_it() {
                 if you trust all that is in this folder, it can start there: switchboard trust /home/repo\n";
     let failed = "names \"./here.sh\" in /home/repo, which is not a trusted folder; \
                   if you trust all that is in this folder: switchboard trust /home/repo";
-    let list = home.run(&["list"]);
+    let list = home.show(&["list"]);
     assert_eq!(list.err, format!("warning: {said}"));
     assert!(list.out.contains(failed), "{list:?}");
-    let rows = home.run(&["list", "--json"]).json();
+    let rows = home.show(&["list", "--json"]).json();
     assert_eq!(rows[1]["state"], "failed");
     assert!(
         rows[1]["reason"]
@@ -53,11 +53,11 @@ fn what_became_of_servers_is_said_with_the_command_that_changes_it() {
             .contains("switchboard trust "),
         "{rows}"
     );
-    let explained = home.run(&["explain", "a"]).ok().out;
+    let explained = home.show(&["explain", "a"]).ok().out;
     assert!(explained.ends_with(said), "{explained}");
-    let explained = home.run(&["explain", "b"]).ok().out;
+    let explained = home.show(&["explain", "b"]).ok().out;
     assert!(explained.contains(failed), "{explained}");
-    let doctor = home.run(&["doctor", "--no-connect"]).out;
+    let doctor = home.show(&["doctor", "--no-connect"]).out;
     assert!(
         doctor.contains("folder /home/repo: is not trusted, so servers start in an empty directory and not in it: a\n")
             && doctor.contains("do: if you trust all that is in it: switchboard trust /home/repo\n")
@@ -67,15 +67,15 @@ fn what_became_of_servers_is_said_with_the_command_that_changes_it() {
 
     // Every way to say that it is trusted, and none of them says anything more.
     let claude = json!({"mcpServers": servers, "projects": {"ROOT/home/repo": {"hasTrustDialogAccepted": true}}});
-    let ways: [&dyn Fn(&Home); 5] = [
-        &|home| drop(home.run(&["trust"]).ok()),
-        &|home| drop(home.run(&["trust", ".."]).ok()),
+    let ways: [&dyn Fn(&World); 5] = [
+        &|home| drop(home.show(&["trust"]).ok()),
+        &|home| drop(home.show(&["trust", ".."]).ok()),
         &|home| drop(home.write("home/.claude.json", claude.to_string())),
-        &|home| drop(home.run(&["add", "c", "true"]).ok()),
-        &|home| drop(home.run(&["add", "-s", "project", "c", "true"]).ok()),
+        &|home| drop(home.show(&["add", "c", "true"]).ok()),
+        &|home| drop(home.show(&["add", "-s", "project", "c", "true"]).ok()),
     ];
     for (i, way) in ways.iter().enumerate() {
-        let home = Home::untrusted();
+        let home = World::untrusted();
         home.write(
             "home/.claude.json",
             json!({ "mcpServers": servers }).to_string(),
@@ -85,7 +85,7 @@ fn what_became_of_servers_is_said_with_the_command_that_changes_it() {
             format!("exec {} --stdio\n", bin("echo-server").display()),
         );
         way(&home);
-        let list = home.run(&["list", "--json"]);
+        let list = home.show(&["list", "--json"]);
         let states = states(&list.json());
         for name in ["a", "b"] {
             let connected = (name.to_owned(), "connected".to_owned());
@@ -97,10 +97,10 @@ fn what_became_of_servers_is_said_with_the_command_that_changes_it() {
 
 #[test]
 fn a_word_is_kept_shown_and_taken_back() {
-    let home = Home::untrusted();
-    let here = |home: &Home| home.run(&["trust", "--list", "--json"]).ok().json()["here"].clone();
+    let home = World::untrusted();
+    let here = |home: &World| home.show(&["trust", "--list", "--json"]).ok().json()["here"].clone();
     assert_eq!(here(&home)["trusted"], false);
-    let said = home.run(&["trust"]).ok().out;
+    let said = home.show(&["trust"]).ok().out;
     assert!(
         said.starts_with("Trusted /home/repo and all that lies in it: "),
         "{said}"
@@ -111,22 +111,22 @@ fn a_word_is_kept_shown_and_taken_back() {
         0o600
     );
     fs::create_dir(home.path("home/repo/sub")).unwrap();
-    let below = home.run(&["-C", "sub", "trust", "--list"]).ok().out;
+    let below = home.show(&["-C", "sub", "trust", "--list"]).ok().out;
     assert_eq!(
         below,
         "trusted      /home/repo\n/home/repo/sub is trusted: it lies in /home/repo, and you said so\n"
     );
-    home.run(&["untrust", "."]).ok();
+    home.show(&["untrust", "."]).ok();
     assert_eq!(here(&home)["reason"], "you said no to /home/repo");
-    // Home by itself is nothing that one trusts by chance.
-    let refused = home.run(&["-C", "..", "trust"]);
+    // World by itself is nothing that one trusts by chance.
+    let refused = home.show(&["-C", "..", "trust"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    let refused = home.run(&["trust", "no/such"]);
+    let refused = home.show(&["trust", "no/such"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     // A variable that a repository could set moves nothing into it.
     let mut command = home.command(&["trust"]);
     command.env("XDG_DATA_HOME", home.path("home/repo/data"));
-    Ran::of(command.output().unwrap(), &home.root).ok();
+    Ran::of(command.output().unwrap()).without(&home.root).ok();
     assert!(!home.path("home/repo/data").exists());
     assert_eq!(
         here(&home)["trusted"],
@@ -139,7 +139,7 @@ fn a_word_is_kept_shown_and_taken_back() {
 /// in the tree belongs to the tree.
 #[test]
 fn servers_that_say_where_they_start() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     let script = |mark: &str| {
         let echo = bin("echo-server").display().to_string();
         let says = format!(
@@ -161,7 +161,7 @@ fn servers_that_say_where_they_start() {
     let path = format!("bin:{inside}:/usr/bin:/bin");
     let mut command = home.command(&["--mcp-config", "named.json", "list"]);
     command.env("PATH", &path).env("XDG_CONFIG_DIRS", &inside);
-    let list = Ran::of(command.output().unwrap(), &home.root).ok();
+    let list = Ran::of(command.output().unwrap()).without(&home.root).ok();
     assert!(list.err.contains("so server away is started"), "{list:?}");
     let repo = format!("{}\n", home.path("home/repo").display());
     let place = format!("{}\n", home.path("home").display());
@@ -183,7 +183,7 @@ fn servers_that_say_where_they_start() {
 #[test]
 fn on_a_terminal_it_is_asked_once() {
     for (typed, kept, marks) in [("y\n", true, 0), ("n\n", false, 1), ("\n", false, 1)] {
-        let home = Home::untrusted();
+        let home = World::untrusted();
         let servers = json!({"a": {"command": bin("echo-server"), "args": ["--stdio"]}});
         home.write(
             "home/.claude.json",
@@ -230,7 +230,7 @@ fn on_a_terminal_it_is_asked_once() {
 /// To others than root, folders that only root can write are trusted.
 #[test]
 fn folders_of_root_count_for_others_only() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     let judged = |command: &mut Command| {
         let said = command.output().unwrap();
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -268,7 +268,7 @@ fn folders_of_root_count_for_others_only() {
 /// the question whether it is trusted.
 #[test]
 fn a_server_that_leads_into_an_untrusted_folder_fails() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     let echo = bin("echo-server").display().to_string();
     let planted = format!("#!/bin/sh\ntouch ROOT/touched\nexec {echo} --stdio\n");
     for file in ["run.sh", "sub/run.sh"] {
@@ -304,7 +304,7 @@ fn a_server_that_leads_into_an_untrusted_folder_fails() {
     let run = |args: &[&str]| {
         let mut command = home.command(args);
         command.env("PWD", home.path("home/repo"));
-        Ran::of(command.output().unwrap(), &home.root)
+        Ran::of(command.output().unwrap()).without(&home.root)
     };
     let rows = run(&["list", "--json"]).json();
     for row in rows.as_array().unwrap() {

@@ -1,31 +1,20 @@
 //! Clients of `serve` in folders that are trusted and that are not: they find
 //! their servers, and are told where these were started.
 
-use crate::support::{homes::Home, serving};
 use serde_json::{Value, json};
 use std::{fs, path::Path, time::Duration};
-use switchboard_testkit::{LEGACY, Launch, Program, StdioClient, bin, with_meta};
+use switchboard_testkit::world::{self, World};
+use switchboard_testkit::{LEGACY, Launch, StdioClient, bin, with_meta};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_switchboard");
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// `serve` in this folder of the home, for a client.
-fn launch(home: &Home, folder: &Path, args: &[&str]) -> Launch {
-    let at = |path: &str| home.path("home").join(path);
-    Program::new(PROGRAM)
-        .arg("serve")
-        .args(args)
-        .env("HOME", home.path("home"))
-        .env("XDG_CONFIG_HOME", at(".config"))
-        .env("XDG_DATA_HOME", at(".local/share"))
-        .env("XDG_STATE_HOME", at(".local/state"))
-        .env("XDG_CACHE_HOME", at(".cache"))
-        .env("SWITCHBOARD_TEST_MANAGED_DIR", home.path("etc"))
-        .cwd(folder)
+fn launch(home: &World, folder: &Path, args: &[&str]) -> Launch {
+    home.launch(&["serve"]).args(args).cwd(folder)
 }
 
 /// Servers that leave behind where they were started and what was there.
-fn witnesses(home: &Home, names: &[&str]) {
+fn witnesses(home: &World, names: &[&str]) {
     let echo = bin("echo-server").display().to_string();
     let entry = |name: &&str| {
         let script = format!("(pwd; ls -A | wc -l) > ROOT/where-{name}; exec {echo} --stdio");
@@ -44,7 +33,7 @@ fn witnesses(home: &Home, names: &[&str]) {
 #[tokio::test]
 async fn a_client_in_home_or_root_finds_its_servers_as_before() {
     for folder in ["home", "/"] {
-        let home = Home::untrusted();
+        let home = World::untrusted();
         witnesses(&home, &["a", "b"]);
         let folder = home.path(folder);
         let mut client = StdioClient::new(launch(&home, &folder, &[]).spawn());
@@ -66,7 +55,7 @@ async fn a_client_in_home_or_root_finds_its_servers_as_before() {
 #[tokio::test]
 async fn a_client_in_an_untrusted_clone_finds_its_servers_and_is_told() {
     for (args, tool) in [(&["--only", "a"][..], "echo"), (&[], "a__echo")] {
-        let home = Home::untrusted();
+        let home = World::untrusted();
         witnesses(&home, &["a", "b"]);
         let repo = home.path("home/repo");
         let mut client = StdioClient::new(launch(&home, &repo, args).spawn());
@@ -106,7 +95,7 @@ async fn a_client_in_an_untrusted_clone_finds_its_servers_and_is_told() {
 
 #[tokio::test]
 async fn a_modern_client_is_told_with_the_first_request_that_wants_to_hear() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     witnesses(&home, &["a", "b"]);
     let mut client = StdioClient::new(launch(&home, &home.path("home/repo"), &[]).spawn());
     client.modern("tools/list", json!({})).await;
@@ -135,14 +124,14 @@ async fn a_modern_client_is_told_with_the_first_request_that_wants_to_hear() {
 /// serve them; and each client hears of the folder that it is in.
 #[tokio::test]
 async fn clients_behind_a_gateway_are_told_of_their_own_folder() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     witnesses(&home, &["a", "b"]);
     let other = home.path("home/o\u{308}ther & more");
     fs::create_dir_all(other.join(".git")).unwrap();
     let gateway = launch(&home, &home.path("home/repo"), &["--http", "127.0.0.1:0"]).spawn();
     gateway.url().await;
     let notes = home.path("home/.local/state/switchboard/gateways");
-    let noted = serving::until(LIMIT, || fs::read_dir(&notes).ok()?.next().map(drop));
+    let noted = world::until(LIMIT, || fs::read_dir(&notes).ok()?.next().map(drop));
     noted.await.expect("a note is left");
     let mut client = StdioClient::new(launch(&home, &other, &[]).spawn());
     client.initialize(LEGACY).await;
@@ -177,7 +166,7 @@ async fn clients_behind_a_gateway_are_told_of_their_own_folder() {
 /// A running gateway hears of it, and starts its servers anew.
 #[tokio::test]
 async fn a_running_gateway_follows_the_users_word() {
-    let home = Home::untrusted();
+    let home = World::untrusted();
     witnesses(&home, &["a", "b"]);
     let repo = home.path("home/repo");
     let mut client = StdioClient::new(launch(&home, &repo, &[]).spawn());

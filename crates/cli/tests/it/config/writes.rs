@@ -1,14 +1,12 @@
 //! Files survive: many writers, a killed writer, a full disk, a read-only file.
 
-use crate::support::homes;
-
-use homes::{Home, Ran};
 use serde_json::Value;
 use std::{
     fs,
     os::unix::{fs::PermissionsExt, process::ExitStatusExt},
     process::Stdio,
 };
+use switchboard_testkit::world::{Ran, World};
 
 const SETTINGS: &str = "home/.config/switchboard/settings.json";
 const BEFORE: &str = "{\n  // mine\n  \"unknown\": {\"kept\": true},\n  \"mcpServers\": {\n    \"old\": {\"command\": \"x\"} // here\n  }\n}\n";
@@ -25,7 +23,7 @@ fn servers(text: &str) -> usize {
 
 #[test]
 fn two_hundred_at_once() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(SETTINGS, BEFORE);
     let children: Vec<_> = (0..200)
         .map(|i| {
@@ -39,7 +37,7 @@ fn two_hundred_at_once() {
         })
         .collect();
     for child in children {
-        let ran = Ran::of(child.wait_with_output().unwrap(), &home.root);
+        let ran = Ran::of(child.wait_with_output().unwrap()).without(&home.root);
         assert_eq!(ran.code, Some(0), "{ran:?}");
     }
     let text = home.read(SETTINGS);
@@ -58,7 +56,7 @@ fn killed_at_every_step() {
     for before in [Some(BEFORE), None] {
         let mut steps = 0;
         for step in 1.. {
-            let home = Home::new();
+            let home = World::repository();
             if let Some(before) = before {
                 home.write(SETTINGS, before);
             }
@@ -80,7 +78,7 @@ fn killed_at_every_step() {
             }
             steps += 1;
             // The next writer is not held up by the dead one, and clears up after it.
-            home.run(&["add", "-s", "user", "next", "x"]).ok();
+            home.show(&["add", "-s", "user", "next", "x"]).ok();
             let file = home.path(SETTINGS);
             let mode = fs::metadata(&file).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
@@ -113,7 +111,7 @@ mount -o remount,ro "$FOLDER"
 "$PROGRAM" add -s user new x 2>"$OUT/ro.err" && exit 1
 cmp "$OLD" "$FOLDER/settings.json"
 "#;
-    let home = Home::new();
+    let home = World::repository();
     let old = format!("{{\"long\": \"{}\"}}\n", "x".repeat(40_000));
     let file = home.write("old.json", &old);
     let folder = home.path("home/.config/switchboard");
@@ -167,7 +165,7 @@ cmp "$OLD" "$FOLDER/settings.json"
 
 #[test]
 fn a_read_only_file_is_left_alone() {
-    let home = Home::new();
+    let home = World::repository();
     let file = home.write(SETTINGS, BEFORE);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
     for args in [
@@ -175,7 +173,7 @@ fn a_read_only_file_is_left_alone() {
         &["remove", "old"],
         &["disable", "old"],
     ] {
-        let ran = home.run(args);
+        let ran = home.show(args);
         assert!(
             ran.code == Some(3)
                 && ran

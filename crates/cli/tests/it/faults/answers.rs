@@ -2,15 +2,15 @@
 //! wrong shape. Every client gets an answer under its own id that it can read,
 //! over every transport and in both eras.
 
-use crate::support::client::Client;
-use crate::support::evil::assert_blames;
-use crate::support::pairs::{ALL, Carrier, Gateway as Pair, Upstream};
-use crate::support::scripted::{Scripted, call, call_with, tools};
-use crate::support::serving::{Gateway, echo, servers};
-use crate::support::stage::Stage;
-
+use crate::support::{
+    evil::assert_blames,
+    scripted::{Scripted, call, call_with, tools},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
+use switchboard_testkit::world::{
+    CARRIERS, Carrier, Client, Gateway, Served as Pair, Upstream, World, echo, servers,
+};
 use switchboard_testkit::{Channel, LEGACY, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -55,7 +55,7 @@ async fn row_5_an_error_without_an_id_ends_its_request() {
     for era in ["legacy", "modern"] {
         let scripted = nameless(era);
         for theirs in [Carrier::Http, Carrier::Stdio] {
-            for ours in ALL {
+            for ours in CARRIERS {
                 for modern in [false, true] {
                     // HTTP+SSE has no modern era.
                     if modern && ours == Carrier::Sse {
@@ -134,7 +134,7 @@ async fn row_5_an_error_without_an_id_among_several() {
             call("ok"),
         ],
     );
-    let stage = Stage::new(&json!({ "r": scripted.stdio() }));
+    let stage = World::with(&json!({ "r": scripted.stdio() }));
     let gateway = stage.gateway_with(&["--no-auth"]).await;
     let url = gateway.url().await;
     let mut client = Channel::ws(&format!("{}/ws/r", url.replace("http:", "ws:")), &[]).await;
@@ -211,7 +211,7 @@ async fn answers_of_a_wrong_shape_are_the_servers_error() {
                 &tool,
                 "{}",
             ];
-            let stage = Stage::new(&json!({}));
+            let stage = World::with(&json!({}));
             let ran = stage.run(&args).await;
             assert_ne!(ran.code, Some(0), "{ran:?}");
             assert!(ran.err.contains("\"s\""), "{ran:?}");
@@ -239,7 +239,7 @@ async fn row_13_bad_items_never_cost_the_list() {
     for era in ["legacy", "modern"] {
         let line = json!({"method": "tools/list", "reply": list.to_string()});
         let scripted = Scripted::new(era, &[line, call("good")]);
-        let stage = Stage::new(&json!({ "r": scripted.stdio() }));
+        let stage = World::with(&json!({ "r": scripted.stdio() }));
         let program = stage.gateway_with(&["--no-auth"]).await;
         let url = program.url().await;
         let gateway = Gateway { program, url };
@@ -271,7 +271,7 @@ async fn row_13_what_is_no_list_is_named() {
     for reply in ["{\"tools\":null}", "{\"tools\":{}}", "{}"] {
         let line = json!({"method": "tools/list", "reply": reply});
         let scripted = Scripted::new("legacy", &[line]);
-        let stage = Stage::new(&json!({ "r": scripted.stdio() }));
+        let stage = World::with(&json!({ "r": scripted.stdio() }));
         let program = stage.gateway_with(&["--no-auth"]).await;
         let url = program.url().await;
         let gateway = Gateway { program, url };

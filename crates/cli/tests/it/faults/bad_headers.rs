@@ -1,15 +1,13 @@
 //! Bad headers over HTTP: addresses, tokens, headers that disagree with the
 //! body. The next good request on the same connection is served.
 
-use crate::support::bad;
-use crate::support::serving;
-use crate::support::wire;
-
-use bad::{JSON, code, gateway, initialize, session, still_serves};
+use crate::support::{
+    bad::{JSON, code, gateway, initialize, session, still_serves},
+    wire::{self, Wire},
+};
 use serde_json::{Value, json};
-use serving::{Gateway, command, echo, http, servers};
+use switchboard_testkit::world::{self, Gateway, command, echo, http, servers};
 use switchboard_testkit::{LEGACY, MODERN, record, with_meta};
-use wire::Wire;
 
 #[tokio::test]
 async fn hosts_and_origins() {
@@ -73,13 +71,13 @@ async fn tokens() {
     let secret = "correct-horse-battery-staple-0123456789";
     std::fs::write(&file, secret).unwrap();
     wire::private(&file);
-    let launch = switchboard_testkit::Program::new(env!("CARGO_BIN_EXE_switchboard"))
+    let launch = world::switchboard()
         .args(["serve", "--http", "127.0.0.1:0", "--token-file"])
         .arg(&file)
         .args([
             "--strict-mcp-config",
             "--mcp-config",
-            &serving::config(&servers([("echo", echo(&[]))])),
+            &world::config(&servers([("echo", echo(&[]))])),
         ]);
     let gateway = Gateway::launch(launch).await;
     let mut wire = Wire::new(gateway.authority()).await;

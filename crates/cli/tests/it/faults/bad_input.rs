@@ -1,13 +1,12 @@
 //! Bad input over HTTP: each the right status and JSON-RPC error, and the next
 //! good request on the same connection is served.
 
-use crate::support::bad;
-use crate::support::serving;
-use crate::support::wire;
-
-use bad::{JSON, code, gateway, initialize, session, still_serves};
+use crate::support::{
+    bad::{JSON, code, gateway, initialize, session, still_serves},
+    wire::Wire,
+};
+use switchboard_testkit::world;
 use switchboard_testkit::{LEGACY, MODERN};
-use wire::Wire;
 
 #[tokio::test]
 async fn bodies_that_are_no_message() {
@@ -332,6 +331,6 @@ async fn bodies_that_are_too_large() {
     let answer = wire.announce("/mcp/echo", &[JSON], 1 << 40, b"{").await;
     assert_eq!((answer.status, code(&answer)), (413, -32600), "{answer:?}");
     assert!(wire.refuses_more_than(200 << 20).await, "it reads for ever");
-    let peak = serving::peak_mib(gateway.worker().await);
+    let peak = world::peak_mib(gateway.worker().await);
     assert!(peak < 200, "{peak} MiB");
 }

@@ -1,15 +1,10 @@
 //! Faults 12 and 27: lists and results that are too much, and streams that tell
 //! us to come back at once, or never.
 
-use crate::support::client;
-use crate::support::evil;
-use crate::support::serving;
-
-use client::Client;
-use evil::Evil;
+use crate::support::evil::Evil;
 use serde_json::json;
-use serving::address;
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{Client, address};
 use switchboard_testkit::{LATE, Program, bin, record};
 
 /// Fault 12: what is too much is left out, named, and costs nobody else anything.

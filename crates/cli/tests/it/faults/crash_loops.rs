@@ -1,11 +1,9 @@
 //! Servers that shake hands, say what they have, and end before anybody had
 //! anything of them: they are started less and less often, and then not at all.
 
-use crate::support::serving::{self, echo, servers, until};
-use crate::support::stage::Stage;
-
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
+use switchboard_testkit::world::{self, World, echo, servers, until};
 use switchboard_testkit::{Program, StdioClient, bin, record};
 
 /// Attempts in a row after which nothing happens by itself (`limits::ATTEMPTS`),
@@ -45,7 +43,7 @@ fn ended(reason: &str) -> usize {
 }
 
 /// What `list` says of the server, once it has ended so often.
-async fn reason(stage: &Stage, times: usize) -> String {
+async fn reason(stage: &World, times: usize) -> String {
     let asked = async {
         loop {
             let rows = stage.run(&["list", "--json"]).await.ok().json();
@@ -62,7 +60,7 @@ async fn reason(stage: &Stage, times: usize) -> String {
 }
 
 /// Somebody listens, so that the server is wanted.
-async fn listening(stage: &Stage) -> (Program, StdioClient) {
+async fn listening(stage: &World) -> (Program, StdioClient) {
     let gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
     client.request("tools/list", json!({})).await;
@@ -73,7 +71,7 @@ async fn listening(stage: &Stage) -> (Program, StdioClient) {
 async fn row_44_a_server_that_only_shakes_hands_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let starts = folder.path().join("starts");
-    let stage = Stage::new(&servers([
+    let stage = World::with(&servers([
         ("a", brief(&starts, "tools/list")),
         ("b", echo(&[])),
     ]));
@@ -109,7 +107,7 @@ async fn row_44_a_server_that_only_shakes_hands_is_left_alone() {
 async fn row_44_pauses_grow_whether_or_not_anybody_asks() {
     let folder = tempfile::tempdir().unwrap();
     let starts = folder.path().join("starts");
-    let stage = Stage::new(&servers([(
+    let stage = World::with(&servers([(
         "a",
         brief(&starts, "notifications/initialized"),
     )]));
@@ -141,8 +139,8 @@ async fn row_44_sessions_that_end_at_once_are_not_made_for_ever() {
         .args(["--era", "legacy", "--record"])
         .arg(&seen)
         .spawn();
-    let stage = Stage::new(&servers([
-        ("a", serving::address(&evil).await),
+    let stage = World::with(&servers([
+        ("a", world::address(&evil).await),
         ("b", echo(&[])),
     ]));
     let (_gateway, _client) = listening(&stage).await;

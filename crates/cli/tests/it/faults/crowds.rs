@@ -1,15 +1,11 @@
 //! Too much and too many: of bytes, of connections, of sessions, of processes.
 //! One client or server that takes all it can get leaves the others what is theirs.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use http::Method;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
-use serving::{Gateway, children, command, echo, kib, servers};
-use stage::Stage;
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{self, Gateway, World, children, command, echo, kib, servers};
 use switchboard_testkit::{HttpClient, LEGACY, Program, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -173,7 +169,7 @@ async fn silent_connections_keep_nobody_out_and_end_by_themselves() {
 #[tokio::test]
 async fn idle_connections_give_way_where_descriptors_are_few() {
     raise();
-    let config = serving::config(&servers([("echo", echo(&[]))]));
+    let config = world::config(&servers([("echo", echo(&[]))]));
     let program = Program::new("/bin/sh")
         .args(["-c", "ulimit -n 256; exec \"$0\" \"$@\""])
         .arg(env!("CARGO_BIN_EXE_switchboard"))
@@ -215,7 +211,7 @@ async fn open(url: &str, token: &str) -> Result<String, Value> {
 async fn one_principal_cannot_start_processes_without_end() {
     let mut own = echo(&[]);
     own["isolation"] = json!("session");
-    let stage = Stage::new(&servers([("own", own)]));
+    let stage = World::with(&servers([("own", own)]));
     let gateway = stage.gateway().await;
     let url = format!("{}/mcp/own", gateway.url().await);
     let alice = format!("Bearer {}", stage.token("tokens/default"));
@@ -258,7 +254,7 @@ async fn one_principal_cannot_start_processes_without_end() {
 #[tokio::test]
 async fn too_many_sessions_are_called_that() {
     raise();
-    let stage = Stage::new(&servers([("system", json!({"type": "builtin"}))]));
+    let stage = World::with(&servers([("system", json!({"type": "builtin"}))]));
     let gateway = stage.gateway().await;
     let url = format!("{}/mcp/system", gateway.url().await);
     let alice = format!("Bearer {}", stage.token("tokens/default"));
@@ -305,7 +301,7 @@ async fn too_many_sessions_are_called_that() {
 
 #[tokio::test]
 async fn a_file_with_too_many_servers_is_refused_and_costs_no_time() {
-    let stage = Stage::new(&servers([("good", echo(&[]))]));
+    let stage = World::with(&servers([("good", echo(&[]))]));
     let entries: serde_json::Map<String, Value> = (0..30_000)
         .map(|n| (format!("s{n}"), json!({"command": "x"})))
         .collect();

@@ -1,9 +1,6 @@
 //! Faults 100 and 102: files of our own that are damaged, and a home that cannot
 //! be written. Each is named by whoever needs it, and none is written over.
 
-use crate::support::serving::{echo, until};
-use crate::support::stage::{Stage, finish};
-
 use serde_json::json;
 use std::{
     fs,
@@ -11,9 +8,10 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use switchboard_testkit::world::{World, echo, run, until};
 use switchboard_testkit::{HttpClient, LEGACY, Launch, text_of};
 
-fn data(stage: &Stage) -> PathBuf {
+fn data(stage: &World) -> PathBuf {
     stage.home().join(".local/share/switchboard")
 }
 
@@ -40,7 +38,7 @@ fn write(path: &Path, bytes: &[u8]) {
 
 #[tokio::test]
 async fn row_102_damaged_pins_are_named() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let settings =
         json!({"mcpServers": {"a": echo(&[])}, "permissions": {"pinDefinitions": "all"}});
     stage.write(&stage.settings(), &settings.to_string());
@@ -80,7 +78,7 @@ async fn row_102_damaged_pins_are_named() {
 
 #[tokio::test]
 async fn row_102_approvals_of_a_wrong_shape_are_named_and_kept() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let repo = stage.home().join("repo");
     fs::create_dir_all(repo.join(".git")).unwrap();
     stage.write(
@@ -99,7 +97,7 @@ async fn row_102_approvals_of_a_wrong_shape_are_named_and_kept() {
         "",
     ] {
         write(&file, text.as_bytes());
-        let here = |args: &[&str]| finish(stage.launch(args).cwd(&repo));
+        let here = |args: &[&str]| run(stage.launch(args).cwd(&repo));
         let ran = here(&["list", "--no-connect"]).await;
         assert!(
             ran.err.contains("approvals.json"),
@@ -126,7 +124,7 @@ async fn row_102_approvals_of_a_wrong_shape_are_named_and_kept() {
 
 #[tokio::test]
 async fn row_102_damaged_tokens_are_named() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let made = stage.run(&["token", "create", "alice"]).await.ok().out;
     stage.run(&["token", "create", "bob"]).await.ok();
     let file = data(&stage).join("tokens/alice");
@@ -164,7 +162,7 @@ async fn row_102_damaged_tokens_are_named() {
 
 #[tokio::test]
 async fn row_102_a_memory_that_cannot_be_opened_is_named() {
-    let stage = Stage::new(&json!({"memory": {"type": "builtin"}, "a": echo(&[])}));
+    let stage = World::with(&json!({"memory": {"type": "builtin"}, "a": echo(&[])}));
     let remember = ["call", "mcp__memory__remember", "{\"text\": \"x\"}"];
     stage.run(&remember).await.ok();
     let file = data(&stage).join("memory/memory.sqlite3");
@@ -198,7 +196,7 @@ async fn row_102_a_memory_that_cannot_be_opened_is_named() {
 }
 
 /// A home in which nothing can be made, whoever we are.
-fn read_only(stage: &Stage, args: &[&str]) -> Launch {
+fn read_only(stage: &World, args: &[&str]) -> Launch {
     let wall = stage.home().join("wall");
     fs::write(&wall, "").unwrap();
     stage
@@ -210,7 +208,7 @@ fn read_only(stage: &Stage, args: &[&str]) -> Launch {
 
 #[tokio::test]
 async fn row_100_a_read_only_home_serves() {
-    let stage = Stage::new(&json!({"a": echo(&[])}));
+    let stage = World::with(&json!({"a": echo(&[])}));
     let token = stage.home().join("the-token");
     write(&token, b"0123456789abcdef0123456789abcdef\n");
     let token = token.display().to_string();
@@ -240,7 +238,7 @@ async fn row_100_a_read_only_home_serves() {
         let refused = HttpClient::new(&api).send(http::Method::GET, &[], "").await;
         assert_eq!(refused.status, 401);
     }
-    let ran = finish(read_only(&stage, &["serve", "--http", "127.0.0.1:0"])).await;
+    let ran = run(read_only(&stage, &["serve", "--http", "127.0.0.1:0"])).await;
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.err.contains("--token-file"), "{ran:?}");
 }

@@ -1,15 +1,9 @@
 //! Faults 46 to 48: servers that ask what nobody can answer, or never stop asking.
 
-use crate::support::client;
-use crate::support::dialogue;
-use crate::support::evil;
-use crate::support::serving;
-
-use client::Client;
-use evil::Evil;
+use crate::support::{dialogue, evil::Evil};
 use serde_json::{Value, json};
-use serving::{Gateway, command, servers, stdio_client};
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{Client, Gateway, command, servers, stdio_client};
 use switchboard_testkit::{HttpClient, LATE, LEGACY, StdioClient, text_of};
 
 /// A legacy client that can do nothing.

@@ -2,9 +2,6 @@
 //! the program, its log, and the limits of the system.
 
 use crate::support::scripted::Scripted;
-use crate::support::serving::{Gateway, command, echo, http, servers, until};
-use crate::support::stage::Stage;
-
 use rustix::process::Signal;
 use serde_json::json;
 use std::{
@@ -13,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use switchboard_testkit::world::{self, Gateway, World, command, echo, http, servers, until};
 use switchboard_testkit::{HttpClient, LEGACY, Program, raw_exchange, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -77,7 +75,7 @@ async fn row_18_icons_are_never_fetched() {
             json!({"method": "tools/list", "reply": tools.to_string()}),
         ],
     );
-    let stage = Stage::new(&json!({ "r": scripted.stdio() }));
+    let stage = World::with(&json!({ "r": scripted.stdio() }));
     let running = stage.gateway_with(&["--no-auth"]).await;
     for path in ["/mcp", "/mcp/r"] {
         let mut client = HttpClient::new(&format!("{}{path}", running.url().await));
@@ -273,7 +271,7 @@ async fn row_50_calls_in_flight_are_answered_before_the_end() {
 /// some again everybody is.
 #[tokio::test]
 async fn row_53_out_of_descriptors_and_back() {
-    let config = crate::support::serving::config(&servers([("a", echo(&[]))]));
+    let config = world::config(&servers([("a", echo(&[]))]));
     let program = Program::new("/bin/sh")
         .args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""])
         .arg(env!("CARGO_BIN_EXE_switchboard"))
@@ -342,7 +340,7 @@ fn reading(place: &Path, found: &mut BTreeSet<PathBuf>) {
 /// Nothing that can be sent to a gateway makes it start a program.
 #[tokio::test]
 async fn row_92_no_route_takes_a_command() {
-    let stage = Stage::new(&json!({"a": echo(&[])}));
+    let stage = World::with(&json!({"a": echo(&[])}));
     let gateway = stage.gateway().await;
     let url = gateway.url().await;
     let (client, control) = (stage.token("tokens/default"), stage.token("control-token"));
@@ -385,7 +383,7 @@ async fn row_92_no_route_takes_a_command() {
 /// What we say to those who are not let in, or are lost, says nothing of us.
 #[tokio::test]
 async fn row_96_error_pages_say_little() {
-    let stage = Stage::new(&json!({"a": echo(&[])}));
+    let stage = World::with(&json!({"a": echo(&[])}));
     let gateway = stage.gateway().await;
     let url = gateway.url().await;
     let home = stage.home().display().to_string();
@@ -423,7 +421,7 @@ async fn row_96_error_pages_say_little() {
 /// Names become files and addresses: none of them leads out of its place.
 #[tokio::test]
 async fn row_118_names_lead_nowhere() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     for name in [
         "../x", "a/b", ".", "..", ".lock", "*", ">", "a\nb", "", "a b",
     ] {

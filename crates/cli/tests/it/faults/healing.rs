@@ -1,24 +1,20 @@
 //! Servers that go away and come back, servers that never come, and what is
 //! known of them from the last time.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
-use serving::{address, command, echo, echo_http, servers, until};
-use stage::Stage;
 use std::{
     collections::HashSet,
     path::Path,
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::{World, address, command, echo, echo_http, servers, until};
 use switchboard_testkit::{LATE, LEGACY, Program, StdioClient, bin, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
 
 /// A gateway, and a client that is attached to it.
-async fn attached(stage: &Stage) -> (Program, StdioClient) {
+async fn attached(stage: &World) -> (Program, StdioClient) {
     let gateway = stage.gateway().await;
     (gateway, stage.attached(&[]).await)
 }
@@ -38,7 +34,7 @@ fn times(file: &Path) -> usize {
 async fn a_process_that_is_killed_comes_back_and_nothing_runs_twice() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("count");
-    let stage = Stage::new(&servers([("a", echo(&[])), ("b", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[])), ("b", echo(&[]))]));
     let (_gateway, mut client) = attached(&stage).await;
     for round in 1..=3 {
         let pid = text_of(&client.call("a__pid", json!({})).await).to_owned();
@@ -63,7 +59,7 @@ async fn a_process_that_is_killed_comes_back_and_nothing_runs_twice() {
 
 #[tokio::test]
 async fn a_call_that_does_no_harm_is_made_again() {
-    let stage = Stage::new(&servers([("a", echo(&[])), ("b", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[])), ("b", echo(&[]))]));
     let (_gateway, mut client) = attached(&stage).await;
     let pid = text_of(&client.call("a__pid", json!({})).await).to_owned();
     let sleeping = json!({"name": "a__sleep", "arguments": {"ms": 1500}});
@@ -85,7 +81,7 @@ async fn a_remote_server_that_is_restarted_comes_back() {
         .next()
         .unwrap()
         .to_owned();
-    let stage = Stage::new(&servers([("a", address(&server).await), ("b", echo(&[]))]));
+    let stage = World::with(&servers([("a", address(&server).await), ("b", echo(&[]))]));
     let (_gateway, mut client) = attached(&stage).await;
     client.call("a__pid", json!({})).await;
     let counting = json!({"name": "a__count", "arguments": {"file": file, "delayMs": 60_000}});
@@ -173,7 +169,7 @@ async fn fifty_servers_of_which_seven_are_no_good() {
         json!({"command": "sleep", "args": ["600"]}),
     );
     assert_eq!(all.len(), 50);
-    let stage = Stage::new(&Value::Object(all));
+    let stage = World::with(&Value::Object(all));
     let mut client = stage.client(&["--direct"]);
     client.deadline = Duration::from_secs(60);
     let started = Instant::now();
@@ -244,7 +240,7 @@ async fn a_start_shows_what_was_known_last() {
     );
     let entry = json!({"command": "sh", "args": ["-c", line]});
     let all: Map<String, Value> = (0..20).map(|n| (format!("s{n}"), entry.clone())).collect();
-    let stage = Stage::new(&Value::Object(all));
+    let stage = World::with(&Value::Object(all));
     let begin = || -> StdioClient { stage.client(&["--direct"]) };
     let mut client = begin();
     client.deadline = Duration::from_secs(60);
@@ -287,7 +283,7 @@ async fn what_turns_out_different_is_corrected() {
         bin("echo-server").display()
     ));
     let entry = json!({"command": "sh", "args": [script]});
-    let stage = Stage::new(&servers([("s", entry), ("other", echo(&[]))]));
+    let stage = World::with(&servers([("s", entry), ("other", echo(&[]))]));
     let mut client = stage.client(&["--direct"]);
     client.initialize(LEGACY).await;
     assert_eq!(
@@ -366,7 +362,7 @@ async fn row_44_calls_right_after_a_servers_death_wait_for_the_next_copy() {
     "#;
     std::fs::write(&script, text).unwrap();
     let entry = json!({"command": "/bin/sh", "args": [script], "era": "legacy"});
-    let stage = Stage::new(&servers([("a", entry)]));
+    let stage = World::with(&servers([("a", entry)]));
     let _gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
     let before = text_of(&client.call("a__pid", json!({})).await).to_owned();

@@ -1,14 +1,9 @@
 //! The faults of "On the way" in `docs/design/faults.md`, with a server over HTTP that commits them.
 
-use crate::support::client;
-use crate::support::evil;
-use crate::support::serving;
-
-use client::Client;
-use evil::{Evil, assert_blames};
+use crate::support::evil::{Evil, assert_blames};
 use serde_json::json;
-use serving::{Gateway, servers};
 use std::time::Duration;
+use switchboard_testkit::world::{self, Client, Gateway, servers};
 use switchboard_testkit::{DEADLINE, LATE, Program, bin, record, text_of};
 
 const BOTH: [bool; 2] = [false, true];
@@ -53,7 +48,7 @@ async fn row_25_a_session_that_is_forgotten() {
         ])
         .arg(&seen)
         .spawn();
-    let gateway = Gateway::start(&servers([("evil", serving::address(&evil).await)])).await;
+    let gateway = Gateway::start(&servers([("evil", world::address(&evil).await)])).await;
     let mut client = Client::new(&gateway, "/mcp/evil", false).await;
     for n in 0..12 {
         let answer = client.try_call("ok", json!({})).await;
@@ -123,7 +118,7 @@ async fn row_26_a_stream_without_a_byte_ends_with_the_calls_limit() {
         let remote = Program::new(bin("evil-http"))
             .args(["--http", "0", "--mode", "half-open-sse"])
             .spawn();
-        let mut entry = serving::address(&remote).await;
+        let mut entry = world::address(&remote).await;
         entry["timeout"] = 1500.into();
         let mut evil = Evil::with(entry, modern, Some(remote)).await;
         let (answer, took) = evil.timed_strike().await;
@@ -202,7 +197,7 @@ async fn row_34_redirects() {
             .args(["--http", "0", "--mode", mode, "--record"])
             .arg(&seen)
             .spawn();
-        let mut entry = serving::address(&evil).await;
+        let mut entry = world::address(&evil).await;
         entry["headers"] = json!({"X-Canary": canary});
         let mut evil = Evil::with(entry, true, Some(evil)).await;
         let (answer, took) = evil.timed_strike().await;
@@ -293,7 +288,7 @@ async fn a_call_is_never_sent_twice() {
             .args(["--http", "0", "--mode", mode, "--record"])
             .arg(&seen)
             .spawn();
-        let entry = serving::address(&remote).await;
+        let entry = world::address(&remote).await;
         let mut evil = Evil::with(entry, false, Some(remote)).await;
         let answer = evil.strike().await;
         assert!(answer.get("error").is_some(), "{mode}: {answer}");

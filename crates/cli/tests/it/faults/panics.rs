@@ -1,15 +1,11 @@
 //! A task of ours that panics costs one request, and nobody waits for ever. In
 //! each kind of task the program panics once, on purpose.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use http::Method;
 use serde_json::{Value, json};
-use serving::{Gateway, address, echo, echo_http, servers, until};
-use stage::Stage;
 use std::time::Duration;
 use switchboard::tasks::Kind;
+use switchboard_testkit::world::{self, Gateway, World, address, echo, echo_http, servers, until};
 use switchboard_testkit::{
     HttpClient, LEGACY, Program, StdioClient, modern_headers, oauth::Site, with_meta,
 };
@@ -27,7 +23,7 @@ enum Came {
 }
 
 struct Rig {
-    stage: Stage,
+    stage: World,
     gateway: Program,
     url: String,
     token: String,
@@ -53,7 +49,7 @@ impl Rig {
             all["docs"] = json!({"type": "http", "url": started.url("/mcp")});
             site = Some(started);
         }
-        let stage = Stage::new(&all);
+        let stage = World::with(&all);
         let gateway = stage
             .launch(&["serve", "--http", "127.0.0.1:0"])
             .env("SWITCHBOARD_TEST_PANIC", format!("{kind}:{which}"))
@@ -397,14 +393,14 @@ async fn a_second_request_under_an_id_in_flight_is_refused_and_the_first_goes_on
 
 #[tokio::test]
 async fn a_second_request_under_an_id_in_flight_is_refused_on_a_channel_too() {
-    let mut client: StdioClient = serving::stdio_client(&servers([("echo", echo(&[]))]));
+    let mut client: StdioClient = world::stdio_client(&servers([("echo", echo(&[]))]));
     client.initialize(LEGACY).await;
     let call = |name: &str, arguments: Value| {
         json!({"jsonrpc": "2.0", "id": "twice", "method": "tools/call",
             "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": 1}}})
         .to_string()
     };
-    let names = stage::tool_names(&mut client).await;
+    let names = world::tool_names(&mut client).await;
     let progress = names
         .iter()
         .find(|name| name.ends_with("progress"))

@@ -2,20 +2,16 @@
 //! what they say of their own tools: names that shadow others, and hints that nobody
 //! has checked.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use serde_json::{Value, json};
-use serving::{command, servers};
-use stage::Stage;
 use std::{collections::BTreeSet, fs, time::Duration};
+use switchboard_testkit::world::{World, command, servers};
 use switchboard_testkit::{LEGACY, StdioClient, record, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
 
 /// A server with these tools, each of which says that it changes nothing. Its
 /// answer is its own name, and it writes down what it is asked.
-fn recorder(stage: &Stage, name: &str, tools: &[&str]) -> Value {
+fn recorder(stage: &World, name: &str, tools: &[&str]) -> Value {
     let file = |what: &str| stage.home().join(format!("{name}.{what}"));
     let tool = |tool: &&str| {
         json!({"name": tool, "description": format!("{tool} of {name}"),
@@ -35,7 +31,7 @@ fn recorder(stage: &Stage, name: &str, tools: &[&str]) -> Value {
 }
 
 /// The names by which a server's tools were called.
-fn calls(stage: &Stage, server: &str) -> Vec<String> {
+fn calls(stage: &World, server: &str) -> Vec<String> {
     let messages = record::read(stage.home().join(format!("{server}.record")));
     let parsed = messages
         .unwrap_or_default()
@@ -76,7 +72,7 @@ async fn row_77_no_name_means_two_tools() {
         ),
     ];
     for (style, head) in [("short", ""), ("full", "mcp__"), ("bare", "")] {
-        let stage = Stage::new(&json!({}));
+        let stage = World::with(&json!({}));
         let entries = ALL.map(|(name, tools)| (name, recorder(&stage, name, tools)));
         stage.configure(&servers(entries));
         let mut client = stage.client(&["--names", style]);
@@ -114,7 +110,7 @@ async fn row_77_no_name_means_two_tools() {
 #[tokio::test]
 async fn row_81_only_a_trusted_servers_hints_spare_the_question() {
     for mode in ["auto", "read-only"] {
-        let stage = Stage::new(&json!({}));
+        let stage = World::with(&json!({}));
         let all = ["friend", "stranger"].map(|name| (name, recorder(&stage, name, &["look"])));
         let settings =
             json!({"mcpServers": servers(all), "permissions": {"trustedServers": ["friend"]}});

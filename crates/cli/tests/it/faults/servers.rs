@@ -2,16 +2,13 @@
 //! `docs/design/faults.md`, with a server over stdio that commits them. Rows 21 and 22 are
 //! in `bad_headers.rs` and `no_crossing.rs`, row 24 in `relay_cancel.rs`, row 40 in `orphans.rs`.
 
-use crate::support::client;
-use crate::support::evil;
-use crate::support::serving;
-
-use client::Client;
-use evil::{Evil, assert_blames};
+use crate::support::evil::{Evil, assert_blames};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use serving::{Gateway, alive, command, echo, http, servers, until};
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{
+    self, Client, Gateway, alive, command, echo, http, servers, until,
+};
 use switchboard_testkit::{DEADLINE, LATE, LEGACY, StdioClient, initialize_params, text_of};
 
 const BOTH: [bool; 2] = [false, true];
@@ -93,7 +90,7 @@ async fn row_6_bytes_that_are_no_text() {
 /// The same from a client, on the face that frames by lines.
 #[tokio::test]
 async fn rows_3_and_6_from_a_client_on_stdio() {
-    let mut client: StdioClient = serving::stdio_client(&servers([("echo", echo(&[]))]));
+    let mut client: StdioClient = world::stdio_client(&servers([("echo", echo(&[]))]));
     client.initialize(LEGACY).await;
     let deep = [
         &b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":"[..],
@@ -246,7 +243,7 @@ async fn row_43_a_child_that_stops_reading() {
         started.elapsed()
     );
     evil.other_works("after").await;
-    let peak = serving::peak_mib(worker);
+    let peak = world::peak_mib(worker);
     eprintln!("figure: a deaf server cost {peak} MiB");
     assert!(peak < 128, "{peak} MiB");
     assert!(
@@ -368,7 +365,7 @@ async fn row_45_a_start_that_hangs() {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             String::from_utf8_lossy(&line).contains("hang-start")
         };
-        (!serving::children(worker).iter().any(evil)).then_some(())
+        (!world::children(worker).iter().any(evil)).then_some(())
     });
     assert!(gone.await.is_some(), "the hanging process is still there");
 }

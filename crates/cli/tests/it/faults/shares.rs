@@ -2,14 +2,9 @@
 //! connections, of copies. It is told which limit of its own it has met, and the
 //! other is served as if nobody else were there.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use futures_util::{SinkExt, StreamExt};
 use http::Method;
 use serde_json::{Value, json};
-use serving::{address, echo, echo_http, kib, servers, worker_of};
-use stage::Stage;
 use std::{
     sync::{
         Arc,
@@ -17,6 +12,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::{World, address, echo, echo_http, kib, servers, worker_of};
 use switchboard_testkit::{HttpClient, LEGACY, Program, dial_ws, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -35,7 +31,7 @@ const BOUND_KIB: u64 = 160 * 1024;
 
 /// A gateway that knows two tokens.
 struct Two {
-    _stage: Stage,
+    _stage: World,
     gateway: Program,
     url: String,
     alice: String,
@@ -44,12 +40,12 @@ struct Two {
 
 impl Two {
     async fn new(servers: &Value) -> Self {
-        let stage = Stage::new(servers);
+        let stage = World::with(servers);
         let gateway = stage.gateway().await;
         Self::of(stage, gateway).await
     }
 
-    async fn of(stage: Stage, gateway: Program) -> Self {
+    async fn of(stage: World, gateway: Program) -> Self {
         let alice = format!("Bearer {}", stage.token("tokens/default"));
         let bob = stage.run(&["token", "create", "bob"]).await.ok();
         let bob = format!("Bearer {}", bob.out.trim());
@@ -440,7 +436,7 @@ async fn said(stream: &mut TcpStream) -> String {
 /// Of 256 descriptors half are for connections, and half of those for one of two.
 #[tokio::test]
 async fn connections_of_any_kind_have_a_limit_for_each() {
-    let stage = Stage::new(&servers([("echo", echo(&[]))]));
+    let stage = World::with(&servers([("echo", echo(&[]))]));
     let launch = stage.launch_within(256, &["serve", "--http", "127.0.0.1:0"]);
     let gateway = launch.spawn();
     gateway.url().await;

@@ -1,8 +1,6 @@
 //! Faults 109 and 110: far more than is usual, for long. Most of this takes
 //! minutes and is run by `cargo xtask faults --soak`.
 
-use crate::support::serving::{Gateway, echo, kib, servers, until};
-
 use serde_json::json;
 use std::{
     sync::{
@@ -11,6 +9,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::{Gateway, echo, kib, servers, until};
 use switchboard_testkit::{HttpClient, LEGACY, text_of};
 
 /// Calls per second of this many clients, over this long.

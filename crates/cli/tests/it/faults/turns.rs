@@ -1,12 +1,10 @@
 //! Faults 47 and 108: clients of one server that take turns, since a question of
 //! its could not be told apart. Nobody waits for a person, and nobody for ever.
 
-use crate::support::client::{able_to, news, to_the_end};
 use crate::support::scripted::{Scripted, call, tools};
-use crate::support::serving::{Gateway, servers};
-
 use serde_json::{Value, json};
 use std::time::Duration;
+use switchboard_testkit::world::{Gateway, able_to, news, servers, to_the_end};
 use switchboard_testkit::{HttpClient, text_of};
 
 const LONG: Duration = Duration::from_secs(60);

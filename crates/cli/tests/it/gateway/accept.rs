@@ -1,12 +1,9 @@
 //! The form of answers over HTTP is the one that `Accept` allows, in both eras;
 //! and what a client hears whose session is gone.
 
-use crate::support::{
-    client::able_to,
-    serving::{Gateway, command, echo, http, servers},
-};
 use http::Method;
 use serde_json::{Value, json};
+use switchboard_testkit::world::{Gateway, able_to, command, echo, http, servers};
 use switchboard_testkit::{HttpClient, LEGACY, Reply, text_of};
 
 const EVENTS: &str = "text/event-stream";

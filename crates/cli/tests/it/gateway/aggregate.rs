@@ -1,14 +1,10 @@
 //! Two copies of one server behind `/mcp`: everything of each can be reached,
 //! and what happens to one does not disturb the other.
 
-use crate::support::client;
-use crate::support::serving;
-
-use client::Client;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use serving::{Gateway, address, command, echo, echo_http, servers};
 use std::time::Duration;
+use switchboard_testkit::world::{Client, Gateway, address, command, echo, echo_http, servers};
 use switchboard_testkit::{DEADLINE, EventStream, LATE, Program, bin};
 
 /// Everything that a client can do, with each of the two.

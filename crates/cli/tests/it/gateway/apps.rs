@@ -1,13 +1,10 @@
 //! MCP Apps over all servers as one: pages lead back to their servers, pages find
 //! their servers' tools, and the extension is passed on.
 
-use crate::support::{
-    client::Client,
-    scripted::{Scripted, able_to, call},
-    serving::{Gateway, servers},
-};
+use crate::support::scripted::{Scripted, able_to, call};
 use serde_json::{Value, json};
 use switchboard_testkit::text_of;
+use switchboard_testkit::world::{Client, Gateway, servers};
 
 const UI: &str = "io.modelcontextprotocol/ui";
 

@@ -1,14 +1,10 @@
 //! Requests that are not for us, or that guess, are turned away before
 //! anything else is looked at.
 
-use crate::support::{
-    serving::{self, Gateway},
-    stage::Stage,
-    wire::{Answer, Wire},
-};
-
+use crate::support::wire::{Answer, Wire};
 use serde_json::json;
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{self, Gateway, World};
 
 const UPGRADE: [(&str, &str); 4] = [
     ("connection", "upgrade"),
@@ -44,7 +40,7 @@ async fn without_tokens_a_page_of_another_port_opens_no_socket() {
         assert_eq!(answer.status, 403, "{other}: {answer:?}");
     }
     let page = "http://localhost:5173";
-    let gateway = Gateway::launch(serving::http(&json!({})).args(["--allow-origin", page])).await;
+    let gateway = Gateway::launch(world::http(&json!({})).args(["--allow-origin", page])).await;
     assert_eq!(upgrade(&gateway, page).await.status, 101);
     assert_eq!(upgrade(&gateway, "http://localhost:5174").await.status, 403);
 }
@@ -102,7 +98,7 @@ async fn a_target_that_names_another_host_is_refused() {
 
 #[tokio::test]
 async fn wrong_control_tokens_are_counted() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     let gateway = stage.gateway().await;
     let url = gateway.url().await;
     let authority = url.strip_prefix("http://").unwrap();

@@ -1,26 +1,22 @@
 //! Permission rules with stdio clients behind a running gateway: what is denied
 //! is denied there as well, and nobody gets past their own rules by attaching.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use serde_json::{Value, json};
-use serving::{address, echo, echo_http, servers};
-use stage::Stage;
 use std::{fs, time::Duration};
+use switchboard_testkit::world::{World, address, echo, echo_http, servers};
 use switchboard_testkit::{HttpClient, LEGACY, StdioClient, text_of, with_meta};
 
 const LONG: Duration = Duration::from_secs(30);
 const ATTACHED: &str = "attached to the gateway";
 
 /// A home with these servers and rules.
-fn ruled(servers: &Value, permissions: &Value) -> Stage {
-    let stage = Stage::new(servers);
+fn ruled(servers: &Value, permissions: &Value) -> World {
+    let stage = World::with(servers);
     rule(&stage, servers, permissions);
     stage
 }
 
-fn rule(stage: &Stage, servers: &Value, permissions: &Value) {
+fn rule(stage: &World, servers: &Value, permissions: &Value) {
     let settings = json!({"mcpServers": servers, "permissions": permissions});
     stage.write(&stage.settings(), &settings.to_string());
 }

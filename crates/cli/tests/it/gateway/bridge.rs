@@ -24,7 +24,7 @@ async fn fixture(era: &str, http: bool) -> (Value, Option<Program>) {
 
 fn switchboard(entry: &Value) -> switchboard_testkit::Launch {
     let config = json!({"mcpServers": {"fixture": entry}}).to_string();
-    Program::new(env!("CARGO_BIN_EXE_switchboard")).args([
+    switchboard_testkit::world::switchboard().args([
         "--strict-mcp-config",
         "--mcp-config",
         &config,

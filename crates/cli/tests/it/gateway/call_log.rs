@@ -1,9 +1,8 @@
 //! What a gateway logs of the calls that it carries.
 
-use crate::support::serving::{Gateway, echo, http, servers, until};
-
 use serde_json::json;
 use std::time::Duration;
+use switchboard_testkit::world::{Gateway, echo, http, servers, until};
 
 const LONG: Duration = Duration::from_secs(60);
 

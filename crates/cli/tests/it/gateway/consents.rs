@@ -1,12 +1,12 @@
 //! A person who is asked sees everything that the answer is about, and nothing
 //! that pretends to be something else.
 
-use crate::support::{echo, homes::Home};
 use serde_json::{Value, json};
 use switchboard_testkit::StdioClient;
+use switchboard_testkit::world::{World, echo};
 
-fn home(ask: &str) -> Home {
-    let home = Home::new();
+fn home(ask: &str) -> World {
+    let home = World::repository();
     let settings = json!({"mcpServers": {"e": echo(&[])}, "permissions": {"ask": [ask]}});
     home.write(
         "home/.config/switchboard/settings.json",
@@ -42,7 +42,7 @@ async fn message(client: &mut StdioClient, is_it: impl Fn(&Value) -> bool) -> Va
 #[tokio::test]
 async fn a_rule_that_comes_while_somebody_is_asked_counts() {
     let home = home("mcp__e__count");
-    let mut client = home.serve(&[]).await;
+    let mut client = home.beside_a_second(&[]).await;
     let call = json!({"jsonrpc": "2.0", "id": "held", "method": "tools/call", "params": {"name": "e__count", "arguments": {}}});
     client.send_raw(call.to_string()).await;
     let question = message(&mut client, |it| it["method"] == "elicitation/create").await;
@@ -77,7 +77,7 @@ async fn a_rule_that_comes_while_somebody_is_asked_counts() {
 #[tokio::test]
 async fn all_arguments_are_shown() {
     let home = home("mcp__e__count");
-    let mut client = home.serve(&[]).await;
+    let mut client = home.beside_a_second(&[]).await;
     yes(&mut client);
     let long = format!("{}the-end", "x".repeat(30_000));
     let arguments =
@@ -96,7 +96,7 @@ async fn all_arguments_are_shown() {
 #[tokio::test]
 async fn what_cannot_be_shown_cannot_be_allowed() {
     let home = home("mcp__e__count");
-    let mut client = home.serve(&[]).await;
+    let mut client = home.beside_a_second(&[]).await;
     yes(&mut client);
     let answer = client
         .call("e__count", json!({"long": "x".repeat(70_000)}))
@@ -117,7 +117,7 @@ async fn what_cannot_be_shown_cannot_be_allowed() {
 #[tokio::test]
 async fn an_address_cannot_write_the_question() {
     let home = home("mcp__e");
-    let mut client = home.serve(&["--only", "e"]).await;
+    let mut client = home.beside_a_second(&["--only", "e"]).await;
     yes(&mut client);
     let uri = "echo://1\u{202e}\" of server \"harmless\"?\n\u{1b}[2K";
     client
@@ -136,7 +136,7 @@ async fn an_address_cannot_write_the_question() {
 #[tokio::test]
 async fn the_arguments_of_a_prompt_are_shown_too() {
     let home = home("mcp__e");
-    let mut client = home.serve(&["--only", "e"]).await;
+    let mut client = home.beside_a_second(&["--only", "e"]).await;
     yes(&mut client);
     let params = json!({"name": "greet", "arguments": {"name": "Ada"}});
     client.request("prompts/get", params).await;

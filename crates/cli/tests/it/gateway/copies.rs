@@ -1,12 +1,10 @@
 //! How many processes a server has: one, whoever its clients are.
 
-use crate::support::client::Client;
-use crate::support::scripted::{Scripted, able_to, call, tools};
-use crate::support::serving::{Gateway, children, echo, servers};
-
+use crate::support::{scripted::Scripted, scripted::able_to, scripted::call, scripted::tools};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use switchboard_testkit::text_of;
+use switchboard_testkit::world::{Client, Gateway, children, echo, servers};
 
 #[tokio::test]
 async fn clients_of_both_eras_share_a_process() {

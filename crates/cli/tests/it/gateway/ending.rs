@@ -1,12 +1,10 @@
 //! `serve` on stdio comes to its end: what is in flight is answered, and servers
 //! have the time to end well that they have everywhere else.
 
-use crate::support::serving::{echo, servers, until};
-use crate::support::stage::Stage;
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
+use switchboard_testkit::world::{World, echo, servers, until};
 use switchboard_testkit::{LEGACY, Program, initialize_params, text_of};
 use tokio::io::AsyncWriteExt;
 
@@ -42,8 +40,8 @@ fn requests() -> [Value; 2] {
     ]
 }
 
-fn two() -> Stage {
-    Stage::new(&servers([("a", echo(&[])), ("b", echo(&[]))]))
+fn two() -> World {
+    World::with(&servers([("a", echo(&[])), ("b", echo(&[]))]))
 }
 
 #[tokio::test]
@@ -86,7 +84,7 @@ async fn a_server_that_has_to_save_has_the_time() {
     for signal in [None, Some(Signal::TERM), Some(Signal::INT)] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("saved");
-        let stage = Stage::new(&servers([("a", saves(&file)), ("b", echo(&[]))]));
+        let stage = World::with(&servers([("a", saves(&file)), ("b", echo(&[]))]));
         let mut client = stage.client(&["--direct"]);
         client.initialize(LEGACY).await;
         client.request("tools/list", json!({})).await;
@@ -105,7 +103,7 @@ async fn a_server_that_has_to_save_has_the_time() {
 async fn a_server_that_never_answers_keeps_nobody() {
     let mute = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mcp", mute.local_addr().unwrap());
-    let stage = Stage::new(&servers([("a", json!({"type": "http", "url": url}))]));
+    let stage = World::with(&servers([("a", json!({"type": "http", "url": url}))]));
     let mut client = stage.client(&["--direct"]);
     let hello = initialize_params(LEGACY);
     client.start("initialize", hello).await;

@@ -1,12 +1,9 @@
 //! The `roots` of an entry are what its server hears, whoever asks on whichever
 //! face.
 
-use crate::support::{
-    config,
-    scripted::{Scripted, tools},
-    switchboard, with,
-};
+use crate::support::scripted::{Scripted, tools};
 use serde_json::{Value, json};
+use switchboard_testkit::world::{config, run_with, switchboard};
 use switchboard_testkit::{HttpClient, LEGACY, StdioClient};
 
 /// A server that asks for roots in the middle of a call, and its entry. What it
@@ -38,10 +35,10 @@ async fn roots_of_an_entry_on_every_face() {
     let folder = tempfile::tempdir().unwrap();
     // A command.
     let (script, entry) = asking(&folder);
-    let run = with(&json!({"s": entry}), &["call", "t"]).await;
+    let run = run_with(&json!({"s": entry}), &["call", "t"]).await;
     assert_eq!(run.out, "done\n", "{run:?}");
     heard(&script, &folder, "call");
-    // stdio, with a client that has roots of its own and with one that has none.
+    // stdio, run_with a client that has roots of its own and run_with one that has none.
     for capabilities in [
         json!({}),
         json!({"roots": {"listChanged": true}, "sampling": {}}),

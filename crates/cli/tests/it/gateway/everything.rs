@@ -1,11 +1,9 @@
 //! A real server that somebody else wrote: `server-everything`, over stdio and
 //! over streamable HTTP.
 
-use crate::support::serving;
-
 use serde_json::{Value, json};
-use serving::{Gateway, servers};
 use std::time::Duration;
+use switchboard_testkit::world::{self, Gateway, servers};
 use switchboard_testkit::{Program, text_of};
 
 /// `cargo xtask test` installs the server and says where it is.
@@ -43,11 +41,11 @@ async fn over_http() -> (Program, Value) {
 
 /// Runs a command of the program to its end.
 async fn run(entry: &Value, args: &[&str]) -> (Option<i32>, String, String) {
-    let program = Program::new(env!("CARGO_BIN_EXE_switchboard"))
+    let program = world::switchboard()
         .args([
             "--strict-mcp-config",
             "--mcp-config",
-            &serving::config(&servers([("everything", entry.clone())])),
+            &world::config(&servers([("everything", entry.clone())])),
         ])
         .args(args)
         .spawn();

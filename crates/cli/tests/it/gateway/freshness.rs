@@ -1,17 +1,13 @@
 //! How long lists are good for: what servers say of theirs is heeded, and what
 //! clients are told of all of them together is no better than the worst.
 
-use crate::support::client;
-use crate::support::serving;
-
-use client::Client;
 use serde_json::{Value, json};
-use serving::{Gateway, command, servers};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 use switchboard_testkit::record;
+use switchboard_testkit::world::{Client, Gateway, command, servers};
 
 /// A server that says this of its tools, and records what it is asked.
 fn saying(folder: &Path, name: &str, said: Option<(u64, &str)>) -> (Value, PathBuf) {

@@ -1,12 +1,10 @@
 //! Faults 26 and 53: a gateway that runs and does not answer. Commands pass it
 //! by and say so, and a client behind it is told.
 
-use crate::support::serving::{address, echo, echo_http, servers};
-use crate::support::stage::Stage;
-
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{self, World, address, echo, echo_http, servers};
 use switchboard_testkit::{Program, text_of};
 
 /// Stops a gateway, and lets it go on when it is dropped.
@@ -14,7 +12,7 @@ struct Frozen(Vec<Pid>);
 
 impl Frozen {
     async fn new(gateway: &Program) -> Self {
-        let worker = crate::support::serving::worker_of(gateway.pid()).await;
+        let worker = world::worker_of(gateway.pid()).await;
         let pids: Vec<Pid> = [gateway.pid(), worker]
             .into_iter()
             .filter_map(Pid::from_raw)
@@ -37,7 +35,7 @@ impl Drop for Frozen {
 /// Commands do without it, after a second and not after twenty.
 #[tokio::test]
 async fn commands_pass_a_frozen_gateway_by() {
-    let stage = Stage::new(&servers([("a", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[]))]));
     let gateway = stage.gateway().await;
     stage.run(&["call", "mcp__a__pid", "{}"]).await.ok();
     // How long it takes without any gateway to ask, on this machine now.
@@ -90,7 +88,7 @@ async fn commands_pass_a_frozen_gateway_by() {
 /// A client that is attached to it is told, and does not wait for ever.
 #[tokio::test]
 async fn an_attached_client_notices_a_frozen_gateway() {
-    let stage = Stage::new(&servers([("a", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[]))]));
     let gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
     client.call("a__pid", json!({})).await;
@@ -108,7 +106,7 @@ async fn an_attached_client_notices_a_frozen_gateway() {
 #[tokio::test]
 async fn an_attached_client_waits_for_a_slow_call() {
     let remote = echo_http(&[]);
-    let stage = Stage::new(&servers([("a", address(&remote).await)]));
+    let stage = World::with(&servers([("a", address(&remote).await)]));
     let _gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
     client.deadline = Duration::from_secs(90);
@@ -120,7 +118,7 @@ async fn an_attached_client_waits_for_a_slow_call() {
 /// The note by which commands find it: damaged or gone, it comes back.
 #[tokio::test]
 async fn a_damaged_note_is_named_and_written_again() {
-    let stage = Stage::new(&servers([("a", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[]))]));
     let gateway = stage.gateway().await;
     let note = stage.notes().pop().unwrap();
     let whole = std::fs::read_to_string(&note).unwrap();
@@ -136,8 +134,7 @@ async fn a_damaged_note_is_named_and_written_again() {
             let named = list.err.contains(&note.display().to_string());
             assert!(named || back(), "{list:?}");
         }
-        let again =
-            crate::support::serving::until(Duration::from_secs(60), || back().then_some(()));
+        let again = world::until(Duration::from_secs(60), || back().then_some(()));
         again.await.expect("the note is written again");
     }
     let ran = stage.run(&["reconnect", "a"]).await.ok();

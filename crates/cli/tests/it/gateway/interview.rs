@@ -2,11 +2,9 @@
 //! clients and servers of both eras, over every pair of transports that both
 //! eras have, with clients that answer, decline, cancel, refuse or leave.
 
-use crate::support::pairs;
-
-use pairs::{Carrier, Gateway, Upstream};
 use serde_json::{Value, json};
 use std::time::Duration;
+use switchboard_testkit::world::{Carrier, Served, Upstream};
 use switchboard_testkit::{Channel, LEGACY, text_of, with_meta};
 
 const TOOL: &str = "test_interview";
@@ -127,7 +125,7 @@ async fn all(server_era: &str, down: Carrier) {
         if down == Carrier::Http {
             upstream.entry["isolation"] = "session".into();
         }
-        let mut gateway = Gateway::start(down, &upstream).await;
+        let mut gateway = Served::start(down, &upstream).await;
         for modern_client in [false, true] {
             for manner in MANNERS {
                 let place = format!(
@@ -135,7 +133,7 @@ async fn all(server_era: &str, down: Carrier) {
                     if modern_client { "modern" } else { "legacy" }
                 );
                 if down == Carrier::Stdio {
-                    gateway = Gateway::start(down, &upstream).await;
+                    gateway = Served::start(down, &upstream).await;
                 }
                 let client = gateway.client().await;
                 let ended = if modern_client {

@@ -1,19 +1,16 @@
 //! Odd but legal messages cross the gateway byte for byte, apart from what
 //! `docs/reference/rewrites.md` lists: all of the corpus, both ways, on either transport.
 
-use crate::support::crossing;
-use crate::support::mask;
-use crate::support::rig;
-use crate::support::serving;
-
-use crossing::{Recorder, Side, contains, face};
-use mask::{assert_same, one_line};
-use rig::Rig;
+use crate::support::{
+    crossing::{Recorder, Side, contains, face},
+    mask::{self, assert_same, one_line},
+    rig::Rig,
+};
 use serde_json::json;
-use serving::servers;
 use std::time::Duration;
 use switchboard_testkit::corpus::{self, Case, Direction, META};
 use switchboard_testkit::json as raw;
+use switchboard_testkit::world::servers;
 
 fn fits(case: &Case, modern: bool) -> bool {
     let hello = ["initialize", "server/discover"].contains(&case.method.as_str());

@@ -4,11 +4,9 @@
 //! `SWITCHBOARD_TEST_FULL=1` runs 1,000 calls of each client; otherwise fewer,
 //! so that the debug build stays within a minute.
 
-use crate::support::serving;
-
 use serde_json::{Value, json};
-use serving::{Gateway, address, echo, echo_http, servers};
 use std::time::Instant;
+use switchboard_testkit::world::{Gateway, address, echo, echo_http, servers};
 use switchboard_testkit::{HttpClient, LEGACY, MODERN, Reply, modern_headers, text_of, with_meta};
 
 const CLIENTS: usize = 200;

@@ -1,10 +1,8 @@
 //! Clients of older revisions: what their revision has no word for becomes text.
 
-use crate::support::{
-    scripted::{Scripted, tools},
-    serving::{Gateway, servers},
-};
+use crate::support::scripted::{Scripted, tools};
 use serde_json::{Value, json};
+use switchboard_testkit::world::{Gateway, servers};
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 

@@ -1,11 +1,10 @@
 //! What was decided is what the server reads, whatever its parser: requests that
 //! some readers take for others reach nobody, and everything else crosses.
 
-use crate::support::{self, config, crossing, run, switchboard};
-
-use crossing::{Recorder, Side};
+use crate::support::crossing::{self, Recorder, Side};
 use serde_json::{Value, json};
 use std::fs;
+use switchboard_testkit::world::{self, config, run, switchboard};
 use switchboard_testkit::{
     LEGACY, Launch, StdioClient,
     one_reading::{Go, Reader, Seen, Speller},
@@ -284,7 +283,7 @@ async fn nor_among_several_servers() {
         json!({ "permissions": denied }).to_string(),
     )
     .unwrap();
-    let servers = json!({"odd": recorder.entry, "e": support::echo(&[])});
+    let servers = json!({"odd": recorder.entry, "e": world::echo(&[])});
     let args = ["--mcp-config", &config(&servers), "serve"];
     let mut client = StdioClient::new(launch.args(args).spawn());
     client.initialize(LEGACY).await;

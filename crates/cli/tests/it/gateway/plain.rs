@@ -1,16 +1,11 @@
 //! The plain dialect: its own guide's examples, as a client without a library
 //! would send them.
 
-use crate::support;
-
+use crate::support::scripted::{self, Scripted};
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::{
-    config, echo,
-    scripted::{self, Scripted},
-    switchboard,
-};
+use switchboard_testkit::world::{config, echo, switchboard};
 use switchboard_testkit::{EventStream, HttpClient, Program};
 
 struct Plain {

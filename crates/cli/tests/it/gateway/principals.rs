@@ -1,10 +1,10 @@
 //! Two principals at the same servers: neither sees anything of the other, also
 //! after a reconnect and after a restart.
 
-use crate::support::{echo, serving::Gateway, stage::Stage};
 use http::Method;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+use switchboard_testkit::world::{Gateway, World, echo};
 use switchboard_testkit::{EventStream, HttpClient, HttpServer, LEGACY, MODERN, Program, Said};
 
 /// A remote server with tasks. It cannot tell our principals apart: they all come
@@ -50,13 +50,13 @@ async fn tasks_server() -> HttpServer {
 
 /// A gateway with a token for each principal.
 struct Rig {
-    stage: Stage,
+    stage: World,
     gateway: Option<Program>,
 }
 
 impl Rig {
     async fn start(servers: &Value, names: &[&str]) -> Self {
-        let stage = Stage::new(servers);
+        let stage = World::with(servers);
         let gateway = Some(stage.gateway().await);
         for name in names {
             stage.run(&["token", "create", name]).await.ok();

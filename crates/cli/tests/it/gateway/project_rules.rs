@@ -1,14 +1,14 @@
 //! What the user permits a server of their own is not permitted to one that a
 //! project brings along under the same name.
 
-use crate::support::{echo, homes::Home};
 use serde_json::{Value, json};
+use switchboard_testkit::world::{World, echo};
 
 const SETTINGS: &str = "home/.config/switchboard/settings.json";
 
 /// The user's server, and the same of a project, which is approved.
-fn both(permissions: Value, project: bool) -> Home {
-    let home = Home::new();
+fn both(permissions: Value, project: bool) -> World {
+    let home = World::repository();
     let settings = json!({"mcpServers": {"github": echo(&[])}, "permissions": permissions});
     home.write(SETTINGS, settings.to_string());
     if project {
@@ -19,8 +19,8 @@ fn both(permissions: Value, project: bool) -> Home {
     home
 }
 
-fn decided(home: &Home, tool: &str) -> (String, String) {
-    let ran = home.run(&["explain", tool, "--json"]).ok();
+fn decided(home: &World, tool: &str) -> (String, String) {
+    let ran = home.show(&["explain", tool, "--json"]).ok();
     let tool = ran.json()["tool"].clone();
     let word = tool["decision"].as_str().unwrap();
     (word[..3].to_owned(), tool["reasons"].to_string())
@@ -78,8 +78,8 @@ fn trust_is_for_the_users_own_server() {
 #[tokio::test]
 async fn answers_are_about_the_server_that_was_asked_about() {
     let home = both(json!({"defaultMode": "default"}), false);
-    let asked = async |home: &Home| {
-        let mut client = home.serve(&[]).await;
+    let asked = async |home: &World| {
+        let mut client = home.beside_a_second(&[]).await;
         client.on_request(|_, _| {
             json!({"result": {"action": "accept", "content": {"answer": "yes, from now on"}}})
         });

@@ -1,15 +1,12 @@
 //! What servers send to clients – questions, progress, logs, changes – reaches
 //! the right one, within one era.
 
-use crate::support::client;
-use crate::support::dialogue;
-use crate::support::serving;
-
-use client::Client;
-use dialogue::ASKING;
+use crate::support::dialogue::{self, ASKING};
 use serde_json::{Value, json};
-use serving::{Gateway, address, echo, echo_http, servers, stdio_client};
 use std::time::Duration;
+use switchboard_testkit::world::{
+    Client, Gateway, address, echo, echo_http, servers, stdio_client,
+};
 use switchboard_testkit::{EventStream, LEGACY, StdioClient, text_of, with_meta};
 
 const SHORT: Duration = Duration::from_millis(150);

@@ -1,13 +1,10 @@
 //! Questions across eras: a tool that asks, in both cross pairs.
 
-use crate::support::client;
-use crate::support::dialogue;
-use crate::support::serving;
-
-use client::Client;
-use dialogue::ASKING;
+use crate::support::dialogue::{self, ASKING};
 use serde_json::{Value, json};
-use serving::{Gateway, address, command, echo, echo_http, servers, stdio_client};
+use switchboard_testkit::world::{
+    Client, Gateway, address, command, echo, echo_http, servers, stdio_client,
+};
 use switchboard_testkit::{LEGACY, Program, bin, text_of};
 
 /// The echo server of one era, as a process and at an address.

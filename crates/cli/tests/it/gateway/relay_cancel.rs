@@ -1,14 +1,12 @@
 //! Giving up: a cancellation reaches the server exactly once, a modern client's
 //! closed stream is one, a legacy client's is not and can be resumed (fault 24).
 
-use crate::support::client;
-use crate::support::serving;
-
-use client::Client;
 use http::Method;
 use serde_json::{Value, json};
-use serving::{Gateway, address, command, echo, echo_http, servers, stdio_client};
 use std::time::Duration;
+use switchboard_testkit::world::{
+    Client, Gateway, address, command, echo, echo_http, servers, stdio_client,
+};
 use switchboard_testkit::{DEADLINE, LEGACY, StdioClient, text_of, with_meta};
 
 const SETTLED: Duration = Duration::from_millis(250);

@@ -1,9 +1,9 @@
 //! A rule that comes while something is open counts for that too.
 
-use crate::support::homes::Home;
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::StdioClient;
+use switchboard_testkit::world::World;
 
 /// A server that tells something again and again, counts it in `ticks`, and writes
 /// down in `got` what it gets. What its tool says of itself is in `says`; it tells when
@@ -30,7 +30,7 @@ done
 kill $!
 "#;
 
-fn settings(home: &Home, list: &str, rules: &[&str]) {
+fn settings(home: &World, list: &str, rules: &[&str]) {
     let entry = json!({"command": "sh", "args": ["-c", TALKER], "cwd": home.path("home")});
     let settings = json!({"mcpServers": {"t": entry}, "permissions": {list: rules}});
     let text = settings.to_string();
@@ -52,15 +52,15 @@ async fn ask(client: &mut StdioClient, id: &str, method: &str, params: Value) ->
     }
 }
 
-fn ticks(home: &Home) -> u64 {
+fn ticks(home: &World) -> u64 {
     let text = fs::read_to_string(home.path("home/ticks")).unwrap_or_default();
     text.trim().parse().unwrap_or_default()
 }
 
 async fn denied_meanwhile(args: &[&str], tool: &str) {
-    let home = Home::new();
+    let home = World::repository();
     settings(&home, "deny", &[]);
-    let mut client = home.serve(args).await;
+    let mut client = home.beside_a_second(args).await;
     let call = json!({"name": tool, "arguments": {}});
     let (answer, _) = ask(&mut client, "first", "tools/call", call.clone()).await;
     assert!(answer.get("result").is_some(), "{answer}");
@@ -117,9 +117,9 @@ async fn message(client: &mut StdioClient, is_it: impl Fn(&Value) -> bool) -> Va
 /// Somebody said yes to what the tool was then.
 #[tokio::test]
 async fn a_tool_that_changes_while_somebody_is_asked_is_not_called() {
-    let home = Home::new();
+    let home = World::repository();
     settings(&home, "ask", &["mcp__t"]);
-    let mut client = home.serve(&["--only", "t"]).await;
+    let mut client = home.beside_a_second(&["--only", "t"]).await;
     ask(&mut client, "list", "tools/list", json!({})).await;
     let call = json!({"jsonrpc": "2.0", "id": "held", "method": "tools/call", "params": {"name": "ok", "arguments": {}}});
     client.send_raw(call.to_string()).await;

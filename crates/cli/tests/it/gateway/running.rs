@@ -1,20 +1,16 @@
 //! A running gateway: stdio clients attach to it, commands use it, and nobody
 //! is disturbed when one of them dies.
 
-use crate::support::serving;
-use crate::support::stage;
-
 use futures_util::future::join_all;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use serving::{alive, echo, servers, until, worker_of};
-use stage::{Stage, finish};
 use std::{
     collections::{HashMap, HashSet},
     os::unix::fs::MetadataExt,
     path::Path,
     time::Duration,
 };
+use switchboard_testkit::world::{self, World, alive, echo, run, servers, until, worker_of};
 use switchboard_testkit::{LEGACY, text_of};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -30,7 +26,7 @@ fn acting(file: &Path) -> Value {
 
 #[tokio::test]
 async fn ten_clients_share_one_copy_of_each_server() {
-    let stage = Stage::new(&two());
+    let stage = World::with(&two());
     let gateway = stage.gateway().await;
     let mut clients = join_all((0..10).map(|_| stage.attached(&[]))).await;
 
@@ -104,7 +100,7 @@ async fn ten_clients_share_one_copy_of_each_server() {
 
 #[tokio::test]
 async fn modern_clients_and_single_servers_attach_too() {
-    let stage = Stage::new(&two());
+    let stage = World::with(&two());
     let _gateway = stage.gateway().await;
     let mut all = stage.client(&[]);
     let listed = all.modern("tools/list", json!({})).await;
@@ -144,7 +140,7 @@ async fn modern_clients_and_single_servers_attach_too() {
 
 #[tokio::test]
 async fn a_gateway_that_dies_is_told_of() {
-    let stage = Stage::new(&two());
+    let stage = World::with(&two());
     let gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
     let file = stage.home().join("count");
@@ -182,9 +178,9 @@ async fn a_gateway_that_dies_is_told_of() {
 
 #[tokio::test]
 async fn commands_use_the_running_gateway() {
-    let stage = Stage::new(&two());
+    let stage = World::with(&two());
     let gateway = stage.gateway().await;
-    let pid = |ran: stage::Ran| ran.ok().out.trim().to_owned();
+    let pid = |ran: world::Ran| ran.ok().out.trim().to_owned();
     let first = pid(stage.run(&["call", "left__pid"]).await);
     assert_eq!(
         first,
@@ -264,18 +260,18 @@ async fn commands_use_the_running_gateway() {
 async fn an_entry_that_means_something_else_here_is_another_server() {
     let mut entry = echo(&[]);
     entry["env"] = json!({"KEY": "${KEY:-none}"});
-    let stage = Stage::new(&servers([("left", entry)]));
+    let stage = World::with(&servers([("left", entry)]));
     let _gateway = stage.gateway().await;
     let first = stage.run(&["call", "left__pid"]).await.ok().out;
     assert_eq!(first, stage.run(&["call", "left__pid"]).await.ok().out);
-    let other = finish(stage.launch(&["call", "left__pid"]).env("KEY", "mine"))
+    let other = run(stage.launch(&["call", "left__pid"]).env("KEY", "mine"))
         .await
         .ok()
         .out;
     assert_ne!(first, other);
     let elsewhere = stage.home().join("elsewhere");
     std::fs::create_dir_all(&elsewhere).unwrap();
-    let other = finish(stage.launch(&["call", "left__pid"]).cwd(elsewhere))
+    let other = run(stage.launch(&["call", "left__pid"]).cwd(elsewhere))
         .await
         .ok()
         .out;
@@ -284,7 +280,7 @@ async fn an_entry_that_means_something_else_here_is_another_server() {
 
 #[tokio::test]
 async fn the_note_is_private_and_goes_with_the_gateway() {
-    let stage = Stage::new(&two());
+    let stage = World::with(&two());
     let mut gateway = stage.gateway().await;
     let [note] = &stage.notes()[..] else {
         panic!("one note")
@@ -301,7 +297,7 @@ async fn the_note_is_private_and_goes_with_the_gateway() {
 
 #[tokio::test]
 async fn only_the_control_token_controls() {
-    let stage = Stage::new(&two());
+    let stage = World::with(&two());
     let gateway = stage.gateway().await;
     let url = gateway.url().await;
     let address = url.strip_prefix("http://").unwrap();

@@ -1,15 +1,13 @@
 //! Tools that are searched for instead of listed (`--tools`), on every face and in
 //! both eras: the called tool's own rules, pins, questions and errors hold.
 
-use crate::support::{
-    client::{Client, able_to},
-    scripted::{Scripted, call},
-    serving::{Gateway, command, echo, http, servers, stdio},
-    stage::{Stage, tool_names, until_listed},
-};
+use crate::support::scripted::{Scripted, call};
 use http::Method;
 use serde_json::{Value, json};
 use std::fs;
+use switchboard_testkit::world::{
+    Client, Gateway, World, able_to, command, echo, http, servers, stdio, tool_names, until_listed,
+};
 use switchboard_testkit::{Channel, HttpClient, LEGACY, StdioClient, text_of};
 
 const OWN: [&str; 2] = ["search_tools", "call_tool"];
@@ -190,7 +188,7 @@ async fn questions_of_the_called_tool_come_back() {
 
 #[tokio::test]
 async fn each_token_has_its_own_choice() {
-    let stage = Stage::new(&servers([("a", echo(&[]))]));
+    let stage = World::with(&servers([("a", echo(&[]))]));
     stage.run(&["token", "create", "ci"]).await.ok();
     let args = ["--tools", "search", "--tools", "ci=all"];
     let gateway = stage.gateway_with(&args).await;
@@ -235,7 +233,7 @@ async fn much_is_searched_and_little_is_listed() {
         Scripted::new("legacy", &script)
     };
     let (little, much) = (large(3), large(100));
-    let stage = Stage::new(&servers([("a", little.stdio())]));
+    let stage = World::with(&servers([("a", little.stdio())]));
     let mut client: StdioClient = stage.client(&["--tools", "auto"]);
     client.initialize(LEGACY).await;
     assert_eq!(tool_names(&mut client).await.len(), 3);

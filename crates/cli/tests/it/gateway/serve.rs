@@ -1,11 +1,9 @@
 //! `serve`, `up` and `builtin`: the program as a server.
 
-use crate::support;
-
 use rustix::process::Signal;
 use serde_json::json;
 use std::{os::unix::fs::PermissionsExt, time::Duration};
-use support::{config, echo, run, stage::tool_names, switchboard};
+use switchboard_testkit::world::{config, echo, run, switchboard, tool_names};
 use switchboard_testkit::{DEADLINE, HttpClient, StdioClient, text_of};
 
 const SOON: Duration = DEADLINE;

@@ -1,11 +1,9 @@
 //! What servers write to stderr is kept, and `logs` shows it.
 
-use crate::support::serving::{command, echo, servers, until};
-use crate::support::stage::Stage;
-
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::MetadataExt, time::Duration};
+use switchboard_testkit::world::{World, command, echo, servers, until};
 use switchboard_testkit::{LEGACY, bin};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -26,7 +24,7 @@ async fn what_a_server_said_is_there_when_it_has_gone() {
         ("a", talks("one\\nthe \\033[31mred\\033[0m one\\nthe end")),
         ("b", echo(&[])),
     ]);
-    let stage = Stage::new(&all);
+    let stage = World::with(&all);
     let ran = stage.run(&["call", "a__echo", "-a", "nonce=x", "--direct"]);
     assert_eq!(ran.await.out, "x\n");
     let ran = stage.run(&["logs", "a"]).await.ok();
@@ -55,7 +53,7 @@ async fn what_a_server_said_is_there_when_it_has_gone() {
 
 #[tokio::test]
 async fn it_is_shown_while_it_is_written() {
-    let stage = Stage::new(&servers([("a", talks("hello\\n")), ("b", echo(&[]))]));
+    let stage = World::with(&servers([("a", talks("hello\\n")), ("b", echo(&[]))]));
     let mut following = stage.launch(&["logs", "a", "--follow"]).spawn();
     let mut client = stage.client(&["--direct"]);
     client.initialize(LEGACY).await;
@@ -73,7 +71,7 @@ async fn it_is_shown_while_it_is_written() {
 /// More than may be kept: the end of it is, and no more than that.
 #[tokio::test]
 async fn a_flood_is_bounded_on_disk() {
-    let stage = Stage::new(&servers([
+    let stage = World::with(&servers([
         (
             "a",
             command(

@@ -1,22 +1,18 @@
 //! Clients that share a server: what each of them asked for stays its own.
 //! Interleaved subscriptions have a test of their own (`host/tests/it/subscriptions.rs`).
 
-use crate::support::client;
 use crate::support::dialogue;
-use crate::support::serving;
-use crate::support::stage;
-
-use client::{Client, able_to, news, to_the_end};
 use http::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use serving::{Gateway, command, echo, http, servers, until};
-use stage::Stage;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
     time::{Duration, Instant},
+};
+use switchboard_testkit::world::{
+    self, Client, Gateway, World, able_to, command, echo, http, news, servers, to_the_end, until,
 };
 use switchboard_testkit::{LATE, LEGACY, record, text_of};
 use tokio::task::JoinSet;
@@ -190,7 +186,7 @@ async fn capabilities_are_each_clients_own() {
 /// once. From then on clients take turns, and each is asked its own question.
 #[tokio::test]
 async fn after_a_question_that_is_nobodys_clients_take_turns() {
-    let stage = Stage::new(&shared());
+    let stage = World::with(&shared());
     let gateway =
         Gateway::launch(stage.launch(&["serve", "--http", "127.0.0.1:0", "--no-auth"])).await;
     let mut one = Client::new(&gateway, "/mcp/echo", false).await;
@@ -280,7 +276,7 @@ async fn a_reader_that_stops() {
         calls += 1;
     }
     let worker = gateway.worker().await;
-    let memory = serving::kib(worker, "status", "VmHWM") / 1024;
+    let memory = world::kib(worker, "status", "VmHWM") / 1024;
     assert!(memory < 200, "{memory} MiB");
     // Progress is still coming, or has been dropped: either way it ends well.
     let (told, answer) = to_the_end(stream).await;

@@ -1,16 +1,14 @@
 //! Clients that share a server which asks: a question, and the page that it
 //! sends somebody to, are one client's alone.
 
-use crate::support::client;
-use crate::support::serving;
-
-use client::{able_to, news, to_the_end};
 use serde_json::{Value, json};
-use serving::{Gateway, address, command, servers, until};
 use std::{
     fs,
     path::{Path, PathBuf},
     time::Duration,
+};
+use switchboard_testkit::world::{
+    Gateway, able_to, address, command, news, servers, to_the_end, until,
 };
 use switchboard_testkit::{HttpClient, LEGACY, Program, bin, record, text_of};
 

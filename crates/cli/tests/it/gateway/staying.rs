@@ -1,17 +1,15 @@
 //! A client of `serve` stays when the gateway that served it does not.
 
-use crate::support::serving::{echo, servers};
-use crate::support::stage::Stage;
-
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::Duration;
 use switchboard_testkit::text_of;
+use switchboard_testkit::world::{World, echo, servers};
 
 const LONG: Duration = Duration::from_secs(60);
 
-fn two() -> Stage {
-    Stage::new(&servers([("a", echo(&[])), ("b", echo(&[]))]))
+fn two() -> World {
+    World::with(&servers([("a", echo(&[])), ("b", echo(&[]))]))
 }
 
 /// It asks for nothing again, and hears only that lists may have changed.

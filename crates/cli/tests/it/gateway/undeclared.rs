@@ -1,12 +1,8 @@
 //! Nothing is asked of a server that it did not declare.
 
-use crate::support::{
-    client::Client,
-    scripted::{Scripted, able_to, tools},
-    serving::{Gateway, config, servers},
-    stage::{Stage, finish},
-};
+use crate::support::scripted::{Scripted, able_to, tools};
 use serde_json::{Value, json};
+use switchboard_testkit::world::{Client, Gateway, World, config, run, servers};
 
 /// What a server that declared this may be sent.
 const HARMLESS: [&str; 6] = [
@@ -105,7 +101,7 @@ async fn nor_over_all_servers() {
 /// said of that.
 #[tokio::test]
 async fn a_server_without_news_is_not_listened_to() {
-    let stage = Stage::new(&json!({}));
+    let stage = World::with(&json!({}));
     for args in [
         &["list"][..],
         &["tools"],
@@ -115,7 +111,7 @@ async fn a_server_without_news_is_not_listened_to() {
         let quiet = scripted("modern", &json!({"tools": {}}));
         let config = config(&servers([("quiet", quiet.stdio())]));
         let launch = stage.launch(&["--strict-mcp-config", "--mcp-config", &config]);
-        let ran = finish(launch.args(args)).await;
+        let ran = run(launch.args(args)).await;
         assert!(
             !ran.err.contains("WARN") && !ran.err.contains("listen"),
             "{args:?}: {ran:?}"

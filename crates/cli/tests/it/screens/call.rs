@@ -1,16 +1,14 @@
 //! `tools` and `call`: names, arguments, forms of the result, exit codes.
 
-use crate::support;
-
 use rustix::process::Signal;
 use serde_json::json;
-use support::{config, echo, run, switchboard, with};
+use switchboard_testkit::world::{self, config, echo, run, run_with, switchboard};
 use switchboard_testkit::{DEADLINE, bin};
 
 #[tokio::test]
 async fn tools_have_canonical_names() {
     let servers = json!({"one": echo(&[]), "my.two": echo(&["--era", "modern"])});
-    let run = with(&servers, &["tools", "--search", "NONCE delay", "--json"]).await;
+    let run = run_with(&servers, &["tools", "--search", "NONCE delay", "--json"]).await;
     assert_eq!(run.code, Some(0), "{run:?}");
     let tools = run.json();
     let names: Vec<&str> = tools
@@ -28,13 +26,13 @@ async fn tools_have_canonical_names() {
     assert_eq!(tools[0]["annotations"], json!({"readOnlyHint": true}));
     assert_eq!(tools[0]["deferred"], false);
 
-    let run = with(&servers, &["tools", "--server", "one"]).await;
+    let run = run_with(&servers, &["tools", "--server", "one"]).await;
     assert!(
         run.out.starts_with("one  14 tools, about ") && run.out.contains("  mcp__one__sleep "),
         "{run:?}"
     );
     assert_eq!(
-        with(&servers, &["tools", "--server", "on"]).await.code,
+        run_with(&servers, &["tools", "--server", "on"]).await.code,
         Some(2)
     );
 }
@@ -49,7 +47,7 @@ async fn a_tool_under_all_its_names_in_both_eras() {
             "my_echo__echo",
             "echo",
         ] {
-            let run = with(&servers, &["call", name, "-a", "nonce=7"]).await;
+            let run = run_with(&servers, &["call", name, "-a", "nonce=7"]).await;
             assert_eq!(
                 (run.code, run.out.as_str()),
                 (Some(0), "7\n"),
@@ -62,7 +60,7 @@ async fn a_tool_under_all_its_names_in_both_eras() {
 #[tokio::test]
 async fn forms_of_the_result() {
     let servers = json!({"e": echo(&[])});
-    let run = with(
+    let run = run_with(
         &servers,
         &["call", "echo", r#"{"nonce": "n\u00fc"}"#, "--json"],
     )
@@ -71,7 +69,7 @@ async fn forms_of_the_result() {
         run.out, "{\"content\":[{\"type\":\"text\",\"text\":\"n\\u00fc\"}]}\n",
         "{run:?}"
     );
-    let run = with(
+    let run = run_with(
         &servers,
         &["call", "echo", "-a", "nonce=n", "--format", "anthropic"],
     )
@@ -80,13 +78,13 @@ async fn forms_of_the_result() {
         run.json(),
         json!({"content": [{"type": "text", "text": "n"}], "is_error": false})
     );
-    let run = with(
+    let run = run_with(
         &servers,
         &["call", "echo", r#"{"nonce": "\u001b[31m\u202e"}"#],
     )
     .await;
     assert_eq!(run.out, "\\u{1b}[31m\\u{202e}\n");
-    let run = with(
+    let run = run_with(
         &servers,
         &["call", "progress", "-a", "steps=3", "--progress"],
     )
@@ -148,7 +146,7 @@ async fn exit_codes() {
             "there is no server \"echoo\"",
         ),
     ] {
-        let run = with(&servers, args).await;
+        let run = run_with(&servers, args).await;
         assert_eq!(run.code, Some(code), "{args:?}: {run:?}");
         assert!(run.err.contains(words), "{args:?}: {run:?}");
     }
@@ -157,12 +155,12 @@ async fn exit_codes() {
 #[tokio::test]
 async fn errors_as_json() {
     let servers = json!({"e": echo(&[])});
-    let run = with(&servers, &["call", "e__ehco", "--json"]).await;
+    let run = run_with(&servers, &["call", "e__ehco", "--json"]).await;
     let expected = json!({"error": {
         "code": "usage", "message": "there is no tool \"e__ehco\"", "hint": "did you mean mcp__e__echo?"
     }});
     assert_eq!(run.error(), expected);
-    let run = support::run(switchboard().args(["list", "--jsn", "--json"])).await;
+    let run = world::run(switchboard().args(["list", "--jsn", "--json"])).await;
     assert_eq!(
         (run.code, &run.error()["error"]["code"]),
         (Some(2), &json!("usage"))
@@ -223,7 +221,7 @@ async fn tools_that_the_entry_hides_are_not_there() {
     let mut entry = echo(&[]);
     entry["tools"] = json!({"allow": ["e*", "sleep"], "deny": ["elicit"]});
     let servers = json!({"e": entry});
-    let run = with(&servers, &["tools", "--json"]).await;
+    let run = run_with(&servers, &["tools", "--json"]).await;
     let names: Vec<String> = run
         .json()
         .as_array()
@@ -232,7 +230,7 @@ async fn tools_that_the_entry_hides_are_not_there() {
         .filter_map(|tool| tool["tool"].as_str().map(String::from))
         .collect();
     assert_eq!(names, ["echo", "sleep"]);
-    assert_eq!(with(&servers, &["call", "e__pid"]).await.code, Some(2));
+    assert_eq!(run_with(&servers, &["call", "e__pid"]).await.code, Some(2));
 }
 
 /// Where tools wait to be searched for, those of an entry that says so do not.
@@ -256,7 +254,7 @@ async fn an_entry_can_have_its_tools_always_at_hand() {
 #[tokio::test]
 async fn a_call_is_logged() {
     let servers = json!({"e": echo(&[])});
-    let run = with(&servers, &["--log", "info", "call", "counted"]).await;
+    let run = run_with(&servers, &["--log", "info", "call", "counted"]).await;
     assert_eq!(run.code, Some(0), "{run:?}");
     let said: Vec<&str> = run
         .err

@@ -1,20 +1,18 @@
 //! What commands look like on a terminal of 80 columns.
 
-use crate::support::homes;
-
-use homes::{Home, Ran};
 use serde_json::json;
+use switchboard_testkit::world::{Ran, World};
 
 /// Runs the program on a terminal.
 #[track_caller]
-fn on_terminal(home: &Home, words: &str, variables: &[(&str, &str)]) -> Ran {
+fn on_terminal(home: &World, words: &str, variables: &[(&str, &str)]) -> Ran {
     let mut command = home.on_terminal(40, 80, words);
     command.envs(variables.iter().copied());
-    Ran::of(command.output().unwrap(), &home.root)
+    Ran::of(command.output().unwrap()).without(&home.root)
 }
 
-fn with_servers() -> Home {
-    let home = Home::new();
+fn with_servers() -> World {
+    let home = World::repository();
     let settings = json!({"mcpServers": {
         "memory": {"type": "builtin"},
         "a-server-with-a-longer-name": {"type": "builtin", "builtin": "files"},
@@ -42,7 +40,7 @@ fn a_row_of_list_is_one_row() {
         );
     }
     // Where nobody looks, nothing is left out.
-    let whole = home.run(&["list"]).ok();
+    let whole = home.show(&["list"]).ok();
     let complete = |row: &str| row.contains(" tokens)") && row.ends_with(" ms");
     assert!(whole.out.lines().all(complete), "{whole:?}");
 }
@@ -62,7 +60,7 @@ fn a_wrong_name_is_told_before_the_right_one_is_asked_for() {
 
 #[test]
 fn what_is_wrong_or_missing_is_said_with_what_to_do() {
-    let home = Home::new();
+    let home = World::repository();
     for (words, code, says) in [
         (
             &["tools"][..],
@@ -93,7 +91,7 @@ fn what_is_wrong_or_missing_is_said_with_what_to_do() {
         (&["lst"], 2, "list"),
         (&["get", "x"], 2, "see switchboard list"),
     ] {
-        let ran = home.run(words);
+        let ran = home.show(words);
         assert_eq!(ran.code, Some(code), "{words:?}: {ran:?}");
         assert!(ran.err.contains(says), "{words:?}: {ran:?}");
     }
@@ -102,8 +100,8 @@ fn what_is_wrong_or_missing_is_said_with_what_to_do() {
 /// No line of any help is wider than the terminal.
 #[test]
 fn help_fits_the_terminal() {
-    let home = Home::new();
-    let all = home.run(&["--help"]).ok().out;
+    let home = World::repository();
+    let all = home.show(&["--help"]).ok().out;
     let (_, commands) = all.split_once("Commands:\n").unwrap();
     let names = commands.lines().take_while(|line| !line.is_empty());
     let names = names.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());

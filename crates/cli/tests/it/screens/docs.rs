@@ -8,9 +8,7 @@
 //! that the reader writes. `SWITCHBOARD_WRITE_DOCS=1` writes what appears into
 //! the pages instead of comparing it.
 
-use crate::support::pages;
-
-use pages::Page;
+use crate::support::pages::Page;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::{

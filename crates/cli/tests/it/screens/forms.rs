@@ -2,9 +2,6 @@
 //! the values it is; pages are shown and never opened; who goes away has said
 //! nothing.
 
-use crate::support::homes;
-
-use homes::Home;
 use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
@@ -12,6 +9,7 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::World;
 use switchboard_testkit::{bin, record};
 
 const LONG: Duration = Duration::from_secs(30);
@@ -25,7 +23,7 @@ struct Screen {
 
 impl Screen {
     #[track_caller]
-    fn start(home: &Home, words: &str) -> Self {
+    fn start(home: &World, words: &str) -> Self {
         let mut command = home.on_terminal(40, 200, words);
         command
             .env("NO_COLOR", "1")
@@ -73,8 +71,8 @@ impl Screen {
 }
 
 /// A home with a server whose tool asks this before it answers.
-fn asking(question: &Value, rules: Value) -> Home {
-    let home = Home::new();
+fn asking(question: &Value, rules: Value) -> World {
+    let home = World::repository();
     let list = json!({"method": "tools/list", "reply":
         json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}).to_string()});
     let asks =
@@ -105,7 +103,7 @@ fn asking(question: &Value, rules: Value) -> Home {
 }
 
 /// What the server was sent, as far as it is about this.
-fn sent(home: &Home, about: impl Fn(&Value) -> bool) -> Vec<Value> {
+fn sent(home: &World, about: impl Fn(&Value) -> bool) -> Vec<Value> {
     let messages = record::read(home.path("record")).unwrap_or_default();
     let parsed = messages
         .iter()
@@ -113,7 +111,7 @@ fn sent(home: &Home, about: impl Fn(&Value) -> bool) -> Vec<Value> {
     parsed.filter(|message| about(message)).collect()
 }
 
-fn answer(home: &Home) -> Value {
+fn answer(home: &World) -> Value {
     let answers = sent(home, |message| message["id"] == "q");
     assert_eq!(answers.len(), 1, "{answers:?}");
     answers[0]["result"].clone()

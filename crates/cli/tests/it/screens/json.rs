@@ -1,15 +1,14 @@
 //! `--json`: as it came for programs, harmless on a terminal.
 
-use crate::support::homes::{Home, Ran};
-
 use serde_json::{Value, json};
 use switchboard_testkit::bin;
+use switchboard_testkit::world::{Ran, World};
 
 /// C1, bidirectional, invisible and astral characters.
 const HOSTILE: &str = "\u{9b}31m \u{202e}txt.exe \u{200b} \u{e0041} \u{7f}";
 
-fn home() -> Home {
-    let home = Home::new();
+fn home() -> World {
+    let home = World::repository();
     let entry = json!({"command": bin("echo-server"), "args": ["--stdio"]});
     let servers = json!({"mcpServers": {"echo": entry, "odd": {"command": "true",
         "args": [HOSTILE], "disabled": true}}});
@@ -41,7 +40,7 @@ fn on_a_terminal_nothing_is_obeyed_and_nothing_is_lost() {
             .on_terminal(50, 400, &words.join(" "))
             .output()
             .unwrap();
-        let shown = Ran::of(ran, &home.root).out;
+        let shown = Ran::of(ran).without(&home.root).out;
         let hostile = shown
             .chars()
             .find(|c| HOSTILE.contains(*c) && !c.is_ascii_graphic() && *c != ' ');
@@ -57,6 +56,6 @@ fn on_a_terminal_nothing_is_obeyed_and_nothing_is_lost() {
 fn a_program_gets_what_came() {
     let home = home();
     let arguments = json!({"nonce": HOSTILE}).to_string();
-    let ran = home.run(&["call", "echo", &arguments, "--json"]).ok();
+    let ran = home.show(&["call", "echo", &arguments, "--json"]).ok();
     assert!(ran.out.contains(HOSTILE), "{ran:?}");
 }

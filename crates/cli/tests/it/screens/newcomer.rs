@@ -1,19 +1,17 @@
 //! A newcomer's walk: up, add a server, approve one, call a tool, deny it, see
 //! why with `explain`, remove. Each step as it would be typed.
 
-use crate::support::homes;
-
-use homes::Home;
 use rustix::process::Signal;
 use serde_json::json;
 use std::{
     fs,
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::World;
 
 #[test]
 fn a_newcomers_walk() {
-    let home = Home::new();
+    let home = World::repository();
     let out = home.path("up.out");
     let mut up = home
         .command(&["up"])
@@ -31,22 +29,22 @@ fn a_newcomers_walk() {
     }
 
     // What it brought along can be used at once, and only through it.
-    let time = home.run(&["call", "system__time"]).ok();
+    let time = home.show(&["call", "system__time"]).ok();
     assert!(time.out.contains("utc"), "{time:?}");
-    let tools = home.run(&["tools", "--server", "files"]).ok();
+    let tools = home.show(&["tools", "--server", "files"]).ok();
     assert!(tools.out.contains("grep"), "{tools:?}");
-    let direct = home.run(&["--direct", "call", "system__time"]);
+    let direct = home.show(&["--direct", "call", "system__time"]);
     assert_eq!(direct.code, Some(2), "{direct:?}");
 
     // Add a server of one's own, and use it.
     let program = env!("CARGO_BIN_EXE_switchboard");
     let added = home
-        .run(&[
+        .show(&[
             "add", "notes", "--", program, "builtin", "memory", "--data", "notes",
         ])
         .ok();
     assert!(added.out.contains("notes"), "{added:?}");
-    let listed = home.run(&["list", "--json"]).ok();
+    let listed = home.show(&["list", "--json"]).ok();
     let state = |name: &str, listed: &serde_json::Value| {
         let all = listed.as_array().unwrap().iter();
         all.filter(|server| server["name"] == name)
@@ -55,7 +53,7 @@ fn a_newcomers_walk() {
             .unwrap_or_else(|| panic!("{name}: {listed}"))
     };
     assert_eq!(state("notes", &listed.json()), "connected");
-    home.run(&[
+    home.show(&[
         "call",
         "mcp__notes__remember",
         "-a",
@@ -65,7 +63,7 @@ fn a_newcomers_walk() {
     ])
     .ok();
     let recalled = home
-        .run(&["call", "mcp__notes__recall", "-a", "query=moon"])
+        .show(&["call", "mcp__notes__recall", "-a", "query=moon"])
         .ok();
     assert!(recalled.out.contains("The moon is far."), "{recalled:?}");
 
@@ -73,38 +71,38 @@ fn a_newcomers_walk() {
     let theirs =
         json!({"mcpServers": {"team": {"command": program, "args": ["builtin", "system"]}}});
     home.write("home/repo/.mcp.json", theirs.to_string());
-    let refused = home.run(&["call", "mcp__team__time"]);
+    let refused = home.show(&["call", "mcp__team__time"]);
     assert_eq!(refused.code, Some(5), "{refused:?}");
     let shown = home.approve("team");
     assert!(
         shown.out.contains("\"builtin\""),
         "what would run is shown: {shown:?}"
     );
-    home.run(&["call", "mcp__team__time"]).ok();
+    home.show(&["call", "mcp__team__time"]).ok();
 
     // Deny a tool, and see why it is gone.
     let file = "home/.config/switchboard/settings.json";
     let mut settings: serde_json::Value = serde_json::from_str(&home.read(file)).unwrap();
     settings["permissions"] = json!({"deny": ["mcp__notes__forget"]});
     home.write(file, settings.to_string());
-    let denied = home.run(&["call", "mcp__notes__forget", "-a", "key=moon"]);
+    let denied = home.show(&["call", "mcp__notes__forget", "-a", "key=moon"]);
     assert!(matches!(denied.code, Some(2 | 5)), "{denied:?}");
-    let tools = home.run(&["tools", "--server", "notes"]).ok();
+    let tools = home.show(&["tools", "--server", "notes"]).ok();
     assert!(
         tools.out.contains("recall") && !tools.out.contains("forget"),
         "{tools:?}"
     );
-    let why = home.run(&["explain", "mcp__notes__forget"]).ok();
+    let why = home.show(&["explain", "mcp__notes__forget"]).ok();
     assert!(
         why.out.contains("deny rule \"mcp__notes__forget\"") && why.out.contains("settings.json:"),
         "{why:?}"
     );
-    home.run(&["call", "mcp__notes__recall", "-a", "query=moon"])
+    home.show(&["call", "mcp__notes__recall", "-a", "query=moon"])
         .ok();
 
     // And out again.
-    home.run(&["remove", "notes"]).ok();
-    let gone = home.run(&["call", "mcp__notes__recall", "-a", "query=moon"]);
+    home.show(&["remove", "notes"]).ok();
+    let gone = home.show(&["call", "mcp__notes__recall", "-a", "query=moon"]);
     assert_eq!(gone.code, Some(2), "{gone:?}");
 
     rustix::process::kill_process(rustix::process::Pid::from_child(&up), Signal::INT).unwrap();

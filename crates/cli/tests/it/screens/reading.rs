@@ -1,14 +1,12 @@
 //! `resources`, `read`, `prompts`, `prompt`, and results as a model gets them.
 
-use crate::support;
-
 use serde_json::{Value, json};
-use support::{config, echo, run, switchboard, with};
+use switchboard_testkit::world::{config, echo, run, run_with, switchboard};
 
 #[tokio::test]
 async fn resources_are_listed_with_their_addresses() {
     let servers = json!({"e": echo(&[]), "m": echo(&["--era", "modern"])});
-    let ran = with(&servers, &["resources", "--json"]).await;
+    let ran = run_with(&servers, &["resources", "--json"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let rows = ran.json();
     let rows = rows.as_array().unwrap();
@@ -19,7 +17,7 @@ async fn resources_are_listed_with_their_addresses() {
         rows.iter()
             .any(|row| row["template"] == true && row["server"] == "m")
     );
-    let ran = with(&servers, &["resources", "--server", "m"]).await;
+    let ran = run_with(&servers, &["resources", "--server", "m"]).await;
     assert!(
         ran.out.contains("@m:echo://1") && !ran.out.contains("@e:"),
         "{ran:?}"
@@ -29,25 +27,25 @@ async fn resources_are_listed_with_their_addresses() {
 #[tokio::test]
 async fn a_resource_is_read_by_either_name() {
     let one = json!({"e": echo(&[])});
-    let plain = with(&one, &["read", "echo://3"]).await;
+    let plain = run_with(&one, &["read", "echo://3"]).await;
     assert_eq!(plain.code, Some(0), "{plain:?}");
     assert!(!plain.out.is_empty(), "{plain:?}");
-    let whole = with(&one, &["read", "@e:echo://3", "--json"]).await;
+    let whole = run_with(&one, &["read", "@e:echo://3", "--json"]).await;
     let result = whole.json();
     assert_eq!(result["contents"][0]["uri"], "echo://3", "{whole:?}");
     assert_eq!(result["contents"][0]["text"], plain.out.as_str());
 
     let two = json!({"e": echo(&[]), "m": echo(&["--era", "modern"])});
-    let unclear = with(&two, &["read", "echo://3"]).await;
+    let unclear = run_with(&two, &["read", "echo://3"]).await;
     assert_eq!(unclear.code, Some(2), "{unclear:?}");
     assert!(
         unclear.err.contains("@e:echo://3, @m:echo://3"),
         "{unclear:?}"
     );
-    let modern = with(&two, &["read", "@m:echo://3"]).await;
+    let modern = run_with(&two, &["read", "@m:echo://3"]).await;
     assert_eq!(modern.out, plain.out, "{modern:?}");
     for (uri, code) in [("@none:echo://3", 2), ("nowhere://x", 2), ("@", 2)] {
-        let ran = with(&two, &["read", uri]).await;
+        let ran = run_with(&two, &["read", uri]).await;
         assert_eq!(ran.code, Some(code), "{uri}: {ran:?}");
     }
     let launch = switchboard();
@@ -71,21 +69,21 @@ async fn a_resource_is_read_by_either_name() {
 async fn prompts_are_listed_and_filled_in() {
     for era in ["legacy", "modern"] {
         let servers = json!({"my-e": echo(&["--era", era])});
-        let ran = with(&servers, &["prompts", "--json"]).await;
+        let ran = run_with(&servers, &["prompts", "--json"]).await;
         let rows = ran.json();
         assert_eq!(rows[0]["name"], "mcp__my-e__greet", "{ran:?}");
         assert_eq!(rows[0]["arguments"][0]["name"], "name");
-        let ran = with(&servers, &["prompts"]).await;
+        let ran = run_with(&servers, &["prompts"]).await;
         assert!(ran.out.starts_with("mcp__my-e__greet name=…"), "{ran:?}");
         for name in ["greet", "my_e__greet", "mcp__my-e__greet"] {
-            let ran = with(&servers, &["prompt", name, "name=Ada"]).await;
+            let ran = run_with(&servers, &["prompt", name, "name=Ada"]).await;
             assert_eq!(ran.code, Some(0), "{ran:?}");
             assert!(
                 ran.out.starts_with("user:\n") && ran.out.contains("Ada"),
                 "{ran:?}"
             );
         }
-        let ran = with(&servers, &["prompt", "greet", "name=Ada", "--json"]).await;
+        let ran = run_with(&servers, &["prompt", "greet", "name=Ada", "--json"]).await;
         assert!(ran.json()["messages"].is_array(), "{ran:?}");
         for (args, words) in [
             (&["prompt", "greet"][..], "needs the argument \"name\""),
@@ -93,7 +91,7 @@ async fn prompts_are_listed_and_filled_in() {
             (&["prompt", "great"], "did you mean"),
             (&["prompt", "greet", "x"], "expected KEY=VALUE"),
         ] {
-            let ran = with(&servers, args).await;
+            let ran = run_with(&servers, args).await;
             assert_eq!(ran.code, Some(2), "{ran:?}");
             assert!(ran.err.contains(words), "{ran:?}");
         }
@@ -103,7 +101,7 @@ async fn prompts_are_listed_and_filled_in() {
 #[tokio::test]
 async fn arguments_are_checked_before_they_leave() {
     let servers = json!({"e": echo(&[])});
-    let ran = with(&servers, &["call", "sleep", r#"{"ms": "soon"}"#]).await;
+    let ran = run_with(&servers, &["call", "sleep", r#"{"ms": "soon"}"#]).await;
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
         ran.err.contains("ms") && ran.err.contains("integer"),

@@ -1,11 +1,9 @@
 //! `call` says something for every result, and ends as the result does, in
 //! every format.
 
-use crate::support::{
-    scripted::{Scripted, call_with, tools},
-    with,
-};
+use crate::support::scripted::{Scripted, call_with, tools};
 use serde_json::{Value, json};
+use switchboard_testkit::world::run_with;
 
 /// A tool that answers so.
 fn answering(member: &str, answer: &Value) -> Value {
@@ -42,14 +40,14 @@ async fn every_result_says_something_and_has_its_code() {
     ] {
         let script = Scripted::new("legacy", &[tools(&["t"]), answering("result", &result)]);
         let servers = json!({"s": script.stdio()});
-        let run = with(&servers, &["call", "t"]).await;
+        let run = run_with(&servers, &["call", "t"]).await;
         assert_eq!(run.code, Some(code), "{result}: {run:?}");
         let all = format!("{}{}", run.out, run.err);
         assert!(all.contains(said), "{result}: {run:?}");
-        let run = with(&servers, &["call", "t", "--json"]).await;
+        let run = run_with(&servers, &["call", "t", "--json"]).await;
         assert_eq!(run.code, Some(code), "{result}: {run:?}");
         assert_eq!(run.json(), result);
-        let run = with(&servers, &["call", "t", "--format", "anthropic"]).await;
+        let run = run_with(&servers, &["call", "t", "--format", "anthropic"]).await;
         assert_eq!(run.code, Some(code), "{result}: {run:?}");
         assert_eq!(
             run.json()["is_error"],
@@ -59,7 +57,7 @@ async fn every_result_says_something_and_has_its_code() {
     }
 }
 
-/// Codes that are a server's to choose are shown with what they may mean.
+/// Codes that are a server's to choose are shown run_with what they may mean.
 #[tokio::test]
 async fn errors_are_shown_with_what_their_code_may_mean() {
     for (code, words) in [
@@ -72,7 +70,7 @@ async fn errors_are_shown_with_what_their_code_may_mean() {
     ] {
         let error = json!({"code": code, "message": "gone"});
         let script = Scripted::new("legacy", &[tools(&["t"]), answering("error", &error)]);
-        let run = with(&json!({"s": script.stdio()}), &["call", "t"]).await;
+        let run = run_with(&json!({"s": script.stdio()}), &["call", "t"]).await;
         assert_eq!(run.code, Some(1), "{run:?}");
         assert!(run.err.contains(words), "{words}: {run:?}");
     }

@@ -1,9 +1,6 @@
 //! `up`: what it starts, what it says, and what it writes for clients.
 
-use crate::support::homes;
-
 use crate::support::screen::Shown;
-use homes::Home;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
@@ -14,6 +11,7 @@ use std::{
     process::{Child, Stdio},
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::World;
 use switchboard_testkit::{HttpClient, bin};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -26,7 +24,7 @@ struct Up {
 }
 
 impl Up {
-    fn start(home: &Home, args: &[&str]) -> Self {
+    fn start(home: &World, args: &[&str]) -> Self {
         let (out, err) = (home.path("up.out"), home.path("up.err"));
         let child = home
             .command(&[&["up"], args].concat())
@@ -79,14 +77,14 @@ impl Drop for Up {
 }
 
 /// The client token, which must not be anywhere else.
-fn token(home: &Home) -> String {
+fn token(home: &World) -> String {
     let file = home.read("home/.local/share/switchboard/tokens/default");
     file.trim().to_owned()
 }
 
 /// What a client that starts a program gets from it: the names of all tools, and
 /// the answer to one call.
-fn as_client(home: &Home, command: &str, args: &[&str], folder: &str) -> (String, Value) {
+fn as_client(home: &World, command: &str, args: &[&str], folder: &str) -> (String, Value) {
     let mut child = home
         .any(command, args)
         .current_dir(home.path(folder))
@@ -123,7 +121,7 @@ fn as_client(home: &Home, command: &str, args: &[&str], folder: &str) -> (String
 
 #[test]
 fn what_it_advises_works_and_holds_no_secret() {
-    let home = Home::new();
+    let home = World::repository();
     let started = Instant::now();
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
@@ -179,7 +177,7 @@ fn what_it_advises_works_and_holds_no_secret() {
 
 #[test]
 fn the_token_is_shown_to_a_person_who_asks_for_it() {
-    let home = Home::new();
+    let home = World::repository();
     let mut up = Up::start(&home, &["--port", "0", "--show-token"]);
     let text = up.ready();
     up.end();
@@ -200,7 +198,7 @@ fn the_token_is_shown_to_a_person_who_asks_for_it() {
 
 #[test]
 fn a_client_that_speaks_http_only_finds_its_token_in_a_file() {
-    let home = Home::new();
+    let home = World::repository();
     let mut up = Up::start(&home, &["--port", "0", "--write", "http"]);
     let text = up.ready();
     let token = token(&home);
@@ -212,7 +210,7 @@ fn a_client_that_speaks_http_only_finds_its_token_in_a_file() {
     );
     let mode = fs::metadata(home.path(file)).unwrap().mode() & 0o777;
     assert_eq!(mode, 0o600);
-    let entry = |home: &Home| -> Value {
+    let entry = |home: &World| -> Value {
         let whole: Value = serde_json::from_str(&home.read(file)).unwrap();
         whole["mcpServers"]["switchboard"].clone()
     };
@@ -220,7 +218,7 @@ fn a_client_that_speaks_http_only_finds_its_token_in_a_file() {
     assert_eq!(first["headers"]["Authorization"], format!("Bearer {token}"));
     let config = json!({"mcpServers": {"up": first}}).to_string();
     let called = home
-        .run(&[
+        .show(&[
             "--strict-mcp-config",
             "--mcp-config",
             &config,
@@ -235,7 +233,7 @@ fn a_client_that_speaks_http_only_finds_its_token_in_a_file() {
         "{called:?}"
     );
     // In another window: the gateway that runs is meant, and no other is started.
-    let again = home.run(&["up", "--write", "http"]).ok();
+    let again = home.show(&["up", "--write", "http"]).ok();
     assert!(
         again.out.contains("has it already") && again.out.contains("runs already"),
         "{again:?}"
@@ -261,7 +259,7 @@ fn a_client_that_speaks_http_only_finds_its_token_in_a_file() {
 
 #[test]
 fn the_next_port_is_taken_and_said() {
-    let home = Home::new();
+    let home = World::repository();
     // Whoever has it, it is not free. Other tests have it for a moment only.
     let until = Instant::now() + Duration::from_secs(20);
     let mut _taken = TcpListener::bind("127.0.0.1:3700");
@@ -278,7 +276,7 @@ fn the_next_port_is_taken_and_said() {
     up.end();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let ran = home.run(&["up", "--port", &port]);
+    let ran = home.show(&["up", "--port", &port]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(
         ran.err
@@ -289,7 +287,7 @@ fn the_next_port_is_taken_and_said() {
 
 #[test]
 fn an_entry_is_written_after_its_difference_is_shown() {
-    let home = Home::new();
+    let home = World::repository();
     let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\", \"env\": { \"API_KEY\": \"s3cret\" } }\n  }\n}\n";
     home.write("home/.cursor/mcp.json", before);
     let toml = "# mine\nmodel = \"m\"\n";
@@ -329,25 +327,25 @@ fn an_entry_is_written_after_its_difference_is_shown() {
     );
     assert!(home.read("home/.codex/config.toml").starts_with(toml));
     // The entry that Claude Code now has for us is not followed.
-    let listed = home.run(&["list", "--no-connect", "--json"]).ok();
+    let listed = home.show(&["list", "--no-connect", "--json"]).ok();
     assert!(!listed.out.contains("pending-approval"), "{listed:?}");
-    let explained = home.run(&["explain", "switchboard"]);
+    let explained = home.show(&["explain", "switchboard"]);
     assert!(
         explained.out.contains("leads to Switchboard itself"),
         "{explained:?}"
     );
     // A file that cannot be read is left alone, and said to be.
     home.write("home/.cursor/mcp.json", "{ not json");
-    let ran = home.run(&["up", "--port", "0", "--write", "cursor"]);
+    let ran = home.show(&["up", "--port", "0", "--write", "cursor"]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert_eq!(home.read("home/.cursor/mcp.json"), "{ not json");
-    let ran = home.run(&["up", "--write", "notepad"]);
+    let ran = home.show(&["up", "--write", "notepad"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
 }
 
 #[test]
 fn what_it_starts_can_be_chosen() {
-    let home = Home::new();
+    let home = World::repository();
     fs::create_dir_all(home.path("home/.config/switchboard/tools")).unwrap();
     let manifest = json!({"name": "hi", "description": "Says hi.", "command": ["echo", "hi"]});
     home.write(
@@ -377,7 +375,7 @@ fn what_it_starts_can_be_chosen() {
         assert!(text.contains(row), "{row}: {text}");
     }
     up.end();
-    home.run(&[
+    home.show(&[
         "add",
         "-s",
         "user",
@@ -391,7 +389,7 @@ fn what_it_starts_can_be_chosen() {
         "home/repo/.mcp.json",
         json!({"mcpServers": {"theirs": {"command": "x"}}}).to_string(),
     );
-    home.run(&["add", "-s", "user", "gone", "--", "no-such-program"])
+    home.show(&["add", "-s", "user", "gone", "--", "no-such-program"])
         .ok();
     let mut up = Up::start(&home, &["--port", "0", "--no-builtins"]);
     let text = up.ready();
@@ -407,7 +405,7 @@ fn what_it_starts_can_be_chosen() {
 
 #[test]
 fn an_administrators_list_keeps_the_built_in_servers_out() {
-    let home = Home::new();
+    let home = World::repository();
     home.write(
         "etc/managed-settings.json",
         json!({"deniedMcpServers": [{"serverName": "memory"}]}).to_string(),
@@ -436,7 +434,7 @@ fn an_administrators_list_keeps_the_built_in_servers_out() {
 
 #[test]
 fn a_client_without_the_token_is_sent_away() {
-    let home = Home::new();
+    let home = World::repository();
     let mut up = Up::start(&home, &["--port", "0"]);
     let text = up.ready();
     let base = text

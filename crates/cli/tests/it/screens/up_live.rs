@@ -1,12 +1,8 @@
 //! The table of `up` goes on after all is ready: what happens to a server is
 //! there to be seen, in place on a terminal and as lines elsewhere.
 
-use crate::support::homes;
-use crate::support::screen;
-
-use homes::Home;
+use crate::support::screen::Shown;
 use rustix::process::{Pid, Signal, kill_process};
-use screen::Shown;
 use serde_json::{Value, json};
 use std::{
     io::{Read, Write},
@@ -14,9 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_testkit::bin;
+use switchboard_testkit::world::World;
 
 /// A server that notes its process, and that fails while there is a file `broken`.
-fn fragile(home: &Home) -> Value {
+fn fragile(home: &World) -> Value {
     let script = format!(
         "echo $$ > {0}/pid; if test -e {0}/broken; then echo no good >&2; exit 3; fi; exec {1} --stdio",
         home.root.display(),
@@ -41,19 +38,19 @@ fn closed() -> String {
     format!("http://{address}/mcp")
 }
 
-fn user_settings(home: &Home, servers: &Value) {
+fn user_settings(home: &World, servers: &Value) {
     let settings = json!({ "mcpServers": servers }).to_string();
     home.write("home/.config/switchboard/settings.json", settings);
 }
 
 /// Kills the server's process, and waits for whatever was noted after it.
-fn kill(home: &Home) {
+fn kill(home: &World) {
     let pid: i32 = home.read("pid").trim().parse().unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
 }
 
 /// What happens to servers, and each time what is to be seen of it.
-fn story(home: &Home, shown: &mut Shown) {
+fn story(home: &World, shown: &mut Shown) {
     shown.until("it is there", |rows| {
         rows.says("echo", "connected") && rows.has("Ready.")
     });
@@ -73,7 +70,7 @@ fn story(home: &Home, shown: &mut Shown) {
         rows.says("echo", "failed") && rows.has("no good")
     });
     std::fs::remove_file(home.path("broken")).unwrap();
-    home.run(&["reconnect", "echo"]).ok();
+    home.show(&["reconnect", "echo"]).ok();
     shown.until("it was reconnected", |rows| rows.says("echo", "connected"));
     // Others come: one that wants a sign-in, and one that nobody has approved.
     user_settings(
@@ -98,7 +95,7 @@ fn story(home: &Home, shown: &mut Shown) {
 
 #[test]
 fn on_a_terminal_each_server_has_one_line_that_changes() {
-    let home = Home::new();
+    let home = World::repository();
     user_settings(&home, &json!({"echo": fragile(&home)}));
     let mut shown = Shown::screen(home.on_terminal(60, 100, "up --port 0 --no-builtins"));
     story(&home, &mut shown);
@@ -115,7 +112,7 @@ fn on_a_terminal_each_server_has_one_line_that_changes() {
 
 #[test]
 fn without_a_terminal_every_change_is_a_line() {
-    let home = Home::new();
+    let home = World::repository();
     user_settings(&home, &json!({"echo": fragile(&home)}));
     let command = home.command(&["up", "--port", "0", "--no-builtins"]);
     let mut shown = Shown::log(command);
@@ -129,7 +126,7 @@ fn without_a_terminal_every_change_is_a_line() {
 /// A table that is longer than the screen still changes in place.
 #[test]
 fn a_small_screen_shows_what_is_not_well() {
-    let home = Home::new();
+    let home = World::repository();
     let echo = json!({"command": bin("echo-server"), "args": ["--stdio"]});
     let mut servers = serde_json::Map::new();
     for at in 0..12 {
@@ -153,7 +150,7 @@ fn a_small_screen_shows_what_is_not_well() {
 /// Recorders and containers often have a terminal of 0 lines.
 #[test]
 fn a_screen_that_does_not_say_its_size_shows_the_servers() {
-    let home = Home::new();
+    let home = World::repository();
     let echo = json!({"command": bin("echo-server"), "args": ["--stdio"]});
     user_settings(&home, &json!({ "echo": echo }));
     let mut shown = Shown::screen(home.on_terminal(0, 0, "up --port 0 --no-builtins"));

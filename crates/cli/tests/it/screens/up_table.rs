@@ -1,11 +1,12 @@
 //! Servers that are not used are in the table of `up`, with why; and what is
 //! wrong is said once, however often the files are read.
 
-use crate::support::{homes::Home, screen::Shown};
+use crate::support::screen::Shown;
 use serde_json::{Value, json};
 use switchboard_testkit::bin;
+use switchboard_testkit::world::World;
 
-fn write(home: &Home, more: Value) {
+fn write(home: &World, more: Value) {
     let echo = json!({"command": bin("echo-server"), "args": ["--stdio"]});
     let mut settings = json!({
         "mcpServers": {"echo": echo, "lab": echo, "wrong": {"command": "x", "env": {"A": "${NOT_SET}"}}},
@@ -21,7 +22,7 @@ fn write(home: &Home, more: Value) {
 
 #[test]
 fn disabled_and_denied_servers_are_there() {
-    let home = Home::new();
+    let home = World::repository();
     write(&home, json!({}));
     // Warnings are on stderr; here they are to be seen with the rest.
     let program = env!("CARGO_BIN_EXE_switchboard");
@@ -32,7 +33,7 @@ fn disabled_and_denied_servers_are_there() {
         rows.says("echo", "connected") && rows.says("lab", "denied") && rows.has("Ready.")
     });
     assert!(shown.rows().has("settings.json:1"), "{}", shown.rows());
-    home.run(&["disable", "echo"]).ok();
+    home.show(&["disable", "echo"]).ok();
     shown.until("it is switched off", |rows| rows.says("echo", "disabled"));
     assert!(!shown.rows().has("removed"), "{}", shown.rows());
     assert!(
@@ -40,7 +41,7 @@ fn disabled_and_denied_servers_are_there() {
         "{}",
         shown.rows()
     );
-    home.run(&["enable", "echo"]).ok();
+    home.show(&["enable", "echo"]).ok();
     shown.until("it is back", |rows| rows.says("echo", "connected"));
     // Two more changes, each of which reads everything again.
     for names in [json!(["other"]), json!([])] {

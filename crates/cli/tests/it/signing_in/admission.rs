@@ -1,11 +1,11 @@
 //! What stays open ends when whoever opened it may not come in any more: its
 //! token was revoked, or has expired.
 
-use crate::support::signing::{Person, now_ms};
 use futures_util::{SinkExt, StreamExt};
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
+use switchboard_testkit::world::{World, now_ms};
 use switchboard_testkit::{EventStream, HttpClient, LEGACY, Program, bin, oauth::Site};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -22,8 +22,8 @@ const POLICY: u16 = 1008;
 
 type Socket = tokio_tungstenite::WebSocketStream<TcpStream>;
 
-fn person() -> Person {
-    Person::with(&json!({"echo": {
+fn person() -> World {
+    World::person_with(&json!({"echo": {
         "command": bin("echo-server"), "args": ["--stdio"], "era": "legacy",
     }}))
 }
@@ -161,7 +161,7 @@ impl Held {
     }
 }
 
-async fn token(person: &Person, name: &str) -> String {
+async fn token(person: &World, name: &str) -> String {
     let made = person.run(&["token", "create", name]).await.ok();
     format!("Bearer {}", made.out.trim())
 }

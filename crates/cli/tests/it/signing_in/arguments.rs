@@ -2,8 +2,8 @@
 //! command shows one, whether the server works or dies with its arguments on its
 //! lips. What is no secret stays readable.
 
-use crate::support::homes::Home;
 use serde_json::{Value, json};
+use switchboard_testkit::world::World;
 
 /// A secret that looks like one, and one that does not: there its place tells.
 const DRAWN: &str = "Zx7Qd2w9Lk3Vb8Rt";
@@ -73,7 +73,7 @@ fn holds_none(what: &str, text: &str) {
 
 #[test]
 fn no_command_shows_a_secret_in_arguments() {
-    let home = Home::new();
+    let home = World::repository();
     let mut servers = serde_json::Map::new();
     for (at, shape) in SHAPES.iter().enumerate() {
         let text = filled(shape).join(" ");
@@ -104,10 +104,10 @@ fn no_command_shows_a_secret_in_arguments() {
         &["--log", "trace", "tools"],
         &["--log", "trace", "call", "s0__x"],
     ] {
-        let ran = home.run(args);
+        let ran = home.show(args);
         holds_none(&args.join(" "), &format!("{}\n{}", ran.out, ran.err));
     }
-    let listed = home.run(&["list", "--no-connect"]).ok();
+    let listed = home.show(&["list", "--no-connect"]).ok();
     for shown in [
         "-e X=[redacted] image",
         "--token [redacted]",
@@ -122,7 +122,7 @@ fn no_command_shows_a_secret_in_arguments() {
             &["explain", name],
             &["explain", name, "--json"],
         ] {
-            let ran = home.run(args).ok();
+            let ran = home.show(args).ok();
             let text = format!("{}\n{}", ran.out, ran.err);
             holds_none(&args.join(" "), &text);
             assert!(
@@ -132,13 +132,13 @@ fn no_command_shows_a_secret_in_arguments() {
         }
     }
     // Who asks for them gets them.
-    let shown = home.run(&["get", "s10", "--show-secrets"]).ok();
+    let shown = home.show(&["get", "s10", "--show-secrets"]).ok();
     assert!(shown.out.contains(PLAIN), "{shown:?}");
 }
 
 #[test]
 fn last_words_of_a_server_are_without_its_secrets() {
-    let home = Home::new();
+    let home = World::repository();
     let shapes = [
         &["docker", "run", "-e", "X=<R>"][..],
         &["--header", "Authorization: Bearer <R>"],
@@ -174,7 +174,7 @@ fn last_words_of_a_server_are_without_its_secrets() {
         &["call", "s1__x", "--json"],
         &["call", "repeats__x"],
     ] {
-        let ran = home.run(args);
+        let ran = home.show(args);
         let text = format!("{}\n{}", ran.out, ran.err);
         holds_none(&args.join(" "), &text);
         assert!(text.contains("last words"), "{args:?}: {text}");
@@ -183,7 +183,7 @@ fn last_words_of_a_server_are_without_its_secrets() {
 
 #[test]
 fn what_is_no_secret_is_shown() {
-    let home = Home::new();
+    let home = World::repository();
     let digest = "mcp/time@sha256:9c46a918633fb474bf8035e3ee90ebac6bcf2b18ccb00679ac4c179cba0ebfcf";
     let args = [
         "-y",
@@ -209,7 +209,7 @@ fn what_is_no_secret_is_shown() {
         "home/.config/switchboard/settings.json",
         settings.to_string(),
     );
-    let listed = home.run(&["list", "--no-connect", "--json"]).ok();
+    let listed = home.show(&["list", "--no-connect", "--json"]).ok();
     assert_eq!(
         listed.json()[0]["target"],
         format!(
@@ -220,6 +220,6 @@ fn what_is_no_secret_is_shown() {
             )
         )
     );
-    let got = home.run(&["get", "plain", "--json"]).ok();
+    let got = home.show(&["get", "plain", "--json"]).ok();
     assert_eq!(got.json()["entry"]["args"], json!(args));
 }

@@ -2,11 +2,8 @@
 //! crash. None is printed, none is in a file where it does not belong, none in
 //! any process's arguments, and none reaches a server that it is not for.
 
-use crate::support::{serving::worker_of, signing};
-
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use signing::{Person, expire, protected};
 use std::{
     collections::BTreeMap,
     fs,
@@ -17,6 +14,7 @@ use std::{
     },
     time::Duration,
 };
+use switchboard_testkit::world::{self, World, expire, protected, worker_of};
 use switchboard_testkit::{HttpClient, bin, oauth::Site};
 use tokio::time::{Instant, sleep};
 
@@ -99,7 +97,7 @@ fn arguments() -> Vec<String> {
 struct Printed(Vec<(String, String)>);
 
 impl Printed {
-    fn add(&mut self, what: &str, ran: &signing::Ran) {
+    fn add(&mut self, what: &str, ran: &world::Ran) {
         self.0
             .push((what.to_owned(), format!("{}\n{}", ran.out, ran.err)));
     }
@@ -117,7 +115,7 @@ impl Printed {
     }
 }
 
-fn token_in(person: &Person, server: &str, field: &str) -> String {
+fn token_in(person: &World, server: &str, field: &str) -> String {
     let found = person.vault().into_iter().find_map(|(path, text)| {
         let name = path.file_name()?.to_str()?.to_owned();
         if !name.starts_with(server) || !name.ends_with(".json") {
@@ -152,7 +150,7 @@ async fn twenty_canaries_stay_where_they_belong() {
     }}))
     .await;
     let far = Site::start().await;
-    let person = Person::new()
+    let person = World::person()
         .variable("ENTRY_SECRET", "canary02-entry-client-secret")
         .variable("ROBOT_SECRET", "canary03-robot-secret")
         .variable("MCP_XAA_IDP_CLIENT_SECRET", "canary04-idp-client-secret")
@@ -163,7 +161,10 @@ async fn twenty_canaries_stay_where_they_belong() {
             "HTTPS_PROXY",
             "http://user:canary08-proxy-password@127.0.0.1:9",
         );
-    person.write("helper.json", "{\"X-Helped\": \"canary09-helper-header\"}");
+    person.write(
+        "home/helper.json",
+        "{\"X-Helped\": \"canary09-helper-header\"}",
+    );
     let far_with = |more: Value| {
         let mut entry = protected(&far, "/mcp");
         for (key, value) in more.as_object().unwrap() {
@@ -180,7 +181,7 @@ async fn twenty_canaries_stay_where_they_belong() {
         .url("/mcp/password")
         .to_string()
         .replace("http://", "http://user:canary10-password@");
-    person.settings(&json!({
+    person.write_settings(&json!({
         "xaaIdp": {"issuer": near.url("/idp").as_str(), "clientId": "idp-client"},
         "mcpServers": {
             "registered": protected(&near, "/mcp/registered"),
@@ -412,7 +413,7 @@ async fn twenty_canaries_stay_where_they_belong() {
     secrets.insert("wrong client token", "canary17-wrong-token".into());
     let worker = Pid::from_raw(worker_of(gateway.pid()).await).unwrap();
     kill_process(worker, Signal::ABORT).unwrap();
-    let ended = Instant::now() + signing::LIMIT;
+    let ended = Instant::now() + world::RUN_LIMIT;
     let mut gateway = gateway;
     while gateway.ended().is_none() {
         assert!(Instant::now() < ended, "the gateway lives on");
@@ -436,7 +437,7 @@ async fn twenty_canaries_stay_where_they_belong() {
     // Files: the settings hold what was written there, the vault and the tokens
     // what belongs there, and nothing else holds anything.
     let mut all = Vec::new();
-    files(&person.path("."), &mut all);
+    files(&person.path("home/."), &mut all);
     for path in all {
         let place = path.display().to_string();
         let theirs = place.contains("/vault/")
@@ -499,7 +500,7 @@ async fn twenty_canaries_stay_where_they_belong() {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let deadline = Instant::now() + signing::LIMIT;
+    let deadline = Instant::now() + world::RUN_LIMIT;
     while watcher.found.lock().unwrap().is_empty() {
         assert!(Instant::now() < deadline, "arguments are not seen at all");
         sleep(Duration::from_millis(10)).await;

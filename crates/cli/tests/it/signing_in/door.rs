@@ -1,26 +1,24 @@
 //! Who is let in to a gateway: client tokens by name, and tokens of an identity
 //! provider; and that neither goes any further.
 
-use crate::support::signing;
-
 use http::Method;
 use serde_json::{Value, json};
-use signing::{Person, now_ms};
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{World, now_ms};
 use switchboard_testkit::{HttpClient, LEGACY, Program, Reply, bin, oauth::Site};
 
 /// A gateway in front of a server that records every header it sees.
 struct Rig {
     _gateway: Program,
     url: String,
-    person: Person,
+    person: World,
     upstream: Site,
 }
 
 impl Rig {
     async fn new(args: &[&str]) -> Self {
         let upstream = Site::start().await;
-        let person = Person::with(&json!({"echo": {
+        let person = World::person_with(&json!({"echo": {
             "command": bin("echo-server"), "args": ["--stdio"],
         }}));
         let (gateway, url) = person.serve(args).await;
@@ -213,7 +211,10 @@ async fn fault_63_tokens_of_an_identity_provider() {
     let path = format!("/mcp?access_token={}", token.trim_start_matches("Bearer "));
     assert_eq!(rig.ask(&path, None).await.status, 401);
     // The person's own token works beside it.
-    let own = std::fs::read_to_string(rig.person.path(".local/share/switchboard/tokens/default"));
+    let own = std::fs::read_to_string(
+        rig.person
+            .path("home/.local/share/switchboard/tokens/default"),
+    );
     assert_eq!(
         rig.status(Some(&format!("Bearer {}", own.unwrap().trim())))
             .await,
@@ -227,7 +228,7 @@ async fn fault_63_tokens_of_an_identity_provider() {
 async fn fault_64_tokens_are_passed_on_in_neither_direction() {
     let one = Site::start().await;
     let two = Site::start().await;
-    let person = Person::with(&json!({
+    let person = World::person_with(&json!({
         "one": {"type": "http", "url": one.url("/mcp").as_str()},
         "two": {"type": "http", "url": two.url("/mcp").as_str()},
         "fixed": {"type": "http", "url": two.url("/mcp/fixed").as_str(), "headers": {"Authorization": "Bearer canary-fixed"}},

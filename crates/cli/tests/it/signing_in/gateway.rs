@@ -1,11 +1,9 @@
 //! Signing in from inside a running gateway: the tool `authenticate` of a server
 //! that wants a sign-in, and the server's own tools once somebody has.
 
-use crate::support::signing;
-
 use serde_json::{Value, json};
-use signing::{Person, expire, protected};
 use std::time::Duration;
+use switchboard_testkit::world::{World, expire, protected};
 use switchboard_testkit::{
     HttpClient, LEGACY, StdioClient,
     oauth::{Site, follow},
@@ -59,7 +57,7 @@ fn without_system(names: Vec<String>) -> Vec<String> {
 #[tokio::test]
 async fn the_client_is_sent_to_the_page_and_the_tools_are_swapped_in() {
     let site = Site::start().await;
-    let person = Person::with(&two(&site));
+    let person = World::person_with(&two(&site));
     let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
     client.initialize(LEGACY).await;
     let before = names(&client.request("tools/list", json!({})).await);
@@ -96,7 +94,7 @@ async fn the_client_is_sent_to_the_page_and_the_tools_are_swapped_in() {
 #[tokio::test]
 async fn a_client_that_opens_no_pages_gets_the_address() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     // One server, under its own names.
     let mut client = StdioClient::new(person.launch(&["serve", "--only", "docs"]).spawn());
     let params = json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}}, "clientInfo": {"name": "plain", "version": "1"}});
@@ -123,7 +121,7 @@ async fn a_client_that_opens_no_pages_gets_the_address() {
 #[tokio::test]
 async fn a_modern_client_is_asked_by_its_own_rules() {
     let site = Site::start().await;
-    let person = Person::with(&two(&site));
+    let person = World::person_with(&two(&site));
     let (_gateway, url) = person.serve(&["--no-auth"]).await;
     let mut client = HttpClient::new(&format!("{url}/mcp"));
     let list = client.modern("tools/list", json!({})).await.message();
@@ -165,7 +163,7 @@ async fn a_modern_client_is_asked_by_its_own_rules() {
 #[tokio::test]
 async fn a_sign_in_elsewhere_reaches_a_running_gateway() {
     let site = Site::start().await;
-    let person = Person::with(&two(&site));
+    let person = World::person_with(&two(&site));
     let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
     client.initialize(LEGACY).await;
     let before = names(&client.request("tools/list", json!({})).await);
@@ -180,7 +178,7 @@ async fn a_sign_in_elsewhere_reaches_a_running_gateway() {
 #[tokio::test]
 async fn a_sign_in_that_ends_brings_the_tool_back() {
     let site = Site::start().await;
-    let person = Person::with(&two(&site));
+    let person = World::person_with(&two(&site));
     person.sign_in("docs").await.ok();
     let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
     client.initialize(LEGACY).await;
@@ -204,7 +202,7 @@ async fn a_sign_in_that_ends_brings_the_tool_back() {
 #[tokio::test]
 async fn a_user_who_says_no_is_not_asked_further() {
     let site = Site::start().await;
-    let person = Person::with(&two(&site));
+    let person = World::person_with(&two(&site));
     let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
     client.initialize(LEGACY).await;
     client.request("tools/list", json!({})).await;
@@ -215,7 +213,7 @@ async fn a_user_who_says_no_is_not_asked_further() {
     // A rule of the entry does not hide it: it is always allowed.
     let mut entry = protected(&site, "/mcp");
     entry["tools"] = json!({"allow": ["t"]});
-    let person = Person::with(&json!({"docs": entry, "system": {"type": "builtin"}}));
+    let person = World::person_with(&json!({"docs": entry, "system": {"type": "builtin"}}));
     let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
     client.initialize(LEGACY).await;
     let listed = names(&client.request("tools/list", json!({})).await);
@@ -229,7 +227,7 @@ async fn a_modern_server_is_swapped_in_and_out_too() {
         let site = Site::with(json!({"modern": true})).await;
         let mut entry = protected(&site, "/mcp");
         entry["era"] = held;
-        let person = Person::with(&json!({"docs": entry, "system": {"type": "builtin"}}));
+        let person = World::person_with(&json!({"docs": entry, "system": {"type": "builtin"}}));
         let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
         client.initialize(LEGACY).await;
         let before = names(&client.request("tools/list", json!({})).await);

@@ -1,11 +1,6 @@
 //! What we know stays ours: no server reads it from our environment or memory,
 //! no crash leaves it behind, and nothing that we start is handed it.
 
-use crate::support::{
-    homes::Home,
-    serving::{numbers, until, worker_of},
-    signing::{Person, fake_browser, protected},
-};
 use serde_json::json;
 use std::{
     fs,
@@ -17,6 +12,7 @@ use std::{
     process::{Child, Command, Stdio},
     time::Duration,
 };
+use switchboard_testkit::world::{World, fake_browser, numbers, protected, until, worker_of};
 use switchboard_testkit::{bin, oauth::Site};
 
 const CANARY: &str = "canary-in-the-environment";
@@ -25,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const USER: u32 = 65534;
 
 /// The program as a user who may do nothing special, also where tests run as root.
-fn as_user(home: &Home, args: &[&str]) -> Command {
+fn as_user(home: &World, args: &[&str]) -> Command {
     if !rustix::process::geteuid().is_root() {
         return home.command(args);
     }
@@ -67,7 +63,7 @@ impl Drop for Running {
 
 #[tokio::test]
 async fn a_server_learns_nothing_from_its_starters() {
-    let home = Home::new();
+    let home = World::repository();
     // Looks at whoever started it, and at whoever started that, as long as it is
     // of the program; and then serves.
     let spy = format!(
@@ -96,7 +92,7 @@ async fn a_server_learns_nothing_from_its_starters() {
     let keeper = i32::try_from(gateway.0.id()).unwrap();
     // As the user, a command finds the gateway and has it start the server.
     let above =
-        |home: &Home| numbers(&fs::read_to_string(home.path("home/pids")).unwrap_or_default());
+        |home: &World| numbers(&fs::read_to_string(home.path("home/pids")).unwrap_or_default());
     let listed = until(LIMIT, || {
         let listed = as_user(&home, &["list", "--json"]).output().unwrap();
         let text = String::from_utf8(listed.stdout).unwrap();
@@ -144,7 +140,7 @@ async fn a_server_learns_nothing_from_its_starters() {
 
 #[tokio::test]
 async fn a_crash_leaves_no_core() {
-    let home = Home::new();
+    let home = World::repository();
     let settings =
         json!({"mcpServers": {"echo": {"command": bin("echo-server"), "args": ["--stdio"]}}});
     home.write(
@@ -183,33 +179,36 @@ async fn a_crash_leaves_no_core() {
 #[tokio::test]
 async fn a_helper_has_the_environment_of_a_server_and_what_it_names() {
     let site = Site::start().await;
-    let person = Person::new()
+    let person = World::person()
         .variable("ANTHROPIC_API_KEY", CANARY)
         .variable("NAMED", "named-by-the-command")
         .variable("LANG", "C.UTF-8");
     let mut entry = protected(&site, "/mcp");
     let helper = "env > $HOME/helper.env; echo \"{\\\"X-Named\\\": \\\"${NAMED}\\\"}\"";
     entry["headersHelper"] = json!(helper);
-    person.settings(&json!({"mcpServers": {"helped": entry}}));
+    person.write_settings(&json!({"mcpServers": {"helped": entry}}));
     // Neither the shell nor anything else comes from the folder that we are in.
     person.program(
         "sh",
         "#!/bin/sh\ntouch $HOME/wrong-shell\nexec /bin/sh \"$@\"\n",
     );
-    let planted = person.write("work/env", "#!/bin/sh\ntouch $HOME/wrong-env\n");
+    let planted = person.write("home/work/env", "#!/bin/sh\ntouch $HOME/wrong-env\n");
     fs::set_permissions(planted, fs::Permissions::from_mode(0o755)).unwrap();
     // A helper that names something of a folder nobody trusts is not run at all.
-    let trusted = person.command(&["trust"]).output().await.unwrap();
+    let trusted = person.async_command(&["trust"]).output().await.unwrap();
     assert!(trusted.status.success(), "{trusted:?}");
-    let path = format!(".::work:{}:/usr/bin:/bin", person.path("bin").display());
+    let path = format!(
+        ".::work:{}:/usr/bin:/bin",
+        person.path("home/bin").display()
+    );
     let listed = person
-        .command(&["list", "--json"])
+        .async_command(&["list", "--json"])
         .env("PATH", &path)
         .output()
         .await
         .unwrap();
     assert!(listed.status.success(), "{listed:?}");
-    let environment = fs::read_to_string(person.path("helper.env")).unwrap();
+    let environment = fs::read_to_string(person.path("home/helper.env")).unwrap();
     for there in [
         "HOME=",
         "LANG=C.UTF-8",
@@ -238,12 +237,12 @@ async fn a_helper_has_the_environment_of_a_server_and_what_it_names() {
 #[tokio::test]
 async fn the_browser_is_handed_no_secrets() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}))
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}))
         .variable("ANTHROPIC_API_KEY", CANARY)
         .variable("MCP_XAA_IDP_CLIENT_SECRET", CANARY)
         .variable("DISPLAY", ":7");
     fake_browser(&person);
-    let opener = person.path("bin/xdg-open");
+    let opener = person.path("home/bin/xdg-open");
     let script = fs::read_to_string(&opener).unwrap();
     fs::write(
         &opener,
@@ -251,7 +250,7 @@ async fn the_browser_is_handed_no_secrets() {
     )
     .unwrap();
     person.run(&["login", "docs"]).await.ok();
-    let environment = fs::read_to_string(person.path("opener.env")).unwrap();
+    let environment = fs::read_to_string(person.path("home/opener.env")).unwrap();
     assert!(environment.contains("DISPLAY=:7"), "{environment}");
     assert!(!environment.contains(CANARY), "{environment}");
 }

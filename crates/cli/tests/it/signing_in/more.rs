@@ -1,14 +1,12 @@
 //! Signing in for many servers at once, with a real browser, and through proxies.
 
-use crate::support::signing;
-
 use serde_json::{Value, json};
-use signing::{LIMIT, Person, protected, states};
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex},
     time::Duration,
 };
+use switchboard_testkit::world::{self, RUN_LIMIT, World, protected, states};
 use switchboard_testkit::{LEGACY, StdioClient, oauth::Site, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -16,7 +14,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-async fn enterprise() -> (Site, Person) {
+async fn enterprise() -> (Site, World) {
     let site = Site::with(json!({"clients": {
         "idp-client": {"secret": "canary-idp-secret"},
         "xaa-client": {"secret": "canary-xaa-secret"},
@@ -30,10 +28,10 @@ async fn enterprise() -> (Site, Person) {
             (format!("s{n}"), entry)
         })
         .collect();
-    let person = Person::new()
+    let person = World::person()
         .variable("XAA_SECRET", "canary-xaa-secret")
         .variable("MCP_XAA_IDP_CLIENT_SECRET", "canary-idp-secret");
-    person.settings(&json!({
+    person.write_settings(&json!({
         "mcpServers": servers,
         "xaaIdp": {"issuer": site.url("/idp").as_str(), "clientId": "idp-client"},
     }));
@@ -83,7 +81,7 @@ async fn one_sign_in_reaches_all_servers_of_a_running_gateway() {
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 5);
     assert!(list.to_string().contains("s4__authenticate"), "{list}");
     person.sign_in("s0").await.ok();
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + RUN_LIMIT;
     loop {
         let list = client.request("tools/list", json!({})).await;
         if !list.to_string().contains("authenticate") {
@@ -126,7 +124,7 @@ async fn grants_that_need_nobody() {
     let mut entry = protected(&site, "/mcp");
     entry["oauth"] =
         json!({"grant": "client_credentials", "clientId": "robot", "clientSecret": "${ROBOT}"});
-    let person = Person::with(&json!({"docs": entry})).variable("ROBOT", "canary-robot");
+    let person = World::person_with(&json!({"docs": entry})).variable("ROBOT", "canary-robot");
     assert_eq!(person.run(&["call", "docs__t"]).await.ok().out, "let in\n");
     assert_eq!(site.count("authorize").await, 0);
     assert_eq!(site.count("token.client_credentials").await, 1);
@@ -148,8 +146,8 @@ async fn a_real_browser_signs_in() {
     .find(|path| std::path::Path::new(path).exists())
     .expect("chromium is missing: run `cargo xtask setup`, or install the package `chromium`");
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
-    let (profile, dom) = (person.path("profile"), person.path("dom.html"));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
+    let (profile, dom) = (person.path("home/profile"), person.path("home/dom.html"));
     let script = format!(
         "#!/bin/sh\nexec {chromium} --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
          --no-first-run --user-data-dir={} --dump-dom \"$1\" > {} 2>/dev/null\n",
@@ -157,11 +155,11 @@ async fn a_real_browser_signs_in() {
         dom.display()
     );
     person.program("xdg-open", &script);
-    let child = person.command(&["login", "docs"]).spawn().unwrap();
-    let output = timeout(LIMIT * 3, child.wait_with_output()).await;
-    let done = signing::ran(output.expect("the browser signs in").unwrap()).ok();
+    let child = person.async_command(&["login", "docs"]).spawn().unwrap();
+    let output = timeout(RUN_LIMIT * 3, child.wait_with_output()).await;
+    let done = world::Ran::of(output.expect("the browser signs in").unwrap()).ok();
     assert!(done.out.contains("Signed in to docs"), "{done:?}");
-    let deadline = Instant::now() + LIMIT;
+    let deadline = Instant::now() + RUN_LIMIT;
     let page = loop {
         let page = std::fs::read_to_string(&dom).unwrap_or_default();
         if page.contains("</html>") {
@@ -218,7 +216,7 @@ async fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
 async fn signing_in_goes_through_the_proxy_like_everything_else() {
     let (address, asked) = proxy().await;
     let entry = |metadata: &str| json!({"docs": {"url": "https://mcp.switchboard.invalid/mcp", "oauth": {"authServerMetadataUrl": metadata}}});
-    let person = Person::with(&entry("https://login.switchboard.invalid/metadata"))
+    let person = World::person_with(&entry("https://login.switchboard.invalid/metadata"))
         .variable("HTTPS_PROXY", &address);
     let refused = person.run(&["login", "docs", "--no-browser"]).await;
     assert_eq!(refused.code, Some(4), "{refused:?}");
@@ -232,7 +230,8 @@ async fn signing_in_goes_through_the_proxy_like_everything_else() {
     );
     // A proxy is no way around the guard.
     asked.lock().unwrap().clear();
-    person.settings(&json!({"mcpServers": entry("https://169.254.169.254/latest/meta-data")}));
+    person
+        .write_settings(&json!({"mcpServers": entry("https://169.254.169.254/latest/meta-data")}));
     let refused = person.run(&["login", "docs", "--no-browser"]).await;
     assert!(
         refused.code == Some(5) || refused.code == Some(4),

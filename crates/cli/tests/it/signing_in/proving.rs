@@ -1,15 +1,15 @@
 //! How a client proves itself where servers insist: in the header, in the form,
 //! in both or never in both.
 
-use crate::support::signing::{Person, expire, protected};
 use serde_json::{Value, json};
 use switchboard_testkit::oauth::Site;
+use switchboard_testkit::world::{World, expire, protected};
 
 /// Signs in at such a site, calls, renews, calls, signs out. Gives how often the
 /// token endpoint was asked for a code, and for a renewal.
 async fn whole_way(knobs: Value) -> (u64, u64) {
     let site = Site::with(knobs.clone()).await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     let done = person.sign_in("docs").await;
     assert_eq!(done.code, Some(0), "{knobs}: {done:?}");
     assert_eq!(person.run(&["call", "docs__t"]).await.ok().out, "let in\n");
@@ -51,7 +51,7 @@ async fn servers_that_insist_are_signed_in_to() {
 #[tokio::test]
 async fn a_client_that_is_not_accepted_is_told_so() {
     let site = Site::with(json!({"insists": "nobody", "methods": ["client_secret_basic"]})).await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     let refused = person.sign_in("docs").await;
     assert_eq!(refused.code, Some(6), "{refused:?}");
     assert!(
@@ -69,7 +69,7 @@ async fn a_client_that_is_not_accepted_is_told_so() {
 #[tokio::test]
 async fn a_registration_that_is_gone_is_made_anew() {
     let site = Site::with(json!({"methods": ["client_secret_basic"]})).await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.sign_in("docs").await.ok();
     site.turn(json!({"insists": "nobody"})).await;
     person.age("docs", expire);

@@ -1,12 +1,10 @@
 //! Signing in with the real program, against a strict authorization server:
 //! rotating refresh tokens, PKCE, `resource`, `iss`, exact redirect addresses.
 
-use crate::support;
-
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, process::Stdio};
-use support::signing::{LIMIT, Person, expire, fake_browser, protected, states};
 use switchboard_testkit::oauth::{Site, redirected};
+use switchboard_testkit::world::{self, RUN_LIMIT, World, expire, fake_browser, protected, states};
 use tokio::{io::AsyncWriteExt, time::timeout};
 
 fn pair(name: &str, state: &str) -> (String, String) {
@@ -16,7 +14,7 @@ fn pair(name: &str, state: &str) -> (String, String) {
 #[tokio::test]
 async fn the_whole_way_without_a_browser_on_this_machine() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     // Nobody is signed in: the state, the hint and the exit code say so.
     let list = person.run(&["list", "--json"]).await.ok();
     assert_eq!(states(&list), [pair("docs", "needs-auth")]);
@@ -66,11 +64,11 @@ async fn the_whole_way_without_a_browser_on_this_machine() {
 #[tokio::test]
 async fn a_browser_is_opened_without_a_shell_and_outlives_us() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     fake_browser(&person);
     let done = person.run(&["login", "docs"]).await.ok();
     assert!(done.out.contains("Signed in to docs"), "{done:?}");
-    let opened = fs::read_to_string(person.path("opened")).unwrap();
+    let opened = fs::read_to_string(person.path("home/opened")).unwrap();
     assert!(
         done.err.contains(opened.trim()),
         "the address is shown too: {done:?}"
@@ -83,7 +81,7 @@ async fn a_browser_is_opened_without_a_shell_and_outlives_us() {
 #[tokio::test]
 async fn a_server_that_refused_is_not_asked_again_for_a_while() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.run(&["list"]).await.ok();
     let asked = site.count("mcp.401").await;
     assert!(asked >= 1);
@@ -92,11 +90,11 @@ async fn a_server_that_refused_is_not_asked_again_for_a_while() {
         assert_eq!(states(&list), [pair("docs", "needs-auth")]);
     }
     assert_eq!(site.count("mcp.401").await, asked);
-    let cache = person.path(".cache/switchboard/mcp-needs-auth-cache.json");
+    let cache = person.path("home/.cache/switchboard/mcp-needs-auth-cache.json");
     let cached: Value = serde_json::from_str(&fs::read_to_string(&cache).unwrap()).unwrap();
     assert!(cached["docs"]["timestamp"].as_u64().unwrap() > 1_700_000_000_000);
     // Sixteen minutes later it is.
-    let old = json!({"docs": {"timestamp": support::signing::now_ms() - 16 * 60_000}});
+    let old = json!({"docs": {"timestamp": world::now_ms() - 16 * 60_000}});
     fs::write(&cache, old.to_string()).unwrap();
     person.run(&["list"]).await.ok();
     assert!(site.count("mcp.401").await > asked);
@@ -105,7 +103,7 @@ async fn a_server_that_refused_is_not_asked_again_for_a_while() {
 #[tokio::test]
 async fn a_sign_in_is_renewed_and_survives_rotation() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.sign_in("docs").await.ok();
     for round in 1..=3 {
         person.age("docs", expire);
@@ -126,7 +124,7 @@ async fn a_sign_in_is_renewed_and_survives_rotation() {
 #[tokio::test]
 async fn wrong_answers_of_a_browser_are_refused() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     for (change, code) in [
         ("state", Some(6)),
         ("iss", Some(5)),
@@ -161,7 +159,7 @@ async fn wrong_answers_of_a_browser_are_refused() {
 #[tokio::test]
 async fn without_a_keychain_the_other_way_is_named() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}))
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}))
         .without("SWITCHBOARD_TOKEN_STORE")
         .variable("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus");
     let login = person.login(&["docs"]).await;
@@ -184,7 +182,7 @@ async fn without_a_keychain_the_other_way_is_named() {
 async fn what_one_cannot_sign_in_to() {
     let site = Site::start().await;
     let url = site.url("/mcp").to_string();
-    let person = Person::with(&json!({
+    let person = World::person_with(&json!({
         "local": {"command": "true"},
         "token": {"url": url, "headers": {"Authorization": "Bearer refused-token"}},
         "typo": {"url": url, "oauth": {"clientID": "x", "callbackPort": "8"}},
@@ -214,7 +212,7 @@ async fn what_one_cannot_sign_in_to() {
 async fn a_client_registered_by_hand_keeps_its_secret_out_of_the_file() {
     let redirect = "http://localhost:18976/callback";
     let site = Site::with(json!({"dcr": false, "clients": {"by-hand": {"secret": "canary-secret", "redirect": redirect}}})).await;
-    let person = Person::new().variable("MCP_CLIENT_SECRET", "canary-secret");
+    let person = World::person().variable("MCP_CLIENT_SECRET", "canary-secret");
     let url = site.url("/mcp").to_string();
     let add = [
         "add",
@@ -228,7 +226,7 @@ async fn a_client_registered_by_hand_keeps_its_secret_out_of_the_file() {
     ];
     person.run(&add).await.ok();
     let person = person.without("MCP_CLIENT_SECRET");
-    let file = fs::read_to_string(person.path(".config/switchboard/settings.json")).unwrap();
+    let file = fs::read_to_string(person.path("home/.config/switchboard/settings.json")).unwrap();
     assert!(file.contains("by-hand") && file.contains("18976"), "{file}");
     assert!(!file.contains("canary"), "{file}");
     person.sign_in("docs").await.ok();
@@ -252,16 +250,16 @@ async fn a_client_registered_by_hand_keeps_its_secret_out_of_the_file() {
 async fn a_headers_helper_lets_us_in() {
     let site = Site::start().await;
     let url = site.url("/mcp").to_string();
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.sign_in("docs").await.ok();
     let vault = person.vault();
     let token = vault.iter().find_map(|(_, text)| {
         let record: Value = serde_json::from_str(text).ok()?;
         record["tokens"]["access"].as_str().map(str::to_owned)
     });
-    person.write("token", &token.unwrap());
+    person.write("home/token", &token.unwrap());
     let command = "printf '{\"Authorization\":\"Bearer %s\",\"X-Seen\":\"%s\"}' \"$(cat $HOME/token)\" \"$CLAUDE_CODE_MCP_SERVER_NAME\"";
-    person.settings(&json!({"mcpServers": {
+    person.write_settings(&json!({"mcpServers": {
         "helped": {"url": url, "headersHelper": command, "headers": {"Authorization": "Bearer wrong"}},
         "broken": {"url": url, "headersHelper": "echo no luck >&2; exit 3"},
         "missing": {"url": url, "headersHelper": "echo ${NOT_SET_ANYWHERE}"},
@@ -281,11 +279,11 @@ async fn a_headers_helper_lets_us_in() {
 #[tokio::test]
 async fn a_repositorys_helper_waits_for_approval() {
     let site = Site::start().await;
-    let person = Person::new();
-    let touched = person.path("touched");
+    let person = World::person();
+    let touched = person.path("home/touched");
     let helper = format!("touch {}; echo '{{}}'", touched.display());
     let file = json!({"mcpServers": {"theirs": {"url": site.url("/mcp").as_str(), "headersHelper": helper}}});
-    person.write("work/.mcp.json", &file.to_string());
+    person.write("home/work/.mcp.json", &file.to_string());
     for args in [
         &["list", "--json"][..],
         &["login", "theirs"],
@@ -317,13 +315,13 @@ async fn a_repositorys_helper_waits_for_approval() {
 #[tokio::test]
 async fn a_hundred_processes_at_one_expiry_renew_once() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.sign_in("docs").await.ok();
     person.age("docs", expire);
     // All wait for the same gate, so that they come at once.
     let mut children = Vec::new();
     for _ in 0..100 {
-        let mut command = person.command(&["call", "docs__t", "-"]);
+        let mut command = person.async_command(&["call", "docs__t", "-"]);
         children.push(command.stdin(Stdio::piped()).spawn().unwrap());
     }
     for child in &mut children {
@@ -331,11 +329,11 @@ async fn a_hundred_processes_at_one_expiry_renew_once() {
         stdin.write_all(b"{}").await.unwrap();
     }
     for child in children {
-        let output = timeout(LIMIT * 3, child.wait_with_output())
+        let output = timeout(RUN_LIMIT * 3, child.wait_with_output())
             .await
             .unwrap()
             .unwrap();
-        let ran = support::signing::ran(output).ok();
+        let ran = world::Ran::of(output).ok();
         assert_eq!(ran.out, "let in\n");
     }
     assert_eq!(site.count("token.refresh_token").await, 1);
@@ -347,8 +345,8 @@ async fn a_hundred_processes_at_one_expiry_renew_once() {
 #[tokio::test]
 async fn fault_56_a_page_is_no_command() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
-    let (log, pwned) = (person.path("opened"), person.path("pwned"));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
+    let (log, pwned) = (person.path("home/opened"), person.path("home/pwned"));
     person.program(
         "xdg-open",
         &format!(
@@ -377,8 +375,8 @@ async fn fault_56_a_page_is_no_command() {
     );
     site.turn(json!({"metadata": {"authorization_endpoint": page}}))
         .await;
-    let mut child = person.command(&["login", "docs"]).spawn().unwrap();
-    let deadline = tokio::time::Instant::now() + LIMIT;
+    let mut child = person.async_command(&["login", "docs"]).spawn().unwrap();
+    let deadline = tokio::time::Instant::now() + RUN_LIMIT;
     while !log.exists() {
         assert!(tokio::time::Instant::now() < deadline, "nothing was opened");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -394,7 +392,7 @@ async fn fault_56_a_page_is_no_command() {
 #[tokio::test]
 async fn a_server_that_asks_for_more_gets_all_of_it_at_the_next_sign_in() {
     let site = Site::with(json!({"scope": "read", "prm_scopes": ["read"]})).await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.sign_in("docs").await.ok();
     assert_eq!(person.run(&["call", "docs__t"]).await.ok().out, "let in\n");
     site.turn(json!({"scope": "read write"})).await;
@@ -412,7 +410,7 @@ async fn a_server_that_asks_for_more_gets_all_of_it_at_the_next_sign_in() {
 #[tokio::test]
 async fn a_server_that_is_removed_leaves_no_sign_in() {
     let site = Site::start().await;
-    let person = Person::with(&json!({"docs": protected(&site, "/mcp")}));
+    let person = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
     person.sign_in("docs").await.ok();
     let removed = person.run(&["remove", "docs"]).await.ok();
     assert!(

@@ -1,10 +1,8 @@
 //! A server that works and wants more rights for a call: 403 with a scope.
 
-use crate::support::signing;
-
 use serde_json::{Value, json};
-use signing::{LIMIT, Person, protected};
 use std::time::Duration;
+use switchboard_testkit::world::{RUN_LIMIT, World, protected};
 use switchboard_testkit::{
     HttpClient, LEGACY, StdioClient,
     oauth::{Site, follow},
@@ -14,10 +12,10 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 /// Signed in to a server with the scope `read`; its calls want `write` as well.
-async fn too_few_rights() -> (Site, Person) {
+async fn too_few_rights() -> (Site, World) {
     let site = Site::with(json!({"scope": "read", "prm_scopes": ["read"]})).await;
     let servers = json!({"docs": protected(&site, "/mcp"), "system": {"type": "builtin"}});
-    let person = Person::with(&servers);
+    let person = World::person_with(&servers);
     person.sign_in("docs").await.ok();
     (site, person)
 }
@@ -99,7 +97,7 @@ async fn a_client_that_opens_no_pages_is_told_what_to_do() {
     let (status, _) = follow(page.unwrap()).await;
     assert_eq!(status, 200);
     // The browser has its answer before we have the tokens.
-    let until = Instant::now() + LIMIT;
+    let until = Instant::now() + RUN_LIMIT;
     let called = loop {
         let called = client.call("docs__t", json!({})).await;
         if called.get("result").is_some() {

@@ -1,10 +1,8 @@
 //! A gateway that is sent something bad, and a good request after it.
 
-use super::{
-    serving::{Gateway, echo, servers},
-    wire::{Answer, Wire},
-};
+use crate::support::wire::{Answer, Wire};
 use serde_json::json;
+use switchboard_testkit::world::{Gateway, echo, servers};
 use switchboard_testkit::{LEGACY, initialize_params};
 
 pub const JSON: (&str, &str) = ("content-type", "application/json");

@@ -1,10 +1,10 @@
 //! One client in front of a gateway whose server is a recorder: raw bytes in,
 //! raw bytes out, on either transport.
 
-use super::serving::{self, Gateway};
 use http::Method;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use switchboard_testkit::world::{self, Gateway};
 use switchboard_testkit::{
     DEADLINE, HttpClient, LEGACY, Program, StdioClient, bin, headers, initialize_params,
     json as raw, json::Message, record,
@@ -186,14 +186,14 @@ impl Recorder {
         let (entry, program) = match side {
             Side::Stdio => {
                 let args = ["--stdio"].into_iter().chain(rest);
-                (serving::command("recorder", args), None)
+                (world::command("recorder", args), None)
             }
             Side::Http => {
                 let program = Program::new(bin("recorder"))
                     .args(["--http", "0"])
                     .args(rest)
                     .spawn();
-                (serving::address(&program).await, Some(program))
+                (world::address(&program).await, Some(program))
             }
         };
         Self {
@@ -211,7 +211,7 @@ impl Recorder {
 
     /// The first message after the first `from` that satisfies `wanted`.
     pub async fn find(&self, from: usize, wanted: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
-        serving::until(DEADLINE, || {
+        world::until(DEADLINE, || {
             let all = record::read(&self.record).unwrap_or_default();
             all.into_iter().skip(from).find(|message| wanted(message))
         })
@@ -223,7 +223,7 @@ impl Recorder {
 pub async fn face(side: Side, servers: &Value, path: &str) -> (Face, Option<Gateway>) {
     match side {
         Side::Stdio => {
-            let client = serving::stdio_client(servers);
+            let client = world::stdio_client(servers);
             (Face::Stdio(Box::new(client)), None)
         }
         Side::Http => {

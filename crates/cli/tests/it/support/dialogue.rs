@@ -1,8 +1,8 @@
 //! A call during which the server wants something of its client, in each era
 //! and on each transport.
 
-use super::client::Client;
 use serde_json::{Value, json};
+use switchboard_testkit::world::Client;
 use switchboard_testkit::{StdioClient, with_meta};
 
 /// What the client answers to a question.

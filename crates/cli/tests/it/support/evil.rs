@@ -1,9 +1,10 @@
 //! A gateway with one server that misbehaves and one that does not.
 
-use super::client::Client;
-use super::serving::{self, Gateway, address, command, echo, peak_mib, servers};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use switchboard_testkit::world::{
+    self, Client, Gateway, address, command, echo, peak_mib, servers,
+};
 use switchboard_testkit::{DEADLINE, Program, bin, text_of};
 
 /// Both, and a client of the bad one.
@@ -97,7 +98,7 @@ impl Evil {
 
     /// Waits for a line of the gateway's log that has all these words.
     pub async fn logged(&self, words: &[&str]) {
-        let found = serving::until(DEADLINE, || {
+        let found = world::until(DEADLINE, || {
             let log = self.gateway.program.stderr();
             let mut lines = log.lines();
             lines

@@ -6,10 +6,11 @@ use std::{
     fs::{self, File},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command},
     sync::LazyLock,
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::World;
 
 /// How long a command of a page may take on a machine that is busy.
 const LIMIT: Duration = Duration::from_secs(90);
@@ -189,8 +190,7 @@ fn read_block(lines: &[String]) -> Vec<Typed> {
 
 /// Where one page is read: a home, a project in it, and what runs meanwhile.
 struct Sitting {
-    _folder: tempfile::TempDir,
-    root: PathBuf,
+    world: World,
     running: Vec<(String, Child)>,
     /// The address of the gateway that runs, which a page calls 127.0.0.1:3700.
     address: Option<String>,
@@ -198,13 +198,10 @@ struct Sitting {
 
 impl Sitting {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        fs::create_dir_all(root.join("home/project/.git")).unwrap();
-        fs::create_dir_all(root.join("etc")).unwrap();
+        let world = World::new().working_in("home/project");
+        fs::create_dir_all(world.path("home/project/.git")).unwrap();
         Self {
-            _folder: folder,
-            root,
+            world,
             running: Vec::new(),
             address: None,
         }
@@ -212,11 +209,10 @@ impl Sitting {
 
     fn write(&self, path: &str, text: &str) {
         let file = match path.strip_prefix("~/") {
-            Some(rest) => self.root.join("home").join(rest),
-            None => self.root.join("home/project").join(path),
+            Some(rest) => self.world.home().join(rest),
+            None => self.world.path("home/project").join(path),
         };
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, format!("{text}\n")).unwrap();
+        self.world.write(file, format!("{text}\n"));
     }
 
     fn shell(&self, command: &str) -> Command {
@@ -226,21 +222,14 @@ impl Sitting {
         if let Some(address) = &self.address {
             text = text.replace("127.0.0.1:3700", address);
         }
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &text])
-            .env_clear()
-            .env("HOME", self.root.join("home"))
-            .env("PATH", format!("{folder}:/usr/local/bin:/usr/bin:/bin"))
-            .env("SWITCHBOARD_TEST_MANAGED_DIR", self.root.join("etc"))
-            .current_dir(self.root.join("home/project"))
-            .stdin(Stdio::null());
+        let mut shell = self.world.any("sh", &["-c", &text]);
+        shell.env("PATH", format!("{folder}:/usr/local/bin:/usr/bin:/bin"));
         shell
     }
 
     /// Types a command, waits for its end, and gives what appeared.
     fn finish(&mut self, one: &Typed, expected: i32) -> Vec<String> {
-        let file = self.root.join("appeared");
+        let file = self.world.path("appeared");
         let mut child = self.start(&one.command, &file);
         let code = wait(&mut child);
         let text = fs::read_to_string(&file).unwrap();
@@ -250,7 +239,7 @@ impl Sitting {
 
     /// Types a command that goes on, and waits until it has said the last line.
     fn begin(&mut self, one: &Typed) -> Vec<String> {
-        let file = self.root.join(format!("running-{}", self.running.len()));
+        let file = self.world.path(format!("running-{}", self.running.len()));
         let child = self.start(&format!("exec {}", installed(&one.command)), &file);
         self.running.push((one.command.clone(), child));
         let last = one.shown.last().map_or("Ready.", String::as_str);
@@ -316,7 +305,7 @@ impl Sitting {
             LazyLock::new(|| Regex::new(r"^\d{4}-\d\d-\d\dT.* (INFO|WARN|DEBUG) ").unwrap());
         let program = env!("CARGO_BIN_EXE_switchboard");
         let folder = Path::new(program).parent().unwrap().display();
-        let home = self.root.join("home").display().to_string();
+        let home = self.world.home().display().to_string();
         let mut lines: Vec<String> = Vec::new();
         for line in text.lines() {
             // The log, and a port that happens to be taken where this runs.

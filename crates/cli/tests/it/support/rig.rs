@@ -1,12 +1,14 @@
 //! A client, a gateway and a recorder, and a case of the corpus on its way
 //! through all three.
 
-use super::crossing::{Came, Face, Recorder, Side, contains, face};
-use super::mask::{self, Listed, assert_same, one_line, replaced};
-use super::serving::{self, servers};
+use crate::support::{
+    crossing::{Came, Face, Recorder, Side, contains, face},
+    mask::{self, Listed, assert_same, one_line, replaced},
+};
 use serde_json::{Value, json};
 use switchboard_testkit::corpus::{self, Case, Direction, META};
 use switchboard_testkit::json::{self as raw, Message};
+use switchboard_testkit::world::{self, servers};
 
 /// The progress token of our requests: its spelling must come back, too.
 const TOKEN: &str = r#""tok\u0065n""#;
@@ -22,7 +24,7 @@ pub struct Rig {
     lines: bool,
     /// On `/mcp`: under which name the recorder is known there.
     server: Option<&'static str>,
-    _others: (Option<serving::Gateway>, Option<Recorder>),
+    _others: (Option<world::Gateway>, Option<Recorder>),
 }
 
 /// What the recorder answers, for all cases at once.

@@ -1,8 +1,8 @@
 //! A server that answers with just the bytes that a test says.
 
-use super::serving::{address, command};
 use serde_json::{Value, json};
 use std::fs;
+use switchboard_testkit::world::{address, command};
 use switchboard_testkit::{Program, bin, record};
 
 /// A recorder's script, with the folder that it lies in.

@@ -1,14 +1,13 @@
 //! TLS at our own door: certificates of ours and of clients, read again when
 //! they change; and what is not said in clear without somebody's word.
 
-use crate::support::{
-    self, config, echo, homes::Home, run, screen::Shown, switchboard, tap::Authority,
-};
+use crate::support::{screen::Shown, tap::Authority};
 use serde_json::{Value, json};
 use std::{
     path::Path,
     time::{Duration, Instant},
 };
+use switchboard_testkit::world::{Ran, World, config, echo, run, switchboard};
 use switchboard_testkit::{HttpClient, LEGACY, Program, raw_exchange, text_of};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -33,7 +32,7 @@ async fn serve(folder: &Path, more: &[&str]) -> (Program, u16) {
 }
 
 /// What our own client says when it calls there.
-async fn call(scheme: &str, port: u16, tls: Value) -> support::Run {
+async fn call(scheme: &str, port: u16, tls: Value) -> Ran {
     let kind = if scheme == "wss" { "ws" } else { "http" };
     let path = if scheme == "wss" { "ws" } else { "mcp" };
     let url = format!("{scheme}://localhost:{port}/{path}");
@@ -158,7 +157,7 @@ async fn nothing_is_said_in_clear_to_other_machines_without_a_word() {
 /// Somebody at a terminal may say so.
 #[test]
 fn a_person_is_asked() {
-    let home = Home::new();
+    let home = World::repository();
     let words = "serve --http 0.0.0.0:0 --allow-remote";
     for (answer, expected) in [("y\n", "listening on http://"), ("n\n", "--behind-proxy")] {
         let mut shown = Shown::screen(home.on_terminal(30, 200, words));

@@ -1,13 +1,11 @@
 //! The faces over WebSocket and HTTP+SSE at their edges: who may come in, what
 //! hostile bytes do, and that others do not notice.
 
-use crate::support;
-
 use futures_util::{SinkExt, StreamExt};
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::{config, echo, switchboard};
+use switchboard_testkit::world::{config, echo, switchboard};
 use switchboard_testkit::{Channel, DEADLINE, HttpClient, LEGACY, Program, dial_ws, text_of};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

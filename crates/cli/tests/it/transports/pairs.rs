@@ -1,12 +1,10 @@
 //! Every transport downstream with every transport upstream: the legacy era
 //! over all of them, the modern one over those that exist in it.
 
-use crate::support::pairs;
-
-use pairs::{ALL, Carrier, Gateway, Upstream, kill};
 use serde_json::Value;
 use serde_json::json;
 use std::time::Duration;
+use switchboard_testkit::world::{CARRIERS, Carrier, Served, Upstream, kill};
 use switchboard_testkit::{Channel, LEGACY, text_of, tour, with_meta};
 
 #[tokio::test]
@@ -30,10 +28,10 @@ async fn legacy_clients_over_websocket() {
 }
 
 async fn legacy(down: Carrier) {
-    for up in ALL {
+    for up in CARRIERS {
         println!("legacy: {down:?} → {up:?}");
         let upstream = Upstream::start(up, &["--era", "legacy"]).await;
-        let mut gateway = Gateway::start(down, &upstream).await;
+        let mut gateway = Served::start(down, &upstream).await;
         let mut client = gateway.client().await;
         let hello = client.initialize(LEGACY).await;
         assert_eq!(hello["serverInfo"]["name"], "echo-server");
@@ -47,7 +45,7 @@ async fn legacy(down: Carrier) {
 
 /// What a client had under way when its connection went is given up, where
 /// there is no way to come back for it; others do not notice.
-async fn client_goes_away(gateway: &mut Gateway, staying: &mut Channel, down: Carrier) {
+async fn client_goes_away(gateway: &mut Served, staying: &mut Channel, down: Carrier) {
     let before = tour::counter(staying, "cancelled").await;
     let mut leaving = gateway.client().await;
     leaving.initialize(LEGACY).await;
@@ -109,7 +107,7 @@ async fn modern_clients() {
         for up in carriers {
             println!("modern: {down:?} → {up:?}");
             let upstream = Upstream::start(up, &["--era", "modern"]).await;
-            let mut gateway = Gateway::start(down, &upstream).await;
+            let mut gateway = Served::start(down, &upstream).await;
             let mut client = gateway.client().await;
             tour::modern(&mut client, down == Carrier::Http).await;
             if down != Carrier::Stdio {
@@ -121,7 +119,7 @@ async fn modern_clients() {
 }
 
 /// In this era a closed stream is a cancellation, over every transport.
-async fn modern_client_goes_away(gateway: &mut Gateway, staying: &mut Channel, down: Carrier) {
+async fn modern_client_goes_away(gateway: &mut Served, staying: &mut Channel, down: Carrier) {
     let count = async |client: &mut Channel| {
         let params = json!({"name": "cancelled", "arguments": {}});
         let answer = client.modern("tools/call", params).await;
@@ -152,7 +150,7 @@ async fn modern_clients_of_legacy_servers() {
         for up in [Carrier::Sse, Carrier::Ws] {
             println!("bridged: {down:?} → {up:?}");
             let upstream = Upstream::start(up, &["--era", "legacy"]).await;
-            let mut gateway = Gateway::start(down, &upstream).await;
+            let mut gateway = Served::start(down, &upstream).await;
             let mut client = gateway.client().await;
             tour::modern(&mut client, down == Carrier::Http).await;
         }

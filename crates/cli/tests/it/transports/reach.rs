@@ -1,12 +1,10 @@
 //! How servers are reached: the transport found from an address, TLS, proxies,
 //! Unix sockets, user and password, IDEs.
 
-use crate::support;
 use crate::support::tap;
-
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
-use support::{config, run, switchboard};
+use switchboard_testkit::world::{config, run, switchboard};
 use switchboard_testkit::{Channel, LEGACY, Launch, Program, bin, text_of};
 
 async fn echo(flag: &str) -> (Program, String) {

@@ -2,11 +2,9 @@
 //! server-everything over HTTP+SSE, supergateway over WebSocket, and the SDK as
 //! it was in its first months.
 
-use crate::support;
-
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::{config, switchboard, with};
+use switchboard_testkit::world::{config, run_with, switchboard};
 use switchboard_testkit::{Channel, LEGACY, Program, bin, text_of};
 
 /// `cargo xtask test` installs these and says where they are.
@@ -144,11 +142,11 @@ async fn the_sdk_in_its_first_months() {
             json!({"url": format!("http://127.0.0.1:{port}/sse")}),
         ] {
             let servers = json!({"old": entry});
-            let listed = with(&servers, &["list", "--json"]).await;
+            let listed = run_with(&servers, &["list", "--json"]).await;
             let listed = listed.json();
             assert_eq!(listed[0]["state"], "connected", "{listed}");
             assert_eq!(listed[0]["tools"], 1, "{listed}");
-            let called = with(
+            let called = run_with(
                 &servers,
                 &["call", "old__add", r#"{"a":2,"b":3}"#, "--json"],
             )

@@ -1,7 +1,6 @@
 //! Arguments that somebody means harm with.
 
-use super::world::{Face, World};
-use crate::support::serving::{alive, until};
+use super::setting::{Face, Setting};
 use serde_json::{Value, json};
 use std::{
     ffi::OsStr,
@@ -14,6 +13,7 @@ use std::{
     },
     time::Duration,
 };
+use switchboard_testkit::world::{alive, until};
 
 /// The most that any answer may take here: the largest cap of a single answer
 /// (1 MiB as base64, said twice), with room for escapes.
@@ -31,7 +31,7 @@ async fn fails(face: &mut Face, tool: &str, arguments: &Value) -> String {
 }
 
 /// Nothing outside of the root is read, written, listed, moved or deleted.
-pub async fn paths(world: &World, face: &mut Face) {
+pub async fn paths(world: &Setting, face: &mut Face) {
     let evil = world.base.join("allowed_evil");
     let root = world.base.join("allowed");
     for (link, to) in [("out", evil.clone()), ("out-file", evil.join("secret"))] {
@@ -92,7 +92,7 @@ pub async fn paths(world: &World, face: &mut Face) {
 }
 
 /// A directory that turns into a link, and back, while files are read through it.
-pub async fn swap(world: &World, face: &mut Face) {
+pub async fn swap(world: &Setting, face: &mut Face) {
     let root = world.base.join("allowed");
     let (door, real, evil) = (root.join("door"), root.join("real"), root.join("evil"));
     if !real.exists() && !door.exists() {
@@ -143,7 +143,7 @@ pub async fn swap(world: &World, face: &mut Face) {
 }
 
 /// Files that are huge, binary, oddly named or one long line.
-pub async fn odd_files(world: &World, face: &mut Face) {
+pub async fn odd_files(world: &Setting, face: &mut Face) {
     let odd = world.base.join("allowed/odd");
     if !odd.exists() {
         fs::create_dir(&odd).unwrap();

@@ -2,7 +2,7 @@
 //! what it was waits.
 
 use super::{Play, Scene, prompt, tool};
-use crate::support::stage::tool_names;
+use switchboard_testkit::world::tool_names;
 
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! The file in which pins are kept.
 
 use super::{Play, Scene, tool};
-use crate::support::stage::finish;
+use switchboard_testkit::world::run;
 
 use serde_json::{Value, json};
 use std::fs;
@@ -68,7 +68,7 @@ async fn a_home_that_cannot_be_written_is_no_obstacle() {
     // No folder can be made where a file is, not even by root.
     fs::write(&data, "").unwrap();
     let launch = scene.launch(&["tools"]);
-    let ran = finish(launch).await.ok();
+    let ran = run(launch).await.ok();
     assert!(ran.out.contains("mcp__r__greet"), "{ran:?}");
     let ran = scene.run(&["call", "greet"]).await.ok();
     assert_eq!(ran.out, "done\n");

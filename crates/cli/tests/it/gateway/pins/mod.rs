@@ -8,18 +8,17 @@ mod running;
 mod signing;
 mod telling;
 
-use crate::support::stage::{Ran, Stage, finish};
-
 use serde_json::{Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
+use switchboard_testkit::world::{Ran, World, run};
 use switchboard_testkit::{Launch, StdioClient, bin};
 
 /// A home, a project in it, and servers whose script can be written anew.
 struct Scene {
-    stage: Stage,
+    stage: World,
 }
 
 /// What a server has.
@@ -87,7 +86,7 @@ impl Play {
 
 impl Scene {
     fn new() -> Self {
-        let stage = Stage::new(&json!({}));
+        let stage = World::with(&json!({}));
         fs::create_dir_all(stage.home().join("repo/.git")).unwrap();
         Self { stage }
     }
@@ -135,7 +134,7 @@ impl Scene {
     }
 
     async fn run(&self, args: &[&str]) -> Ran {
-        finish(self.launch(args)).await
+        run(self.launch(args)).await
     }
 
     /// Approves what `approve --show` shows, by its digest.

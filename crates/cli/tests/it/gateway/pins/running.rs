@@ -1,7 +1,7 @@
 //! Gateways that run: what comes while they do, and what is approved meanwhile.
 
 use super::{Play, Scene, tool};
-use crate::support::stage::{tool_names, until_listed};
+use switchboard_testkit::world::{tool_names, until_listed};
 
 use serde_json::{Value, json};
 use std::{fs, time::Duration};

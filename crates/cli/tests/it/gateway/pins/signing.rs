@@ -1,20 +1,19 @@
 //! What a server has more of after somebody signed in is no surprise.
 
-use crate::support::signing::{Person, protected};
-
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::oauth::Site;
+use switchboard_testkit::world::{World, protected};
 
 #[tokio::test]
 async fn what_is_new_after_a_sign_in_is_not_held() {
     let site = Site::start().await;
     let mut entry = protected(&site, "/mcp");
     entry["pins"] = json!("hold");
-    let person = Person::with(&json!({"docs": entry}));
+    let person = World::person_with(&json!({"docs": entry}));
     // Nobody is signed in: what stands in for the server is nothing of its own.
     person.run(&["list"]).await.ok();
-    let folder = person.path(".local/share/switchboard/pins");
+    let folder = person.path("home/.local/share/switchboard/pins");
     assert_eq!(super::json_files(&folder).len(), 0);
     person.sign_in("docs").await.ok();
     person.run(&["call", "docs__t"]).await.ok();

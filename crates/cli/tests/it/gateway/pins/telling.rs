@@ -1,7 +1,7 @@
 //! The user's own servers: what is not what it was is used, and told everywhere.
 
 use super::{Play, Scene, prompt, tool};
-use crate::support::stage::tool_names;
+use switchboard_testkit::world::tool_names;
 
 use serde_json::{Value, json};
 

@@ -1,24 +1,28 @@
 //! The program between a client and a server, over any two transports.
 
-use crate::support::{config, switchboard};
-use rustix::process::{Pid, Signal, kill_process};
+use super::{config, switchboard};
+use crate::{Channel, Program, bin};
 use serde_json::{Value, json};
-use switchboard_testkit::{Channel, Program, bin};
 
 /// What carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
+    /// The pipes of a process.
     Stdio,
+    /// Streamable HTTP.
     Http,
+    /// HTTP+SSE.
     Sse,
+    /// WebSocket.
     Ws,
 }
 
 /// All that the program can be reached by from outside its own process.
-pub const ALL: [Carrier; 4] = [Carrier::Stdio, Carrier::Http, Carrier::Sse, Carrier::Ws];
+pub const CARRIERS: [Carrier; 4] = [Carrier::Stdio, Carrier::Http, Carrier::Sse, Carrier::Ws];
 
 /// A server that runs, and the entry that leads to it.
 pub struct Upstream {
+    /// What leads to it.
     pub entry: Value,
     /// Held so that it runs as long as the entry is used.
     _program: Option<Program>,
@@ -66,13 +70,13 @@ impl Upstream {
 }
 
 /// The program, ready for clients of one transport.
-pub struct Gateway {
+pub struct Served {
     carrier: Carrier,
     program: Option<Program>,
     base: String,
 }
 
-impl Gateway {
+impl Served {
     /// Starts it in front of one server called `e`.
     pub async fn start(carrier: Carrier, upstream: &Upstream) -> Self {
         let servers = config(&json!({"e": upstream.entry}));
@@ -103,10 +107,4 @@ impl Gateway {
             Carrier::Ws => Channel::ws(&at("ws").replace("http://", "ws://"), &[]).await,
         }
     }
-}
-
-/// Kills a process at once.
-pub fn kill(pid: &str) {
-    let pid = Pid::from_raw(pid.parse().expect("a pid")).expect("a pid");
-    kill_process(pid, Signal::KILL).expect("the process was there");
 }

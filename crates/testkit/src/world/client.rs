@@ -1,13 +1,15 @@
 //! A client of either era over HTTP, for tests that are the same in both.
 
-use super::serving::Gateway;
+use super::Gateway;
+use crate::{EventStream, HttpClient, LEGACY, text_of};
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard_testkit::{EventStream, HttpClient, LEGACY, text_of};
 
 /// One client.
 pub struct Client {
+    /// What it speaks through.
     pub http: HttpClient,
+    /// Whether it is of the modern era.
     pub modern: bool,
 }
 

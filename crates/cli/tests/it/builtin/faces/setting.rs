@@ -1,12 +1,12 @@
 //! A gateway with every built-in server, and clients of every face of it.
 
-use crate::support::{config, switchboard};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::PathBuf,
 };
+use switchboard_testkit::world::{config, switchboard};
 use switchboard_testkit::{Channel, LEGACY, Program};
 
 const SERVERS: [&str; 5] = ["files", "shell", "system", "memory", "tools"];
@@ -51,7 +51,7 @@ pub const ALL: [How; 10] = [
 ];
 
 /// A folder with something to find and something to keep out of, and a gateway.
-pub struct World {
+pub struct Setting {
     _folder: tempfile::TempDir,
     /// `base/allowed` is the root; `base/allowed_evil/secret` is not to be reached.
     pub base: PathBuf,
@@ -60,7 +60,7 @@ pub struct World {
     _gateway: Program,
 }
 
-impl World {
+impl Setting {
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -118,7 +118,7 @@ pub struct Face {
 }
 
 impl Face {
-    pub async fn open(world: &World, how: How) -> Self {
+    pub async fn open(world: &Setting, how: How) -> Self {
         let paths: Vec<String> = if how.alone {
             SERVERS.map(|server| format!("/{server}")).to_vec()
         } else {
