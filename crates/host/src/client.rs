@@ -55,6 +55,9 @@ pub struct Client {
     pub greeting: Option<Bytes>,
     /// Whether its servers are its own and shared with nobody (the stdio face).
     pub exclusive: bool,
+    /// Whether nobody else uses its servers, although it comes anew with each of its
+    /// requests (a modern client on the stdio face).
+    pub alone: bool,
     /// The log level it asked for, as an index into [`LOG_LEVELS`]; 255 where it did not.
     log_level: AtomicU8,
     /// Whether it can hear of anything outside its requests.
@@ -111,6 +114,7 @@ impl Client {
             capabilities,
             greeting: None,
             exclusive: false,
+            alone: false,
             log_level: AtomicU8::new(u8::MAX),
             addressable: true,
             decides: false,
@@ -157,6 +161,12 @@ impl Client {
         self
     }
 
+    /// The same client, who is the only one of its servers.
+    pub fn alone(mut self) -> Self {
+        self.alone = true;
+        self
+    }
+
     /// The same client with somebody behind it who can be asked whether a call may go ahead.
     pub fn deciding(mut self, decides: bool) -> Self {
         self.decides = decides;
@@ -181,6 +191,7 @@ impl Client {
             capabilities: object_with(&self.capabilities, &questions, &[]).into(),
             greeting: self.greeting.clone(),
             exclusive: self.exclusive,
+            alone: self.alone,
             log_level: AtomicU8::new(self.log_level.load(Ordering::Relaxed)),
             addressable: false,
             decides: self.decides,

@@ -273,6 +273,7 @@ impl Conversation {
             params,
             headers: None,
             shared_credential: self.manner.shared_credential,
+            own_servers: self.manner.own_servers,
         });
         let me = self.clone();
         let owed = Owed::from_iter([id]);

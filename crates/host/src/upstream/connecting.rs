@@ -117,7 +117,8 @@ impl Server {
             _ => Revision::NEWEST_LEGACY,
         };
         let connection = self.open_over(key, carrier)?;
-        let exclusive = key.owner.is_one().then_some(client.as_ref());
+        let is_its_own = key.owner.is_one() || client.alone;
+        let exclusive = is_its_own.then_some(client.as_ref());
         let outcome = legacy::initialize(&connection, exclusive, revision)?
             .outcome()
             .await;

@@ -119,17 +119,18 @@ impl Connection {
             Method::RootsList => Some("roots"),
             _ => None,
         };
+        let is_its_own = self.is_exclusive() || client.is_some_and(|client| client.alone);
         let able = match (client, capability) {
             (None, _) => false,
             // A client's own roots are not for a server that it shares with others.
-            (Some(_), Some("roots")) if !self.is_exclusive() => false,
+            (Some(_), Some("roots")) if !is_its_own => false,
             (Some(client), Some("elicitation")) if is_url_mode(&message) => client.opens_pages(),
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
         };
         if !able {
             let is_modern = |client: &&Client| client.era() == Era::Modern;
-            let is_theirs = |capability: &&str| *capability != "roots" || self.is_exclusive();
+            let is_theirs = |capability: &&str| *capability != "roots" || is_its_own;
             if let (Some(client), Some(capability)) =
                 (client.filter(is_modern), capability.filter(is_theirs))
             {

@@ -117,9 +117,11 @@ async fn a_restart_of_the_gateway_says_ask_again() {
 
 #[tokio::test]
 async fn answers_may_come_in_parts() {
-    let (entry, _) = fixture("legacy", false).await;
+    let (mut entry, _) = fixture("legacy", false).await;
+    // Roots are among what it asks for, and reach only a server that is not shared.
+    entry["isolation"] = "session".into();
     let gateway = gateway(&entry).await;
-    let url = format!("{}/mcp/fixture", gateway.url().await);
+    let url = format!("{}/mcp/@one/fixture", gateway.url().await);
     let mut client = HttpClient::new(&url);
     let tool = "test_input_required_result_multiple_inputs";
     let call = || json!({"name": tool, "arguments": {}});

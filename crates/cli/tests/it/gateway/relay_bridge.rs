@@ -17,9 +17,11 @@ async fn echoes(era: &str) -> (Vec<Value>, Program) {
 async fn asks(modern_client: bool) {
     let era = if modern_client { "legacy" } else { "modern" };
     let (entries, _remote) = echoes(era).await;
-    for entry in entries {
+    for mut entry in entries {
+        // A client's roots reach only a server that it does not share.
+        entry["isolation"] = "session".into();
         let gateway = Gateway::start(&servers([("echo", entry)])).await;
-        let mut client = Client::new(&gateway, "/mcp/echo", modern_client).await;
+        let mut client = Client::new(&gateway, "/mcp/@one/echo", modern_client).await;
         for (tool, method, word) in ASKING {
             let (questions, answer) = dialogue::call(&mut client, tool, json!({})).await;
             assert_eq!(questions.len(), 1, "{tool}: {questions:?} {answer}");

@@ -70,6 +70,7 @@ fn request(post: Post, message: Message, params: Params) -> Box<Request> {
         key: post.key,
         headers: Some(param_headers(&post.headers)),
         shared_credential: post.face.has_several_principals(),
+        own_servers: false,
         message,
         params,
     })

@@ -44,6 +44,8 @@ pub struct Request {
     /// Whether several principals use one credential upstream, so that a server
     /// could not tell whose state it gets back.
     pub shared_credential: bool,
+    /// Whether its client is the only one that these servers have.
+    pub own_servers: bool,
 }
 
 /// What a request leads to.
@@ -204,7 +206,10 @@ fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
         capabilities,
         Arc::new(NoSink),
     );
-    let client = client.charged_to(request.admission.share());
+    let mut client = client.charged_to(request.admission.share());
+    if request.own_servers {
+        client = client.alone();
+    }
     let client = Arc::new(client.passing().known_by(request.key.as_deref()));
     note_log_level(&client, request)?;
     Ok(client)
