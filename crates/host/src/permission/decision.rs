@@ -20,6 +20,14 @@ impl Decision {
     pub fn is_visible(&self) -> bool {
         !matches!(self, Self::Deny(_) | Self::Held(_))
     }
+
+    /// The one of two that lets less happen.
+    pub(super) fn or_stricter(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Allow, _) | (Self::Ask(_), Self::Deny(_) | Self::Held(_)) => other,
+            _ => self,
+        }
+    }
 }
 
 impl fmt::Display for Decision {

@@ -21,6 +21,7 @@ use std::{
 use switchboard_wire::{
     Era, json,
     name::{Namer, Style},
+    reading::same_name,
 };
 
 /// Decides for one host.
@@ -112,9 +113,19 @@ impl Guard {
                 Decision::Deny(LEFT_OUT.to_owned())
             };
         }
-        self.with_facts(client, server, what, None, arguments, |facts| {
-            rules.decide(who, &server.spec, what, facts)
-        })
+        let decide = |what| {
+            self.with_facts(client, server, what, None, arguments, |facts| {
+                rules.decide(who, &server.spec, what, facts)
+            })
+        };
+        let mut decision = decide(what);
+        for listed in spelt_otherwise(client, server, what) {
+            if !decision.is_visible() {
+                break;
+            }
+            decision = decision.or_stricter(decide(what.renamed(&listed)));
+        }
+        decision
     }
 
     /// The same with everything that was looked at.
@@ -297,7 +308,11 @@ impl Guard {
             return self.objection(server, Kind::Prompts, prompt, raw);
         }
         let listing = server.listing(client, List::Prompts)?;
-        let same = listing.items.iter().filter(|item| item.key == prompt);
+        let named = same_name(prompt);
+        let same = listing
+            .items
+            .iter()
+            .filter(|item| item.key == prompt || same_name(&item.key) == named);
         let groups = Group::all(
             Kind::Prompts,
             same.map(|item| (item.key.as_str(), item.raw.as_ref())),
@@ -395,6 +410,28 @@ pub(crate) fn held(spec: &ServerSpec, what: What<'_>, reason: String) -> CallErr
         what: what.of_server(&spec.name),
         reason,
     }
+}
+
+/// The names that a server lists and could take for this one, which it does not
+/// list: what restricts those restricts this one, whatever it allows.
+fn spelt_otherwise(client: &Client, server: &Server, what: What<'_>) -> Vec<String> {
+    let (list, asked) = match what {
+        What::Tool(name) => (List::Tools, name),
+        What::Prompt(name) => (List::Prompts, name),
+        _ => return Vec::new(),
+    };
+    let Some(listing) = server.listing(client, list) else {
+        return Vec::new();
+    };
+    if listing.find(asked).is_some() {
+        return Vec::new();
+    }
+    let asked = same_name(asked);
+    let like = listing
+        .items
+        .iter()
+        .filter(|item| same_name(&item.key) == asked);
+    like.map(|item| item.key.clone()).collect()
 }
 
 /// The tool that signs in stands for the server itself: no rule about tools is about it.

@@ -78,6 +78,17 @@ impl<'a> What<'a> {
         }
     }
 
+    /// The same under another name.
+    fn renamed(self, name: &'a str) -> Self {
+        match self {
+            Self::Tool(_) => Self::Tool(name),
+            Self::Prompt(_) => Self::Prompt(name),
+            Self::Resource(_) => Self::Resource(name),
+            Self::Task(_) => Self::Task(name),
+            Self::Method | Self::UnknownMethod | Self::SignIn => self,
+        }
+    }
+
     /// What it is called.
     pub fn kind(self) -> &'static str {
         match self {

@@ -1,5 +1,8 @@
 //! Rules as people write them: `mcp__server__tool`, `mcp__server__*`, `mcp__server`.
 //!
+//! A restriction holds for every spelling of a name that a server could take for
+//! it: in another case, with or without white space and what is not seen.
+//!
 //! The text can be read in several ways (`mcp__a__b__c` is `b__c` of `a`, or
 //! `c` of `a__b`), and two names can look alike once they are made safe. A
 //! restriction holds for every reading; a permission only where there is one.
@@ -9,7 +12,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 use switchboard_local::wildcard::matches;
-use switchboard_wire::name::{Namer, normalize};
+use switchboard_wire::{
+    name::{Namer, normalize},
+    reading::{same_key, same_name},
+};
 
 /// What a rule does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -206,6 +212,9 @@ impl Rule {
             };
             readings.extend(found.into_iter().map(|name| (name.clone(), tools.clone())));
         }
+        if effect != Effect::Allow {
+            readings.extend(without_space(body, namer, servers));
+        }
         if effect == Effect::Allow && readings.iter().any(|(server, _)| *server != readings[0].0) {
             // It could be about several servers, so it permits nothing.
             readings.clear();
@@ -258,7 +267,7 @@ impl Rule {
 
     fn covers_name(&self, pattern: &str, name: &str, spellings: Option<&Spellings>) -> bool {
         if !matches(&fold(pattern), &folded(name)) {
-            return false;
+            return self.effect != Effect::Allow && forbids_like(pattern, name);
         }
         match (self.effect, pattern.contains('*'), spellings) {
             (Effect::Deny | Effect::Ask, _, _) => true,
@@ -289,6 +298,30 @@ fn splits(body: &str) -> Vec<(&str, Tools)> {
     }
     all.retain(|(server, _)| !(server.contains('*') && server.contains("__")));
     all
+}
+
+/// Whether a restriction is about a name that its server could take for one of its own.
+fn forbids_like(pattern: &str, name: &str) -> bool {
+    let pattern = fold(&same_name(pattern));
+    let like = |name: &str| matches(&pattern, &folded(name));
+    like(&same_name(name)) || like(&same_key(name))
+}
+
+/// What a restriction is about whose name has white space in it, or what is not
+/// seen: made safe, these would be characters like others.
+fn without_space(body: &str, namer: &Namer, servers: &[Arc<str>]) -> Vec<(Arc<str>, Tools)> {
+    let mut readings = Vec::new();
+    for (part, tools) in splits(body) {
+        let Tools::Named(tool) = tools else { continue };
+        let safe = safe_pattern(&same_name(&tool));
+        if fold(&safe) == fold(&same_name(&safe_pattern(&tool))) {
+            continue;
+        }
+        let part = safe_pattern(part);
+        let found = servers.iter().filter(|name| stands_for(&part, name, namer));
+        readings.extend(found.map(|name| (name.clone(), Tools::Named(safe.clone()))));
+    }
+    readings
 }
 
 /// Whether the server part of a rule can mean this server: by its safe name, under either spelling.

@@ -15,7 +15,7 @@ use switchboard_transport::{
     http::{Authorize, BoxFuture},
     in_process::End,
 };
-use switchboard_wire::Era;
+use switchboard_wire::{Era, reading::same_name};
 use tokio::io::DuplexStream;
 
 /// One server, as the host needs to know it.
@@ -217,10 +217,21 @@ impl Rooms {
         self.allow.is_some() || !self.deny.is_empty()
     }
 
-    /// Whether the entry lets this tool exist.
+    /// Whether the entry lets this tool exist. A name that is left out is so in
+    /// every spelling that a server could take for it.
     pub fn has(&self, tool: &str) -> bool {
         let listed = |list: &[String]| list.iter().any(|pattern| matches(pattern, tool));
-        self.allow.as_deref().is_none_or(listed) && !listed(&self.deny)
+        self.allow.as_deref().is_none_or(listed) && !listed(&self.deny) && !self.denies_like(tool)
+    }
+
+    fn denies_like(&self, tool: &str) -> bool {
+        if self.deny.is_empty() {
+            return false;
+        }
+        let tool = same_name(tool);
+        self.deny
+            .iter()
+            .any(|pattern| matches(&same_name(pattern), &tool))
     }
 }
 

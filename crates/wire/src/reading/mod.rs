@@ -11,7 +11,7 @@ mod spelling;
 
 pub use ambiguous::ambiguous_key;
 pub(crate) use spelling::taken_for;
-pub use spelling::{Recognised, recognise, same_key, up_to_nul};
+pub use spelling::{Recognised, recognise, same_key, same_name, up_to_nul};
 
 use crate::{
     json::{self, Span},

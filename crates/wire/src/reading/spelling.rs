@@ -96,15 +96,26 @@ pub fn same_key(key: &str) -> Cow<'_, str> {
     }
 }
 
+/// The same of names that a server looks something up by, which some clean more:
+/// no white space is left at all. What forbids a name forbids each of these.
+pub fn same_name(name: &str) -> Cow<'_, str> {
+    match same_key(name) {
+        seen if !seen.contains(char::is_whitespace) => seen,
+        seen => Cow::Owned(seen.split_whitespace().collect()),
+    }
+}
+
 /// Characters that readers leave out, or do not compare: control characters, marks
 /// without width, and what is put in the place of text that is not sound.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{180E}'
+            '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}'
+            | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
             | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-            | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFD}'
-            | '\u{E0000}'..='\u{E0FFF}')
+            | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
+            | '\u{FFF0}'..='\u{FFFD}' | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Whether spellings count. Tests can switch it off, to see that they notice.
