@@ -23,6 +23,11 @@ pub const DISCARDED: usize = 64 * 1024 * 1024;
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// What a client waits before it reconnects a stream, in milliseconds.
 pub const RETRY_MS: u64 = 1000;
+/// Bytes of what a client says of itself in `initialize`, which are kept for as long
+/// as its session.
+pub const GREETING: usize = 64 * 1024;
+/// Bytes of what one `subscriptions/listen` asks for, which are kept while it is open.
+pub const LISTEN_FILTER: usize = 256 * 1024;
 /// Sessions at once.
 pub const SESSIONS: usize = 10_000;
 /// A session that nobody has used for this long ends.

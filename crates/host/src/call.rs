@@ -64,6 +64,8 @@ struct Routed {
     server: Arc<Server>,
     /// What is asked for, under the server's own name.
     named: Named,
+    /// The server's own id of the task that it says it belongs to.
+    belongs_to: Option<String>,
     /// What must change in the request for that server.
     edits: Edits,
 }
@@ -76,6 +78,8 @@ pub struct Permitted {
     pub(crate) edits: Edits,
     /// What is asked for, under the server's own name.
     pub(crate) named: Named,
+    /// The server's own id of the task that it says it belongs to.
+    belongs_to: Option<String>,
     /// `Mcp-Param-*` towards the server.
     pub(crate) mirrored: Vec<(String, String)>,
     /// The list of tools that those were made from.
@@ -236,12 +240,17 @@ impl Permitted {
         field.and(self.named.text())
     }
 
-    /// The server's own id of the task that it is about.
-    pub(crate) fn task(&self) -> Option<&str> {
-        match &self.named {
+    /// The server's own ids of the tasks that it names: what it is about, and what
+    /// it says it belongs to.
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = &str> {
+        let about = match &self.named {
             Named::Task(id) => Some(id),
             _ => None,
-        }
+        };
+        about
+            .into_iter()
+            .chain(&self.belongs_to)
+            .map(String::as_str)
     }
 
     /// The text of the call's arguments, where it has any.
@@ -394,6 +403,7 @@ fn permit(
         admitted,
         server,
         named,
+        belongs_to,
         edits,
     } = routed;
     let permitted = Permitted {
@@ -401,6 +411,7 @@ fn permit(
         server,
         edits,
         named,
+        belongs_to,
         mirrored: Vec::new(),
         listing: None,
         timeout,

@@ -58,6 +58,8 @@ pub const ENDING: Duration = Duration::from_secs(5);
 pub const CLIENT_NAME: usize = 100;
 /// Subscriptions of one client to one server.
 pub const SUBSCRIPTIONS: usize = 1024;
+/// Bytes of the address or id of one of them.
+pub const SUBSCRIBED_BYTES: usize = 8 * 1024;
 /// Subscriptions that are renewed side by side after a reconnect.
 pub const SUBSCRIBING: usize = 16;
 /// Copies of one server that modern clients with keys of their own have at once.

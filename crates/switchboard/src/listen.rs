@@ -4,7 +4,7 @@
 use crate::{
     dirs::NoHome,
     pipeline::Options,
-    tokens::{self, TokenError},
+    tokens::{self, TokenError, TokenFile},
 };
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard_auth::{self as auth, DoorSettings};
@@ -26,8 +26,9 @@ pub struct Listen {
     pub ports: u16,
     /// The plain dialect, on this address.
     pub plain: Option<SocketAddr>,
-    /// Files with client tokens to accept, instead of those that we make.
-    pub token_files: Vec<PathBuf>,
+    /// Files with client tokens to accept, instead of those that we make, and whom
+    /// each lets in.
+    pub token_files: Vec<TokenFile>,
     /// Lets everybody in who can reach the address, which must be this machine's own.
     pub open: bool,
     /// An identity provider whose tokens are accepted as well.
@@ -171,7 +172,7 @@ impl Listen {
         };
         let token = match self.token_files.first() {
             _ if self.open || places.is_empty() => None,
-            Some(file) => Some(options.directory.join(file)),
+            Some(file) => Some(options.directory.join(&file.path)),
             None => Some(tokens::client_file(&options.dirs()?)),
         };
         Ok(Doors {
@@ -186,7 +187,8 @@ impl Listen {
     pub fn secrets(&self, options: &Options) -> Vec<PathBuf> {
         let tls = self.tls.iter();
         let tls = tls.flat_map(|tls| [Some(&tls.key), Some(&tls.cert), tls.client_ca.as_ref()]);
-        let files = self.token_files.iter().chain(tls.flatten());
+        let files = self.token_files.iter().map(|file| &file.path);
+        let files = files.chain(tls.flatten());
         files.map(|file| options.directory.join(file)).collect()
     }
 
@@ -223,9 +225,7 @@ impl Listen {
             // All client tokens, as long as they are not revoked.
             door.live = Some(tokens::live(&dirs));
         } else {
-            let files = self.token_files.iter();
-            let tokens = files.map(|file| tokens::from_file(&options.directory.join(file)));
-            door.tokens = tokens.collect::<Result<_, _>>()?;
+            door.tokens = tokens::from_files(&options.directory, &self.token_files)?;
         }
         Ok(door)
     }

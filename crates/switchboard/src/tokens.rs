@@ -8,6 +8,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
+    str::FromStr,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -59,9 +60,29 @@ pub enum TokenError {
     /// No file can have this name.
     #[error("{0:?} is no name for a token: use letters, digits, hyphens and underscores")]
     Name(String),
+    /// Two of them would be one principal's.
+    #[error("the token files {first} and {second} {}", twins(*is_name, name))]
+    Same {
+        /// The principal.
+        name: String,
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+        /// Whether it is the name that is the same, and not the token.
+        is_name: bool,
+    },
     /// The system has no random numbers.
     #[error(transparent)]
     Random(NoRandomness),
+}
+
+/// What two files have in common.
+fn twins(is_name: bool, name: &str) -> String {
+    match is_name {
+        true => format!("would both let in {name:?}, and their clients would share everything"),
+        false => "hold the same token, which can let in one principal only".into(),
+    }
 }
 
 impl TokenError {
@@ -75,6 +96,10 @@ impl TokenError {
             Self::Unusable(path) | Self::Exposed(path) | Self::Cut(path, _) => {
                 format!("delete {}, and a new one is made", path.display())
             }
+            Self::Same { .. } => {
+                "name each: --token-file alice=FILE --token-file bob=FILE, with a token of its own in each file".into()
+            }
+            Self::Name(_) => "name it: --token-file NAME=FILE".into(),
             _ => "see with ls -l who may read it".into(),
         }
     }
@@ -247,6 +272,74 @@ pub fn control(dirs: &Dirs) -> Result<String, TokenError> {
 /// What is wrong with the control token, if there is one and anything is.
 pub fn control_fault(dirs: &Dirs) -> Option<TokenError> {
     read_own(&control_file(dirs)).err()
+}
+
+/// A file with a token, and for whom that is good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenFile {
+    /// Who comes in by it, where that was said: else whom the file is named after.
+    pub name: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl FromStr for TokenFile {
+    type Err = TokenError;
+
+    /// Reads `FILE` or `NAME=FILE`.
+    fn from_str(text: &str) -> Result<Self, TokenError> {
+        let (name, path) = match text.split_once('=') {
+            // A path that has a = in it begins with its directory, as ./a=b does.
+            Some((name, path)) if !name.contains('/') => (Some(name), path),
+            _ => (None, text),
+        };
+        match name.filter(|name| !is_name(name)) {
+            Some(name) => Err(TokenError::Name(name.to_owned())),
+            None => Ok(Self {
+                name: name.map(str::to_owned),
+                path: path.into(),
+            }),
+        }
+    }
+}
+
+/// The tokens in these files, relative to a directory. Two that would let in the same principal are refused:
+/// sessions, processes and budgets are one principal's.
+pub fn from_files(directory: &Path, files: &[TokenFile]) -> Result<Vec<ClientToken>, TokenError> {
+    let mut tokens: Vec<ClientToken> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let token = named_file(directory, file)?;
+        let same = tokens
+            .iter()
+            .position(|other| other.name == token.name || other.secret == token.secret);
+        if let Some(other) = same {
+            return Err(TokenError::Same {
+                name: token.name.to_string(),
+                first: files[other].path.clone(),
+                second: files[at].path.clone(),
+                is_name: tokens[other].name == token.name,
+            });
+        }
+        tokens.push(token);
+    }
+    Ok(tokens)
+}
+
+/// A token from a file that the user names, of whom it was said to be.
+fn named_file(directory: &Path, file: &TokenFile) -> Result<ClientToken, TokenError> {
+    let found = from_file(&directory.join(&file.path))?;
+    let token = match &file.name {
+        Some(name) => ClientToken {
+            name: name.as_str().into(),
+            ..found
+        },
+        None => found,
+    };
+    // With a colon it could be the name of somebody who signs in elsewhere.
+    match token.name.is_empty() || token.name.contains(':') {
+        true => Err(TokenError::Name(token.name.to_string())),
+        false => Ok(token),
+    }
 }
 
 /// A token from a file that the user names. Its principal is the file's name.

@@ -2,7 +2,7 @@
 
 use crate::{
     json::{loose_text, text},
-    reading::taken_for,
+    reading::{same_name, taken_for},
 };
 
 macro_rules! methods {
@@ -178,6 +178,14 @@ impl Method {
             self,
             Self::ToolsCall | Self::ResourcesRead | Self::PromptsGet
         )
+    }
+
+    /// Whether a method that we do not know by this name is one about tasks, to
+    /// whoever knows it.
+    pub fn is_of_tasks(name: &str) -> bool {
+        let name = same_name(name);
+        let name = name.strip_prefix("notifications/").unwrap_or(&name);
+        name == "tasks" || name.starts_with("tasks/")
     }
 
     /// Whether it asks about one task, by its id.

@@ -49,6 +49,8 @@ pub struct Params {
     pub log_level: Option<Span>,
     /// Which subscription a modern notification belongs to.
     pub subscription_id: Option<Span>,
+    /// The task that it says it belongs to.
+    pub related_task: Option<Span>,
 }
 
 /// What a request names, which is what permission is decided about. It comes from
@@ -160,14 +162,23 @@ impl Params {
     fn read_meta(&mut self, meta: Span, raw: &[u8]) -> Result<(), ErrorObject> {
         let places = reading::read(Object::Meta, raw).map_err(unclear)?;
         reading::check_inner(Object::Meta, raw, &places).map_err(unclear)?;
-        let [token, version, capabilities, info, level, subscription, ..] =
-            places.map(|span| span.map(|span| span.shifted(meta.start)));
+        let [
+            token,
+            version,
+            capabilities,
+            info,
+            level,
+            subscription,
+            task,
+            ..,
+        ] = places.map(|span| span.map(|span| span.shifted(meta.start)));
         self.progress_token = token;
         self.protocol_version = version;
         self.client_capabilities = capabilities;
         self.client_info = info;
         self.log_level = level;
         self.subscription_id = subscription;
+        self.related_task = task;
         Ok(())
     }
 
@@ -191,6 +202,19 @@ impl Params {
             Method::Other => (Named::Unknown, None),
             _ => (Named::Nothing, None),
         })
+    }
+
+    /// The id of the task that it says in `_meta` it belongs to, and where that
+    /// stands; an error where it stands there as anything but a text.
+    pub fn related_to(&self, message: &Message) -> Result<Option<(String, Span)>, ErrorObject> {
+        let Some(related) = self.related_task else {
+            return Ok(None);
+        };
+        let [id, ..] =
+            reading::read(Object::RelatedTask, related.of(message.raw())).map_err(unclear)?;
+        let id = id.map(|id| id.shifted(related.start));
+        let text = Self::text(message, id, "taskId")?;
+        Ok(text.zip(id))
     }
 
     /// What a completion is about: its `ref` says of itself which kind it is, and

@@ -15,6 +15,7 @@ use std::{
 use switchboard::{
     gateway::faces::http::Routes,
     listen::{self, Doors, Issuer, ListenError, Open},
+    tokens::TokenFile,
     transport::dial::DoorFiles,
 };
 
@@ -28,9 +29,10 @@ pub struct Listen {
     /// Serve the plain dialect on this address: /sse, /messages and /tools
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub plain: Option<SocketAddr>,
-    /// A file with a client token to accept, instead of the one made at first run; repeatable
-    #[arg(long, value_name = "FILE", requires = "listen")]
-    pub token_file: Vec<PathBuf>,
+    /// A file with a client token to accept, instead of the one made at first run, and whom it lets
+    /// in (else it is named after the file); repeatable
+    #[arg(long, value_name = "[NAME=]FILE", requires = "listen")]
+    pub token_file: Vec<TokenFile>,
     /// Let everybody in who can reach the address
     #[arg(long, requires = "listen", conflicts_with_all = ["token_file", "auth"])]
     pub no_auth: bool,

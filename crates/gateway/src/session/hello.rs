@@ -25,10 +25,11 @@ pub fn negotiate(initialize: &Message) -> Revision {
 
 /// The capabilities that `initialize` declares.
 pub fn declared(initialize: &Message) -> Bytes {
-    let body = initialize.body_bytes();
-    let span = text::field(&body, "capabilities").ok().flatten();
+    let body = initialize.body();
+    let span = text::field(body, "capabilities").ok().flatten();
+    // Without the message around it: it is kept for as long as the client stays.
     span.map_or(Bytes::from_static(b"{}"), |span| {
-        body.slice(span.start..span.end)
+        Bytes::copy_from_slice(span.of(body))
     })
 }
 

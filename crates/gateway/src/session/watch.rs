@@ -265,6 +265,13 @@ impl Filter {
         let filter = notifications
             .ok_or_else(|| wrong("\"notifications\" is missing"))?
             .of(body);
+        if filter.len() > limits::LISTEN_FILTER {
+            return Err(wrong(&format!(
+                "\"notifications\" can have {} bytes at most, and this has {}",
+                limits::LISTEN_FILTER,
+                filter.len()
+            )));
+        }
         Self::parse(filter).ok_or_else(|| wrong("\"notifications\" is not a filter"))
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 use serde_json::json;
 use std::sync::Arc;
-use switchboard_wire::{Edits, ErrorObject, Named, Span, code, json};
+use switchboard_wire::{Edits, ErrorObject, Method, Named, Span, code, json};
 
 /// Finds the server, and what it calls the thing that is asked for.
 pub(super) async fn route(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallError> {
@@ -20,6 +20,17 @@ pub(super) async fn route(host: &Host, admitted: Box<Admitted>) -> Result<Routed
         let method = admitted.message.method_name();
         let text =
             format!("{method} is what a server asks its client, and not the other way round");
+        return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
+    }
+    // Whose task an unknown method means, nobody here can tell.
+    if admitted.message.method() == Method::Other
+        && host.has_several_principals()
+        && !tasks::names_none(&admitted.message)
+    {
+        let text = format!(
+            "{} may be about somebody else's task, and Switchboard does not know this method",
+            admitted.message.method_name()
+        );
         return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
     }
     match &admitted.scope {
@@ -35,10 +46,12 @@ pub(super) async fn route(host: &Host, admitted: Box<Admitted>) -> Result<Routed
 /// One server knows everything by the name that is used.
 fn route_one(server: Arc<Server>, admitted: Box<Admitted>) -> Result<Routed, CallError> {
     let (named, _) = admitted.params.named(&admitted.message)?;
+    let related = admitted.params.related_to(&admitted.message)?;
     Ok(Routed {
         admitted,
         server,
         named,
+        belongs_to: related.map(|(id, _)| id),
         edits: Edits::new(),
     })
 }
@@ -71,7 +84,20 @@ async fn route_all(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallE
             return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
         }
     };
-    Ok(renamed(admitted, server, named.renamed(own), span))
+    let related = admitted.params.related_to(&admitted.message)?;
+    let mut routed = renamed(admitted, server, named.renamed(own), span);
+    if let Some((id, place)) = related {
+        match route_task(host, &client, &id) {
+            Ok((server, own)) if Arc::ptr_eq(&server, &routed.server) => {
+                routed.edits.replace(place, json::quote(&own));
+                routed.belongs_to = Some(own);
+            }
+            // Where nobody else can come in, it names nobody else's.
+            Err(_) if !host.has_several_principals() => {}
+            _ => return Err(tasks::unknown()),
+        }
+    }
+    Ok(routed)
 }
 
 /// The server and own name behind an outward name.
@@ -198,6 +224,7 @@ fn renamed(
         admitted,
         server,
         named,
+        belongs_to: None,
         edits,
     }
 }

@@ -1,6 +1,7 @@
 //! A question from a server, and the one answer it gets.
 
 use super::Consent;
+use crate::upstream::tasks::related;
 use std::{fmt, sync::Arc};
 use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code};
 use tokio_util::sync::CancellationToken;
@@ -93,8 +94,14 @@ impl Input {
         self.withdrawn.clone()
     }
 
-    /// Passes the client's response (a result or an error) to the server.
+    /// Passes the client's response (a result or an error) to the server. It can
+    /// belong to the task that the question is about, and to no other.
     pub fn answer(mut self, response: &Message) {
+        let task = related(response);
+        if task.is_some() && task != related(&self.message) {
+            let text = "the client answered for another task than the one it was asked for";
+            return self.settle(Answer::Refused(ErrorObject::new(code::INTERNAL, text)));
+        }
         self.settle(Answer::Response(response.clone()));
     }
 

@@ -113,17 +113,15 @@ impl Guard {
                 Decision::Deny(LEFT_OUT.to_owned())
             };
         }
-        let decide = |what| {
+        let decide = |what: What<'_>| {
             self.with_facts(client, server, what, None, arguments, |facts| {
                 rules.decide(who, &server.spec, what, facts)
             })
         };
         let mut decision = decide(what);
-        for listed in spelt_otherwise(client, server, what) {
-            if !decision.is_visible() {
-                break;
-            }
-            decision = decision.or_stricter(decide(what.renamed(&listed)));
+        let listed = spelt_otherwise(client, server, what);
+        for name in &listed {
+            decision = decision.or_stricter(decide(what.renamed(name)));
         }
         decision
     }

@@ -79,13 +79,15 @@ impl<'a> What<'a> {
     }
 
     /// The same under another name.
-    fn renamed(self, name: &'a str) -> Self {
+    fn renamed(self, name: &str) -> What<'_> {
         match self {
-            Self::Tool(_) => Self::Tool(name),
-            Self::Prompt(_) => Self::Prompt(name),
-            Self::Resource(_) => Self::Resource(name),
-            Self::Task(_) => Self::Task(name),
-            Self::Method | Self::UnknownMethod | Self::SignIn => self,
+            Self::Tool(_) => What::Tool(name),
+            Self::Prompt(_) => What::Prompt(name),
+            Self::Resource(_) => What::Resource(name),
+            Self::Task(_) => What::Task(name),
+            Self::Method => What::Method,
+            Self::UnknownMethod => What::UnknownMethod,
+            Self::SignIn => What::SignIn,
         }
     }
 

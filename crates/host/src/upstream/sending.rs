@@ -129,8 +129,10 @@ impl Connection {
             ..
         } = &*permitted.admitted;
         let (edits, timeout) = (permitted.edits.clone(), permitted.timeout);
-        let task = permitted.task();
-        if task.is_some_and(|task| !self.lets_see_task(client, task)) {
+        if permitted
+            .tasks()
+            .any(|task| !self.lets_see_task(client, task))
+        {
             return Err(tasks::unknown());
         }
         let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
@@ -229,6 +231,19 @@ impl Connection {
             Some(owner) => owner.lets(client),
             None => !(self.reports().several)(),
         }
+    }
+
+    /// Whether this client may say this to the server, as far as it names tasks.
+    pub fn lets_say_of_tasks(&self, client: &Client, message: &Message, params: &Params) -> bool {
+        if message.method() == Method::Other && (self.reports().several)() {
+            return tasks::names_none(message) && params.related_task.is_none();
+        }
+        let about = Params::text(message, params.task_id, "taskId");
+        let (Ok(about), Ok(related)) = (about, params.related_to(message)) else {
+            return false;
+        };
+        let mut named = about.into_iter().chain(related.map(|(id, _)| id));
+        named.all(|task| self.lets_see_task(client, &task))
     }
 
     /// What the server asked of a client that had not declared it; asked once.

@@ -29,6 +29,15 @@ pub enum Topic {
     Task(String),
 }
 
+impl Topic {
+    /// The address or id.
+    fn name(&self) -> &str {
+        match self {
+            Self::Resource(name) | Self::Task(name) => name,
+        }
+    }
+}
+
 /// Who listens to what on one connection.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
@@ -117,6 +126,16 @@ impl Subscriptions {
 
     /// Adds all of these for a client, or none.
     fn add(&self, client: ClientId, topics: &[Topic]) -> Result<(), CallError> {
+        if topics
+            .iter()
+            .any(|topic| topic.name().len() > limits::SUBSCRIBED_BYTES)
+        {
+            let text = format!(
+                "what is subscribed to can have a name of {} bytes at most",
+                limits::SUBSCRIBED_BYTES
+            );
+            return Err(CallError::refused(code::INVALID_PARAMS, text));
+        }
         let mut state = self.state.lock();
         let has = |topic: &Topic| {
             let listeners = state.topics.get(topic);

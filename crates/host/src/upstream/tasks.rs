@@ -4,7 +4,10 @@
 use super::owners::{Identity, Owners};
 use crate::{client::Client, exchange::Reply};
 use std::sync::Arc;
-use switchboard_wire::{Edits, Era, Message, Method, Params, code, json, meta};
+use switchboard_wire::{
+    Edits, Era, Message, Method, Params, code, json, meta,
+    reading::{Recognised, recognise},
+};
 
 /// What the reply to a request can say about tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +108,20 @@ impl TaskOwners {
 }
 
 /// The task that a message says it belongs to.
-pub(super) fn related(message: &Message) -> Option<String> {
+pub(crate) fn related(message: &Message) -> Option<String> {
     let body = message.body();
     let meta = json::field(body, "_meta").ok().flatten()?.of(body);
     let related = json::field(meta, meta::RELATED_TASK).ok().flatten()?;
     task_id(related.of(meta))
+}
+
+/// Whether a message whose method we do not know names no task that anybody could
+/// know: neither by its method nor in its parameters.
+pub(crate) fn names_none(message: &Message) -> bool {
+    let body = message.body();
+    let is_id = |key: json::Span| recognise(key.of(body), &["taskId"]) != Recognised::Other;
+    !Method::is_of_tasks(&message.method_name())
+        && !json::members(body).any(|member| is_id(member.key))
 }
 
 /// The refusal of another's task, in the words for one that is not there.

@@ -97,3 +97,42 @@ fn tokens_come_and_go_while_somebody_looks() {
         );
     }
 }
+
+#[test]
+fn two_files_are_two_principals() {
+    let home = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        path.display().to_string()
+    };
+    let x = write("x/token", "0123456789abcdef");
+    let y = write("y/token.txt", "abcdef0123456789");
+    let again = write("again", "0123456789abcdef");
+    let odd = write("oidc:carol", "cdef0123456789ab");
+    let read = |files: &[&str]| {
+        let files: Vec<TokenFile> = files.iter().map(|file| file.parse().unwrap()).collect();
+        let tokens = from_files(home.path(), &files)?;
+        let names = tokens.iter().map(|token| token.name.to_string());
+        Ok::<Vec<String>, TokenError>(names.collect())
+    };
+    let (alice, bob) = (format!("alice={x}"), format!("bob={y}"));
+    assert_eq!(read(&[&alice, &bob]).unwrap(), ["alice", "bob"]);
+    assert_eq!(read(&[&x, &bob]).unwrap(), ["token", "bob"]);
+    for twins in [[&x, &y], [&alice, &format!("alice={y}")], [&x, &again]] {
+        let fault = read(&twins.map(String::as_str)).unwrap_err();
+        assert!(matches!(fault, TokenError::Same { .. }), "{fault}");
+        let (text, hint) = (fault.to_string(), fault.hint());
+        let path = |file: &str| file.trim_start_matches("alice=").to_owned();
+        for part in [path(twins[0]), path(twins[1])] {
+            assert!(text.contains(&part), "{text}");
+        }
+        assert!(hint.contains("--token-file alice=FILE"), "{hint}");
+    }
+    assert!(matches!(read(&[&odd]), Err(TokenError::Name(_))));
+    assert!("no name=file".parse::<TokenFile>().is_err());
+    let plain: TokenFile = "./a=b".parse().unwrap();
+    assert_eq!(plain.name, None);
+}

@@ -111,6 +111,17 @@ async fn tokens() {
         assert_eq!(answer.status, 200, "after {wrong:?}: {answer:?}");
         assert!(!wire.reconnected, "after {wrong:?}");
     }
+    // Whoever is on the way may have looked at the other one.
+    let right = ("authorization", right.as_str());
+    let session = ("mcp-session-id", "one");
+    for twice in [[right, right], [right, ("authorization", "Bearer x")]] {
+        let headers = [&[JSON][..], &twice[..]].concat();
+        let answer = wire.post("/mcp/echo", &headers, &initialize()).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+    }
+    let headers = [JSON, right, session, ("mcp-session-id", "two")];
+    let answer = wire.post("/mcp/echo", &headers, &initialize()).await;
+    assert_eq!(answer.status, 400, "{answer:?}");
     let query = format!("/mcp/echo?access_token={secret}");
     assert_eq!(wire.post(&query, &[JSON], &initialize()).await.status, 401);
     assert_eq!(wire.send("GET", "/healthz", &[], b"").await.status, 200);

@@ -132,3 +132,64 @@ async fn a_complaint_about_headers_or_versions_reaches_no_client() {
         assert_eq!(calls.count(), 1, "it is not sent again");
     }
 }
+
+/// Some servers find a tool whatever the case of its name, or with a space behind it:
+/// what forbids it, asks first or leaves it out is not passed by spelling it so.
+#[tokio::test]
+async fn what_is_forbidden_is_so_in_every_spelling() {
+    let spellings = |name: &str| {
+        let upper = name.to_uppercase();
+        let inner = format!("{} {}", &name[..3], &name[3..]);
+        let unseen = format!("{}\u{200b}{}", &name[..3], &name[3..]);
+        [
+            upper,
+            inner,
+            unseen,
+            format!(" {name}\t"),
+            format!("{name} "),
+            format!("{name}\u{200b}"),
+            format!("{name}\u{3164}"),
+            format!("\u{feff}{name}"),
+            name.replace('k', "\u{212a}").replace('s', "\u{17f}"),
+        ]
+    };
+    let tools = r#"{"tools":[{"name":"ok","inputSchema":{}},{"name":"task_forbidden","inputSchema":{}},{"name":"task asked","inputSchema":{}}]}"#;
+    let rules = json!({
+        "deny": ["mcp__odd__task_forbidden"], "ask": ["mcp__odd__task_asked"],
+    });
+    let mut wired = Wired::at(Side::Stdio, &script(tools), false, &rules, &[]).await;
+    let forbidden = spellings("task_forbidden").into_iter();
+    let prompts = forbidden.clone().map(|name| ("prompts/get", name));
+    let asked = spellings("task asked").into_iter();
+    let tools = forbidden.chain(asked).chain(["task  asked".to_owned()]);
+    for (method, name) in tools.map(|name| ("tools/call", name)).chain(prompts) {
+        let params = json!({"name": name, "arguments": {"spelt": "so"}});
+        let answer = wired.client.request(method, params).await;
+        assert!(answer["error"].is_object(), "{method} {name:?}: {answer}");
+    }
+    let reached = wired.reached().await;
+    let bad = reached.iter().find(|message| message.contains("spelt"));
+    assert_eq!(bad, None);
+}
+
+/// The same for what a server's own entry leaves out.
+#[tokio::test]
+async fn what_an_entry_leaves_out_is_so_in_every_spelling() {
+    let tools = r#"{"tools":[{"name":"ok","inputSchema":{}},{"name":"wipe","inputSchema":{}}]}"#;
+    let mut recorder = Recorder::new(Side::Stdio, &script(tools), false).await;
+    recorder.entry["tools"] = json!({"deny": ["Wipe"]});
+    let launch = launch(&recorder.entry, &json!({}), &["serve", "--only", "odd"]);
+    let mut client = StdioClient::new(launch.spawn());
+    client.initialize(LEGACY).await;
+    for name in ["wipe", "WIPE", "Wipe ", "w\u{200b}ipe", "w ipe"] {
+        let answer = client.call(name, json!({"spelt": "so"})).await;
+        assert_eq!(answer["error"]["code"], -32602, "{name:?}: {answer}");
+    }
+    let answer = client.call("ok", json!({})).await;
+    assert!(answer.get("result").is_some(), "{answer}");
+    let all = record::read(&recorder.record).unwrap();
+    assert!(
+        !all.iter()
+            .any(|message| crossing::contains(message, "spelt"))
+    );
+}

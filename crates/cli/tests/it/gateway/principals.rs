@@ -5,7 +5,9 @@ use http::Method;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use switchboard_testkit::world::{Gateway, World, echo};
-use switchboard_testkit::{EventStream, HttpClient, HttpServer, LEGACY, MODERN, Program, Said};
+use switchboard_testkit::{
+    EventStream, Heard, HttpClient, HttpServer, LEGACY, MODERN, Program, Said,
+};
 
 /// A remote server with tasks. It cannot tell our principals apart: they all come
 /// with the same credential.
@@ -167,6 +169,84 @@ async fn tasks_at_a_shared_server_are_their_principals() {
             assert!(listed(&mut bob).await.is_empty());
         }
     }
+}
+
+/// Another's task is not named by any other way than asking for it either.
+#[tokio::test]
+async fn another_s_task_is_unknown_however_it_is_named() {
+    let server = tasks_server().await;
+    let entry = json!({"type": "http", "url": server.url});
+    let rig = Rig::start(&json!({ "s": entry }), &["alice", "bob"]).await;
+    let related = |who: &str, tool: &str, task: &str| {
+        json!({"name": tool, "arguments": {"by": who}, "_meta": {
+            "io.modelcontextprotocol/related-task": {"taskId": task}}})
+    };
+    for (path, tool) in [("/mcp/s", "work"), ("/mcp", "s__work")] {
+        let mut alice = rig.legacy("alice", path).await;
+        let mut bob = rig.legacy("bob", path).await;
+        let hers = work(&mut alice, tool).await;
+        let answer = bob.request("tools/call", related("bob", tool, &hers)).await;
+        assert_eq!(
+            answer["error"]["message"], "Unknown task",
+            "{path}: {answer}"
+        );
+        let unknown = [
+            "tasks/subscribe",
+            "tasks/resultx",
+            "Tasks/x",
+            "com.example/tasks",
+        ];
+        for method in unknown {
+            let answer = bob.request(method, json!({"taskId": hers})).await;
+            assert_eq!(answer["error"]["code"], -32601, "{path} {method}: {answer}");
+        }
+        let notices = ["notifications/tasks/status", "notifications/tasks/other"];
+        for method in notices {
+            let params = json!({"taskId": hers, "status": "cancelled"});
+            let body = json!({"jsonrpc": "2.0", "method": method, "params": params});
+            let taken = bob.send(Method::POST, &[], body.to_string()).await;
+            assert_eq!(taken.status, 202, "{taken:?}");
+        }
+        let plain = json!({"name": tool, "arguments": {"after": "all"}});
+        let answer = bob.request("tools/call", plain).await;
+        assert!(answer["result"].is_object(), "{answer}");
+        for method in unknown.iter().chain(&notices) {
+            assert!(server.heard(method).is_empty(), "{path} {method}");
+        }
+        let own = hers.rsplit('+').next().unwrap();
+        let calls = server.heard("tools/call");
+        let is_his = |call: &Heard| call.message["params"]["arguments"]["by"] == "bob";
+        assert!(!calls.iter().any(is_his), "{path}: {calls:?}");
+        // To its owner it is the task that the server knows.
+        let answer = alice
+            .request("tools/call", related("alice", tool, &hers))
+            .await;
+        assert!(answer["result"].is_object(), "{path}: {answer}");
+        let heard = server.heard("tools/call");
+        let meta = &heard.last().unwrap().message["params"]["_meta"];
+        let named = &meta["io.modelcontextprotocol/related-task"]["taskId"];
+        assert_eq!(named, own, "{path}");
+    }
+}
+
+/// What a client says of itself stays for as long as its session.
+#[tokio::test]
+async fn a_long_greeting_is_refused_and_shuts_nobody_out() {
+    let rig = Rig::start(&json!({ "e": echo(&[]) }), &[]).await;
+    for _ in 0..8 {
+        let mut client = rig.client("default", "/mcp/e").await;
+        let params = json!({"protocolVersion": LEGACY, "capabilities": {},
+            "clientInfo": {"name": "x".repeat(8_000_000), "version": "1"}});
+        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let answer = client.send(Method::POST, &[], body.to_string()).await;
+        let answer = answer.message();
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        let text = answer["error"]["message"].as_str().unwrap();
+        assert!(text.contains("65536 bytes"), "{text}");
+    }
+    let mut client = rig.legacy("default", "/mcp/e").await;
+    let answer = client.request("tools/list", json!({})).await;
+    assert!(answer["result"].is_object(), "{answer}");
 }
 
 /// Where one principal alone can come in, what the server has is that one's.

@@ -13,7 +13,8 @@ use super::{
     Entered, Face, api, attach,
     body::Body,
     era::Spoken,
-    handshake_era, plain, read,
+    handshake_era::{self, SESSION},
+    plain, read,
     read::Post,
     reply::{self, Refusal},
     routes::{self, Endpoint, Opens, Public, Route},
@@ -25,7 +26,7 @@ use crate::{
     door::names_two_hosts,
 };
 use futures_util::FutureExt;
-use http::{Method as Verb, Request, Response, StatusCode};
+use http::{Method as Verb, Request, Response, StatusCode, header::AUTHORIZATION};
 use hyper::body::Incoming;
 use std::sync::Arc;
 use switchboard_host::Scope;
@@ -110,6 +111,13 @@ impl Received {
         if names_two_hosts(headers, target) {
             let text = "the request's target names another host than the header Host";
             return refuse(StatusCode::BAD_REQUEST, text);
+        }
+        for name in [AUTHORIZATION, SESSION] {
+            // Whom we let in must be whom everybody else on the way let in.
+            if headers.get_all(&name).iter().nth(1).is_some() {
+                let text = format!("the header {name} stands there more than once");
+                return refuse(StatusCode::BAD_REQUEST, &text);
+            }
         }
         if !face.entrance.door().is_our_address(headers, target) {
             let text = "this Host or Origin is not allowed";

@@ -6,7 +6,7 @@ mod answer;
 mod desk;
 
 use super::{Outlet, hello, in_flight::InFlight};
-use crate::{admission::Admission, gateway::Gateway};
+use crate::{admission::Admission, gateway::Gateway, limits};
 use bytes::Bytes;
 use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
@@ -16,7 +16,7 @@ use switchboard_host::{
     Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, permission::What,
 };
 use switchboard_tasks as tasks;
-use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload};
+use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code};
 
 /// One legacy client.
 pub struct Session {
@@ -43,6 +43,7 @@ impl Session {
         own_servers: bool,
         announcement: Option<Arc<str>>,
     ) -> Result<(Arc<Self>, Payload), CallError> {
+        greets_briefly(initialize)?;
         let principal = admission.principal().clone();
         let viewer = Client::new(
             principal.clone(),
@@ -60,9 +61,11 @@ impl Session {
             sink,
         );
         client = client.charged_to(admission.share());
-        client = client.greeting(initialize.body_bytes());
+        // Without the message around it, which is not counted once it is kept.
+        let greeting = Bytes::copy_from_slice(initialize.body());
+        client = client.greeting(greeting.clone());
         if own_servers {
-            client = client.exclusive(Some(initialize.body_bytes()));
+            client = client.exclusive(Some(greeting));
         }
         let client = Arc::new(client);
         if let Scope::One(server) = &scope {
@@ -167,6 +170,7 @@ impl Session {
                     && let Some(connection) = server.current(&self.client)
                     && (method != Method::RootsListChanged || connection.is_exclusive())
                     && self.may_say(server, message, params)
+                    && connection.lets_say_of_tasks(&self.client, message, params)
                 {
                     let _ = connection.notify(message.payload());
                 }
@@ -257,6 +261,19 @@ impl Session {
         self.desk.clear();
         self.gateway.host().detach(&self.client);
     }
+}
+
+/// What a client says of itself is kept for as long as it stays.
+fn greets_briefly(initialize: &Message) -> Result<(), CallError> {
+    let length = initialize.body().len();
+    if length <= limits::GREETING {
+        return Ok(());
+    }
+    let text = format!(
+        "Invalid params: what a client says of itself can have {} bytes at most, and this has {length}",
+        limits::GREETING
+    );
+    Err(CallError::refused(code::INVALID_PARAMS, text))
 }
 
 impl fmt::Debug for Session {
