@@ -22,6 +22,10 @@ pub enum Distrust {
     /// Somebody else could have written it.
     #[error("{} can be written by every user", .0.display())]
     Writable(PathBuf),
+    /// Something stands on the way to it that leads nowhere: nobody can tell what
+    /// would be there.
+    #[error("cannot be read: {} {}", .0.display(), .1)]
+    Blocked(PathBuf, &'static str),
     /// A pipe, a device or a folder.
     #[error("is not a file")]
     NoFile,
@@ -43,12 +47,16 @@ impl Distrust {
                 "it is skipped; write it as UTF-8"
             }
             Self::Unreadable(_) => "it is skipped; see with ls -l who may read it",
+            Self::Blocked(..) => {
+                "mount what it leads to, or put what belongs there in its place, or remove it"
+            }
             Self::NoFile => "it is skipped; put a file in its place, or remove it",
         };
         let problem = match self {
             // The place is said already.
             Self::Owner(at) if at == path => "belongs to another user".to_owned(),
             Self::Writable(at) if at == path => "can be written by every user".to_owned(),
+            Self::Blocked(at, why) if at == path => format!("cannot be read: it {why}"),
             _ => self.to_string(),
         };
         Fault::whole(Source::File(path.to_owned()), problem, hint)
@@ -58,7 +66,13 @@ impl Distrust {
 /// Reads a file that belongs to us or root and that nobody else can write, in
 /// such a folder. `owner` demands one owner in particular.
 pub fn read(path: &Path, owner: Option<u32>) -> Result<String, Distrust> {
-    let file = open(path)?;
+    let file = open(path).map_err(|error| {
+        let error = Distrust::from(error);
+        match error.is_absent() {
+            true => blocked(path).unwrap_or(error),
+            false => error,
+        }
+    })?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(Distrust::NoFile);
@@ -72,6 +86,20 @@ pub fn read(path: &Path, owner: Option<u32>) -> Result<String, Distrust> {
         }
     }
     Ok(bounded(file)?)
+}
+
+/// What stands on the way to a file that could not be opened: a link that leads
+/// nowhere, or a file where a folder has to be.
+fn blocked(path: &Path) -> Option<Distrust> {
+    let mut way = path.ancestors();
+    let (at, found) = way.find_map(|at| Some((at, fs::symlink_metadata(at).ok()?)))?;
+    let why = match found.file_type() {
+        kind if kind.is_symlink() && fs::metadata(at).is_err() => "is a link that leads nowhere",
+        kind if kind.is_symlink() && at != path && at.is_file() => "is no folder",
+        kind if kind.is_file() && at != path => "is no folder",
+        _ => return None,
+    };
+    Some(Distrust::Blocked(at.to_owned(), why))
 }
 
 /// Looks at one file or folder alone.

@@ -53,6 +53,7 @@ variants!(
         Unreadable,
         Owner,
         Writable,
+        Blocked,
         NoFile
     }
 );
@@ -218,6 +219,10 @@ fn files(world: &World, told: &mut Told) {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     look(&file, None);
     look(file.parent().unwrap(), None);
+    let link = world.path("guard/link.json");
+    symlink("/not-mounted/s.json", &link).unwrap();
+    look(&link, None);
+    look(&file.join("below.json"), None);
 }
 
 fn stores(world: &World, told: &mut Told) {

@@ -3,6 +3,7 @@
 
 use super::permissions::{KEYS, LISTS, MANAGED_ONLY, Writer};
 use crate::{fault::Fault, read::Doc};
+use switchboard_local::wildcard::matches;
 use switchboard_wire::reading::same_key;
 
 /// What `permissions` of Claude Code's files can have besides our lists.
@@ -61,29 +62,91 @@ pub(super) fn unclear(doc: &Doc<'_>, writer: Writer) -> Vec<Fault> {
     faults
 }
 
+/// Tools of Claude Code's own, about which files that it reads too have rules.
+const THEIR_TOOLS: &[&str] = &[
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "BashOutput",
+    "Computer",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "Edit",
+    "EnterPlanMode",
+    "EnterWorktree",
+    "ExitPlanMode",
+    "ExitWorktree",
+    "Glob",
+    "Grep",
+    "KillBash",
+    "KillShell",
+    "LS",
+    "LSP",
+    "ListMcpResourcesTool",
+    "Monitor",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "PowerShell",
+    "Read",
+    "ReadMcpResourceTool",
+    "SendMessage",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TeamCreate",
+    "TeamDelete",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// The tool, or the pattern, that a rule begins with. What stands in parentheses is
+/// about arguments, and restricts the whole tool.
+pub(super) fn tool_name(rule: &str) -> &str {
+    let text = rule.trim();
+    let text = text.strip_prefix("project:").unwrap_or(text).trim_start();
+    text.split('(').next().unwrap_or_default().trim_end()
+}
+
+/// Whether a pattern can stand for a whole name `mcp__server__tool`.
+fn could_be_mcp(name: &str) -> bool {
+    let beginning = name.split_once('*').map(|(beginning, _)| beginning);
+    beginning.is_some_and(|beginning| "mcp__".starts_with(beginning))
+}
+
 /// Why a restriction can be about no tool at all, whatever servers there are, and
 /// what to write. A permission like that permits nothing, which does no harm.
 pub(super) fn about_nothing(list: &str, rule: &str, ours: bool) -> Option<(String, String)> {
     if list == "allow" {
         return None;
     }
-    let text = rule.trim();
-    let text = text.strip_prefix("project:").unwrap_or(text).trim_start();
+    let name = tool_name(rule);
     let fault = |why: &str, hint: &str| {
         let problem = format!("the rule {rule:?} in `permissions.{list}` {why}");
         Some((problem, hint.to_owned()))
     };
     const WRITE: &str = "write it as \"mcp__server__tool\", or \"mcp__server__*\" for all tools";
-    let Some(body) = text.strip_prefix("mcp__") else {
-        let folded = same_key(text);
-        // Rules for tools of another client's own are none of our business.
-        return match folded.starts_with("mcp_") || ours && text.contains("__") {
+    let Some(body) = name.strip_prefix("mcp__") else {
+        // Rules for tools of another client's own are none of our business; in our
+        // own file those are known by name.
+        let is_theirs = THEIR_TOOLS.iter().any(|tool| matches(name, tool));
+        let is_nearly_ours = same_key(name).starts_with("mcp_");
+        return match !could_be_mcp(name) && (is_nearly_ours || ours && !is_theirs) {
             true => fault("is about nothing: rules begin with mcp__", WRITE),
             false => None,
         };
     };
-    // What stands in parentheses is about arguments, and restricts the whole tool.
-    let body = body.split('(').next().unwrap_or_default().trim_end();
     let odd = |c: &char| !(c.is_alphanumeric() || "_-*.:/@ ".contains(*c));
     if body.is_empty() || body.starts_with("__") {
         fault("names no server", WRITE)

@@ -2,7 +2,7 @@
 //! at all. What the words mean is the host's business; here they are only
 //! found, with their file and line.
 
-use super::clear::{about_nothing, unclear};
+use super::clear::{about_nothing, tool_name, unclear};
 use crate::{entry::Pinning, fault::Fault, read::Doc};
 use serde_json::Value;
 
@@ -34,9 +34,10 @@ impl PermissionRule {
     /// Whether it is about anything of ours: other clients' files also have
     /// rules for tools of their own.
     pub fn is_for_us(&self) -> bool {
-        let text = self.rule.text.trim_start();
-        let text = text.strip_prefix("project:").unwrap_or(text);
-        self.ours || text.trim_start().starts_with("mcp__")
+        let name = tool_name(&self.rule.text);
+        // Their own tools have capitals. Whatever else is forbidden was meant for somebody.
+        let is_theirs = name.starts_with(|c: char| c.is_ascii_uppercase());
+        self.ours || name.starts_with("mcp__") || self.list != "allow" && !is_theirs
     }
 }
 
@@ -156,7 +157,7 @@ impl Permissions {
             for (value, line) in items {
                 match value {
                     Value::String(text) => {
-                        if let Some((problem, hint)) = about_nothing(list, &text, ours) {
+                        if let Some((problem, hint)) = about_nothing(list, &text, ours && !inside) {
                             faults.push(doc.fault_at(line, problem, Some(hint)));
                         }
                         self.rules.push(PermissionRule {

@@ -7,10 +7,16 @@
 //! `c` of `a__b`), and two names can look alike once they are made safe. A
 //! restriction holds for every reading; a permission only where there is one.
 //!
+//! A restriction with `*` also means every tool whose whole name it fits: `*`,
+//! `mcp*` and `*__delete` restrict what they say, whatever else they mean.
+//!
 //! A permission is about the user's own servers: one that a project brings along
 //! under the same name is another. `project:mcp__server__tool` is about those.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 use switchboard_local::wildcard::matches;
 use switchboard_wire::{
     name::{Namer, normalize},
@@ -70,7 +76,9 @@ impl Origin {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleFault {
     /// It is about something else, such as a built-in tool of another client.
-    #[error("the rule {0:?} is not about MCP tools (those begin with mcp__)")]
+    #[error(
+        "the rule {0:?} is not about MCP tools: those are written mcp__server__tool, or mcp__server__* for all of a server"
+    )]
     NotOurs(String),
     /// It allows, and was written inside a repository.
     #[error("the rule {rule:?} in {place} is not counted: a repository cannot allow anything")]
@@ -170,14 +178,19 @@ impl Rule {
             Some(rest) => (true, rest.trim_start()),
             None => (false, text.trim()),
         };
-        let body = name
-            .strip_prefix("mcp__")
-            .ok_or_else(|| RuleFault::NotOurs(text.to_owned()))?;
         // A restriction on some arguments restricts the tool; a permission for some is not understood.
-        let body = match (effect, body.split_once('(')) {
-            (Effect::Allow, Some(_)) => return Err(RuleFault::TooWide(text.to_owned())),
-            (_, Some((plain, _))) => plain.trim_end(),
-            (_, None) => body,
+        let plain = match name.split_once('(') {
+            Some((plain, _)) => plain.trim_end(),
+            None => name,
+        };
+        let body = match plain.strip_prefix(PREFIX) {
+            Some(_) if effect == Effect::Allow && plain != name => {
+                return Err(RuleFault::TooWide(text.to_owned()));
+            }
+            Some(body) => Some(body),
+            // `*`, `m*` and `*__delete` say nothing of MCP, and mean its tools too.
+            None if effect != Effect::Allow && !behind(plain, PREFIX).is_empty() => None,
+            None => return Err(RuleFault::NotOurs(text.to_owned())),
         };
         if effect == Effect::Allow && origin.restricts_only {
             return Err(RuleFault::FromProject {
@@ -187,11 +200,11 @@ impl Rule {
         }
         // Names are made safe before they are compared; a restriction may be written
         // with the name as its server writes it.
-        let safe = match effect {
+        let safe = body.map(|body| match effect {
             Effect::Allow => body.to_owned(),
             Effect::Ask | Effect::Deny => safe_pattern(body),
-        };
-        let mut parts = splits(&safe);
+        });
+        let mut parts = safe.as_deref().map(splits).unwrap_or_default();
         if effect == Effect::Allow {
             parts.retain(|(server, _)| !server.contains('*'));
             if parts.is_empty() {
@@ -212,8 +225,17 @@ impl Rule {
             };
             readings.extend(found.into_iter().map(|name| (name.clone(), tools.clone())));
         }
-        if effect != Effect::Allow {
+        if let Some(body) = body.filter(|_| effect != Effect::Allow) {
             readings.extend(without_space(body, namer, servers));
+        }
+        // Behind a server that is named, a `*` is its tools and nothing else.
+        let names_server = |body: &str| body.split('*').next().is_some_and(|b| b.contains("__"));
+        if effect != Effect::Allow && plain.contains('*') && !body.is_some_and(names_server) {
+            readings.extend(
+                servers
+                    .iter()
+                    .flat_map(|server| whole(plain, server, namer)),
+            );
         }
         if effect == Effect::Allow && readings.iter().any(|(server, _)| *server != readings[0].0) {
             // It could be about several servers, so it permits nothing.
@@ -322,6 +344,54 @@ fn without_space(body: &str, namer: &Namer, servers: &[Arc<str>]) -> Vec<(Arc<st
         readings.extend(found.map(|name| (name.clone(), Tools::Named(safe.clone()))));
     }
     readings
+}
+
+/// What canonical names begin with.
+const PREFIX: &str = "mcp__";
+
+/// What a restriction with `*` means for a server where it is held against whole
+/// names: a `*` may stand for the end of the server's name and the beginning of
+/// the tool's.
+fn whole(pattern: &str, server: &Arc<str>, namer: &Namer) -> Vec<(Arc<str>, Tools)> {
+    let pattern = fold(&safe_pattern(pattern));
+    let shown = namer.prefix(server).map(fold);
+    let mut found: Vec<(Arc<str>, Tools)> = Vec::new();
+    for name in [Some(folded(server)), shown].into_iter().flatten() {
+        for rest in behind(&pattern, &format!("{PREFIX}{name}__")) {
+            let tools = match rest.chars().all(|c| c == '*') {
+                true => Tools::All,
+                false => Tools::Named(rest.to_owned()),
+            };
+            if !found.iter().any(|(_, known)| *known == tools) {
+                found.push((server.clone(), tools));
+            }
+        }
+    }
+    found
+}
+
+/// What is left of a pattern behind a text that it can begin with, in each way
+/// that it can; nothing where that is all of it.
+fn behind<'a>(pattern: &'a str, text: &str) -> Vec<&'a str> {
+    // A `*` is also no text at all.
+    let with_next = |at: usize| {
+        let stars = pattern[at..].bytes().take_while(|byte| *byte == b'*');
+        at..=at + stars.count()
+    };
+    let mut places: BTreeSet<usize> = with_next(0).collect();
+    for c in text.chars() {
+        let next = places.iter().flat_map(|at| {
+            let after = match pattern[*at..].chars().next() {
+                Some('*') => Some(*at),
+                Some(own) if own == c => Some(at + own.len_utf8()),
+                _ => None,
+            };
+            after.map(with_next).into_iter().flatten()
+        });
+        places = next.collect();
+    }
+    let rests = places.into_iter().map(|at| &pattern[at..]);
+    rests.filter(|rest| !rest.is_empty()).collect()
 }
 
 /// Whether the server part of a rule can mean this server: by its safe name, under either spelling.

@@ -405,3 +405,41 @@ fn an_unknown_method_passes_only_where_tools_pass_without_a_question() {
         assert!(matches!(decision, Decision::Deny(_)), "{mode}");
     }
 }
+
+#[test]
+fn a_restriction_with_a_star_holds_for_every_name_that_it_fits() {
+    for (text, covered, not) in [
+        ("*", "forbidden", None),
+        ("**", "forbidden", None),
+        ("mcp*", "forbidden", None),
+        ("m*", "forbidden", None),
+        ("mcp_*", "forbidden", None),
+        ("*forbidden", "forbidden", Some("fine")),
+        ("*__forbidden", "forbidden", Some("fine")),
+        ("*-forbidden", "really_forbidden", Some("fine")),
+        ("*rec__f*", "forbidden", Some("other")),
+        ("mcp__*forbidden", "forbidden", Some("fine")),
+        ("mcp__r*n", "forbidden", Some("fine")),
+        ("project:*", "forbidden", None),
+    ] {
+        for effect in [Effect::Deny, Effect::Ask] {
+            let found = rules(&["rec"], Mode::Bypass, &[(effect, text)]);
+            let of_projects = text.starts_with("project:");
+            let meant = |tool: &str| !matches!(decide(&found, "rec", tool, &[]), Decision::Allow);
+            assert_eq!(meant(covered), !of_projects, "{text}");
+            assert!(not.is_none_or(|tool| !meant(tool)), "{text}");
+        }
+    }
+    // What means everything means prompts and resources, too.
+    let all = rules(&["rec"], Mode::Bypass, &[(Effect::Deny, "m*")]);
+    let what = What::Resource("file:///x");
+    assert!(!all.permitted(WHO, &spec("rec"), what, &Facts::default()));
+    // To permit, a rule has to name its server.
+    for text in ["*", "mcp*", "*forbidden", "mcp__*"] {
+        let builder = Rules::builder(["rec"], Mode::Default);
+        let builder = builder.rule(Effect::Allow, text, Origin::user("s"));
+        let (rules, faults) = builder.build();
+        assert_eq!(faults.len(), 1, "{text}");
+        assert!(!allows(&rules, "rec", "forbidden", &[]), "{text}");
+    }
+}

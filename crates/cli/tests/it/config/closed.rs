@@ -223,7 +223,87 @@ const UNCLEAR: &[(&str, &str)] = &[
         "\"permissions\": {\"ask\": [\n\"a__pid\"]}",
         "rules begin with mcp__",
     ),
+    (
+        "\"permissions\": {\"deny\": [\n\"pid\"]}",
+        "mcp__server__tool",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"a/pid\"]}",
+        "mcp__server__tool",
+    ),
+    (
+        "\"permissions\": {\"ask\": [\n\"a.pid\"]}",
+        "mcp__server__tool",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"mcp:a:pid\"]}",
+        "mcp__server__tool",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"mcp\"]}",
+        "mcp__server__tool",
+    ),
+    (
+        "\"permissions\": {\"deny\": [\n\"Mcp*\"]}",
+        "mcp__server__tool",
+    ),
+    (
+        "\"deniedMcpServers\": [\n{\"serverUrl\": \"tcp://x/*\"}]",
+        "addresses begin with",
+    ),
+    (
+        "\"deniedMcpServers\": [\n{\"serverCommand\": [\"npx -y evil\"]}]",
+        "write [\"npx\",\"-y\",\"evil\"]",
+    ),
 ];
+
+/// A rule that could mean any tool means it.
+#[tokio::test]
+async fn a_star_forbids_whatever_it_fits() {
+    for rule in ["*", "**", "mcp*", "m*", "*pid", "*__pid", "mcp__*pid"] {
+        let settings = json!({"permissions": {"deny": [rule]}}).to_string();
+        let ran = Ruled::new(&settings).call().await;
+        assert_eq!(ran.code, Some(5), "{rule}: {ran:?}");
+        let ruled = Ruled::new("{}");
+        let theirs = ruled.stage.home().join(".claude/settings.json");
+        ruled.stage.write(&theirs, &settings);
+        let ran = ruled.call().await;
+        assert_eq!(ran.code, Some(5), "{rule} in another client's: {ran:?}");
+    }
+    // What another client's file calls by a name that nobody knows is told.
+    let ruled = Ruled::new("{}");
+    let theirs = ruled.stage.home().join(".claude/settings.json");
+    let text = "{\"permissions\": {\"deny\": [\"a/pid\", \"Bash(rm *)\", \"NewTool\"]}}";
+    ruled.stage.write(&theirs, text);
+    let ran = ruled.call().await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.err.contains("\"a/pid\" is not about MCP tools"),
+        "{ran:?}"
+    );
+    assert!(
+        !ran.err.contains("NewTool") && !ran.err.contains("Bash"),
+        "{ran:?}"
+    );
+}
+
+/// A disk that is not mounted is no file that is not there.
+#[tokio::test]
+async fn settings_behind_a_link_that_leads_nowhere_shut_everything() {
+    let ruled = Ruled::new("{}");
+    let file = ruled.stage.settings();
+    let folder = file.parent().unwrap().to_owned();
+    fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/not-mounted/settings.json", &file).unwrap();
+    ruled.is_shut("a link").await;
+    fs::remove_file(&file).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink("/not-mounted/switchboard", &folder).unwrap();
+    ruled.is_shut("a folder behind a link").await;
+    fs::remove_file(&folder).unwrap();
+    fs::write(&folder, "").unwrap();
+    ruled.is_shut("a file in place of the folder").await;
+}
 
 /// Of two keys nobody can tell which counts, and one that is misspelt counts not at
 /// all: all of these would permit what they were written to forbid.
