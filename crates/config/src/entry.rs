@@ -3,6 +3,7 @@
 use crate::{
     approval::{Pin, contents::Bound},
     fault::{Fault, Source},
+    policy::DeniedAddresses,
 };
 use serde_json::{Map, Value};
 use std::{fmt, path::PathBuf, sync::Arc};
@@ -56,6 +57,8 @@ pub struct Entry {
     pub builtin_options: BuiltinOptions,
     /// It may be reached at public addresses only, whatever its name leads to.
     pub public_only: bool,
+    /// Where it may not be reached, whatever its name leads to.
+    pub denied_addresses: Option<Arc<DeniedAddresses>>,
     /// The directories that it hears of when it asks for roots (all but builtin).
     pub roots: Vec<String>,
     /// How long a tool call may take, in milliseconds.
@@ -370,6 +373,7 @@ impl Entry {
             builtin: None,
             builtin_options: BuiltinOptions::default(),
             public_only: false,
+            denied_addresses: None,
             timeout: None,
             roots: Vec::new(),
             isolation: Isolation::default(),

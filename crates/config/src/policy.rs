@@ -22,13 +22,17 @@ use crate::{
     program_variables::changes_programs,
 };
 use pattern::UrlPattern;
+pub(crate) use pattern::decoded;
 use serde_json::Value;
 use std::{
     ffi::{OsStr, OsString},
     fs,
+    net::IpAddr,
     path::{Component, Path},
+    sync::Arc,
 };
 use switchboard_local::wildcard::matches;
+use url::Url;
 
 /// What would be right where a rule is not.
 pub(crate) const WRITE: &str =
@@ -43,6 +47,27 @@ pub struct Policy {
     pub denied: Vec<Rule>,
     /// Where programs are looked for, to know which file a command is.
     pub path: OsString,
+}
+
+/// The deny rules that are about addresses rather than names: a name that leads to
+/// one of them is known only when it is looked up.
+#[derive(Clone, Debug)]
+pub struct DeniedAddresses {
+    rules: Vec<Rule>,
+}
+
+impl DeniedAddresses {
+    /// Why a server whose address is written so may not be reached there.
+    pub fn refuse(&self, url: &str, address: IpAddr) -> Option<String> {
+        let mut there = Url::parse(url).ok()?;
+        there.set_ip_host(address).ok()?;
+        let mut rules = self.rules.iter();
+        let rule = rules.find(|rule| match &rule.what {
+            What::Url(pattern) => pattern.denies(there.as_str()),
+            _ => false,
+        })?;
+        Some(format!("which is denied by {}", rule.place))
+    }
 }
 
 /// One rule and where it is written.
@@ -96,6 +121,38 @@ pub enum RuleError {
     /// An address without a host.
     #[error("`serverUrl`: {0:?} names no host; write https://*.example.com/*")]
     NoHost(String),
+    /// A whole command line in one word.
+    #[error(
+        "`serverCommand`: {line:?} is one word here, which no program is called; write {apart}"
+    )]
+    OneWord {
+        /// As it is written.
+        line: String,
+        /// The same, a word each.
+        apart: String,
+    },
+    /// A scheme without what follows it.
+    #[error("`serverUrl`: {text:?} lacks //: write {scheme}://*")]
+    NoSlashes {
+        /// As it is written.
+        text: String,
+        /// The scheme.
+        scheme: String,
+    },
+    /// An address of nothing that a server can be.
+    #[error(
+        "`serverUrl`: {0:?} can mean no server: addresses begin with http://, https://, ws://, wss:// or unix://"
+    )]
+    Scheme(String),
+    /// A host that can be none.
+    #[error("`serverUrl`: {0:?} has a host that no address has; only * stands for anything")]
+    Host(String),
+    /// A port that can be none.
+    #[error("`serverUrl`: {0:?} has a port that no address has")]
+    Port(String),
+    /// A socket by half its path.
+    #[error("`serverUrl`: {0:?} needs the whole path of the socket: unix:///path/to.sock")]
+    Socket(String),
 }
 
 impl Rule {
@@ -127,6 +184,14 @@ impl Rule {
                     .and_then(|words| words.iter().map(text).collect());
                 let words = words.filter(|words| !words.is_empty());
                 let words = words.ok_or(RuleError::Command)?;
+                if let [line] = words.as_slice()
+                    && is_line(line)
+                {
+                    let apart: Vec<&str> = line.split_whitespace().collect();
+                    let apart = Value::from(apart).to_string();
+                    let line = line.clone();
+                    return Err(RuleError::OneWord { line, apart });
+                }
                 What::Command { words, cwd }
             }
             _ => return Err(SHAPE),
@@ -137,7 +202,7 @@ impl Rule {
     fn denies(&self, entry: &Entry, runs: &[Runs]) -> bool {
         match &self.what {
             What::Name(name) => matches(&name.replace('-', "_"), &entry.name.replace('-', "_")),
-            What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.denies(url)),
+            What::Url(pattern) => addresses(entry).iter().any(|url| pattern.denies(url)),
             // Wherever it works.
             What::Command { words, .. } => runs.iter().any(|runs| runs.fit(words)),
         }
@@ -157,7 +222,10 @@ impl Rule {
     fn allows(&self, entry: &Entry) -> bool {
         match &self.what {
             What::Name(name) => matches(name, &entry.name),
-            What::Url(pattern) => entry.url.as_deref().is_some_and(|url| pattern.allows(url)),
+            What::Url(pattern) => {
+                let all = addresses(entry);
+                !all.is_empty() && all.iter().all(|url| pattern.allows(url))
+            }
             What::Command { words, cwd } => {
                 let command = entry.command.as_deref().unwrap_or_default();
                 let relative = command.contains('/') && !command.starts_with('/');
@@ -172,6 +240,16 @@ impl Rule {
 }
 
 impl Policy {
+    /// What has to be judged again when names are looked up.
+    pub fn denied_addresses(&self) -> Option<Arc<DeniedAddresses>> {
+        let is_address = |rule: &&Rule| match &rule.what {
+            What::Url(pattern) => pattern.means_addresses(),
+            _ => false,
+        };
+        let rules: Vec<Rule> = self.denied.iter().filter(is_address).cloned().collect();
+        (!rules.is_empty()).then(|| Arc::new(DeniedAddresses { rules }))
+    }
+
     /// Decides. The entry must be expanded: a rule about an address is about
     /// where it leads, not about how it is written.
     pub fn decide(&self, entry: &Entry) -> Verdict {
@@ -275,6 +353,37 @@ fn names(program: String, directory: &Path, path: &OsStr) -> Vec<String> {
     }
     names.extend(real.map(|real| real.display().to_string()));
     names
+}
+
+/// Whether a single word is a whole command line.
+fn is_line(text: &str) -> bool {
+    let Some((program, rest)) = text.trim().split_once(char::is_whitespace) else {
+        return false;
+    };
+    // A path may have spaces in it.
+    !text.starts_with('/')
+        || rest.trim_start().starts_with('-')
+        || Path::new(program).is_file() && !Path::new(text).exists()
+}
+
+/// Whom an entry talks to: its address, and the same with the host that its own
+/// headers name, which is whom a web server with many names takes it for.
+fn addresses(entry: &Entry) -> Vec<String> {
+    let Some(url) = &entry.url else {
+        return Vec::new();
+    };
+    let hosts = entry.headers.iter();
+    let hosts = hosts.filter(|(name, _)| name.trim().eq_ignore_ascii_case("host"));
+    let named = hosts.map(|(_, host)| {
+        let mut parts = Url::parse(url).ok().filter(Url::has_host)?;
+        let there = Url::parse(&format!("{}://{}/", parts.scheme(), host.trim())).ok()?;
+        parts.set_host(there.host_str()).ok()?;
+        parts.set_port(there.port()).ok()?;
+        Some(parts.to_string())
+    });
+    // One that cannot be read is nobody whom a list allows.
+    let named: Vec<String> = named.map(Option::unwrap_or_default).collect();
+    std::iter::once(url.clone()).chain(named).collect()
 }
 
 fn is_command(what: &What) -> bool {

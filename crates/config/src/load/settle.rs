@@ -45,10 +45,12 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
         store: &store,
     };
     loaded.switched_off = court.all(|lists| &lists.off).cloned().collect();
+    let denied = loaded.policy.denied_addresses();
     for mut entry in entries {
         if !entry.inside {
             inherit::settle(&mut entry, gathered.inherit_env.as_ref());
         }
+        entry.denied_addresses.clone_from(&denied);
         let configured = court.judge(entry, loaded);
         loaded.servers.push(configured);
     }

@@ -1,7 +1,7 @@
 //! Addresses with `*`.
 
 use super::RuleError;
-use std::net::IpAddr;
+use std::{net::IpAddr, path::Path};
 use switchboard_local::wildcard::matches;
 use switchboard_wire::address::embedded;
 use url::Url;
@@ -16,41 +16,110 @@ pub(super) struct UrlPattern {
     port: Option<String>,
     /// Without it, an allow rule is about `/` and a deny rule about every path.
     path: Option<String>,
+    /// The sockets of this machine that it means: their paths.
+    socket: Option<String>,
+    /// All of it, in small letters: what is forbidden is also what simply looks so.
+    text: String,
 }
 
+/// How addresses of servers begin.
+const SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", UNIX];
+/// How addresses of sockets on this machine begin.
+const UNIX: &str = "unix";
+
 impl UrlPattern {
-    /// `scheme://host[:port]/path`; without a scheme any, `*` alone is everything.
+    /// `scheme://host[:port]/path` or `unix:///path`; without a scheme any, `*` alone
+    /// is everything. What can be no address of a server's is refused.
     pub(super) fn parse(text: &str) -> Result<Self, RuleError> {
+        let fault = |why: fn(String) -> RuleError| Err(why(text.to_owned()));
         if text
             .chars()
-            .any(|c| c.is_whitespace() || c.is_control() || c == '\\')
+            .any(|c| c.is_whitespace() || c.is_control() || "\\#".contains(c))
         {
-            return Err(RuleError::Characters(text.to_owned()));
+            return fault(RuleError::Characters);
         }
-        let (scheme, rest) = text.split_once("://").unwrap_or(("*", text));
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest),
+            None => match text.split_once(':') {
+                Some((scheme, _)) if SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) => {
+                    let (text, scheme) = (text.to_owned(), scheme.to_owned());
+                    return Err(RuleError::NoSlashes { text, scheme });
+                }
+                _ => ("*".to_owned(), text),
+            },
+        };
+        if !SCHEMES.iter().any(|known| matches(&scheme, known)) {
+            return fault(RuleError::Scheme);
+        }
+        if scheme == UNIX {
+            return Self::of_sockets(text, rest);
+        }
         let at = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(at);
         let (host, port) = split_port(authority);
         if host.is_empty() || authority.contains('@') {
-            return Err(RuleError::NoHost(text.to_owned()));
+            return fault(RuleError::NoHost);
+        }
+        if !is_host(&normal_host(host)) {
+            return fault(RuleError::Host);
+        }
+        let is_port = |port: &str| port.chars().all(|c| c.is_ascii_digit() || c == '*');
+        if port.is_some_and(|port| port.is_empty() || !is_port(port)) {
+            return fault(RuleError::Port);
         }
         let is_everything = text == "*";
         let port = if is_everything { Some("*") } else { port };
+        let is_any_host = host.chars().all(|c| c == '*') && port.is_none_or(is_stars);
+        let socket = is_any_host && matches(&scheme, UNIX);
         Ok(Self {
-            scheme: scheme.to_ascii_lowercase(),
+            scheme,
             host: normal_host(host),
             port: port.map(str::to_owned),
+            socket: socket.then(|| match path {
+                "" => "*".to_owned(),
+                path => path.to_owned(),
+            }),
             path: match path {
                 "" if is_everything => Some("*".to_owned()),
                 "" => None,
                 path => Some(path.to_owned()),
             },
+            text: text.to_lowercase(),
+        })
+    }
+
+    /// Whether it means machines by their addresses, or this one.
+    pub(super) fn means_addresses(&self) -> bool {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        let is_part = |c: char| c.is_ascii_digit() || ".:*".contains(c);
+        let is_v6 = host.contains(':');
+        let digits = |c: char| is_part(c) || is_v6 && c.is_ascii_hexdigit();
+        is_this_machine(&folded(&self.host)) || !host.is_empty() && host.chars().all(digits)
+    }
+
+    /// `unix:///path[:/path]`.
+    fn of_sockets(text: &str, path: &str) -> Result<Self, RuleError> {
+        if !path.starts_with(['/', '*']) {
+            return Err(RuleError::Socket(text.to_owned()));
+        }
+        Ok(Self {
+            scheme: UNIX.to_owned(),
+            host: String::new(),
+            port: None,
+            path: None,
+            socket: Some(path.to_owned()),
+            text: text.to_lowercase(),
         })
     }
 
     /// Whether an allow rule means this address: read narrowly. Without a port
     /// it means the scheme's own, also where the host is a wildcard.
     pub(super) fn allows(&self, url: &str) -> bool {
+        if let Some(socket) = Socket::of(url) {
+            let is_meant = self.scheme == UNIX || self.text == "*";
+            let pattern = self.socket.as_deref().filter(|_| is_meant);
+            return socket.is_plain() && pattern.is_some_and(|pattern| socket.fits(pattern));
+        }
         let Some(parts) = Parts::of(url) else {
             return false;
         };
@@ -71,6 +140,16 @@ impl UrlPattern {
     /// or what is asked for behind it, makes no difference; and a machine is the
     /// same by each of its addresses.
     pub(super) fn denies(&self, url: &str) -> bool {
+        if let Some(socket) = Socket::of(url) {
+            let pattern = self.socket.as_deref();
+            return pattern.is_some_and(|pattern| socket.is_meant_by(pattern));
+        }
+        // Also as people read it who know nothing of parts: `http*`.
+        let whole = Url::parse(url).map(|url| url.to_string());
+        let whole = whole.unwrap_or_default().to_lowercase();
+        if !self.text.contains("://") && matches(&self.text, &whole) {
+            return true;
+        }
         let Some(parts) = Parts::of(url) else {
             return false;
         };
@@ -92,6 +171,97 @@ impl UrlPattern {
             && path_fits
             && same_machine(&self.host, &parts.host)
             && port.is_none_or(|port| matches(port, &parts.port))
+    }
+}
+
+/// A socket of this machine, as an entry names it.
+struct Socket<'a> {
+    /// With what is asked for behind it.
+    whole: &'a str,
+    path: &'a str,
+}
+
+impl<'a> Socket<'a> {
+    fn of(url: &'a str) -> Option<Self> {
+        let (scheme, rest) = url.trim().split_once(':')?;
+        let whole = rest.strip_prefix("//").unwrap_or(rest);
+        let path = whole.split_once(":/").map_or(whole, |(path, _)| path);
+        scheme
+            .eq_ignore_ascii_case(UNIX)
+            .then_some(Self { whole, path })
+    }
+
+    fn fits(&self, pattern: &str) -> bool {
+        matches(pattern, self.whole) || matches(pattern, self.path)
+    }
+
+    /// Whether it is written in the one way that leads there without detours.
+    fn is_plain(&self) -> bool {
+        let path = Path::new(self.path);
+        let real = path.canonicalize();
+        lexical(self.path) == self.path && real.is_ok_and(|real| real == path)
+            || lexical(self.path) == self.path && !path.exists()
+    }
+
+    /// Whether a deny rule means it: however it is written, and wherever links lead.
+    fn is_meant_by(&self, pattern: &str) -> bool {
+        let real = |path: &str| {
+            let real = Path::new(path).canonicalize().ok()?;
+            Some(real.display().to_string())
+        };
+        let decoded = decoded(self.path);
+        let spellings = [
+            Some(lexical(self.path)),
+            Some(lexical(&decoded)),
+            real(self.path),
+            real(&decoded),
+        ];
+        let forbidden = pattern.split_once(":/").map_or(pattern, |(path, _)| path);
+        let forbidden = [
+            Some(pattern.to_owned()),
+            real(forbidden),
+            Some(lexical(forbidden)),
+        ];
+        self.fits(pattern)
+            || forbidden.iter().flatten().any(|pattern| {
+                let mut all = spellings.iter().flatten();
+                all.any(|path| matches(pattern, path))
+            })
+    }
+}
+
+/// A path without empty parts, `.` and `..`.
+fn lexical(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+fn is_stars(text: &str) -> bool {
+    text.chars().all(|c| c == '*')
+}
+
+/// Whether a host with `*` can be part of an address.
+fn is_host(host: &str) -> bool {
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    match bare {
+        Some(v6) => v6
+            .chars()
+            .all(|c| c.is_ascii_hexdigit() || ":.*".contains(c)),
+        None => host
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-._*".contains(c)),
     }
 }
 
@@ -203,7 +373,7 @@ fn plain(path: &str) -> String {
 }
 
 /// A path without its escapes.
-fn decoded(path: &str) -> String {
+pub(crate) fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let [first, after @ ..] = rest {

@@ -400,3 +400,170 @@ fn a_rule_that_says_nothing_clear_is_refused() {
         assert!(Rule::read(&value, String::new()).is_err(), "{value}");
     }
 }
+
+#[test]
+fn sockets_are_denied_by_whatever_means_them() {
+    for (pattern, url, expected) in [
+        ("*", "unix:///tmp/x.sock:/mcp", true),
+        ("*://*", "unix:///tmp/x.sock:/mcp", true),
+        ("*/*", "unix:///tmp/x.sock", true),
+        ("*://*/*", "unix:///tmp/x.sock", true),
+        ("unix://*", "unix:///tmp/x.sock:/mcp", true),
+        ("unix:///tmp/*", "unix:///tmp/x.sock:/mcp", true),
+        ("unix:///tmp/x.sock", "unix:///tmp/x.sock:/mcp", true),
+        ("unix:///tmp/x.sock", "unix:///tmp/x.sock", true),
+        ("unix:///tmp/x.sock", "unix:////tmp/./y/../x.sock", true),
+        ("unix:///tmp/x.sock:/mcp", "unix:///tmp/x.sock:/mcp", true),
+        ("UNIX:///tmp/x.sock", "unix:///tmp/x.sock", true),
+        ("unix:///tmp/x.sock", "unix:///tmp/y.sock", false),
+        ("https://*", "unix:///tmp/x.sock", false),
+        ("http://*/*", "unix:///tmp/x.sock", false),
+        ("unix://*", "https://x.example/", false),
+    ] {
+        let pattern_value = UrlPattern::parse(pattern).unwrap();
+        assert_eq!(pattern_value.denies(url), expected, "{pattern} {url}");
+    }
+    for (pattern, url, expected) in [
+        ("unix:///none/*", "unix:///none/x.sock:/mcp", true),
+        ("*", "unix:///none/x.sock", true),
+        ("unix:///none/*", "unix:///none/../etc/x.sock", false),
+        ("*://*", "unix:///none/x.sock", false),
+        ("https://*", "unix:///none/x.sock", false),
+    ] {
+        let pattern_value = UrlPattern::parse(pattern).unwrap();
+        assert_eq!(pattern_value.allows(url), expected, "{pattern} {url}");
+    }
+}
+
+#[test]
+fn what_looks_like_an_address_is_denied_as_it_looks() {
+    for pattern in ["http*", "https*", "*z.example*", "h*", "*/mcp"] {
+        let pattern_value = UrlPattern::parse(pattern).unwrap();
+        assert!(
+            pattern_value.denies("https://z.example:8443/mcp"),
+            "{pattern}"
+        );
+    }
+}
+
+#[test]
+fn patterns_that_can_mean_nothing_are_refused() {
+    for (pattern, why) in [
+        ("tcp://z.example/*", "addresses begin with http://"),
+        ("ftp*://z.example", "addresses begin with"),
+        ("https:*", "write https://*"),
+        ("unix:/tmp/x.sock", "write unix://*"),
+        ("unix://tmp/x.sock", "whole path of the socket"),
+        ("https://z.ex[a]mple/*", "only * stands for anything"),
+        ("https://{a,b}.example/*", "only * stands for anything"),
+        ("https://z.example:https/*", "port that no address has"),
+        ("https://z.example/#*", "characters that no address has"),
+        ("//z.example/*", "names no host"),
+        ("", "names no host"),
+    ] {
+        let said = Rule::read(&json!({"serverUrl": pattern}), String::new());
+        let said = said.expect_err(pattern).to_string();
+        assert!(said.contains(why), "{pattern}: {said}");
+    }
+    let line = Rule::read(&json!({"serverCommand": ["npx -y evil"]}), String::new());
+    let said = line.unwrap_err().to_string();
+    assert!(said.contains(r#"write ["npx","-y","evil"]"#), "{said}");
+    let path = json!({"serverCommand": ["/opt/My Server/run"]});
+    assert!(Rule::read(&path, String::new()).is_ok());
+}
+
+#[test]
+fn a_host_in_the_headers_is_judged_like_the_one_in_the_address() {
+    let with_host = |url: &str, host: &str| {
+        let mut entry = remote("a", url);
+        entry.headers = vec![("hOst".into(), host.into())];
+        entry
+    };
+    let good = json!([{"serverUrl": "https://good.example/*"}]);
+    let evil = json!([{"serverUrl": "https://evil.example/*"}]);
+    for (host, allowed, denied) in [
+        ("good.example", '+', '+'),
+        ("evil.example", '0', '-'),
+        ("evil.example:443", '0', '-'),
+        ("EVIL.example.", '0', '-'),
+        ("good.example:444", '0', '+'),
+        ("not a host", '0', '+'),
+    ] {
+        let entry = with_host("https://good.example/mcp", host);
+        assert_eq!(verdict(&good, &json!([]), &entry), allowed, "{host}");
+        assert_eq!(verdict(&json!(null), &evil, &entry), denied, "{host}");
+    }
+}
+
+#[test]
+fn an_allowed_command_with_another_environment_is_another_command() {
+    for name in [
+        "BASH_FUNC_ls%%",
+        "MAKEFLAGS",
+        "SSL_CERT_FILE",
+        "https_proxy",
+        "NIX_PATH",
+    ] {
+        let mut entry = local("a", &["npx"]);
+        entry.env = vec![(name.into(), "x".into())];
+        let allowed = json!([{"serverCommand": ["npx"]}]);
+        assert_eq!(verdict(&allowed, &json!([]), &entry), '0', "{name}");
+    }
+}
+
+#[test]
+fn a_name_that_leads_to_a_denied_address_is_refused_where_it_leads() {
+    let policy = |rules_value: Value| Policy {
+        denied: rules(&rules_value),
+        ..Policy::default()
+    };
+    let by_name = policy(json!([{"serverUrl": "https://evil.example/*"}, {"serverName": "x"}]));
+    assert!(
+        by_name.denied_addresses().is_none(),
+        "names are judged by name"
+    );
+    for (rule, url, address, expected) in [
+        (
+            "http://127.0.0.1/*",
+            "http://vm:48123/mcp",
+            "127.0.1.1",
+            true,
+        ),
+        ("http://localhost/*", "http://vm:48123/mcp", "::1", true),
+        (
+            "http://10.9.8.7/*",
+            "https://lab.example/mcp",
+            "10.9.8.7",
+            true,
+        ),
+        (
+            "http://10.9.8.7/*",
+            "https://lab.example/mcp",
+            "::ffff:10.9.8.7",
+            true,
+        ),
+        ("http://10.*/*", "wss://lab.example/mcp", "10.1.1.1", true),
+        (
+            "http://10.9.8.7:99/*",
+            "https://lab.example/mcp",
+            "10.9.8.7",
+            false,
+        ),
+        (
+            "http://10.9.8.7/*",
+            "https://lab.example/mcp",
+            "10.9.8.8",
+            false,
+        ),
+        (
+            "http://[fd00::*]/*",
+            "https://lab.example/mcp",
+            "fd00::1",
+            true,
+        ),
+    ] {
+        let denied = policy(json!([{"serverUrl": rule}])).denied_addresses();
+        let refused = denied.unwrap().refuse(url, address.parse().unwrap());
+        assert_eq!(refused.is_some(), expected, "{rule} {url} {address}");
+    }
+}

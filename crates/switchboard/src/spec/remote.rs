@@ -11,7 +11,7 @@ use switchboard_config::{
 };
 use switchboard_host::{Ide, IdeCarrier, Remote};
 use switchboard_transport::{
-    dial::{Address, TlsFiles, Via},
+    dial::{Address, Refuses, TlsFiles, Via},
     http::Authorize,
 };
 
@@ -38,6 +38,7 @@ pub(super) fn remote(
                 tls: tls(entry, directory),
                 socket: address.socket,
                 public_only: entry.public_only,
+                refuses: refuses(entry),
             };
             Ok(Remote {
                 url: address.url,
@@ -48,6 +49,16 @@ pub(super) fn remote(
         }
         _ => Err(faults),
     }
+}
+
+/// Where the rules forbid that its name leads.
+fn refuses(entry: &Entry) -> Option<Refuses> {
+    let denied = entry.denied_addresses.clone()?;
+    let url = entry.url.clone()?;
+    let by = format!("{url} {denied:?}");
+    Some(Refuses::new(by, move |address| {
+        denied.refuse(&url, address)
+    }))
 }
 
 fn wrong_address(entry: &Entry, problem: &str, schemes: &[&str]) -> Fault {

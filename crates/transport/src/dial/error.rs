@@ -29,6 +29,9 @@ pub enum NoConnection {
     /// A name of somebody else's that leads into our own network.
     #[error("it leads to {0}, into your own network, where a connector may not lead")]
     NotPublic(IpAddr),
+    /// A rule is about that address.
+    #[error("it leads to {0}, {1}")]
+    Forbidden(IpAddr, String),
     /// Nobody listens there.
     #[error("connection refused")]
     Refused(#[source] Cause),

@@ -58,6 +58,58 @@ pub struct Via {
     /// Only at a public address, whatever its name leads to: somebody else
     /// wrote the address, who must not lead us into our own network.
     pub public_only: bool,
+    /// Not at these addresses, whatever name leads there.
+    pub refuses: Option<Refuses>,
+}
+
+/// Judges every address before it is connected to.
+#[derive(Clone)]
+pub struct Refuses {
+    judge: Arc<dyn Fn(IpAddr) -> Option<String> + Send + Sync>,
+    /// What it judges by: two with the same judge alike.
+    by: String,
+}
+
+impl Refuses {
+    /// `judge` says why an address is refused; `by` is what makes it say so.
+    pub fn new(
+        by: String,
+        judge: impl Fn(IpAddr) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        let judge = Arc::new(judge);
+        Self { judge, by }
+    }
+}
+
+impl PartialEq for Refuses {
+    fn eq(&self, other: &Self) -> bool {
+        self.by == other.by
+    }
+}
+
+impl Eq for Refuses {}
+
+impl std::fmt::Debug for Refuses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // What it judges by may hold an address with a secret.
+        f.write_str("Refuses")
+    }
+}
+
+impl Via {
+    /// Whether addresses are judged before they are connected to.
+    fn judges(&self) -> bool {
+        self.public_only || self.refuses.is_some()
+    }
+
+    /// Why an address may not be connected to.
+    fn judge(&self, address: IpAddr) -> Option<NoConnection> {
+        if self.public_only && Class::of(address) != Class::Public {
+            return Some(NoConnection::NotPublic(address));
+        }
+        let why = (self.refuses.as_ref()?.judge)(address)?;
+        Some(NoConnection::Forbidden(address, why))
+    }
 }
 
 /// A connection, whatever it is made of.
@@ -154,15 +206,15 @@ impl Dialer {
         let stream = match (&self.via.socket, &self.proxy) {
             (Some(path), _) => unix(path).await.map_err(other)?,
             (None, Some(proxy)) => {
-                if self.via.public_only {
-                    // The proxy finds the host; what we see of it must be public.
-                    self.public_addresses(host).await.or_else(unless_refused)?;
+                if self.via.judges() {
+                    // The proxy finds the host; what we see of it must be fine.
+                    self.judged_addresses(host).await.or_else(unless_refused)?;
                 }
                 let to = tunnel.then_some((host, port(&self.origin)));
                 let through = proxy.connect(&self.tcp, to).await;
                 through.map_err(NoConnection::Proxy)?
             }
-            (None, None) if self.via.public_only => self.tcp_to_public(host).await?,
+            (None, None) if self.via.judges() => self.tcp_to_judged(host).await?,
             (None, None) => tcp(&self.tcp, &self.origin).await.map_err(other)?,
         };
         if !self.is_secure() {
@@ -175,9 +227,9 @@ impl Dialer {
     }
 
     /// A connection to one of the host's addresses, each of which was judged.
-    async fn tcp_to_public(&self, host: &str) -> Result<Stream, NoConnection> {
+    async fn tcp_to_judged(&self, host: &str) -> Result<Stream, NoConnection> {
         let mut last = NoConnection::NoAddress(host.to_owned());
-        for address in self.public_addresses(host).await? {
+        for address in self.judged_addresses(host).await? {
             // As a number, so that nobody looks the name up again.
             let there = Uri::builder()
                 .scheme(self.origin.scheme_str().unwrap_or("http"))
@@ -193,18 +245,15 @@ impl Dialer {
         Err(last)
     }
 
-    /// The addresses of a host; an error if one of them is not public.
-    async fn public_addresses(&self, host: &str) -> Result<Vec<SocketAddr>, NoConnection> {
+    /// The addresses of a host; an error if one of them is refused.
+    async fn judged_addresses(&self, host: &str) -> Result<Vec<SocketAddr>, NoConnection> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let found: Vec<SocketAddr> = tokio::net::lookup_host((bare, port(&self.origin)))
             .await
             .map_err(|fault| NoConnection::Resolve(Arc::new(fault)))?
             .collect();
-        match found
-            .iter()
-            .find(|found| Class::of(found.ip()) != Class::Public)
-        {
-            Some(near) => Err(NoConnection::NotPublic(near.ip())),
+        match found.iter().find_map(|found| self.via.judge(found.ip())) {
+            Some(refused) => Err(refused),
             None => Ok(found),
         }
     }
@@ -224,7 +273,7 @@ impl Dialer {
 /// What cannot be looked up here may be known to the proxy.
 fn unless_refused(why: NoConnection) -> Result<Vec<SocketAddr>, NoConnection> {
     match why {
-        NoConnection::NotPublic(_) => Err(why),
+        NoConnection::NotPublic(_) | NoConnection::Forbidden(..) => Err(why),
         _ => Ok(Vec::new()),
     }
 }

@@ -202,3 +202,45 @@ fn a_helper_has_to_be_allowed_like_a_command() {
         assert!(!home.path("touched").exists());
     }
 }
+
+/// A name that leads to a denied address is refused when it is looked up. The
+/// machine's own name is in no rule.
+#[test]
+fn a_name_that_leads_to_a_denied_address_is_not_reached() {
+    use std::net::{TcpListener, ToSocketAddrs};
+    let Some(name) = own_name() else { return };
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let Some(address) = (name.as_str(), port)
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut all| all.next())
+    else {
+        return;
+    };
+    let home = Home::new();
+    let host = match address.ip() {
+        std::net::IpAddr::V4(v4) => v4.to_string(),
+        std::net::IpAddr::V6(v6) => format!("[{v6}]"),
+    };
+    home.write(
+        "home/.config/switchboard/settings.json",
+        json!({
+            "deniedMcpServers": [{"serverUrl": format!("http://{host}/*")}],
+            "mcpServers": {"a": {"type": "http", "url": format!("http://{name}:{port}/mcp")}},
+        })
+        .to_string(),
+    );
+    let rows = home.run(&["--direct", "list", "--json"]).json();
+    let row = rows[0].to_string();
+    assert!(row.contains("denied by"), "{row}");
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "nobody came");
+}
+
+/// What this machine is called, where it has another name than `localhost`.
+fn own_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let name = name.trim().to_owned();
+    (!name.is_empty() && name != "localhost").then_some(name)
+}
