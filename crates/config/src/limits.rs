@@ -58,3 +58,6 @@ pub const BOUND_MANIFESTS: usize = 256;
 
 /// See [`BOUND_MANIFESTS`].
 pub const MANIFEST_BYTES: u64 = 256 * 1024;
+
+/// How much of a script is read to find its interpreter. Systems read 256 bytes.
+pub const FIRST_LINE_BYTES: u64 = 4 * 1024;

@@ -27,7 +27,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use switchboard_local::hex;
-pub(crate) use words::pieces;
+pub(crate) use words::{is_code_address, pieces};
 
 /// What a file of the repository was when it was approved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,6 +253,10 @@ struct Search<'a> {
     found: Found,
     /// Whether a shell fills in names.
     fills_in: bool,
+    /// Where paths of the present command line may begin.
+    bases: Vec<PathBuf>,
+    /// Files whose own first lines are still to be looked at.
+    newly_bound: Vec<PathBuf>,
     looks: usize,
     bytes: u64,
 }
@@ -263,6 +267,8 @@ impl<'a> Search<'a> {
             ground,
             found: Found::default(),
             fills_in: false,
+            bases: Vec::new(),
+            newly_bound: Vec::new(),
             looks: 0,
             bytes: 0,
         }
@@ -290,6 +296,7 @@ impl<'a> Search<'a> {
         }
         if is_inside && !self.found.contents.contains_key(&leads.real) {
             let content = self.read(&leads.real);
+            self.newly_bound.push(leads.real.clone());
             self.found.contents.insert(leads.real, content);
         }
         true

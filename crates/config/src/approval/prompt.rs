@@ -3,7 +3,7 @@
 
 use super::{
     Binding,
-    contents::{Content, Found, Ground, Manifest},
+    contents::{Content, Found, Ground, Manifest, is_code_address},
     reach::{self, Reach},
 };
 use crate::{
@@ -156,6 +156,25 @@ fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
     for program in own.chain(helper) {
         all.push(format!(
             "{program} takes code and settings from the directory it works in; what is there is no part of this approval"
+        ));
+    }
+    for manifest in &found.manifests {
+        let program = manifest.argv.split_first();
+        let program = program.and_then(|(program, args)| taking_code(program, args));
+        if let Some(program) = program {
+            all.push(format!(
+                "{}: {program} takes code and settings from the directory it works in; what is there is no part of this approval",
+                manifest.file.display()
+            ));
+        }
+    }
+    let words = entry
+        .args
+        .iter()
+        .chain(found.manifests.iter().flat_map(|one| &one.argv));
+    for word in words.filter(|word| is_code_address(word)) {
+        all.push(format!(
+            "{word:?} is code in itself; what that loads is no part of this approval"
         ));
     }
     if entry.transport == Transport::Builtin && entry.builtin_name() == "shell" {

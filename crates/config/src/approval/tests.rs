@@ -168,3 +168,138 @@ fn the_prompt_shows_all_that_matters_and_expands_nothing() {
         .collect();
     assert_eq!(reads, ["SECRET", "B", "C"]);
 }
+
+/// What of the repository an entry is bound to, and what is warned of.
+fn bound(world: &World, entry: Value) -> (Vec<String>, Vec<String>) {
+    world.write("home/repo/.mcp.json", &json!({"mcpServers": {"p": entry}}));
+    let loaded = world.load();
+    let prompt = Prompt::of(&loaded.servers[0].entry, &world.places);
+    let here = world.path("home/repo/sub");
+    let name = |path: &PathBuf| {
+        let path = path.strip_prefix(&here).unwrap_or(path);
+        path.display().to_string()
+    };
+    let mut files: Vec<String> = prompt.from_the_repository.iter().map(name).collect();
+    files.sort();
+    (files, prompt.warnings)
+}
+
+#[test]
+fn what_an_interpreter_would_find_is_bound() {
+    let world = World::new();
+    let here = world.path("home/repo/sub");
+    for (path, text) in [
+        ("lib/i.mjs", ""),
+        ("lib/index.js", ""),
+        ("lib/mod.lua", ""),
+        ("lib/__init__.py", ""),
+        ("lib/evil.py", ""),
+        ("lib/Foo.pm", ""),
+        ("lib/Main.class", ""),
+        ("pack/package.json", "{\"main\": \"m\"}"),
+        ("pack/m.js", ""),
+        ("evil.py", ""),
+        ("s.sh", ""),
+        ("c.sh", "#!./interp\n"),
+        ("interp", "#! ./inner -x\n"),
+        ("inner", ""),
+        ("e.sh", "#!/usr/bin/env -S sh ./in2\n"),
+        ("in2", ""),
+    ] {
+        let file = here.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    let url = format!("file://{}/lib/%69.mjs", here.display());
+    for (argv, expected) in [
+        (
+            &["node", "--import=./lib/i.mjs#a", "-e", "0"][..],
+            &["lib/i.mjs"][..],
+        ),
+        (
+            &["node", "--import", "./lib/i.mjs?1", "-e", "0"],
+            &["lib/i.mjs"],
+        ),
+        (
+            &["node", "--import=./lib/%69.mjs", "-e", "0"],
+            &["lib/i.mjs"],
+        ),
+        (&["node", "--import", &url, "-e", "0"], &["lib/i.mjs"]),
+        (&["node", "-r./lib/i", "x"], &["lib/i.mjs"]),
+        (&["node", "--require=./lib", "x"], &["lib/index.js"]),
+        (&["node", "lib"], &["lib/index.js"]),
+        (&["node", "pack"], &["pack/m.js", "pack/package.json"]),
+        (&["./c.sh"], &["c.sh", "inner", "interp"]),
+        (&["./e.sh"], &["e.sh", "in2"]),
+        (&["python3", "-mevil"], &["evil.py"]),
+        (&["python3", "-Imevil"], &["evil.py"]),
+        (
+            &["python3", "-m", "lib.evil"],
+            &["lib/__init__.py", "lib/evil.py"],
+        ),
+        (&["env", "-Ssh\\_./s.sh"], &["s.sh"]),
+        (&["lua", "-l", "lib.mod"], &["lib/mod.lua"]),
+        (&["lua", "-llib.mod"], &["lib/mod.lua"]),
+        (&["perl", "-Ilib", "-MFoo", "-e1"], &["lib/Foo.pm"]),
+        (&["java", "-cp", "lib", "Main"], &["lib/Main.class"]),
+    ] {
+        let (files, _) = bound(&world, json!({"command": argv[0], "args": argv[1..]}));
+        for file in expected {
+            assert!(files.contains(&(*file).to_owned()), "{argv:?}: {files:?}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_bound_is_warned_of() {
+    let world = World::new();
+    for entry in [
+        json!({"command": "node", "args": ["--import", "data:text/javascript,import(x)", "a"]}),
+        json!({"command": "node", "args": ["--import=DATA:text/javascript,import(x)", "a"]}),
+    ] {
+        let (_, warnings) = bound(&world, entry);
+        let told = warnings
+            .iter()
+            .any(|text| text.contains("is code in itself"));
+        assert!(told, "{warnings:?}");
+    }
+    let (_, warnings) = bound(&world, json!({"command": "node", "args": ["metadata:x"]}));
+    assert!(
+        !warnings
+            .iter()
+            .any(|text| text.contains("is code in itself"))
+    );
+}
+
+#[test]
+fn what_manifests_run_is_bound_alike() {
+    let world = World::new();
+    let here = world.path("home/repo/sub");
+    fs::create_dir_all(here.join("t")).unwrap();
+    for (path, text) in [
+        ("i.mjs", ""),
+        ("t/c.sh", "#!./interp\n"),
+        ("interp", ""),
+        (
+            "t/a.tool.json",
+            r#"{"command": ["node", "--import", "./i.mjs?1", "-e", "0"]}"#,
+        ),
+        ("t/b.tool.json", r#"{"command": ["./c.sh"]}"#),
+        (
+            "t/d.tool.json",
+            r#"{"command": ["node", "--import", "data:text/javascript,1"]}"#,
+        ),
+    ] {
+        fs::write(here.join(path), text).unwrap();
+    }
+    let entry = json!({"type": "builtin", "builtin": "tools", "folder": "t"});
+    let (files, warnings) = bound(&world, entry);
+    for file in ["i.mjs", "t/c.sh", "interp"] {
+        assert!(files.contains(&file.to_owned()), "{file}: {files:?}");
+    }
+    let told = |what: &str| warnings.iter().any(|text| text.contains(what));
+    assert!(
+        told("is code in itself") && told("a.tool.json: node takes code"),
+        "{warnings:?}"
+    );
+}

@@ -9,6 +9,7 @@ use super::Search;
 use crate::{
     launchers::{Kind, gives_code, kind, known_name},
     limits,
+    policy::decoded,
     program_variables::changes_programs,
 };
 use std::{
@@ -31,6 +32,7 @@ impl Search<'_> {
         self.fills_in = programs.any(|word| kind(word) == Some(Kind::Shell));
         let texts = args.iter().chain(env.iter().map(|(_, value)| value));
         let bases = self.directories(base, texts);
+        self.bases.clone_from(&bases);
         self.program(&bases, command, env);
         let mut reader = Reader::of(command);
         // Before an interpreter has its script, every file may be it; and where
@@ -49,7 +51,7 @@ impl Search<'_> {
             };
             let may_be_data = !script_to_come && !has_code;
             let found = self.word(&bases, word, option, may_be_data)
-                | self.guessed(&bases, word, reader.map_or(&[], |reader| reader.guesses));
+                | reader.is_some_and(|reader| self.guessed(&bases, word, reader));
             script_to_come &= !found;
             before = Some(word.as_str()).filter(|word| word.starts_with('-'));
         }
@@ -57,6 +59,7 @@ impl Search<'_> {
             let may_be_data = !has_code && !changes_programs(name);
             self.word(&bases, value, Some(name), may_be_data);
         }
+        self.what_those_name();
     }
 
     /// Binds the program itself. A name without a path is looked for outside of
@@ -196,22 +199,24 @@ impl Search<'_> {
     }
 
     /// Binds what an interpreter would find under a name that is no file.
-    fn guessed(&mut self, bases: &[PathBuf], word: &str, guesses: &[&str]) -> bool {
+    fn guessed(&mut self, bases: &[PathBuf], word: &str, reader: Reader) -> bool {
         let mut found = false;
-        if word.starts_with('-') || guesses.is_empty() {
+        if reader.guesses.is_empty() {
             return false;
         }
-        for base in bases {
-            let path = self.ground.path(base, word);
-            // A module of a package, as Python writes it.
-            let module = base.join(word.replace('.', "/"));
-            let modules = [module.with_extension("py"), module.join("__main__.py")];
-            let modules = modules.into_iter().filter(|_| guesses.contains(&".py"));
-            let files = guesses.iter().map(|guess| match guess.strip_prefix('/') {
-                Some(inside) => path.join(inside),
-                None => format!("{}{guess}", path.display()).into(),
-            });
-            for file in files.chain(modules) {
+        let names = names(word);
+        for (base, name) in bases
+            .iter()
+            .flat_map(|base| names.iter().map(move |name| (base, *name)))
+        {
+            let path = self.ground.path(base, name);
+            let mut files = reader.files(&path);
+            // A module of a package, as its language writes it.
+            if !reader.between.is_empty() && name.contains(reader.between) {
+                files.extend(reader.files(&base.join(name.replace(reader.between, "/"))));
+                files.extend(reader.packages(base, name));
+            }
+            for file in files {
                 if !self.may_look() {
                     return found;
                 }
@@ -220,6 +225,79 @@ impl Search<'_> {
         }
         found
     }
+
+    /// Binds what bound files name in turn where no word does: the interpreter in
+    /// the first line of a script, and what a package says is its beginning. Each file
+    /// is looked at once, and every name counts as a look.
+    fn what_those_name(&mut self) {
+        let bases = self.bases.clone();
+        while let Some(file) = self.newly_bound.pop() {
+            let folder = file.parent().unwrap_or(&file).to_owned();
+            let own: Vec<PathBuf> = bases.iter().cloned().chain([folder.clone()]).collect();
+            if let Some(line) = first_line(&file) {
+                self.word(&own, &line, None, false);
+            }
+            if file.file_name().is_some_and(|name| name == "package.json")
+                && let Some(main) = main_of(&file)
+                && let Some(reader) = Reader::of("node")
+            {
+                self.bind(&folder.join(&main));
+                self.guessed(&[folder], &main, reader);
+            }
+        }
+    }
+}
+
+/// The names that an interpreter may take out of a word: the word, or what is glued
+/// to an option (`-mevil`, `-Imevil`, `--require=./lib`).
+fn names(word: &str) -> Vec<&str> {
+    const LONGEST: usize = 64;
+    let Some(option) = word.strip_prefix('-') else {
+        return vec![word];
+    };
+    if let Some(long) = option.strip_prefix('-') {
+        let value = long.split_once('=').map(|(_, value)| value);
+        return value.into_iter().collect();
+    }
+    let letters = option.char_indices().take(LONGEST);
+    let glued = letters.filter(|(_, c)| "mMrlI".contains(*c));
+    let names = glued.map(|(at, c)| option[at + c.len_utf8()..].trim_start_matches('='));
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// Whether a word gives an interpreter code in itself, or from elsewhere: what that
+/// loads nobody can bind.
+pub(crate) fn is_code_address(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    ["data:", "blob:"].iter().any(|scheme| {
+        let mut found = word.match_indices(scheme);
+        found.any(|(at, _)| !word[..at].ends_with(|c: char| c.is_ascii_alphanumeric()))
+    })
+}
+
+/// What stands behind `#!` in the first line of a script.
+fn first_line(file: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let open = super::open(file).ok()?;
+    open.take(limits::FIRST_LINE_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let rest = bytes.strip_prefix(b"#!")?;
+    let line = rest.split(|byte| *byte == b'\n').next()?;
+    Some(String::from_utf8_lossy(line).trim().to_owned())
+}
+
+/// What a package says is its beginning.
+fn main_of(file: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let open = super::open(file).ok()?;
+    open.take(limits::MANIFEST_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let package: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    Some(package["main"].as_str()?.to_owned())
 }
 
 /// What reads a script, or runs another command.
@@ -227,6 +305,8 @@ impl Search<'_> {
 struct Reader {
     /// What it appends to a name on its own.
     guesses: &'static [&'static str],
+    /// What stands between the parts of a module's name.
+    between: &'static str,
     /// Whether a word of it may be another one.
     looks_through: bool,
 }
@@ -240,6 +320,10 @@ impl Reader {
             ".json",
             ".node",
             ".ts",
+            ".tsx",
+            ".jsx",
+            ".mts",
+            ".cts",
             "/package.json",
             "/index.js",
             "/index.mjs",
@@ -247,20 +331,54 @@ impl Reader {
             "/index.ts",
         ];
         const PYTHON: &[&str] = &[".py", "/__main__.py", "/__init__.py"];
+        const LUA: &[&str] = &[".lua", "/init.lua"];
         let kind = kind(command)?;
+        let (guesses, between): (&[&str], &str) = match known_name(command).as_str() {
+            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => (NODE, ""),
+            "python" | "pypy" | "uv" => (PYTHON, "."),
+            "lua" | "luajit" => (LUA, "."),
+            "perl" => (&[".pm", ".pl"], "::"),
+            "ruby" => (&[".rb"], ""),
+            "java" => (&[".class", ".jar"], "."),
+            _ => (&[], ""),
+        };
         Some(Self {
-            guesses: match known_name(command).as_str() {
-                "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => NODE,
-                "python" | "pypy" => PYTHON,
-                _ => &[],
-            },
+            guesses,
+            between,
             looks_through: kind == Kind::Wrapper,
         })
+    }
+
+    /// The files that it looks for under a name.
+    fn files(self, name: &Path) -> Vec<PathBuf> {
+        let files = self
+            .guesses
+            .iter()
+            .map(|guess| match guess.strip_prefix('/') {
+                Some(inside) => name.join(inside),
+                None => format!("{}{guess}", name.display()).into(),
+            });
+        files.collect()
+    }
+
+    /// What is run before a module: the packages that it lies in.
+    fn packages(self, base: &Path, module: &str) -> Vec<PathBuf> {
+        if !self.guesses.contains(&".py") {
+            return Vec::new();
+        }
+        let ends = module
+            .match_indices(self.between)
+            .map(|(at, _)| &module[..at]);
+        ends.map(|package| {
+            base.join(package.replace(self.between, "/"))
+                .join("__init__.py")
+        })
+        .collect()
     }
 }
 
 /// The word, and every part of it that could be a path: `--config=x.js`,
-/// `-rx.js`, `@words`, `sh -c "exec './my x.sh'"`, `$PWD/x.sh`.
+/// `-rx.js`, `@words`, `sh -c "exec './my x.sh'"`, `$PWD/x.sh`, `file:///x.js?1`.
 pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
     const BETWEEN: &str = "=:;,|&()<>'\"`{}$";
     // Whatever a shell, or a process of its own, makes of the beginning.
@@ -275,7 +393,18 @@ pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = quoted.chain([word.to_owned()]).collect();
     all.extend(parts(word));
     all.extend(parts(&unquoted));
+    // `env -S` writes a space so.
+    if word.contains("\\_") {
+        all.extend(parts(&word.replace("\\_", " ")));
+    }
     let mut more = Vec::new();
+    for part in &all {
+        let place = part.split(['?', '#']).next().unwrap_or_default();
+        if place.len() < part.len() || part.contains('%') {
+            more.extend([place.to_owned(), decoded(place)]);
+        }
+    }
+    all.extend(std::mem::take(&mut more));
     for part in &all {
         let glued = part.strip_prefix('-').and_then(|rest| rest.get(1..));
         more.extend(
