@@ -11,11 +11,33 @@ use switchboard_local::secret;
 
 /// Variables handed on by their exact name.
 const NAMES: &[&str] = &[
-    "HOME", "PATH", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR",
+    "HOME",
+    "PATH",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    // Anybody can call something of their own LC_MINE, and ssh hands it on.
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
 ];
 
 /// Variables handed on by the start of their name.
-const PREFIXES: &[&str] = &["LC_", "XDG_"];
+const PREFIXES: &[&str] = &["XDG_"];
 
 /// What any program that we start for a server may see of our environment, with
 /// a `PATH` that leads nowhere by accident.
@@ -145,6 +167,7 @@ mod tests {
                 ("GITHUB_TOKEN", "secret"),
                 ("LD_PRELOAD", "/x.so"),
                 ("LCX", "no"),
+                ("LC_ALL_X", "mine"),
                 ("LC_GITHUB_TOKEN", "secret"),
                 ("XDG_SESSION_TYPE", "tty"),
                 ("SWITCHBOARD_KEEPER", "1:2"),

@@ -276,7 +276,7 @@ fn environment() -> String {
     }
     text.push_str(
         "\n## What servers get of our environment\n\n\
-         Every server gets `HOME`, `PATH`, `USER`, `LOGNAME`, `SHELL`, `TERM`, `LANG`, `TZ`, `TMPDIR`, `LC_*` and \
+         Every server gets `HOME`, `PATH`, `USER`, `LOGNAME`, `SHELL`, `TERM`, `LANG`, `TZ`, `TMPDIR`, the `LC_*` that a system knows and \
          `XDG_*`, and the variables of its own entry. Besides these, so that a server which works in a \
          terminal works here:\n\n\
          | variables | what | who gets them |\n|---|---|---|\n",
