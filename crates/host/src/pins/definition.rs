@@ -50,11 +50,12 @@ impl Definition {
         } else {
             &TOOL
         };
-        match Tree::read(raw).and_then(|tree| tree.parts(parts, HINT)) {
-            Some(parts) => {
-                let hidden = hidden::is_in(name) || parts.any_text(&hidden::is_in);
-                Self::from_text(name, parts.sorted().text(), hidden)
-            }
+        let tree = Tree::read(raw);
+        // Nobody knows which of the other fields a model is shown.
+        let hidden = |tree: &Tree| hidden::is_in(name) || tree.any_text(&hidden::is_in);
+        let hidden = tree.as_ref().is_some_and(hidden);
+        match tree.and_then(|tree| tree.parts(parts, HINT)) {
+            Some(parts) => Self::from_text(name, parts.sorted().text(), hidden),
             None => {
                 let text = String::from_utf8_lossy(raw).into_owned();
                 let hidden = hidden::is_in_json(&text);

@@ -14,7 +14,9 @@ pub(super) fn is_in(text: &str) -> bool {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         let hidden = match c {
-            '\n' | '\r' | '\t' => false,
+            '\n' | '\t' => false,
+            // Alone it leads back to the beginning of a line, over what stands there.
+            '\r' => rest.peek() != Some(&'\n'),
             JOINER => {
                 !(before.is_some_and(ends_emoji) && rest.peek().copied().is_some_and(is_emoji))
             }
@@ -136,6 +138,14 @@ mod tests {
             "\u{2800}",
             "\u{3164}",
             "\u{2028}",
+            "a\u{1bca0}b",
+            "a\u{13430}b",
+            "a\u{13437}b",
+            "a\u{fff0}b",
+            "a\u{110bd}b",
+            "\u{601}",
+            "harmless\rnot shown",
+            "end\r",
         ] {
             assert!(is_in(text), "{}", text.escape_unicode());
         }

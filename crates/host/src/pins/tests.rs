@@ -290,6 +290,30 @@ fn what_waits_does_not_get_in_by_going_and_coming_again() {
 }
 
 #[test]
+fn hidden_characters_are_found_in_every_part_of_a_definition() {
+    for part in [
+        r#""description": "a\u{200b}b""#,
+        r#""description": "harmless\rnot shown""#,
+        r#""_meta": {"x": {"y": ["a\u{202e}b"]}}"#,
+        r#""unknown": "a\u{1bca0}b""#,
+        r#""unkn\u{13430}own": 1"#,
+        r#""icons": [{"src": "\u{feff}"}]"#,
+    ] {
+        let part = part
+            .replace("\\u{200b}", "\u{200b}")
+            .replace("\\u{202e}", "\u{202e}");
+        let part = part
+            .replace("\\u{1bca0}", "\u{1bca0}")
+            .replace("\\u{feff}", "\u{feff}");
+        let part = part.replace("\\u{13430}", "\u{13430}");
+        let raw = format!("{{\"name\": \"t\", {part}}}");
+        assert!(Definition::of(raw.as_bytes()).unwrap().hidden, "{raw:?}");
+    }
+    let raw = r#"{"name": "t", "_meta": {"x": "plain\r\n"}, "unknown": "plain"}"#;
+    assert!(!Definition::of(raw.as_bytes()).unwrap().hidden);
+}
+
+#[test]
 fn hidden_characters_are_held_everywhere_until_they_are_approved() {
     let evil = named("a", "one\u{200b}");
     for manner in [Manner::Hold, Manner::Tell, Manner::Pass] {
