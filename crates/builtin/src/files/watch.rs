@@ -1,8 +1,12 @@
 //! Telling when a file has changed: looked at twice a second, by the same
 //! confined way as everything else, which works on every file system.
 
-use super::{protected::Guard, resources::locate_by, roots::Roots};
-use crate::{early::Early, limits};
+use super::{
+    protected::Guard,
+    resources::locate_by,
+    roots::{Place, Roots},
+};
+use crate::{answer::Failure, early::Early, limits};
 use parking_lot::Mutex;
 use rmcp::{
     ErrorData, Peer, RoleServer,
@@ -38,7 +42,7 @@ impl Watches {
         over: CancellationToken,
     ) -> Result<(), ErrorData> {
         let guard = roots.guard();
-        if let Err(failure) = locate_by(&roots, &guard, &uri) {
+        if let Err(failure) = watchable(&roots, &guard, &uri) {
             return Err(ErrorData::resource_not_found(failure.to_string(), None));
         }
         let stamp = stamp(&roots, &guard, &uri);
@@ -102,7 +106,7 @@ pub(super) fn accepted(
     let uris = requested.resource_subscriptions.iter().flatten();
     let guard = roots.guard();
     let known: Vec<String> = uris
-        .filter(|uri| locate_by(roots, &guard, uri).is_ok())
+        .filter(|uri| watchable(roots, &guard, uri).is_ok())
         .take(limits::SUBSCRIPTIONS)
         .cloned()
         .collect();
@@ -158,8 +162,18 @@ async fn stamps(roots: &Arc<Roots>, uris: Vec<String>) -> Vec<(String, Stamp)> {
     tasks::blocking(look).await.unwrap_or_default()
 }
 
+/// The place of a file that may be read: when another changes is a secret, too.
+fn watchable(roots: &Arc<Roots>, guard: &Arc<Guard>, uri: &str) -> Result<Place, Failure> {
+    let place = locate_by(roots, guard, uri)?;
+    place.readable()?;
+    if let Ok(Some(stat)) = place.try_stat() {
+        place.untwinned(&stat, false)?;
+    }
+    Ok(place)
+}
+
 fn stamp(roots: &Arc<Roots>, guard: &Arc<Guard>, uri: &str) -> Stamp {
-    let stat = locate_by(roots, guard, uri).ok()?.try_stat().ok()??;
+    let stat = watchable(roots, guard, uri).ok()?.try_stat().ok()??;
     let nanoseconds = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
     let changed = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
     Some((

@@ -116,6 +116,17 @@ async fn subscriptions() {
         )
         .await;
     assert_eq!(wrong["error"]["code"], -32002);
+    // When something changes that may not be read is nobody's business either.
+    let root = directory.path().canonicalize().unwrap();
+    fs::write(root.join(".mcp.json"), "{}").unwrap();
+    fs::hard_link(root.join(".mcp.json"), root.join("twin")).unwrap();
+    for name in [".mcp.json", ".MCP.json", "twin", ".ssh/id", "crush.json"] {
+        let uri = format!("file://{}/{name}", root.display());
+        let answer = client
+            .request("resources/subscribe", json!({ "uri": uri }))
+            .await;
+        assert_eq!(answer["error"]["code"], -32002, "{name}: {answer}");
+    }
     fs::write(&file, "22").unwrap();
     let notice = client.notice("notifications/resources/updated").await;
     assert_eq!(notice["params"]["uri"], uri);
@@ -161,4 +172,43 @@ async fn several_roots_and_read_only() {
         .is_err()
     );
     assert!(Files::new("1", &[], common::protection()).is_err());
+}
+
+#[tokio::test]
+async fn names_are_protected_in_any_case() {
+    let (directory, mut client) = connected().await;
+    for name in [
+        ".MCP.json",
+        ".Vs/MCP.json",
+        "Crush.json",
+        ".crush.JSON",
+        ".SSH/id_ed25519",
+    ] {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "secret").unwrap();
+        let said = client.error("read", json!({ "path": name })).await;
+        assert!(said.contains("protected"), "{name}: {said}");
+    }
+    let listed = client.call("list", json!({})).await.to_string();
+    assert!(
+        !listed.contains("rush.") && !listed.contains(".MCP"),
+        "{listed}"
+    );
+    for name in [
+        ".devcontainer.json",
+        ".DevContainer/devcontainer.json",
+        "my.code-workspace",
+        "MY.Code-Workspace",
+        ".claude/commands/x.md",
+        ".claude/skills/x/SKILL.md",
+        ".claude/agents/x.md",
+        ".claude/hooks/x.sh",
+        ".Git/hooks/pre-commit",
+    ] {
+        let said = client
+            .error("write", json!({ "path": name, "content": "x" }))
+            .await;
+        assert!(said.contains("protected"), "{name}: {said}");
+    }
 }

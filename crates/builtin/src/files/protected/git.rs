@@ -52,7 +52,9 @@ fn pointer(file: &Path) -> Option<String> {
 /// credentials.
 pub(super) fn is_configuration(below: &Path) -> bool {
     let mut names = below.iter();
-    names.any(|name| name == "config" || name == "config.worktree")
+    names.any(|name| {
+        name.eq_ignore_ascii_case("config") || name.eq_ignore_ascii_case("config.worktree")
+    })
 }
 
 /// What may not be done with a path because a directory above it is a

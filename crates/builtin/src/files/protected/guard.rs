@@ -4,7 +4,7 @@ use super::{
     At, Forbidden, Group, Own, TABLE, git,
     links::{self, Found, Twins},
     mounts::Mounts,
-    pattern::{Fit, fit},
+    pattern::{Fit, below, fit},
     table,
 };
 use crate::limits;
@@ -30,8 +30,8 @@ pub(crate) struct Guard {
     grounds: Vec<PathBuf>,
     places: Vec<Protected>,
     lifted: Vec<PathBuf>,
-    /// The last names of all that is protected: what has another name needs no
-    /// further look.
+    /// The last names of all that is protected, in small letters: what has another
+    /// name needs no further look.
     last_names: HashSet<OsString>,
     mounts: Mounts,
     twins: OnceLock<Twins>,
@@ -85,7 +85,7 @@ impl Protected {
     }
 
     fn verdict(&self, path: &Path) -> Option<Verdict> {
-        let below = path.strip_prefix(&self.path).ok()?;
+        let below = below(path, &self.path)?;
         Some(match &self.readable {
             Some(readable) if path.starts_with(readable) => (Forbidden::Writing, self.what),
             _ if self.is_repository && git::is_configuration(below) => {
@@ -100,8 +100,8 @@ impl Guard {
     pub(super) fn new(grounds: Vec<PathBuf>, lifted: Vec<PathBuf>) -> Self {
         let mounts = Mounts::now();
         let last = ANYWHERE.iter().filter_map(|row| row.parts.last());
-        let last_names = last.map(OsString::from);
-        let mounted = mounts.last_names().map(OsStr::to_owned);
+        let last_names = last.map(|name| OsString::from(name.to_ascii_lowercase()));
+        let mounted = mounts.last_names().map(OsStr::to_ascii_lowercase);
         Self {
             last_names: last_names.chain(mounted).collect(),
             grounds,
@@ -131,7 +131,7 @@ impl Guard {
         }
         for path in all {
             self.last_names
-                .extend(path.file_name().map(OsStr::to_owned));
+                .extend(path.file_name().map(OsStr::to_ascii_lowercase));
             self.places.push(Protected {
                 readable: (*at == At::Own(Own::Data)).then(|| path.join(RESULTS)),
                 twins: match (is_full, group.is_large) {
@@ -195,7 +195,7 @@ impl Guard {
         let names = self.mounts.names(path);
         names.iter().find_map(|name| {
             let mut places = self.places.iter();
-            let placed = places.find(|place| place.path.starts_with(name));
+            let placed = places.find(|place| below(&place.path, name).is_some());
             let parts: Vec<&OsStr> = name.iter().collect();
             let mut rows = ANYWHERE.iter();
             let mut named = || rows.find(|row| fit(&row.parts, &parts) == Fit::Holds);
@@ -208,9 +208,10 @@ impl Guard {
     /// Whether a name in a directory that may be read needs a closer look.
     pub(crate) fn is_suspect(&self, folder: &Path, name: &OsStr) -> bool {
         let mut above = folder.ancestors();
-        self.last_names.contains(name)
-            || git::is_configuration(Path::new(name))
-            || above.any(|folder| self.around(folder).last_names.contains(name))
+        let name = name.to_ascii_lowercase();
+        self.last_names.contains(&name)
+            || git::is_configuration(Path::new(&name))
+            || above.any(|folder| self.around(folder).last_names.contains(&name))
     }
 
     /// What may not be done with a file that has several hard links. One that is
@@ -288,7 +289,7 @@ impl Guard {
             for path in all.into_iter().filter(|path| !self.is_around(path)) {
                 around
                     .last_names
-                    .extend(path.file_name().map(OsStr::to_owned));
+                    .extend(path.file_name().map(OsStr::to_ascii_lowercase));
                 around.places.push(Protected {
                     is_repository,
                     ..Protected::new(path, row.group)

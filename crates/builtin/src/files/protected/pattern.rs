@@ -1,6 +1,6 @@
 //! Names that are protected in any directory.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
 /// How a path stands to a row of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub(super) enum Fit {
     Is,
 }
 
-/// Compares the names of a path with names such as `*.git`, `**`, `config`.
+/// Compares the names of a path with names such as `*.git`, `**`, `config`. Case
+/// makes no difference: there are file systems to which it makes none.
 pub(super) fn fit(pattern: &[&str], names: &[&OsStr]) -> Fit {
     let mut best = Fit::Not;
     for start in 0..names.len() {
@@ -46,8 +47,8 @@ fn from(pattern: &[&str], names: &[&OsStr], begun: bool) -> Fit {
         return if begun { Fit::Holds } else { Fit::Not };
     };
     let is_it = match first.strip_prefix('*') {
-        Some(end) => name.as_bytes().ends_with(end.as_bytes()),
-        None => name.as_bytes() == first.as_bytes(),
+        Some(end) => ends_with(name.as_bytes(), end.as_bytes()),
+        None => name.eq_ignore_ascii_case(first),
     };
     if is_it {
         from(rest, below, true)
@@ -56,15 +57,34 @@ fn from(pattern: &[&str], names: &[&OsStr], begun: bool) -> Fit {
     }
 }
 
+fn ends_with(name: &[u8], end: &[u8]) -> bool {
+    let start = name.len().checked_sub(end.len());
+    start.is_some_and(|start| name[start..].eq_ignore_ascii_case(end))
+}
+
+/// What of a path lies below this one, whatever the case of their letters.
+pub(super) fn below<'a>(path: &'a Path, above: &Path) -> Option<&'a Path> {
+    let mut rest = path.components();
+    for part in above.components() {
+        let own = rest.next()?;
+        if !own.as_os_str().eq_ignore_ascii_case(part.as_os_str()) {
+            return None;
+        }
+    }
+    Some(rest.as_path())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn names_in_any_directory() {
         for (pattern, path, expected) in [
             (".ssh", "/home/u/.ssh", Fit::Is),
+            (".ssh", "/home/u/.SSH/id", Fit::Is),
+            (".mcp.json", "/p/.Mcp.JSON", Fit::Is),
+            ("*.git/**/config", "/p/Bare.GIT/CONFIG", Fit::Is),
             (".ssh", "/home/u/.ssh/id", Fit::Is),
             (".ssh", "/home/u/x.ssh", Fit::Not),
             (".ssh", "/home/u", Fit::Not),

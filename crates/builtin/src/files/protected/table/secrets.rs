@@ -352,6 +352,14 @@ pub(super) const MCP: Group = Group {
         Config("amp/settings.json"),
         Config("github-copilot/intellij/mcp.json"),
         Config("crush/crush.json"),
+        Anywhere(".vs/mcp.json"),
+        Anywhere("crush.json"),
+        Anywhere(".crush.json"),
+        Anywhere(".crush/crush.json"),
+        Anywhere("mcp-config.json"),
+        Anywhere(".rovodev/mcp.json"),
+        Anywhere(".idx/mcp.json"),
+        Anywhere(".firebender/firebender.json"),
     ],
 };
 
