@@ -20,6 +20,7 @@ use jsonc_parser::{
     ast::{Object, ObjectProp, Value},
     common::Ranged,
 };
+use std::collections::HashMap;
 
 /// Reads the `mcpServers` of a text that is there for nothing else.
 pub fn read(text: &str, source: &Source, scope: Scope) -> Result<Vec<Entry>, Box<Fault>> {
@@ -121,7 +122,45 @@ impl Doc<'_> {
                 &property.value,
             )
         };
-        Ok(servers.properties.iter().map(entry).collect())
+        let mut entries: Vec<Entry> = servers.properties.iter().map(entry).collect();
+        self.same_names(&mut entries);
+        Ok(entries)
+    }
+
+    /// Of two entries with one name nobody can tell which was meant: readers of the
+    /// same file take the first, or the last.
+    fn same_names(&self, entries: &mut [Entry]) {
+        let mut seen: HashMap<String, Vec<usize>> = HashMap::with_capacity(entries.len());
+        for (at, entry) in entries.iter().enumerate() {
+            seen.entry(entry.name.clone()).or_default().push(at);
+        }
+        for alike in seen.into_values().filter(|alike| alike.len() > 1) {
+            let lines: Vec<usize> = alike.iter().map(|at| entries[*at].line).collect();
+            for (at, line) in alike.iter().zip(&lines) {
+                let others: Vec<String> = lines
+                    .iter()
+                    .filter(|other| *other != line)
+                    .map(ToString::to_string)
+                    .collect();
+                let problem = match others.is_empty() {
+                    true => "its name is there twice".to_owned(),
+                    false => format!(
+                        "its name is there twice, also on line {}",
+                        others.join(", ")
+                    ),
+                };
+                let entry = &mut entries[*at];
+                entry.faults.push(Fault {
+                    source: self.source.clone(),
+                    line: *line,
+                    column: None,
+                    server: Some(entry.name.clone()),
+                    field: None,
+                    problem,
+                    hint: Some("keep one of them, or give one another name".to_owned()),
+                });
+            }
+        }
     }
 
     /// A value and the line on which it stands.

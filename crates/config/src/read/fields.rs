@@ -11,6 +11,7 @@ use jsonc_parser::{
     ast::{Object, Value},
     common::Ranged,
 };
+use std::collections::HashSet;
 use switchboard_wire::{Era, reading::same_key};
 
 /// Reads one entry, collecting its faults.
@@ -33,6 +34,10 @@ impl<'a> Reader<'a> {
                 self.twice(property.range.start, key);
             }
             seen.push(key);
+            // Where it matters which tools there are, that is looked at there.
+            if key != "tools" {
+                self.twice_within(key, value);
+            }
             if matches!(value, Value::NullKeyword(_)) {
                 continue;
             }
@@ -76,6 +81,32 @@ impl<'a> Reader<'a> {
             }
         }
         self.settle(object, transport);
+    }
+
+    /// The same for whatever stands in a field. No recursion: files may nest as they
+    /// like.
+    fn twice_within(&mut self, field: &str, value: &Value<'_>) {
+        let mut inner = vec![(field.to_owned(), value)];
+        while let Some((field, value)) = inner.pop() {
+            match value {
+                Value::Object(object) => {
+                    let mut seen: HashSet<&str> = HashSet::new();
+                    for property in &object.properties {
+                        let name = property.name.as_str();
+                        let field = format!("{field}.{name}");
+                        if !seen.insert(name) {
+                            self.twice(property.range.start, &field);
+                        }
+                        inner.push((field, &property.value));
+                    }
+                }
+                Value::Array(array) => {
+                    let items = array.elements.iter();
+                    inner.extend(items.map(|item| (field.clone(), item)));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn twice(&mut self, at: usize, field: &str) {

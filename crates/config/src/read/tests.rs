@@ -229,3 +229,43 @@ fn what_built_in_servers_are_told() {
         assert_eq!(entries(&text)[0].faults.len(), 1, "{wrong}");
     }
 }
+
+#[test]
+fn what_is_there_twice_is_not_used_until_it_is_clear() {
+    let text = "{\"mcpServers\": {\n\"a\": {\"command\": \"x\"},\n\"b\": {\"command\": \"x\"},\n\"\\u0061\": {\"command\": \"y\"}}}";
+    let entries = entries(text);
+    let said: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| entry.faults.iter().map(ToString::to_string).collect())
+        .collect();
+    assert!(said[1].is_empty(), "{said:?}");
+    for (at, line, other) in [(0, ":2:", "line 4"), (2, ":4:", "line 2")] {
+        let fault = &said[at][0];
+        assert!(fault.contains("there twice"), "{fault}");
+        assert!(fault.contains(line) && fault.contains(other), "{fault}");
+        assert!(fault.contains("keep one of them"), "{fault}");
+    }
+    for (entry, field) in [
+        (r#"{"command": "x", "command": "y"}"#, "`command`"),
+        (
+            r#"{"command": "x", "env": {"A": "1", "A": "2"}}"#,
+            "`env.A`",
+        ),
+        (
+            r#"{"url": "https://x/", "headers": {"A": "1", "A": "2"}}"#,
+            "`headers.A`",
+        ),
+        (
+            r#"{"url": "https://x/", "oauth": {"clientId": "1", "clientId": "2"}}"#,
+            "`oauth.clientId`",
+        ),
+        (
+            r#"{"command": "x", "odd": {"n": [{"k": 1, "k": 2}]}}"#,
+            "`odd.n.k`",
+        ),
+    ] {
+        let said = faults(entry);
+        let is_told = |fault: &String| fault.contains(field) && fault.contains("written twice");
+        assert!(said.iter().any(is_told), "{entry}: {said:?}");
+    }
+}

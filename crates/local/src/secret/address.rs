@@ -73,6 +73,11 @@ fn push_parameters(shown: &mut String, more: &str, strict: bool) {
     while let Some(mark) = rest.chars().next() {
         shown.push(mark);
         let after = &rest[mark.len_utf8()..];
+        // Of an entry's own address nobody knows what it is for.
+        if mark == '#' && strict && !after.is_empty() {
+            shown.push_str(&hidden(after));
+            return;
+        }
         let end = after.find(['?', '#', '&', ';']).unwrap_or(after.len());
         let (parameter, next) = after.split_at(end);
         let bare = parameter.trim_end_matches('=');
