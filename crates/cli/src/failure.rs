@@ -3,7 +3,7 @@
 use crate::show::{safe, term};
 use serde_json::json;
 use std::{error::Error, fmt, io::Write};
-use switchboard::{Unusable, local::secret, permissions::Unfollowable};
+use switchboard::{Unusable, config::check::CheckError, local::secret, permissions::Unfollowable};
 
 /// Exit codes: part of what scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,13 @@ impl From<Box<dyn Error + Send + Sync>> for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::new(Code::Answered, error.to_string())
+    }
+}
+
+/// What is wrong with a word of the command line says what it should be.
+impl From<CheckError> for Failure {
+    fn from(what: CheckError) -> Self {
+        Self::usage(what.to_string())
     }
 }
 

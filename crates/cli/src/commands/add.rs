@@ -130,7 +130,7 @@ fn keep_secret(
     options: &Options,
     entry: &Map<String, Value>,
 ) -> Result<(), Failure> {
-    check::name(&options.name).map_err(wrong)?;
+    check::name(&options.name)?;
     let loaded = context.look(Say::Everything);
     let entry = context::expanded(&loaded, &parsed(&options.name, entry)?)?;
     let access = context::access(&loaded, options.token_store.map(Store::of_vault))?;
@@ -228,7 +228,7 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
             .iter()
             .map(|text| check(text).map(|(key, value)| (key, value.into())))
             .collect();
-        pairs.map_err(wrong)
+        pairs.map_err(Failure::from)
     };
     let mut entry = Map::new();
     if transport == Transport::Stdio {
@@ -262,7 +262,7 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
             Transport::Sse => ("sse", &["http", "https"]),
             Transport::Http | Transport::Stdio => ("http", &["http", "https"]),
         };
-        check::address(first, schemes).map_err(wrong)?;
+        check::address(first, schemes)?;
         entry.insert("type".into(), kind.into());
         entry.insert("url".into(), first.clone().into());
         let headers = pairs(&options.header, check::header)?;
@@ -302,10 +302,6 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
     Ok(entry)
 }
 
-fn wrong(what: CheckError) -> Failure {
-    Failure::usage(what.to_string())
-}
-
 /// Checks the entry as a file with it would be checked, asks policy, and writes.
 fn write(
     context: &Context,
@@ -313,7 +309,7 @@ fn write(
     entry: Map<String, Value>,
     scope: Scope,
 ) -> Result<Code, Failure> {
-    check::name(name).map_err(wrong)?;
+    check::name(name)?;
     let places = context.places()?;
     let parsed = parsed(name, &entry)?;
     permitted(context, &parsed)?;

@@ -202,7 +202,7 @@ async fn token_files_are_out_of_reach() {
         "--token-file",
         "w/tok.alice",
         "--token-file",
-        "w/tok.bob",
+        "bob=w/tok.bob",
     ];
     let gateway = launch(&home, "home")
         .args(["--mcp-config", &servers])
@@ -220,9 +220,12 @@ async fn token_files_are_out_of_reach() {
             true => "files__read",
             false => "read",
         };
-        let answer = client.call(read, json!({"path": "tok.alice"})).await;
-        let said = answer.to_string();
-        assert!(said.contains("is protected"), "{said}");
-        assert!(!said.contains(&tokens[0]), "{said}");
+        for (name, token) in ["alice", "bob"].iter().zip(&tokens) {
+            let path = format!("tok.{name}");
+            let answer = client.call(read, json!({"path": path})).await;
+            let said = answer.to_string();
+            assert!(said.contains("is protected"), "{said}");
+            assert!(!said.contains(token), "{said}");
+        }
     }
 }
