@@ -61,3 +61,9 @@ pub const MANIFEST_BYTES: u64 = 256 * 1024;
 
 /// How much of a script is read to find its interpreter. Systems read 256 bytes.
 pub const FIRST_LINE_BYTES: u64 = 4 * 1024;
+
+/// How many links a path may go through, as the system has it.
+pub const LINKS: usize = 40;
+
+/// Letters of a bundle of options behind which the name of a module is looked for.
+pub const GLUED_LETTERS: usize = 64;

@@ -341,12 +341,11 @@ impl Runs {
 /// The names of a program: as it is written, and of every file that it is by way
 /// of links.
 fn names(program: String, directory: &Path, path: &OsStr) -> Vec<String> {
-    const LINKS: usize = 40;
     let found = program::resolve(&program, directory, path, &[]);
     let mut names = vec![program];
     let real = found.as_ref().and_then(|file| file.canonicalize().ok());
     let mut next = found;
-    while let Some(file) = next.filter(|_| names.len() < LINKS) {
+    while let Some(file) = next.filter(|_| names.len() < limits::LINKS) {
         names.push(file.display().to_string());
         let folder = file.parent().unwrap_or(Path::new("/"));
         next = fs::read_link(&file).ok().map(|to| folder.join(to));

@@ -107,7 +107,7 @@ fn server() -> Server {
     Server::new("trips", "1.0.0")
         .title("Trips")
         .instructions("Prices are for one person.")
-        .add(
+        .with_tool(
             Tool::new("price", "Tells what a trip costs.", typed::<Trip>(), price)
                 .title("Price")
                 .read_only()

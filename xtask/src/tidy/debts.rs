@@ -62,12 +62,6 @@ pub const DEBTS: &[Debt] = &[
     ),
     debt(
         "caps",
-        "crates/config/",
-        3,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
         "crates/gateway/",
         7,
         "named and documented where they are used, not moved yet",

@@ -146,37 +146,7 @@ fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
             "it works in {cwd:?}: programs take settings and code from the directory they work in"
         ));
     }
-    let command = entry
-        .command
-        .iter()
-        .filter(|_| entry.transport == Transport::Stdio);
-    let own = command.filter_map(|command| taking_code(command, &entry.args));
-    // A helper is a text for the shell.
-    let helper = entry.headers_helper.iter().map(|_| "headersHelper");
-    for program in own.chain(helper) {
-        all.push(format!(
-            "{program} takes code and settings from the directory it works in; what is there is no part of this approval"
-        ));
-    }
-    for manifest in &found.manifests {
-        let program = manifest.argv.split_first();
-        let program = program.and_then(|(program, args)| taking_code(program, args));
-        if let Some(program) = program {
-            all.push(format!(
-                "{}: {program} takes code and settings from the directory it works in; what is there is no part of this approval",
-                manifest.file.display()
-            ));
-        }
-    }
-    let words = entry
-        .args
-        .iter()
-        .chain(found.manifests.iter().flat_map(|one| &one.argv));
-    for word in words.filter(|word| is_code_address(word)) {
-        all.push(format!(
-            "{word:?} is code in itself; what that loads is no part of this approval"
-        ));
-    }
+    all.extend(foreign_code(entry, found));
     if entry.transport == Transport::Builtin && entry.builtin_name() == "shell" {
         all.push("it runs any command that a client sends".to_owned());
     }
@@ -209,6 +179,44 @@ fn warnings(entry: &Entry, found: &Found, ground: &Ground) -> Vec<String> {
                 manifest.variables.join(", ")
             ));
         }
+    }
+    all
+}
+
+/// Code that no approval binds: what a program finds where it works, and what is
+/// written into a word.
+fn foreign_code(entry: &Entry, found: &Found) -> Vec<String> {
+    let mut all = Vec::new();
+    let command = entry
+        .command
+        .iter()
+        .filter(|_| entry.transport == Transport::Stdio);
+    let own = command.filter_map(|command| taking_code(command, &entry.args));
+    // A helper is a text for the shell.
+    let helper = entry.headers_helper.iter().map(|_| "headersHelper");
+    for program in own.chain(helper) {
+        all.push(format!(
+            "{program} takes code and settings from the directory it works in; what is there is no part of this approval"
+        ));
+    }
+    for manifest in &found.manifests {
+        let program = manifest.argv.split_first();
+        let program = program.and_then(|(program, args)| taking_code(program, args));
+        if let Some(program) = program {
+            all.push(format!(
+                "{}: {program} takes code and settings from the directory it works in; what is there is no part of this approval",
+                manifest.file.display()
+            ));
+        }
+    }
+    let words = entry
+        .args
+        .iter()
+        .chain(found.manifests.iter().flat_map(|one| &one.argv));
+    for word in words.filter(|word| is_code_address(word)) {
+        all.push(format!(
+            "{word:?} is code in itself; what that loads is no part of this approval"
+        ));
     }
     all
 }

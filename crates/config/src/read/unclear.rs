@@ -8,7 +8,7 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use switchboard_wire::reading::same_key;
 
 /// How far a key may be from a known one and still be taken for it.
-const MOST_MISTAKES: usize = 2;
+const MOST_MISTAKES: usize = 2; // tidy: a measure of likeness, and no cap
 
 impl Doc<'_> {
     /// The faults of the object at this path that concern `keys`: one of them

@@ -157,7 +157,7 @@ impl Watched {
     }
 
     /// It is over.
-    pub fn end(mut self: Box<Self>, ending: Ending<'_>) {
+    pub fn end(mut self, ending: Ending<'_>) {
         if let Ending::Reply(reply) = &ending {
             self.bytes_out += reply.message.raw().len();
             self.show(Edge::ToClient, || reply.message.edited(&reply.edits));
@@ -166,7 +166,7 @@ impl Watched {
     }
 
     /// It is over, with this outcome.
-    pub(crate) fn ended(self: Box<Self>, outcome: &Outcome) {
+    pub(crate) fn ended(self, outcome: &Outcome) {
         self.end(Ending::of(outcome));
     }
 

@@ -228,14 +228,9 @@ impl Rule {
         if let Some(body) = body.filter(|_| effect != Effect::Allow) {
             readings.extend(without_space(body, namer, servers));
         }
-        // Behind a server that is named, a `*` is its tools and nothing else.
-        let names_server = |body: &str| body.split('*').next().is_some_and(|b| b.contains("__"));
-        if effect != Effect::Allow && plain.contains('*') && !body.is_some_and(names_server) {
-            readings.extend(
-                servers
-                    .iter()
-                    .flat_map(|server| whole(plain, server, namer)),
-            );
+        let across = body.is_none_or(|body| !names_server(body));
+        if effect != Effect::Allow && plain.contains('*') && across {
+            readings.extend(servers.iter().flat_map(|name| whole(plain, name, namer)));
         }
         if effect == Effect::Allow && readings.iter().any(|(server, _)| *server != readings[0].0) {
             // It could be about several servers, so it permits nothing.
@@ -348,6 +343,14 @@ fn without_space(body: &str, namer: &Namer, servers: &[Arc<str>]) -> Vec<(Arc<st
 
 /// What canonical names begin with.
 const PREFIX: &str = "mcp__";
+
+/// Whether a server is named before the first `*`: behind it a `*` is its tools and
+/// nothing else.
+fn names_server(body: &str) -> bool {
+    body.split('*')
+        .next()
+        .is_some_and(|begin| begin.contains("__"))
+}
 
 /// What a restriction with `*` means for a server where it is held against whole
 /// names: a `*` may stand for the end of the server's name and the beginning of

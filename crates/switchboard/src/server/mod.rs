@@ -141,12 +141,12 @@ impl Server {
         H: Fn(I::Arguments, Call) -> F + Send + Sync + 'static,
         F: Future<Output: IntoAnswer> + Send + 'static,
     {
-        self.add(Tool::new(name, description, input, handler))
+        self.with_tool(Tool::new(name, description, input, handler))
     }
 
     /// One more tool, with a title, hints or a schema of its results.
     #[must_use]
-    pub fn add(mut self, tool: Tool) -> Self {
+    pub fn with_tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
         self
     }

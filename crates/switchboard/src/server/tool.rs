@@ -96,7 +96,7 @@ pub(super) fn schema_of<T: JsonSchema>(is_form: bool) -> Value {
 /// What answers a call that fits.
 type Handler = Box<dyn Fn(Value, Call) -> Result<BoxFuture<'static, Answer>, String> + Send + Sync>;
 
-/// A tool, for [`Server::add`](super::Server::add).
+/// A tool, for [`Server::with_tool`](super::Server::with_tool).
 pub struct Tool {
     name: String,
     definition: Map<String, Value>,

@@ -1,14 +1,11 @@
 //! What a repository could have written, and where a path really leads.
 
-use crate::{approval, entry::Entry, places::Places};
+use crate::{approval, entry::Entry, limits, places::Places};
 use std::{
     ffi::OsString,
     fs,
     path::{Component, Path, PathBuf},
 };
-
-/// How many links a path may go through, as the system has it.
-const LINKS: usize = 40;
 
 /// What an entry's words are held against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +89,7 @@ impl Ground {
             }
             let here = real.join(&part);
             match fs::read_link(&here) {
-                Ok(to) if links < LINKS => {
+                Ok(to) if links < limits::LINKS => {
                     links += 1;
                     by_the_repository |= self.is_inside(&real);
                     rest.extend(parts(&to));

@@ -251,7 +251,6 @@ impl Search<'_> {
 /// The names that an interpreter may take out of a word: the word, or what is glued
 /// to an option (`-mevil`, `-Imevil`, `--require=./lib`).
 fn names(word: &str) -> Vec<&str> {
-    const LONGEST: usize = 64;
     let Some(option) = word.strip_prefix('-') else {
         return vec![word];
     };
@@ -259,7 +258,7 @@ fn names(word: &str) -> Vec<&str> {
         let value = long.split_once('=').map(|(_, value)| value);
         return value.into_iter().collect();
     }
-    let letters = option.char_indices().take(LONGEST);
+    let letters = option.char_indices().take(limits::GLUED_LETTERS);
     let glued = letters.filter(|(_, c)| "mMrlI".contains(*c));
     let names = glued.map(|(at, c)| option[at + c.len_utf8()..].trim_start_matches('='));
     names.filter(|name| !name.is_empty()).collect()

@@ -135,7 +135,7 @@ impl Received {
         request: &Request<Incoming>,
     ) -> Result<LetIn<'a>, Refusal> {
         let who = match self.route.opens {
-            Opens::ToClients(endpoint) => {
+            Opens::Clients(endpoint) => {
                 let pass = match face.entrance.let_in(request.headers()) {
                     Some(pass) => pass,
                     // Boxed: with an identity provider it can take a request to it,
@@ -146,8 +146,8 @@ impl Received {
                 let share = share.map_err(|full| Box::new(reply::full(&full, None)))?;
                 Who::Client(endpoint, pass.admit(share))
             }
-            Opens::ToControl => Who::Controller(Box::pin(api::let_in(face, request)).await?),
-            Opens::ToAnybody(public) => Who::Anybody(public),
+            Opens::Control => Who::Controller(Box::pin(api::let_in(face, request)).await?),
+            Opens::Anybody(public) => Who::Anybody(public),
         };
         let route = self.route;
         Ok(LetIn { route, who })

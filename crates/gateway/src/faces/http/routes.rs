@@ -6,7 +6,7 @@
 use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
-use Opens::{ToAnybody, ToClients, ToControl};
+use Opens::{Anybody, Clients, Control};
 use Public::{Health, Metadata};
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
@@ -51,12 +51,12 @@ pub(super) enum At {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opens {
     /// Nothing is asked for: it is for everybody who reaches us.
-    ToAnybody(Public),
+    Anybody(Public),
     /// To the control token, and no other: how the gateway is doing, and what it
     /// can be told to do.
-    ToControl,
+    Control,
     /// To a client token, or one of the identity provider's.
-    ToClients(Endpoint),
+    Clients(Endpoint),
 }
 
 /// What everybody may read.
@@ -90,36 +90,36 @@ pub(super) enum Endpoint {
 
 /// Every path of a gateway. The busiest come first.
 const ALL: &[Route] = &[
-    Route::new(Addressed("/mcp"), "POST, GET, DELETE", ToClients(Mcp)),
-    Route::new(Addressed("/sse"), "GET", ToClients(Sse)),
-    Route::new(Path("/messages"), "POST", ToClients(Messages)),
-    Route::new(Addressed("/ws"), "GET", ToClients(Ws)),
-    Route::new(Addressed("/attach"), "GET", ToClients(Attach)),
-    Route::new(Path("/plain/sse"), "GET", ToClients(Plain(Page::Sse))),
+    Route::new(Addressed("/mcp"), "POST, GET, DELETE", Clients(Mcp)),
+    Route::new(Addressed("/sse"), "GET", Clients(Sse)),
+    Route::new(Path("/messages"), "POST", Clients(Messages)),
+    Route::new(Addressed("/ws"), "GET", Clients(Ws)),
+    Route::new(Addressed("/attach"), "GET", Clients(Attach)),
+    Route::new(Path("/plain/sse"), "GET", Clients(Plain(Page::Sse))),
     Route::new(
         Path("/plain/messages"),
         "POST",
-        ToClients(Plain(Page::Messages)),
+        Clients(Plain(Page::Messages)),
     ),
-    Route::new(Path("/plain/tools"), "GET", ToClients(Plain(Page::Tools))),
-    Route::new(Under(api::PREFIX), ANY, ToControl),
-    Route::new(Path("/healthz"), ANY, ToAnybody(Health)),
-    Route::new(Under(METADATA), "GET", ToAnybody(Metadata)),
+    Route::new(Path("/plain/tools"), "GET", Clients(Plain(Page::Tools))),
+    Route::new(Under(api::PREFIX), ANY, Control),
+    Route::new(Path("/healthz"), ANY, Anybody(Health)),
+    Route::new(Under(METADATA), "GET", Anybody(Metadata)),
     ELSEWHERE,
 ];
 
 /// Every path where the plain dialect is alone.
 const PLAIN: &[Route] = &[
-    Route::new(Path("/sse"), "GET", ToClients(Plain(Page::Sse))),
-    Route::new(Path("/messages"), "POST", ToClients(Plain(Page::Messages))),
-    Route::new(Path("/tools"), "GET", ToClients(Plain(Page::Tools))),
-    Route::new(Path("/healthz"), ANY, ToAnybody(Health)),
-    Route::new(Under(METADATA), "GET", ToAnybody(Metadata)),
+    Route::new(Path("/sse"), "GET", Clients(Plain(Page::Sse))),
+    Route::new(Path("/messages"), "POST", Clients(Plain(Page::Messages))),
+    Route::new(Path("/tools"), "GET", Clients(Plain(Page::Tools))),
+    Route::new(Path("/healthz"), ANY, Anybody(Health)),
+    Route::new(Under(METADATA), "GET", Anybody(Metadata)),
     ELSEWHERE,
 ];
 
 /// What ends both: a stranger does not learn which paths there are.
-const ELSEWHERE: Route = Route::new(Elsewhere, ANY, ToClients(Nothing));
+const ELSEWHERE: Route = Route::new(Elsewhere, ANY, Clients(Nothing));
 
 /// Where the documents are that say which token a path wants.
 const METADATA: &str = "/.well-known/oauth-protected-resource";
@@ -144,7 +144,7 @@ impl Route {
     /// The line that a path of this face's is about.
     pub(super) fn of(face: &Face, path: &str) -> &'static Self {
         let is_there = |route: &&Self| {
-            let is_document = route.opens == ToAnybody(Metadata);
+            let is_document = route.opens == Anybody(Metadata);
             route.at.holds(path) && (!is_document || described(face, path).is_some())
         };
         face.routes
@@ -193,7 +193,7 @@ pub(super) fn described<'a>(face: &Face, path: &'a str) -> Option<&'a str> {
         "" => "/mcp",
         about => about,
     };
-    let is_it = |route: &&Route| matches!(route.opens, ToClients(_)) && route.at.holds(about);
+    let is_it = |route: &&Route| matches!(route.opens, Clients(_)) && route.at.holds(about);
     let route = face.routes.table().iter().find(is_it)?;
     route.scope(face, about).map(|_| about)
 }

@@ -320,9 +320,12 @@ fn limits(root: &Path) -> String {
     );
     for name in [
         "wire",
+        "process",
         "transport",
         "config",
         "host",
+        "model",
+        "agent",
         "gateway",
         "builtin",
         "switchboard",

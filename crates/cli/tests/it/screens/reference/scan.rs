@@ -103,12 +103,16 @@ pub fn variables(root: &Path) -> BTreeSet<String> {
     .unwrap();
     let mut found = BTreeSet::new();
     for name in [
+        "agent",
         "auth",
         "builtin",
         "cli",
         "config",
         "gateway",
         "host",
+        "local",
+        "model",
+        "process",
         "switchboard",
         "transport",
     ] {

@@ -36,9 +36,9 @@ fn the_table_is_this_one() {
                 Elsewhere => ("", "elsewhere"),
             };
             let who = match route.opens {
-                ToAnybody(_) => "anybody",
-                ToControl => "control",
-                ToClients(_) => "clients",
+                Anybody(_) => "anybody",
+                Control => "control",
+                Clients(_) => "clients",
             };
             format!("{at}{below} {}: {who}", route.verbs)
         };
@@ -169,21 +169,21 @@ impl World {
     /// Each shows what it has, by a verb that the route has and by one that it has not.
     async fn everybody_asks(&self, route: &Route, path: &str) {
         // Without an identity provider there is nothing to say of it.
-        let is_absent = route.opens == ToAnybody(Metadata) && !self.signs_in;
+        let is_absent = route.opens == Anybody(Metadata) && !self.signs_in;
         let route = if is_absent { &ELSEWHERE } else { route };
         let verb = route.verbs.split(", ").next().filter(|it| !it.is_empty());
         for shown in SHOWN {
             let may = match route.opens {
-                ToAnybody(_) => true,
-                ToControl => shown == Some("control"),
-                ToClients(_) => shown == Some("client"),
+                Anybody(_) => true,
+                Control => shown == Some("control"),
+                Clients(_) => shown == Some("client"),
             };
             for (verb, is_there) in [(verb.unwrap_or("GET"), true), ("PUT", route.verbs == ANY)] {
                 let status = self.ask(verb, path, shown).await;
                 let whole = format!("{verb} {path} by {shown:?}: {status}");
                 if !may {
                     assert_eq!(status, StatusCode::UNAUTHORIZED, "{whole}");
-                } else if route.opens == ToClients(Nothing) {
+                } else if route.opens == Clients(Nothing) {
                     assert_eq!(status, StatusCode::NOT_FOUND, "{whole}");
                 } else if !is_there {
                     assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "{whole}");
