@@ -70,7 +70,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let found = context.look(Say::Nothing).lawful()?;
         let found = found.approve(&Approvals::at_start());
         let found = found.arrange(Arc::new(only_new))?;
-        rows.extend(show(options, connects, Found::Usable(found))?);
+        rows.extend(show(options, connects, Found::Usable(Box::new(found)))?);
     } else if nothing && !options.json {
         context::warn("no servers are configured; add one: switchboard add NAME COMMAND");
     }
@@ -83,9 +83,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 /// What there is to list.
 enum Found {
     /// Servers that can be met.
-    Usable(Approved),
+    Usable(Box<Approved>),
     /// What is forbidden cannot be told: nothing is started.
-    Shut(Look),
+    Shut(Box<Look>),
 }
 
 impl Found {
@@ -100,17 +100,19 @@ impl Found {
 fn find(context: &Context, options: &Options) -> Result<Found, Failure> {
     let look = context.look(Say::Problems);
     if look.is_lawless() {
-        return Ok(Found::Shut(look));
+        return Ok(Found::Shut(Box::new(look)));
     }
     let mut config = look.lawful()?;
     if options.no_connect {
-        return Ok(Found::Usable(config.approve(&Approvals::at_start())));
+        return Ok(Found::Usable(Box::new(
+            config.approve(&Approvals::at_start()),
+        )));
     }
     if !options.json {
         config = trusting::asked(context, config)?;
     }
     let approved = config.approve(&context.options.approvals());
-    Ok(Found::Usable(approved.bring_along()))
+    Ok(Found::Usable(Box::new(approved.bring_along())))
 }
 
 /// The rows of these servers, printed as they become known where there is no JSON.

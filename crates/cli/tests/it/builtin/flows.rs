@@ -21,7 +21,7 @@ impl Rig {
                 "steps": [{"id": "only", "server": "mail", "tool": tool, "arguments": {}}],
             });
             let file = folder.join(format!("{tool}.flow.json"));
-            stage.write(&file, &manifest.to_string());
+            stage.write(&file, manifest.to_string());
         }
         let settings = json!({
             "permissions": permissions,
@@ -30,7 +30,7 @@ impl Rig {
                 "team": {"type": "builtin", "builtin": "tools", "folder": folder},
             },
         });
-        stage.write(&stage.settings(), &settings.to_string());
+        stage.write(stage.settings(), settings.to_string());
         let gateway = stage.gateway().await;
         Self { stage, gateway }
     }

@@ -69,10 +69,10 @@ fn launch(home: &World, args: &[&str]) -> Launch {
 fn furnished() -> World {
     let home = World::repository();
     for path in SECRET {
-        home.write(&format!("home/{path}"), CANARY);
+        home.write(format!("home/{path}"), CANARY);
     }
     for path in FIXED {
-        home.write(&format!("home/{path}"), "seen");
+        home.write(format!("home/{path}"), "seen");
     }
     home.write("home/project/main.rs", "fn main() {}");
     home.write("home/project/.env", "MINE=1");
@@ -487,7 +487,7 @@ async fn our_own_folders_are_protected_where_they_were_moved() {
         ("KUBECONFIG", "kube/other.yaml"),
     ];
     for (_, path) in moved {
-        home.write(&format!("home/{path}"), CANARY);
+        home.write(format!("home/{path}"), CANARY);
     }
     home.write("home/x/data/switchboard/results/1.txt", "seen");
     let root = home.path("home").display().to_string();
@@ -556,7 +556,7 @@ async fn a_person_lifts_it_for_one_path() {
 async fn an_entry_lifts_it_only_in_files_of_the_users_own() {
     let home = World::repository();
     for file in [".netrc", ".npmrc"] {
-        home.write(&format!("home/{file}"), CANARY);
+        home.write(format!("home/{file}"), CANARY);
     }
     let files = |root: &str, allow: &[&str]| json!({"type": "builtin", "builtin": "files", "root": root, "allowProtected": allow});
     let settings = json!({
@@ -608,9 +608,9 @@ async fn commands_begin_in_the_first_root() {
             r#"{{"name": "{name}", "description": "Says where it is.", {cwd} "command": ["pwd"]}}"#
         )
     };
-    home.write(&format!("{folder}/where.tool.json"), manifest("where", ""));
+    home.write(format!("{folder}/where.tool.json"), manifest("where", ""));
     home.write(
-        &format!("{folder}/house.tool.json"),
+        format!("{folder}/house.tool.json"),
         manifest("house", r#""cwd": ".","#),
     );
     let project = home.path("home/project").display().to_string();

@@ -157,10 +157,10 @@ async fn plugins_and_scripts_of_servers_are_not_written() {
     for folder in [".claude/plugins/cache/p", "w/q"] {
         let plugin = json!({"name": folder.rsplit('/').next(), "mcpServers": {"ok": echo(&[])}});
         home.write(
-            &format!("home/{folder}/.claude-plugin/plugin.json"),
+            format!("home/{folder}/.claude-plugin/plugin.json"),
             plugin.to_string(),
         );
-        home.write(&format!("home/{folder}/index.js"), "// seen");
+        home.write(format!("home/{folder}/index.js"), "// seen");
     }
     home.write("home/w/own/server.sh", "exit 0");
     home.write("home/w/own/notes.txt", "seen");
@@ -190,7 +190,7 @@ async fn token_files_are_out_of_reach() {
     let mut tokens = Vec::new();
     for name in ["alice", "bob"] {
         let token = format!("{name}-0123456789abcdef0123456789abcdef");
-        let file = home.write(&format!("home/w/tok.{name}"), &token);
+        let file = home.write(format!("home/w/tok.{name}"), &token);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         tokens.push(token);
     }

@@ -23,7 +23,7 @@ async fn a_link_under_a_protected_name_leads_nowhere() {
         ("w/sub/k", "w/sub/.ssh/id", "../k"),
         ("w/sub/dir/mcp.json", "w/sub/.cursor", "dir"),
     ] {
-        home.write(&format!("home/{file}"), CANARY);
+        home.write(format!("home/{file}"), CANARY);
         link(target, name);
     }
     for (file, name, target) in [
@@ -41,7 +41,7 @@ async fn a_link_under_a_protected_name_leads_nowhere() {
         ("src/tool.sh", ".local/bin/tool", "../../src/tool.sh"),
         ("dot/rc", "between", "dot/rc"),
     ] {
-        home.write(&format!("home/{file}"), "seen");
+        home.write(format!("home/{file}"), "seen");
         link(target, name);
     }
     link("between", ".bashrc");
@@ -102,9 +102,9 @@ async fn unwritten(rig: &mut Rig, path: &str) {
 async fn a_repository_by_any_name_is_one() {
     let home = World::repository();
     let repository = |folder: &str| {
-        home.write(&format!("home/{folder}/HEAD"), "ref: refs/heads/main");
-        home.write(&format!("home/{folder}/config"), CANARY);
-        home.write(&format!("home/{folder}/hooks/a"), "seen");
+        home.write(format!("home/{folder}/HEAD"), "ref: refs/heads/main");
+        home.write(format!("home/{folder}/config"), CANARY);
+        home.write(format!("home/{folder}/hooks/a"), "seen");
         for inner in ["objects", "refs"] {
             fs::create_dir_all(home.path("home").join(folder).join(inner)).unwrap();
         }
@@ -294,10 +294,10 @@ async fn the_table_knows_what_others_keep_and_run() {
     ];
     let home = World::repository();
     for path in SECRET {
-        home.write(&format!("home/{path}"), CANARY);
+        home.write(format!("home/{path}"), CANARY);
     }
     for path in FIXED {
-        home.write(&format!("home/{path}"), "seen");
+        home.write(format!("home/{path}"), "seen");
     }
     let root = home.path("home");
     let path = std::env::join_paths([

@@ -14,7 +14,7 @@ struct Ruled {
 impl Ruled {
     fn new(settings: &str) -> Self {
         let stage = World::with(&json!({}));
-        stage.write(&stage.settings(), settings);
+        stage.write(stage.settings(), settings);
         let named = config(&servers([("a", echo(&[]))]));
         Self { stage, named }
     }
@@ -131,7 +131,7 @@ async fn permissions_of_a_wrong_shape_shut_everything() {
 async fn another_clients_broken_settings_shut_everything() {
     let ruled = Ruled::new("{}");
     let theirs = ruled.stage.home().join(".claude/settings.json");
-    ruled.stage.write(&theirs, &denying());
+    ruled.stage.write(&theirs, denying());
     assert_eq!(ruled.call().await.code, Some(5), "its rules count");
     ruled
         .stage
@@ -374,7 +374,7 @@ async fn an_entry_that_could_be_read_in_two_ways_is_not_used() {
     ] {
         let stage = World::with(&json!({}));
         let settings = format!("{{\"mcpServers\": {{\"a\": {entry}, {text}}}}}}}");
-        stage.write(&stage.settings(), &settings);
+        stage.write(stage.settings(), &settings);
         let ran = stage.run(&["call", "mcp__a__pid", "{}"]).await;
         assert_eq!(ran.code, Some(3), "{text}: {ran:?}");
         assert!(ran.err.contains(why), "{text}: {ran:?}");
@@ -392,7 +392,7 @@ async fn looking_starts_nothing_while_the_rules_cannot_be_read() {
     let settings = stage.settings();
     stage.write(
         &settings,
-        &format!("{{\"mcpServers\": {servers}, {broken}}}"),
+        format!("{{\"mcpServers\": {servers}, {broken}}}"),
     );
     for command in [
         &["list"][..],
@@ -409,7 +409,7 @@ async fn looking_starts_nothing_while_the_rules_cannot_be_read() {
         assert!(!mark.exists(), "{command:?} started it");
     }
     // The same entry is started where the rules can be read.
-    stage.write(&settings, &format!("{{\"mcpServers\": {servers}}}"));
+    stage.write(&settings, format!("{{\"mcpServers\": {servers}}}"));
     stage.run(&["list"]).await;
     assert!(mark.exists());
 }

@@ -282,7 +282,7 @@ async fn a_gateway_follows_a_list_that_changes() {
     let stage = World::with(&json!({}));
     let settings = json!({"mcpServers": {"own": world::echo(&[]), "more": world::echo(&[])},
         "connectors": {"url": account.url(), "token": TOKEN}});
-    stage.write(&stage.settings(), &settings.to_string());
+    stage.write(stage.settings(), settings.to_string());
     let gateway = stage.gateway().await;
     let mut client = stage.attached(&[]).await;
     let first = tool_names(&mut client).await;

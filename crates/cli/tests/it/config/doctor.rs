@@ -45,12 +45,12 @@ async fn every_ill_has_its_advice() {
         ("unset", json!({"command": "${NOT_SET_ANYWHERE}"})),
     ]));
     let project = stage.home().join("project");
-    stage.write(&project.join(".git/HEAD"), "");
+    stage.write(project.join(".git/HEAD"), "");
     stage.write(
-        &project.join(".mcp.json"),
-        &json!({"mcpServers": {"theirs": {"command": "x"}}}).to_string(),
+        project.join(".mcp.json"),
+        json!({"mcpServers": {"theirs": {"command": "x"}}}).to_string(),
     );
-    stage.write(&stage.home().join(".claude.json"), "{ broken");
+    stage.write(stage.home().join(".claude.json"), "{ broken");
     let token = stage.home().join(".local/share/switchboard/tokens/default");
     stage.write(&token, "0123456789abcdef0123456789abcdef");
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();

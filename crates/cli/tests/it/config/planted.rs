@@ -49,7 +49,7 @@ impl Trap {
             } else {
                 format!("#!/bin/sh\n: > {mark}\nexec {echo} --stdio\n")
             };
-            executable(&home.write(&format!("home/repo/{file}"), text));
+            executable(&home.write(format!("home/repo/{file}"), text));
         }
         fs::create_dir(home.path("ran")).unwrap();
         // Launchers like the real ones: what is there where they are started comes first.
@@ -58,7 +58,7 @@ impl Trap {
                 "#!/bin/sh\nfor it in ./.npmrc ./uv.toml ./node_modules/.bin/$2; do\n\
                  if [ -e $it ]; then exec /bin/sh $it; fi\ndone\nexec {echo} --stdio\n"
             );
-            executable(&home.write(&format!("usr/bin/{name}"), text));
+            executable(&home.write(format!("usr/bin/{name}"), text));
         }
         let text = format!("#!/bin/sh\nexec {echo} --stdio\n");
         executable(&home.write("usr/bin/plain-mcp", text));

@@ -79,7 +79,7 @@ async fn half_a_file_changes_nothing() {
     let gateway = stage.gateway().await;
     let mut client = attached(&stage).await;
     let keep = pid(&mut client, "keep").await;
-    stage.write(&stage.settings(), "{\"mcpServers\": {\"keep\": ");
+    stage.write(stage.settings(), "{\"mcpServers\": {\"keep\": ");
     gateway
         .wait_for_line("cannot be used; what runs goes on")
         .await;
@@ -98,7 +98,7 @@ async fn an_administrators_file_that_cannot_be_read_shuts_everything() {
     let _gateway = stage.gateway().await;
     let mut client = attached(&stage).await;
     let keep = pid(&mut client, "keep").await;
-    stage.write(&stage.path("etc/managed-mcp.json"), "{");
+    stage.write(stage.path("etc/managed-mcp.json"), "{");
     until_listed(&mut client, <[String]>::is_empty).await;
     until(LONG, || (!alive(keep)).then_some(()))
         .await

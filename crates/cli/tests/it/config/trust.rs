@@ -272,7 +272,7 @@ fn a_server_that_leads_into_an_untrusted_folder_fails() {
     let echo = bin("echo-server").display().to_string();
     let planted = format!("#!/bin/sh\ntouch ROOT/touched\nexec {echo} --stdio\n");
     for file in ["run.sh", "sub/run.sh"] {
-        let file = home.write(&format!("home/repo/{file}"), &planted);
+        let file = home.write(format!("home/repo/{file}"), &planted);
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     }
     home.write(

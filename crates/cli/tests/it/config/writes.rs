@@ -134,7 +134,7 @@ cmp "$OLD" "$FOLDER/settings.json"
     );
     let (mut full, mut fine) = (0, 0);
     for size in sizes {
-        let read = |what: &str| home.read(&format!("out/{size}.{what}"));
+        let read = |what: &str| home.read(format!("out/{size}.{what}"));
         assert_eq!(read("ls"), "settings.json\n", "{size}");
         let (text, err) = (read("json"), read("err"));
         if read("code") == "0\n" {

@@ -306,7 +306,7 @@ async fn a_file_with_too_many_servers_is_refused_and_costs_no_time() {
         .map(|n| (format!("s{n}"), json!({"command": "x"})))
         .collect();
     let file = stage.home().join(".mcp.json");
-    stage.write(&file, &json!({ "mcpServers": entries }).to_string());
+    stage.write(&file, json!({ "mcpServers": entries }).to_string());
     let started = Instant::now();
     let ran = stage.run(&["explain", "good"]).await;
     let took = started.elapsed();
@@ -321,7 +321,7 @@ async fn a_file_with_too_many_servers_is_refused_and_costs_no_time() {
     let entries: serde_json::Map<String, Value> = (0..2_000)
         .map(|n| (format!("s{n}"), json!({"command": "x"})))
         .collect();
-    stage.write(&file, &json!({ "mcpServers": entries }).to_string());
+    stage.write(&file, json!({ "mcpServers": entries }).to_string());
     let ran = stage.run(&["explain", "s1999"]).await;
     assert!(ran.out.contains("s1999"), "{ran:?}");
 }

@@ -41,7 +41,7 @@ async fn row_102_damaged_pins_are_named() {
     let stage = World::with(&json!({}));
     let settings =
         json!({"mcpServers": {"a": echo(&[])}, "permissions": {"pinDefinitions": "all"}});
-    stage.write(&stage.settings(), &settings.to_string());
+    stage.write(stage.settings(), settings.to_string());
     stage.run(&["call", "mcp__a__pid", "{}"]).await.ok();
     let file = only(&data(&stage).join("pins"));
     let whole = fs::read(&file).unwrap();
@@ -82,8 +82,8 @@ async fn row_102_approvals_of_a_wrong_shape_are_named_and_kept() {
     let repo = stage.home().join("repo");
     fs::create_dir_all(repo.join(".git")).unwrap();
     stage.write(
-        &repo.join(".mcp.json"),
-        &json!({"mcpServers": {"a": echo(&[])}}).to_string(),
+        repo.join(".mcp.json"),
+        json!({"mcpServers": {"a": echo(&[])}}).to_string(),
     );
     let file = data(&stage).join("approvals.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();

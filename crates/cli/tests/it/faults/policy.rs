@@ -114,15 +114,12 @@ async fn row_81_only_a_trusted_servers_hints_spare_the_question() {
         let all = ["friend", "stranger"].map(|name| (name, recorder(&stage, name, &["look"])));
         let settings =
             json!({"mcpServers": servers(all), "permissions": {"trustedServers": ["friend"]}});
-        stage.write(&stage.settings(), &settings.to_string());
+        stage.write(stage.settings(), settings.to_string());
         let repository = stage.home().join("repository");
         fs::create_dir_all(repository.join(".git")).unwrap();
         let theirs =
             json!({"permissions": {"trustedServers": ["stranger"], "allow": ["mcp__stranger"]}});
-        stage.write(
-            &repository.join(".claude/settings.json"),
-            &theirs.to_string(),
-        );
+        stage.write(repository.join(".claude/settings.json"), theirs.to_string());
         let launch = stage.launch(&["serve", "--permission-mode", mode]);
         let mut client = StdioClient::new(launch.cwd(&repository).spawn());
         client.on_request(|_, _| json!({"result": {"action": "decline"}}));

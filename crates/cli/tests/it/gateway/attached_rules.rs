@@ -18,7 +18,7 @@ fn ruled(servers: &Value, permissions: &Value) -> World {
 
 fn rule(stage: &World, servers: &Value, permissions: &Value) {
     let settings = json!({"mcpServers": servers, "permissions": permissions});
-    stage.write(&stage.settings(), &settings.to_string());
+    stage.write(stage.settings(), settings.to_string());
 }
 
 fn names(answer: &Value) -> Vec<String> {
@@ -112,7 +112,7 @@ async fn who_has_other_rules_is_not_led_past_them() {
 
     let rules = json!({"permissions": {"deny": ["mcp__far__count"]}});
     let file = repository.join(".claude/settings.json");
-    stage.write(&file, &rules.to_string());
+    stage.write(&file, rules.to_string());
     let mut bound = client(&[]);
     bound.initialize(LEGACY).await;
     let shown = listed(&mut bound).await;

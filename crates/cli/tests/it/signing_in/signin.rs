@@ -257,7 +257,7 @@ async fn a_headers_helper_lets_us_in() {
         let record: Value = serde_json::from_str(text).ok()?;
         record["tokens"]["access"].as_str().map(str::to_owned)
     });
-    person.write("home/token", &token.unwrap());
+    person.write("home/token", token.unwrap());
     let command = "printf '{\"Authorization\":\"Bearer %s\",\"X-Seen\":\"%s\"}' \"$(cat $HOME/token)\" \"$CLAUDE_CODE_MCP_SERVER_NAME\"";
     person.write_settings(&json!({"mcpServers": {
         "helped": {"url": url, "headersHelper": command, "headers": {"Authorization": "Bearer wrong"}},
@@ -283,7 +283,7 @@ async fn a_repositorys_helper_waits_for_approval() {
     let touched = person.path("home/touched");
     let helper = format!("touch {}; echo '{{}}'", touched.display());
     let file = json!({"mcpServers": {"theirs": {"url": site.url("/mcp").as_str(), "headersHelper": helper}}});
-    person.write("home/work/.mcp.json", &file.to_string());
+    person.write("home/work/.mcp.json", file.to_string());
     for args in [
         &["list", "--json"][..],
         &["login", "theirs"],

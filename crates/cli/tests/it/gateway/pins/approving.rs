@@ -10,7 +10,7 @@ async fn each_server_is_a_question_of_its_own() {
     let servers = json!({"mcpServers": {"a": scene.entry("a"), "b": scene.entry("b")}});
     scene
         .stage
-        .write(&scene.repo().join(".mcp.json"), &servers.to_string());
+        .write(scene.repo().join(".mcp.json"), servers.to_string());
     for name in ["a", "b"] {
         scene.play(name, &Play::of([tool("greet", "Greets.")]));
         scene.approve(name).await;
@@ -69,7 +69,7 @@ async fn another_entry_of_the_name_begins_anew() {
     let servers = json!({"mcpServers": {"r": entry}});
     scene
         .stage
-        .write(&scene.repo().join(".mcp.json"), &servers.to_string());
+        .write(scene.repo().join(".mcp.json"), servers.to_string());
     scene.play("r", &Play::of([tool("other", "Another.")]));
     scene.approve("r").await;
     assert_eq!(scene.tools().await, ["other"]);

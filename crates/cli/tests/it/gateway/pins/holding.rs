@@ -310,7 +310,7 @@ async fn settings_and_entries_say_what_becomes_of_changes() {
         let settings = json!({"mcpServers": {"r": server}, "permissions": permissions});
         scene
             .stage
-            .write(&scene.stage.settings(), &settings.to_string());
+            .write(scene.stage.settings(), settings.to_string());
         scene.play("r", &before);
         assert_eq!(scene.tools().await, ["greet", "zero"], "{what}");
         scene.play("r", &after);
@@ -340,7 +340,7 @@ async fn words_that_are_not_known_are_faults() {
         let settings = json!({"mcpServers": {"r": scene.entry("r")}, "permissions": permissions});
         scene
             .stage
-            .write(&scene.stage.settings(), &settings.to_string());
+            .write(scene.stage.settings(), settings.to_string());
         let ran = scene.run(&["tools"]).await;
         assert_eq!(ran.code, Some(3), "{permissions}: {ran:?}");
         assert!(
@@ -364,7 +364,7 @@ async fn a_projects_entry_cannot_ask_for_less() {
     let servers = json!({"mcpServers": {"r": entry}});
     scene
         .stage
-        .write(&scene.repo().join(".mcp.json"), &servers.to_string());
+        .write(scene.repo().join(".mcp.json"), servers.to_string());
     scene.play("r", &Play::of([tool("greet", "Greets.")]));
     scene.approve("r").await;
     assert_eq!(scene.tools().await, ["greet"]);
@@ -374,6 +374,6 @@ async fn a_projects_entry_cannot_ask_for_less() {
     let settings = json!({"permissions": {"pins": "tell"}});
     scene
         .stage
-        .write(&scene.stage.settings(), &settings.to_string());
+        .write(scene.stage.settings(), settings.to_string());
     assert_eq!(scene.tools().await, ["greet"]);
 }

@@ -105,7 +105,7 @@ impl Scene {
         let servers = json!({"mcpServers": {"r": scene.entry("r")}});
         scene
             .stage
-            .write(&scene.repo().join(".mcp.json"), &servers.to_string());
+            .write(scene.repo().join(".mcp.json"), servers.to_string());
         scene.play("r", play);
         let ran = scene.approve("r").await;
         assert!(ran.out.contains("Approved r"), "{ran:?}");
@@ -126,7 +126,7 @@ impl Scene {
     /// What a server has from its next start on.
     fn play(&self, name: &str, play: &Play) {
         let file = self.stage.home().join(format!("{name}.script"));
-        self.stage.write(&file, &play.script());
+        self.stage.write(&file, play.script());
     }
 
     fn launch(&self, args: &[&str]) -> Launch {
