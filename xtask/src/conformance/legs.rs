@@ -109,14 +109,23 @@ impl Leg {
         if matches!(self, Self::GatewayStdio | Self::AcrossStdio) {
             let program = paths::program("debug", "conformance-server")?;
             let args = ["--stdio", "--era", era];
-            let entry = json!({"type": "stdio", "command": program, "args": args});
+            let entry = self.shared_or_not(era, json!({"command": program, "args": args}));
             return self.gateway(versions, suite, &entry, &logs);
         }
         let mut fixture = fixture(era, &logs)?;
-        let entry = json!({"type": "http", "url": fixture.url});
+        let entry = self.shared_or_not(era, json!({"type": "http", "url": fixture.url}));
         let runs = self.gateway(versions, suite, &entry, &logs)?;
         alive(&mut fixture)?;
         Ok(runs)
+    }
+
+    /// A modern client's roots reach a legacy server only where no other client
+    /// shares it, and the suite asks for them.
+    fn shared_or_not(self, era: &str, mut entry: serde_json::Value) -> serde_json::Value {
+        if self.is_across() && era == "legacy" {
+            entry["isolation"] = json!("session");
+        }
+        entry
     }
 
     fn gateway(
@@ -134,7 +143,9 @@ impl Leg {
         own_home(&mut command, logs)?;
         let mut gateway = Server::start(&mut command, logs.join("gateway.log"), START_LIMIT)
             .context("the gateway")?;
-        let url = format!("{}/mcp/{ENTRY}", gateway.url);
+        // A client of its own is one that gives a key.
+        let key = entry.get("isolation").map_or("", |_| "@suite/");
+        let url = format!("{}/mcp/{key}{ENTRY}", gateway.url);
         let runs = self.server(versions.iter().copied(), suite, &url, logs)?;
         alive(&mut gateway)?;
         Ok(runs)
