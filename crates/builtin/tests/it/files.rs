@@ -1,22 +1,8 @@
 //! The file tools that read and write, with good and bad arguments.
 
-use crate::common::{self, Client};
+use crate::common::{connected, read};
 use serde_json::json;
 use std::{fs, os::unix::fs::PermissionsExt};
-use switchboard_builtin::Files;
-use tempfile::TempDir;
-
-async fn connected() -> (TempDir, Client) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let files =
-        Files::new("1", &[directory.path().to_path_buf()], common::protection()).expect("files");
-    let client = Client::connect(files.session()).await;
-    (directory, client)
-}
-
-fn read(directory: &TempDir, path: &str) -> String {
-    fs::read_to_string(directory.path().join(path)).expect("a file")
-}
 
 #[tokio::test]
 async fn reading_by_lines() {

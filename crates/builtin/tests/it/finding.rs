@@ -1,22 +1,8 @@
 //! The file tools that find, look, move and delete.
 
-use crate::common::{self, Client};
+use crate::common::{connected, read};
 use serde_json::{Value, json};
 use std::fs;
-use switchboard_builtin::Files;
-use tempfile::TempDir;
-
-async fn connected() -> (TempDir, Client) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let files =
-        Files::new("1", &[directory.path().to_path_buf()], common::protection()).expect("files");
-    let client = Client::connect(files.session()).await;
-    (directory, client)
-}
-
-fn read(directory: &TempDir, path: &str) -> String {
-    fs::read_to_string(directory.path().join(path)).expect("a file")
-}
 
 #[tokio::test]
 async fn listing_and_trees() {

@@ -1,18 +1,9 @@
 //! Files as resources: lists, templates, subscriptions and prompts.
 
-use crate::common::{self, Client};
+use crate::common::{self, Client, connected};
 use serde_json::json;
 use std::{fs, path::Path};
 use switchboard_builtin::Files;
-use tempfile::TempDir;
-
-async fn connected() -> (TempDir, Client) {
-    let directory = tempfile::tempdir().expect("a directory");
-    let files =
-        Files::new("1", &[directory.path().to_path_buf()], common::protection()).expect("files");
-    let client = Client::connect(files.session()).await;
-    (directory, client)
-}
 
 #[tokio::test]
 async fn resources_and_prompts() {

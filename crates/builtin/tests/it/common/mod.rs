@@ -3,9 +3,10 @@
 #![allow(dead_code)]
 
 use serde_json::{Value, json};
-use std::{collections::HashMap, path::Path, time::Duration};
-use switchboard_builtin::{Protection, Session, in_process, tools::Workplace};
+use std::{collections::HashMap, fs, path::Path, time::Duration};
+use switchboard_builtin::{Files, Protection, Session, in_process, tools::Workplace};
 use switchboard_testkit::LATE;
+use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf},
     sync::mpsc,
@@ -22,6 +23,19 @@ pub fn protection() -> Protection {
 /// Where the programs of manifests begin.
 pub fn workplace(directory: impl AsRef<Path>) -> Workplace {
     Workplace::new(directory.as_ref(), protection()).expect("a directory")
+}
+
+/// The file tools over a directory of their own, and a client of theirs.
+pub async fn connected() -> (TempDir, Client) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let files = Files::new("1", &[directory.path().to_path_buf()], protection()).expect("files");
+    let client = Client::connect(files.session()).await;
+    (directory, client)
+}
+
+/// What is in a file of that directory.
+pub fn read(directory: &TempDir, path: &str) -> String {
+    fs::read_to_string(directory.path().join(path)).expect("a file")
 }
 
 /// One connection.
@@ -217,7 +231,7 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Whether a process is there and not dead.
 pub fn is_alive(pid: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    let status = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
     status.is_ok_and(|stat| {
         let state = stat
             .rsplit(')')
