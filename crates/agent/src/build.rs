@@ -1,6 +1,6 @@
 //! From a description to an agent.
 
-use super::{Agent, Bench, Inner, Setup, events};
+use super::{Agent, Group, Inner, Setup, events};
 use crate::{
     limits,
     operator::{Nobody, Operator},
@@ -188,41 +188,41 @@ impl AgentBuilder {
             search: self.search,
         };
         let client = client(operator.as_ref(), self.name);
-        let mut benches = Vec::new();
+        let mut groups = Vec::new();
         if let Some(host) = self.host {
-            benches.push(Bench {
+            groups.push(Group {
                 servers: host.servers().to_vec(),
                 host,
                 client: client.clone(),
-                lanes: Arc::default(),
+                queues: Arc::default(),
                 own: false,
             });
         }
-        if !self.servers.is_empty() || benches.is_empty() {
+        if !self.servers.is_empty() || groups.is_empty() {
             let answers = match self.answers {
                 Some(dir) => Arc::new(Answers::open(dir)?),
                 None => Arc::default(),
             };
-            benches.push(setup.bench(self.servers, client, answers)?);
+            groups.push(setup.group(self.servers, client, answers)?);
         }
         let mut names = HashSet::new();
-        for server in benches.iter().flat_map(|bench| &bench.servers) {
+        for server in groups.iter().flat_map(|group| &group.servers) {
             if !names.insert(server.name().clone()) {
                 return Err(BuildFault::TwoOfOneName(server.name().to_string()));
             }
         }
-        Ok(Agent::assemble(benches, operator, setup))
+        Ok(Agent::assemble(groups, operator, setup))
     }
 }
 
 impl Setup {
     /// A host of our own for these servers, under these rules.
-    pub(super) fn bench(
+    pub(super) fn group(
         &self,
         servers: Vec<ServerSpec>,
         client: Arc<Client>,
         answers: Arc<Answers>,
-    ) -> Result<Bench, BuildFault> {
+    ) -> Result<Group, BuildFault> {
         let names = servers.iter().map(|server| server.name.as_ref());
         let mut rules = Rules::builder(names, self.mode.unwrap_or(Mode::Default)).answers(answers);
         for (effect, text, origin) in &self.rules {
@@ -236,23 +236,23 @@ impl Setup {
             return Err(fault.into());
         }
         let host = Host::new(servers, rules, Style::Full, Budget::default());
-        Ok(Bench {
+        Ok(Group {
             servers: host.servers().to_vec(),
             host,
             client,
-            lanes: Arc::default(),
+            queues: Arc::default(),
             own: true,
         })
     }
 }
 
 impl Agent {
-    pub(super) fn assemble(benches: Vec<Bench>, operator: Arc<dyn Operator>, setup: Setup) -> Self {
+    pub(super) fn assemble(groups: Vec<Group>, operator: Arc<dyn Operator>, setup: Setup) -> Self {
         let (events, _) = broadcast::channel(limits::AGENT_EVENTS);
-        let watchers = events::watch(&benches, &events);
+        let watchers = events::watch(&groups, &events);
         Self {
             inner: Arc::new(Inner {
-                benches,
+                groups,
                 operator,
                 setup,
                 validators: Validators::new(limits::PATIENT_VALIDATION),

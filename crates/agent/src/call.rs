@@ -1,6 +1,6 @@
 //! `tool_use` in, `tool_result` out.
 
-use super::{Agent, AgentEvent, Bench, own_tools::Own};
+use super::{Agent, AgentEvent, Group, own_tools::Own};
 use crate::{dialogue::Dialogue, limits, operator::Question};
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -141,7 +141,7 @@ impl Agent {
         let Some(tool) = toolset.find(&wanted.name) else {
             return Outcome::failed(format!("There is no tool named {}.", wanted.name));
         };
-        let Some((bench, server)) = self.place(&tool.server) else {
+        let Some((group, server)) = self.place(&tool.server) else {
             return Outcome::failed(format!("Server {:?} is gone.", tool.server));
         };
         let mut arguments = wanted.arguments.clone();
@@ -158,7 +158,7 @@ impl Agent {
         }
         let (started, name) = (Instant::now(), tool.name.clone());
         self.tell(AgentEvent::Started { tool: name.clone() });
-        let sent = self.send(bench, server, tool, &arguments, meta);
+        let sent = self.send(group, server, tool, &arguments, meta);
         let answer = self.watched(&name, started, sent).await;
         let elapsed = started.elapsed();
         let outcome = match answer {
@@ -191,20 +191,20 @@ impl Agent {
         }
     }
 
-    /// Sends the call, in its server's lane unless it changes nothing; again
+    /// Sends the call, in its server's queue unless it changes nothing; again
     /// if the server first wants pages visited.
     async fn send(
         &self,
-        bench: &Bench,
+        group: &Group,
         server: &Arc<Server>,
         tool: &ModelTool,
         arguments: &str,
         meta: Option<&Value>,
     ) -> Result<Bytes, CallError> {
-        let lane = bench.lane(server);
+        let queue = group.queue(server);
         let _turn = match tool.annotations.may_run_in_parallel() {
             true => None,
-            false => Some(lane.lock().await),
+            false => Some(queue.lock().await),
         };
         let meta = meta
             .map(|meta| format!(",\"_meta\":{meta}"))
@@ -213,7 +213,7 @@ impl Agent {
             "{{\"name\":{},\"arguments\":{arguments}{meta}}}",
             raw::quote(&tool.tool)
         );
-        let dialogue = self.dialogue(bench, server);
+        let dialogue = self.dialogue(group, server);
         let mut visits = 0;
         loop {
             match dialogue.request(Method::ToolsCall, &params).await {
@@ -285,20 +285,20 @@ impl Agent {
         }
     }
 
-    pub(super) fn dialogue(&self, bench: &Bench, server: &Arc<Server>) -> Dialogue {
+    pub(super) fn dialogue(&self, group: &Group, server: &Arc<Server>) -> Dialogue {
         Dialogue::new(
-            bench.host.clone(),
-            bench.client.clone(),
+            group.host.clone(),
+            group.client.clone(),
             server.clone(),
             self.inner.operator.clone(),
         )
     }
 }
 
-impl Bench {
-    fn lane(&self, server: &Server) -> Arc<tokio::sync::Mutex<()>> {
-        let mut lanes = self.lanes.lock();
-        lanes.entry(server.name().clone()).or_default().clone()
+impl Group {
+    fn queue(&self, server: &Server) -> Arc<tokio::sync::Mutex<()>> {
+        let mut queues = self.queues.lock();
+        queues.entry(server.name().clone()).or_default().clone()
     }
 }
 

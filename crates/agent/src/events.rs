@@ -1,6 +1,6 @@
 //! What an agent tells about itself.
 
-use super::Bench;
+use super::Group;
 use std::{sync::Arc, time::Duration};
 use switchboard_host::upstream::ServerState;
 use switchboard_tasks as tasks;
@@ -53,11 +53,11 @@ impl Drop for Watchers {
 }
 
 /// Follows all servers. Outside a runtime nobody does: there nothing can be connected either.
-pub(super) fn watch(benches: &[Bench], events: &broadcast::Sender<AgentEvent>) -> Watchers {
+pub(super) fn watch(groups: &[Group], events: &broadcast::Sender<AgentEvent>) -> Watchers {
     if tokio::runtime::Handle::try_current().is_err() {
         return Watchers::default();
     }
-    let servers = benches.iter().flat_map(|bench| &bench.servers);
+    let servers = groups.iter().flat_map(|group| &group.servers);
     let tasks = servers.map(|server| {
         let (mut state, name, events) = (server.state(), server.name().clone(), events.clone());
         let task: JoinHandle<()> = tasks::spawn(tasks::Kind::Upkeep, async move {

@@ -46,10 +46,10 @@ impl Agent {
     }
 
     fn said(&self) -> BTreeMap<String, String> {
-        let each = self.places().filter_map(|(bench, server)| {
-            let connection = server.current(&bench.client)?;
+        let each = self.places().filter_map(|(group, server)| {
+            let connection = server.current(&group.client)?;
             let hello = connection.hello()?;
-            if !bench.host.guard().passes_on(server, hello) {
+            if !group.host.guard().passes_on(server, hello) {
                 return None;
             }
             let result = &hello.result;

@@ -58,7 +58,7 @@ pub struct Agent {
 }
 
 struct Inner {
-    benches: Vec<Bench>,
+    groups: Vec<Group>,
     operator: Arc<dyn Operator>,
     setup: Setup,
     validators: Validators,
@@ -74,17 +74,17 @@ struct Inner {
 
 /// Some servers of one host, and as whom the agent speaks to them.
 #[derive(Clone)]
-struct Bench {
+struct Group {
     host: Arc<Host>,
     client: Arc<Client>,
     servers: Vec<Arc<Server>>,
-    lanes: Lanes,
+    queues: Queues,
     /// Whether the host ends with the agent.
     own: bool,
 }
 
-/// One lane a server: calls that may change something go one after the other.
-type Lanes = Arc<Mutex<HashMap<Arc<str>, Arc<tokio::sync::Mutex<()>>>>>;
+/// One queue for each server: calls that may change something go one after the other.
+type Queues = Arc<Mutex<HashMap<Arc<str>, Arc<tokio::sync::Mutex<()>>>>>;
 
 /// What a sub-agent inherits.
 #[derive(Clone)]
@@ -107,8 +107,8 @@ impl Agent {
     /// Connects to all servers, side by side, and says what became of each.
     /// Not needed: whatever uses a server connects to it.
     pub async fn connect(&self) -> Vec<(Arc<str>, Result<(), CallError>)> {
-        let each = self.places().map(|(bench, server)| async move {
-            let connected = server.connection(&bench.client).await.map(drop);
+        let each = self.places().map(|(group, server)| async move {
+            let connected = server.connection(&group.client).await.map(drop);
             (server.name().clone(), connected)
         });
         join_all(each).await
@@ -135,27 +135,27 @@ impl Agent {
 
     /// Ends the servers that this agent started itself. Those that it shares go on.
     pub async fn close(&self) {
-        let own = self.inner.benches.iter().filter(|bench| bench.own);
-        join_all(own.map(|bench| bench.host.close())).await;
+        let own = self.inner.groups.iter().filter(|group| group.own);
+        join_all(own.map(|group| group.host.close())).await;
     }
 
-    fn places(&self) -> impl Iterator<Item = (&Bench, &Arc<Server>)> {
+    fn places(&self) -> impl Iterator<Item = (&Group, &Arc<Server>)> {
         self.inner
-            .benches
+            .groups
             .iter()
-            .flat_map(|bench| bench.servers.iter().map(move |server| (bench, server)))
+            .flat_map(|group| group.servers.iter().map(move |server| (group, server)))
     }
 
-    fn place(&self, server: &str) -> Option<(&Bench, &Arc<Server>)> {
+    fn place(&self, server: &str) -> Option<(&Group, &Arc<Server>)> {
         self.places()
             .find(|(_, known)| known.name().as_ref() == server)
     }
 
     async fn refresh(&self, lists: &[List]) {
-        let each = self.inner.benches.iter().map(|bench| {
-            bench
+        let each = self.inner.groups.iter().map(|group| {
+            group
                 .host
-                .refresh_some(&bench.servers, &bench.client, lists, true)
+                .refresh_some(&group.servers, &group.client, lists, true)
         });
         join_all(each).await;
     }

@@ -50,11 +50,11 @@ impl Agent {
     pub async fn prompts(&self) -> Vec<PromptCommand> {
         self.refresh(&[List::Prompts]).await;
         let mut found: Vec<(Arc<str>, String, Bytes)> = Vec::new();
-        for (bench, server) in self.places() {
-            let items = bench
+        for (group, server) in self.places() {
+            let items = group
                 .host
                 .guard()
-                .visible(&bench.client, server, List::Prompts);
+                .visible(&group.client, server, List::Prompts);
             found.extend(
                 items
                     .into_iter()
@@ -99,7 +99,7 @@ impl Agent {
             .find(|command| command.name == name)
             .ok_or_else(|| PromptFault::Unknown(name.to_owned()))?;
         let arguments = command.parse(given)?;
-        let Some((bench, server)) = self.place(&command.server) else {
+        let Some((group, server)) = self.place(&command.server) else {
             return Err(PromptFault::Unknown(name.to_owned()));
         };
         let params = format!(
@@ -107,7 +107,7 @@ impl Agent {
             raw::quote(&command.prompt),
             Value::Object(arguments)
         );
-        let dialogue = self.dialogue(bench, server);
+        let dialogue = self.dialogue(group, server);
         let result = dialogue.request(Method::PromptsGet, &params).await?;
         let result: Value = serde_json::from_slice(&result).unwrap_or_default();
         let shaper = self.inner.setup.shaper.clone();

@@ -23,12 +23,12 @@ impl Agent {
 
     /// Reads a resource, as content blocks of the Claude API.
     pub async fn read(&self, server: &str, uri: &str) -> Result<Vec<Value>, CallError> {
-        let Some((bench, known)) = self.place(server) else {
+        let Some((group, known)) = self.place(server) else {
             let text = format!("there is no server {server:?}");
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         };
         let params = format!("{{\"uri\":{}}}", raw::quote(uri));
-        let dialogue = self.dialogue(bench, known);
+        let dialogue = self.dialogue(group, known);
         let result = dialogue.request(Method::ResourcesRead, &params).await?;
         let contents = raw::field(&result, "contents").ok().flatten();
         let contents = contents.map(|span| span.of(&result)).unwrap_or(b"[]");
@@ -79,14 +79,14 @@ impl Agent {
         }
         self.refresh(&[List::Resources]).await;
         let mut all = Vec::new();
-        for (bench, server) in self.places() {
+        for (group, server) in self.places() {
             if only.is_some_and(|only| only != server.name().as_ref()) {
                 continue;
             }
-            let items = bench
+            let items = group
                 .host
                 .guard()
-                .visible(&bench.client, server, List::Resources);
+                .visible(&group.client, server, List::Resources);
             for item in items {
                 let written: Value = serde_json::from_slice(&item.raw).unwrap_or_default();
                 all.push(json!({

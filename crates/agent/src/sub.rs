@@ -43,15 +43,15 @@ impl Agent {
     /// same rules and operator. Required servers are connected first; if one
     /// does not work, what was started for the others is ended.
     pub async fn sub(&self, wanted: SubAgent) -> Result<Self, SubFault> {
-        let mut benches = Vec::new();
-        for bench in &self.inner.benches {
-            let mut shared = bench.clone();
+        let mut groups = Vec::new();
+        for group in &self.inner.groups {
+            let mut shared = group.clone();
             shared.own = false;
             shared
                 .servers
                 .retain(|server| wanted.shared.iter().any(|name| **name == **server.name()));
             if !shared.servers.is_empty() {
-                benches.push(shared);
+                groups.push(shared);
             }
         }
         for name in &wanted.shared {
@@ -67,17 +67,17 @@ impl Agent {
             if let Some(spec) = twice {
                 return Err(BuildFault::TwoOfOneName(spec.name.to_string()).into());
             }
-            let answers = self.inner.benches.first();
+            let answers = self.inner.groups.first();
             let answers = answers
-                .map(|bench| bench.host.guard().rules().answers().clone())
+                .map(|group| group.host.guard().rules().answers().clone())
                 .unwrap_or_default();
-            let client = self.inner.benches.first().map(|bench| bench.client.clone());
+            let client = self.inner.groups.first().map(|group| group.client.clone());
             if let Some(client) = client {
-                benches.push(self.inner.setup.bench(wanted.inline, client, answers)?);
+                groups.push(self.inner.setup.group(wanted.inline, client, answers)?);
             }
         }
         let agent = Self::assemble(
-            benches,
+            groups,
             Arc::clone(&self.inner.operator),
             self.inner.setup.clone(),
         );
@@ -93,8 +93,8 @@ impl Agent {
     async fn check(&self, required: &[String]) -> Result<(), SubFault> {
         let each = required.iter().map(|name| async move {
             let place = self.place(name);
-            let (bench, server) = place.ok_or_else(|| SubFault::NotIncluded(name.clone()))?;
-            let connected = server.connection(&bench.client).await;
+            let (group, server) = place.ok_or_else(|| SubFault::NotIncluded(name.clone()))?;
+            let connected = server.connection(&group.client).await;
             connected.map(drop).map_err(|fault| SubFault::NotWorking {
                 server: name.clone(),
                 fault,

@@ -111,9 +111,9 @@ impl Agent {
         // Sums of counters that only grow: the same number means the same lists.
         let versions = self
             .inner
-            .benches
+            .groups
             .iter()
-            .map(|bench| bench.host.list_version(&bench.client));
+            .map(|group| group.host.list_version(&group.client));
         let version = versions.fold(0, u64::wrapping_add);
         if let Some((at, seen)) = &*self.inner.seen.lock()
             && *at == version
@@ -128,17 +128,17 @@ impl Agent {
     fn take_stock(&self) -> Inventory {
         let mut items: Vec<(&str, Bytes)> = Vec::new();
         let mut has_resources = false;
-        for (bench, server) in self.places() {
-            let seen = bench
+        for (group, server) in self.places() {
+            let seen = group
                 .host
                 .guard()
-                .visible(&bench.client, server, List::Tools);
+                .visible(&group.client, server, List::Tools);
             items.extend(
                 seen.into_iter()
                     .filter(Item::is_for_model)
                     .map(|item| (server.name().as_ref(), item.raw)),
             );
-            let connection = server.current(&bench.client);
+            let connection = server.current(&group.client);
             has_resources |= connection.is_some_and(|connection| {
                 connection
                     .hello()

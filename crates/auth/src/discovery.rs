@@ -5,8 +5,8 @@
 use crate::{
     challenge::Challenge,
     engine::{Engine, quiet},
+    engine_http::{Last, NO_AUTHORIZATION_ENDPOINT},
     error::{SignInError, shown},
-    hook::{Last, NO_AUTHORIZATION_ENDPOINT},
     net::NetError,
     settings::{OauthSettings, Server},
 };

@@ -3,8 +3,8 @@
 
 use crate::{
     address::Guard,
+    engine_http::{self, Hook, Last},
     error::SignInError,
-    hook::{self, Hook, Last},
     net::NetLimits,
     record::Tokens,
     secret::Secret,
@@ -31,7 +31,7 @@ impl Engine {
     ) -> Result<Self, SignInError> {
         let guard = Guard::new(base, settings.allow_private_addresses);
         let hook = Hook::new(base.clone(), guard, limits);
-        let client = hook::client(&hook);
+        let client = engine_http::client(&hook);
         let manager = AuthorizationManager::new_with_oauth_http_client(base.as_str(), client)
             .await
             .map_err(|fault| SignInError::Settings(hook.scrub(&fault.to_string())))?;

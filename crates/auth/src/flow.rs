@@ -6,12 +6,12 @@ use crate::{
     discovery::{Discovered, discover, strings},
     dpop::Dpop,
     engine::{Engine, quiet, tokens},
+    engine_http::{Proving, ResourceParam},
     error::SignInError,
-    hook::{Proving, ResourceParam},
     net::NetLimits,
+    page_visit::{Return, through_page},
     record::{Client, ClientKind, Record},
     settings::{OauthSettings, Server, Visit},
-    walk::{Return, walk},
 };
 use rmcp::transport::auth::OAuthClientConfig;
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl Flow<'_> {
             .set_resource(ResourceParam::Is(found.resource.clone()));
         let page = page(&engine, &scopes, &found.resource).await?;
         let patience = self.settings.patience;
-        let answer = walk(&engine, &found.metadata, page, back, visit, patience).await?;
+        let answer = through_page(&engine, &found.metadata, page, back, visit, patience).await?;
         let (received, granted) = tokens(&answer)?;
         client.proving = engine.hook.proving();
         Ok(Record {

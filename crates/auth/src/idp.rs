@@ -5,17 +5,17 @@ use crate::{
     clock,
     discovery::same_issuer,
     engine::{Engine, quiet, tokens},
+    engine_http::{Hook, Proving, ResourceParam},
     error::{SignInError, shown},
     flow::{configure, set_param},
-    hook::{Hook, Proving, ResourceParam},
     jwt::{self, Claims},
     net::NetLimits,
+    page_visit::{Return, through_page},
     record::{Client, ClientKind, Record},
     renew,
     secret::Secret,
     settings::{OauthSettings, Visit},
     vault::{Vault, VaultKey},
-    walk::{Return, walk},
 };
 use rmcp::transport::auth::AuthorizationMetadata;
 use std::{sync::Arc, time::Duration};
@@ -160,7 +160,8 @@ impl IdentityProvider {
                 SignInError::Discovery("the identity provider publishes nothing".into())
             })?;
         if document["authorization_endpoint"].is_null() {
-            document["authorization_endpoint"] = crate::hook::NO_AUTHORIZATION_ENDPOINT.into();
+            document["authorization_endpoint"] =
+                crate::engine_http::NO_AUTHORIZATION_ENDPOINT.into();
         }
         let metadata: AuthorizationMetadata = serde_json::from_value(document).map_err(|_| {
             SignInError::Discovery("the identity provider's metadata cannot be read".into())
@@ -212,7 +213,7 @@ impl IdentityProvider {
         let nonce = nonce()?;
         set_param(&mut page, "resource", None);
         set_param(&mut page, "nonce", Some(&nonce));
-        let answer = walk(engine, metadata, page, back, visit, settings.patience).await?;
+        let answer = through_page(engine, metadata, page, back, visit, settings.patience).await?;
         let token = answer
             .extra_fields()
             .0

@@ -1,7 +1,7 @@
 //! All that is known about one sign-in. The engine forgets most of this over a
 //! restart (client secret, granted scopes, resource), so the record is ours.
 
-use crate::{clock, hook::Proving, secret::Secret};
+use crate::{clock, engine_http::Proving, secret::Secret};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;

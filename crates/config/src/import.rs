@@ -6,7 +6,7 @@ mod shape;
 
 use crate::{
     fault::{Fault, Source},
-    guard, read,
+    read, safe_read,
 };
 pub use clients::Client;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ pub struct Found {
 pub fn find(client: Client, home: &Path, faults: &mut Vec<Fault>) -> Vec<Found> {
     let mut all: Vec<Found> = Vec::new();
     for file in client.files(home) {
-        let read = match guard::read(&file, None) {
+        let read = match safe_read::read(&file, None) {
             Err(why) if why.is_absent() => continue,
             Err(why) => Err(Box::new(why.fault(&file))),
             Ok(text) => parse(client, &text, &file),

@@ -9,10 +9,10 @@ use crate::{
     entry::{Entry, Scope},
     environment::{Environment, Variables},
     fault::{Fault, Source},
-    guard,
     places::Places,
     policy::Policy,
     read::read,
+    safe_read,
     settings::{Named, Permissions},
     sign_in::SignIn,
     trust::{self, Folder},
@@ -188,7 +188,7 @@ pub fn load(request: &Request) -> Loaded {
             (Source::Argument(i + 1), Ok(value.clone()))
         } else {
             let path = request.directory.join(value);
-            let text = File::open(&path).and_then(guard::bounded);
+            let text = File::open(&path).and_then(safe_read::bounded);
             (Source::File(path), text)
         };
         let entries = text

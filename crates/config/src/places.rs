@@ -3,7 +3,7 @@
 //! Only paths are decided here; nothing is read but what says whether a path is
 //! a repository, and whose it is.
 
-use crate::guard;
+use crate::safe_read;
 use std::{
     ffi::OsString,
     fs,
@@ -107,7 +107,7 @@ impl Places {
             && let Some(folder) = set("SWITCHBOARD_TEST_MANAGED_DIR")
         {
             places.managed = vec![folder];
-            places.managed_owner = guard::me();
+            places.managed_owner = safe_read::me();
         }
         // Whoever asks without having looked gets nothing from inside either.
         let usual = |name: &str| under_home(name).join("switchboard");
@@ -189,7 +189,7 @@ impl Places {
 
     /// Whether a folder that the environment names cannot be the user's own.
     fn is_foreign(&self, folder: &Path) -> bool {
-        self.is_inside(folder) || guard::check(folder, None).is_err_and(|why| !why.is_absent())
+        self.is_inside(folder) || safe_read::check(folder, None).is_err_and(|why| !why.is_absent())
     }
 
     /// The folder that local entries are kept for: the repository's root, or

@@ -1,7 +1,7 @@
 //! Plugins: folders that bring servers along. Only those that the user has
 //! installed; a folder that merely lies in a repository is not looked at.
 
-use crate::{guard, places::Places};
+use crate::{places::Places, safe_read};
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -103,7 +103,7 @@ fn manifest(folder: &Path) -> Option<PathBuf> {
 }
 
 fn json(file: &Path) -> Option<Value> {
-    let text = guard::read(file, None).ok()?;
+    let text = safe_read::read(file, None).ok()?;
     let source = crate::Source::File(file.to_owned());
     crate::read::with(&text, &source, |doc| doc.whole()).ok()
 }

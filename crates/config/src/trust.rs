@@ -15,10 +15,10 @@ use crate::{
     entry::{Entry, Scope, Transport},
     expand,
     fault::{Fault, Source},
-    guard, limits,
+    limits,
     load::{Loaded, Request, Standing},
     places::Places,
-    read,
+    read, safe_read,
 };
 use std::path::{Path, PathBuf};
 pub use store::{FoldersError, Said, Store};
@@ -227,7 +227,7 @@ fn by_itself(places: &Places) -> Option<String> {
     if places.home.as_deref() == Some(directory) {
         return Some("it is your home directory".to_owned());
     }
-    only_root_writes(directory, guard::me()).then(|| "only root can write to it".to_owned())
+    only_root_writes(directory, safe_read::me()).then(|| "only root can write to it".to_owned())
 }
 
 /// Whether only root can put anything into a folder, or another in its place.
@@ -254,7 +254,7 @@ impl Others {
                 continue;
             }
             // A file that cannot be read has been told of when it was read for servers.
-            let Ok(text) = guard::read(&file, None) else {
+            let Ok(text) = safe_read::read(&file, None) else {
                 continue;
             };
             let theirs = file == places.claude_json;

@@ -16,9 +16,8 @@ use switchboard_config::{
     Loaded, Outcome, Places, Request, Standing,
     approval::{Store, StoreError},
     edit::{self, EditError, Target},
-    explain,
-    guard::{self, Distrust},
-    load,
+    explain, load,
+    safe_read::{self, Distrust},
 };
 
 /// The names of all variants, from a match that leaves none out.
@@ -145,7 +144,7 @@ impl World {
             },
         );
         places.managed = vec![self.path("etc")];
-        places.managed_owner = guard::me();
+        places.managed_owner = safe_read::me();
         places
     }
 
@@ -206,7 +205,7 @@ fn edits(world: &World, told: &mut Told) {
 
 fn files(world: &World, told: &mut Told) {
     let mut look = |path: &Path, owner: Option<u32>| {
-        let why = guard::read(path, owner).unwrap_err();
+        let why = safe_read::read(path, owner).unwrap_err();
         let fault = why.fault(path);
         assert!(fault.hint.is_some());
         told.tell(distrust(&why), &fault.to_string());
@@ -215,7 +214,7 @@ fn files(world: &World, told: &mut Told) {
     let file = world.write("guard/s.json", "{}");
     fs::write(&file, b"\xff\xfe").unwrap();
     look(&file, None);
-    look(&file, Some(guard::me() + 1));
+    look(&file, Some(safe_read::me() + 1));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     look(&file, None);
     look(file.parent().unwrap(), None);

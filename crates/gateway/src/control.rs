@@ -23,15 +23,15 @@ pub struct Controlled {
 
 /// The control token, and what it opens.
 #[derive(Clone)]
-pub struct ControlDesk {
+pub struct ControlAccess {
     /// The secret.
     pub token: String,
     /// Who answers.
     pub control: Arc<dyn Control>,
 }
 
-impl fmt::Debug for ControlDesk {
+impl fmt::Debug for ControlAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ControlDesk")
+        f.write_str("ControlAccess")
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     announcement::Announcement,
-    control::ControlDesk,
+    control::ControlAccess,
     limits,
     session::{
         finder::{Finder, ToolLists},
@@ -33,7 +33,7 @@ pub struct GatewayOptions {
     /// How long a call waits for its modern client's answers; ten minutes unless said otherwise.
     pub parked_for: Option<Duration>,
     /// What the control token opens, if anything.
-    pub control: Option<ControlDesk>,
+    pub control: Option<ControlAccess>,
     /// What clients are told when they come in.
     pub announcement: Announcement,
     /// What clients of all servers as one are shown of the tools.
@@ -89,12 +89,12 @@ impl Gateway {
     }
 
     /// What the control token opens.
-    pub(crate) fn control(&self) -> Option<&ControlDesk> {
+    pub(crate) fn control(&self) -> Option<&ControlAccess> {
         self.options.control.as_ref()
     }
 
     /// Whom a client addresses that names no server.
-    pub fn whole(&self) -> Scope {
+    pub fn default_scope(&self) -> Scope {
         let single = self
             .options
             .single

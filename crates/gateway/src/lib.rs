@@ -17,7 +17,7 @@ pub mod session;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
-pub use control::{Control, ControlDesk, Controlled};
+pub use control::{Control, ControlAccess, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};
 pub use session::finder::{ToolList, ToolLists};

@@ -141,28 +141,28 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
         // Boxed: most requests do without it.
         Box::pin(mirror::headers(&connection, &mut permitted)).await?;
     }
-    let again = Again::may_be(&permitted, &connection);
+    let again = Retry::may_be(&permitted, &connection);
     if let Some(question) = question {
-        let again = again.map(|repeatable| Again::of(host, permitted.clone(), repeatable).asked());
+        let again = again.map(|repeatable| Retry::of(host, permitted.clone(), repeatable).asked());
         let asked = Asked {
             permitted: Box::new(permitted),
             consent: question.consent,
             guard: host.guard().clone(),
             definition: question.definition,
         };
-        return Ok(Exchange::asking(connection, asked).or_again(again));
+        return Ok(Exchange::asking(connection, asked).or_retry(again));
     }
     // Its server may have taken long to be there.
     if host.guard().version() != version {
-        Again::of(host, permitted.clone(), false).still_allowed()?;
+        Retry::of(host, permitted.clone(), false).still_allowed()?;
     }
     let started = match connection.start(&permitted) {
         // Boxed: it is rare.
         Err(CallError::NotConnected { .. }) => Box::pin(start_late(&permitted, connection)).await,
         started => started,
     };
-    let again = again.map(|repeatable| Again::of(host, permitted, repeatable));
-    Ok(started?.or_again(again))
+    let again = again.map(|repeatable| Retry::of(host, permitted, repeatable));
+    Ok(started?.or_retry(again))
 }
 
 /// Sends a request whose connection ended between our looking and our writing:
@@ -276,7 +276,7 @@ struct Question {
 
 /// What to send once more if the first got lost, and when that is safe.
 #[derive(Clone, Debug)]
-pub(crate) struct Again {
+pub(crate) struct Retry {
     pub(crate) permitted: Permitted,
     /// Whether it does no harm if the first was carried out.
     pub(crate) repeatable: bool,
@@ -285,7 +285,7 @@ pub(crate) struct Again {
     asked: bool,
 }
 
-impl Again {
+impl Retry {
     /// Whether a request may have to be sent again: those that ask and do not
     /// act, calls of tools that say so of themselves, and all to servers that may
     /// turn a request away because of what lies between us and not because of what
@@ -346,7 +346,7 @@ impl Again {
                 _ => false,
             },
             CallError::Interrupted { .. } => self.repeatable,
-            CallError::Misput { .. } => true,
+            CallError::WrongForm { .. } => true,
             _ => false,
         }
     }

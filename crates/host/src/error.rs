@@ -59,7 +59,7 @@ pub enum CallError {
     },
     /// The server does not accept how we put a request to it: our business, and not the client's.
     #[error("server {server:?} does not accept how its request was put: {reason}")]
-    Misput {
+    WrongForm {
         /// Which server.
         server: String,
         /// The server's own code.
@@ -121,7 +121,7 @@ impl CallError {
             Self::NotConnected { server, reason }
             | Self::Interrupted { server, reason }
             | Self::Unreadable { server, reason }
-            | Self::Misput { server, reason, .. }
+            | Self::WrongForm { server, reason, .. }
             | Self::Busy { server, reason } => (server.clone(), reason.clone()),
             Self::Undelivered { server, why } => {
                 if let Some(scope) = why.missing_scope() {

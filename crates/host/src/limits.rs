@@ -74,7 +74,7 @@ pub const KEYED_IDLE: Duration = Duration::from_secs(15 * 60);
 pub const KEYED_PAUSE: Duration = Duration::from_secs(10);
 /// How long one of the two processes of a program that speaks both eras is kept
 /// without being used.
-pub const TWIN: Duration = Duration::from_secs(60);
+pub const UNUSED_ERA: Duration = Duration::from_secs(60);
 /// The longest wait before another attempt to connect.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(30);
 /// How long what is being started or ended may take to end when a server is out of use.

@@ -1,7 +1,7 @@
 //! Using a gateway that runs: asking it things with the control token, and
 //! reaching its servers at its own addresses.
 
-use crate::{desk::State, running::Running, tokens};
+use crate::{control::State, running::Running, tokens};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read, Write},
@@ -140,7 +140,7 @@ impl Attached {
     }
 
     /// Leads a server's spec through the gateway, if the gateway has the same.
-    pub fn lead(&self, spec: &mut ServerSpec) -> bool {
+    pub fn reroute(&self, spec: &mut ServerSpec) -> bool {
         let Some(known) = self.find(spec).filter(|known| !known.needs_auth) else {
             return false;
         };
@@ -156,7 +156,7 @@ impl Attached {
         }
         spec.target = Target::Http(remote);
         // The gateway remembers; and which era its server has is its business.
-        spec.memory = None;
+        spec.knowledge_file = None;
         true
     }
 

@@ -13,8 +13,9 @@ mod apart;
 pub mod attached;
 pub mod caller;
 pub mod connectors;
-pub mod desk;
+pub mod control;
 pub mod dirs;
+pub mod file_watch;
 mod flows;
 mod identity;
 pub mod in_use;
@@ -34,7 +35,6 @@ pub mod settings;
 mod spec;
 mod stand_in;
 pub mod tokens;
-pub mod vigil;
 
 pub use access::{Access, WayIn};
 pub use apart::Apart;

@@ -2,7 +2,7 @@
 
 use crate::{
     identity,
-    roster::{Member, Prepared, Status, Through},
+    roster::{Member, Prepared, Status, ViaGateway},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
 use switchboard_config::{self as config, Entry, Scope, Source, Transport, settings::Permissions};
@@ -53,7 +53,7 @@ impl Governance<'_> {
     pub(crate) fn rules(
         &self,
         prepared: &[Prepared],
-        through: &HashMap<String, Through>,
+        via: &HashMap<String, ViaGateway>,
     ) -> Result<(Rules, Pins), Unfollowable> {
         let permissions = self.permissions;
         let mode = self.mode()?;
@@ -99,7 +99,7 @@ impl Governance<'_> {
         let told = |fault: &&RuleFault| !matches!(fault, RuleFault::FromProject { .. });
         let warnings = faults.iter().filter(told).map(ToString::to_string);
         let pins = Pins {
-            keepings: keepings(servers(), through, permissions),
+            keepings: keepings(servers(), via, permissions),
             warnings: warnings.collect(),
         };
         Ok((rules, pins))
@@ -152,14 +152,14 @@ fn parse(text: &str, place: &str) -> Result<Mode, Unfollowable> {
 /// How the definitions of each server are pinned.
 fn keepings<'a>(
     servers: impl Iterator<Item = (&'a Entry, &'a ServerSpec)>,
-    through: &HashMap<String, Through>,
+    via: &HashMap<String, ViaGateway>,
     permissions: &Permissions,
 ) -> HashMap<String, Keeping> {
     let keeping = |(entry, _): (&Entry, &ServerSpec)| {
         let pinning = match pinning(entry, permissions) {
             Pinning::Off => Pinning::Off,
             // Its gateway sees to it.
-            _ if through.contains_key(&entry.name) => Pinning::Elsewhere,
+            _ if via.contains_key(&entry.name) => Pinning::Elsewhere,
             pinning => pinning,
         };
         let key = pin_key(entry);

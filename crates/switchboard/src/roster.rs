@@ -22,14 +22,14 @@ pub(crate) struct Roster {
     /// All of them, in the order they are configured.
     pub(crate) members: Vec<Member>,
     /// Those that a running gateway has, by name.
-    pub(crate) through: HashMap<String, Through>,
+    pub(crate) via: HashMap<String, ViaGateway>,
     /// What is worth a warning.
     pub(crate) warnings: Vec<String>,
 }
 
 /// A server that is reached through a running gateway.
 #[derive(Clone, Debug)]
-pub struct Through {
+pub struct ViaGateway {
     /// Which gateway.
     pub gateway: Arc<Attached>,
     /// Where in it.
@@ -83,18 +83,18 @@ impl Roster {
     ) -> Result<Self, Unfollowable> {
         let late = LateHost::default();
         let mut prepared = prepare(loaded, with, &late);
-        let through = lead(&mut prepared, with.directory, gateways);
-        let (rules, pins) = governance.rules(&prepared, &through)?;
+        let via = via_gateways(&mut prepared, with.directory, gateways);
+        let (rules, pins) = governance.rules(&prepared, &via)?;
         let (specs, drafts) = split(prepared);
         let host = Host::new(specs, rules, style, Budget::default());
         let _ = late.set(Arc::downgrade(&host));
         let members = assemble(drafts, &host.servers());
         let warnings = governance.pin(&host, &members, pins);
-        host.set_aside(aside(&members));
+        host.set_aside(unused_states(&members));
         Ok(Self {
             host,
             members,
-            through,
+            via,
             warnings,
         })
     }
@@ -125,7 +125,7 @@ impl Roster {
             warnings.extend(governance.pin(host, &members, pins));
             Ok::<(), Infallible>(())
         });
-        host.set_aside(aside(&members));
+        host.set_aside(unused_states(&members));
         Ok(Reloaded {
             changed: changed.unwrap_or_default(),
             warnings,
@@ -291,7 +291,7 @@ fn assemble(drafts: Vec<Draft>, servers: &[Arc<Server>]) -> Vec<Member> {
 }
 
 /// What is configured and is no server, for whoever follows the host's states.
-fn aside(members: &[Member]) -> Vec<(Arc<str>, State)> {
+fn unused_states(members: &[Member]) -> Vec<(Arc<str>, State)> {
     let state = |member: &Member| {
         let why = || member.why.clone().unwrap_or_default();
         Some(match &member.status {
@@ -315,12 +315,12 @@ fn aside(members: &[Member]) -> Vec<(Arc<str>, State)> {
 
 /// Leads the servers through the first gateway that has each. A gateway that
 /// was started here and knows some of them differently reads its files first.
-fn lead(
+fn via_gateways(
     prepared: &mut [Prepared],
     here: &Path,
     gateways: &mut [Attached],
-) -> HashMap<String, Through> {
-    let mut through = HashMap::new();
+) -> HashMap<String, ViaGateway> {
+    let mut via = HashMap::new();
     for gateway in gateways {
         let mut servers = prepared.iter().filter_map(Prepared::server);
         let behind = servers.any(|(_, spec)| gateway.find(spec).is_none());
@@ -332,13 +332,13 @@ fn lead(
             let Some(segment) = shared.find(spec).map(|known| known.segment.clone()) else {
                 continue;
             };
-            if !through.contains_key(&*spec.name) && shared.lead(spec) {
+            if !via.contains_key(&*spec.name) && shared.reroute(spec) {
                 let gateway = shared.clone();
-                through.insert(spec.name.to_string(), Through { gateway, segment });
+                via.insert(spec.name.to_string(), ViaGateway { gateway, segment });
             }
         }
     }
-    through
+    via
 }
 
 /// The entry of a server that comes with Switchboard.

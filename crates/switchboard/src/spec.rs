@@ -102,7 +102,7 @@ pub(crate) fn spec(
     // A server inside this process is there at once; there is nothing to remember.
     if entry.transport != Transport::Builtin {
         let folder = settings.catalogs.as_ref();
-        spec.memory = folder.map(|folder| folder.join(format!("{identity}.json")));
+        spec.knowledge_file = folder.map(|folder| folder.join(format!("{identity}.json")));
     }
     spec.identity = identity.into();
     spec.may_start = may_start(&expanded);
@@ -119,8 +119,8 @@ pub(crate) fn spec(
     spec.roots = roots(&expanded, directory)?;
     spec.always_load = entry.always_load;
     spec.era = entry.era;
-    spec.rooms.allow.clone_from(&entry.tools.allow);
-    spec.rooms.deny.clone_from(&entry.tools.deny);
+    spec.tool_filter.allow.clone_from(&entry.tools.allow);
+    spec.tool_filter.deny.clone_from(&entry.tools.deny);
     spec.stand_in = access.and_then(|access| access.stand_in(&entry.name, way.authority.as_ref()));
     Ok(Made {
         spec,

@@ -26,16 +26,16 @@ const CALLS: usize = 64;
 
 /// What lets clients sign in to `name`.
 pub(crate) fn stand_in(name: &str, authority: Authority) -> StandIn {
-    let desk = Arc::new(Desk {
+    let tool = Arc::new(SignInTool {
         name: name.to_owned(),
         authority,
         under_way: Mutex::new(None),
         done: watch::Sender::new(0),
     });
-    let asked = desk.clone();
+    let asked = tool.clone();
     StandIn {
         serve: Arc::new(move |end| {
-            tasks::spawn(tasks::Kind::SignIn, serve(desk.clone(), end));
+            tasks::spawn(tasks::Kind::SignIn, serve(tool.clone(), end));
         }),
         begin: Arc::new(move || {
             let sign_in = asked.begin();
@@ -45,7 +45,7 @@ pub(crate) fn stand_in(name: &str, authority: Authority) -> StandIn {
 }
 
 /// What all connections to one server share: there is one sign-in at a time.
-struct Desk {
+struct SignInTool {
     name: String,
     authority: Authority,
     under_way: Mutex<Option<Arc<SignIn>>>,
@@ -87,7 +87,7 @@ impl SignIn {
 
 /// One connection.
 struct Conversation {
-    desk: Arc<Desk>,
+    tool: Arc<SignInTool>,
     sender: Sender,
     /// Whether the client can be sent to a page.
     asks: bool,
@@ -95,17 +95,17 @@ struct Conversation {
     calls: JoinSet<()>,
 }
 
-async fn serve(desk: Arc<Desk>, end: End) {
+async fn serve(tool: Arc<SignInTool>, end: End) {
     let End {
         sender,
         mut receiver,
     } = end;
-    let before = desk.authority.fingerprint().await;
-    let mut done = desk.done.subscribe();
+    let before = tool.authority.fingerprint().await;
+    let mut done = tool.done.subscribe();
     let mut clock = interval(LOOK);
     let begun = Instant::now();
     let mut conversation = Conversation {
-        desk: desk.clone(),
+        tool: tool.clone(),
         sender,
         asks: false,
         questions: Arc::default(),
@@ -124,7 +124,7 @@ async fn serve(desk: Arc<Desk>, end: End) {
             }
             _ = clock.tick() => {
                 while conversation.calls.try_join_next().is_some() {}
-                let now = desk.authority.fingerprint().await;
+                let now = tool.authority.fingerprint().await;
                 // After a while the server itself is asked again what it wants.
                 let long = begun.elapsed() > REMEMBERED && conversation.calls.is_empty();
                 if long || (now.is_some() && now != before) {
@@ -136,7 +136,7 @@ async fn serve(desk: Arc<Desk>, end: End) {
     // Whoever waits for the sign-in is told before the end.
     let rest = async { while conversation.calls.join_next().await.is_some() {} };
     let _ = timeout(FAREWELL, rest).await;
-    desk.authority.reload();
+    tool.authority.reload();
 }
 
 impl Conversation {
@@ -182,11 +182,11 @@ impl Conversation {
             "protocolVersion": version,
             // What the real server may have is declared now: a client asks once.
             "capabilities": {"tools": changes, "resources": changes, "prompts": changes},
-            "serverInfo": {"name": self.desk.name, "version": crate::VERSION},
+            "serverInfo": {"name": self.tool.name, "version": crate::VERSION},
             "instructions": format!(
                 "The server {} wants a sign-in. Its tools appear when the tool {AUTHENTICATE} \
                  has been called and somebody has signed in.",
-                self.desk.name
+                self.tool.name
             ),
         })
     }
@@ -194,12 +194,12 @@ impl Conversation {
     fn tool(&self) -> Value {
         json!({
             "name": AUTHENTICATE,
-            "title": format!("Sign in to {}", self.desk.name),
+            "title": format!("Sign in to {}", self.tool.name),
             "description": format!(
                 "The server {} wants a sign-in before it can be used. This starts it and gives \
                  the address of a page that the user has to open. When the user has signed in, \
                  the server's own tools take the place of this one.",
-                self.desk.name
+                self.tool.name
             ),
             "inputSchema": {"type": "object", "properties": {}},
             "annotations": {"readOnlyHint": false, "destructiveHint": false, "openWorldHint": true},
@@ -210,7 +210,7 @@ impl Conversation {
         if name.as_str() != Some(AUTHENTICATE) {
             let text = format!(
                 "The server {} wants a sign-in first: call the tool {AUTHENTICATE}.",
-                self.desk.name
+                self.tool.name
             );
             return self.answer(&id, Ok(told(&text, true)));
         }
@@ -219,7 +219,7 @@ impl Conversation {
             return self.answer(&id, Ok(told("A sign-in is under way already.", true)));
         }
         let call = Call {
-            desk: self.desk.clone(),
+            tool: self.tool.clone(),
             sender: self.sender.clone(),
             questions: self.questions.clone(),
             asks: self.asks,
@@ -241,7 +241,7 @@ impl Conversation {
 
 /// One call of `authenticate`.
 struct Call {
-    desk: Arc<Desk>,
+    tool: Arc<SignInTool>,
     sender: Sender,
     questions: Arc<Mutex<HashMap<String, oneshot::Sender<Value>>>>,
     asks: bool,
@@ -249,7 +249,7 @@ struct Call {
 
 impl Call {
     async fn run(&self) -> Value {
-        let sign_in = self.desk.begin();
+        let sign_in = self.tool.begin();
         let mut page = sign_in.page.subscribe();
         let mut outcome = sign_in.outcome.subscribe();
         let page = tokio::select! {
@@ -273,7 +273,7 @@ impl Call {
             "To use the server {}, the user has to sign in. Give the user this address to open \
              in a browser on this machine:\n\n{page}\n\nWhen that is done, the server's own tools \
              take the place of this one.",
-            self.desk.name
+            self.tool.name
         );
         told(&text, false)
     }
@@ -292,7 +292,7 @@ impl Call {
             "jsonrpc": "2.0", "id": id, "method": "elicitation/create",
             "params": {
                 "mode": "url",
-                "message": format!("Sign in to {}", self.desk.name),
+                "message": format!("Sign in to {}", self.tool.name),
                 "url": page,
                 "elicitationId": id,
             },
@@ -313,7 +313,7 @@ impl Call {
             let sender = self.sender.clone();
             let mut outcome = outcome.clone();
             // Clients of 2025-11-25 wait for this to close the page's dialogue.
-            tasks::spawn(tasks::Kind::Errand, async move {
+            tasks::spawn(tasks::Kind::Background, async move {
                 if outcome.wait_for(Option::is_some).await.is_ok() {
                     let params = json!({"elicitationId": id});
                     send(
@@ -331,7 +331,7 @@ impl Call {
             Some(Ok(())) => told(
                 &format!(
                     "Signed in to {}. The server's own tools are available now.",
-                    self.desk.name
+                    self.tool.name
                 ),
                 false,
             ),
@@ -341,7 +341,7 @@ impl Call {
     }
 }
 
-impl Desk {
+impl SignInTool {
     /// The sign-in under way; started if there is none.
     fn begin(self: &Arc<Self>) -> Arc<SignIn> {
         let mut slot = self.under_way.lock();
@@ -351,7 +351,7 @@ impl Desk {
         let sign_in = Arc::<SignIn>::default();
         *slot = Some(sign_in.clone());
         drop(slot);
-        let (desk, ours) = (self.clone(), sign_in.clone());
+        let (tool, ours) = (self.clone(), sign_in.clone());
         let (broken, left) = (self.clone(), sign_in.clone());
         let signing_in = async move {
             let shown = ours.clone();
@@ -360,17 +360,17 @@ impl Desk {
                 shown.page.send_replace(Some(page.to_string()));
                 Box::pin(async { Ok(()) })
             }));
-            let outcome = desk.authority.sign_in(&visit).await;
-            *desk.under_way.lock() = None;
+            let outcome = tool.authority.sign_in(&visit).await;
+            *tool.under_way.lock() = None;
             if let Err(fault) = &outcome {
-                tracing::info!(server = desk.name, %fault, "nobody signed in");
+                tracing::info!(server = tool.name, %fault, "nobody signed in");
             }
             let outcome = outcome.map(drop).map_err(|fault| fault.to_string());
             let good = outcome.is_ok();
             ours.outcome.send_replace(Some(outcome));
             if good {
-                tracing::info!(server = desk.name, "signed in");
-                desk.done.send_modify(|count| *count += 1);
+                tracing::info!(server = tool.name, "signed in");
+                tool.done.send_modify(|count| *count += 1);
             }
         };
         tasks::spawn_or(tasks::Kind::SignIn, signing_in, move || {

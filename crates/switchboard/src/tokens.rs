@@ -61,7 +61,7 @@ pub enum TokenError {
     #[error("{0:?} is no name for a token: use letters, digits, hyphens and underscores")]
     Name(String),
     /// Two of them would be one principal's.
-    #[error("the token files {first} and {second} {}", twins(*is_name, name))]
+    #[error("the token files {first} and {second} {}", in_common(*is_name, name))]
     Same {
         /// The principal.
         name: String,
@@ -78,7 +78,7 @@ pub enum TokenError {
 }
 
 /// What two files have in common.
-fn twins(is_name: bool, name: &str) -> String {
+fn in_common(is_name: bool, name: &str) -> String {
     match is_name {
         true => format!("would both let in {name:?}, and their clients would share everything"),
         false => "hold the same token, which can let in one principal only".into(),

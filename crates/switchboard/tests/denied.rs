@@ -217,11 +217,7 @@ async fn over_http_and_by_whoever_is_led_there() {
 
     // A command that has the same servers is led through the gateway, under the same rules.
     let command = tokio::task::block_in_place(|| home.governed(Purpose::Command));
-    assert!(
-        command.through("system").is_some(),
-        "{:?}",
-        command.members()
-    );
+    assert!(command.via("system").is_some(), "{:?}", command.members());
     let caller = switchboard::Caller::new(command.host().clone());
     let Some(Status::Server(server)) = command.find("system").map(|found| &found.status) else {
         panic!("{:?}", command.members());

@@ -28,7 +28,7 @@ pub enum Kind {
     /// What a server is listened to for besides answers.
     Listening,
     /// A small thing that nobody waits for.
-    Errand,
+    Background,
     /// Reads what a server sends.
     Reader,
     /// Writes what waits to be written.
@@ -59,7 +59,7 @@ impl Kind {
         Self::Connecting,
         Self::Arriving,
         Self::Listening,
-        Self::Errand,
+        Self::Background,
         Self::Reader,
         Self::Writer,
         Self::Post,
@@ -83,7 +83,7 @@ impl Kind {
             Self::Connecting => "connecting",
             Self::Arriving => "arriving",
             Self::Listening => "listening",
-            Self::Errand => "errand",
+            Self::Background => "background",
             Self::Reader => "reader",
             Self::Writer => "writer",
             Self::Post => "post",

@@ -9,11 +9,12 @@ use tokio::sync::oneshot;
 async fn a_panic_is_an_outcome_for_whoever_waits() {
     watch_panics();
     let before = panics();
-    let handle = spawn(Kind::Errand, async { panic!("first fault") });
+    let handle = spawn(Kind::Background, async { panic!("first fault") });
     assert!(handle.await.unwrap_err().is_panic());
-    let done: Result<(), Panicked> = caught(Kind::Errand, async { panic!("second fault") }).await;
+    let done: Result<(), Panicked> =
+        caught(Kind::Background, async { panic!("second fault") }).await;
     assert!(done.unwrap_err().to_string().contains("a bug"));
-    assert!(caught_now(Kind::Errand, || panic!("third fault")).is_err());
+    assert!(caught_now(Kind::Background, || panic!("third fault")).is_err());
     let handle = blocking(|| panic!("fourth fault"));
     assert!(handle.await.unwrap_err().is_panic());
     assert!(
@@ -26,12 +27,12 @@ async fn a_panic_is_an_outcome_for_whoever_waits() {
 #[tokio::test]
 async fn the_last_word_is_said_only_after_a_panic() {
     let (told, heard) = oneshot::channel();
-    spawn_or(Kind::Errand, async { panic!("a fault") }, move || {
+    spawn_or(Kind::Background, async { panic!("a fault") }, move || {
         let _ = told.send(());
     });
     heard.await.unwrap();
     let (told, heard) = oneshot::channel::<()>();
-    let well = spawn_or(Kind::Errand, async {}, move || {
+    let well = spawn_or(Kind::Background, async {}, move || {
         let _ = told.send(());
     });
     well.await.unwrap();

@@ -76,7 +76,7 @@ impl FilesSession {
         blocking(move || {
             let place = roots.locate(&arguments.path, Last::Kept)?;
             let stat = place.stat()?;
-            place.untwinned(&stat, false)?;
+            place.without_hard_links(&stat, false)?;
             let kind = Kind::of(FileType::from_raw_mode(stat.st_mode));
             let link = match kind {
                 Kind::Link => link_target(&place),

@@ -391,8 +391,8 @@ impl Place {
     }
 
     /// Refuses a file that is protected under another of its names.
-    pub(crate) fn untwinned(&self, stat: &Stat, is_changed: bool) -> Result<(), Failure> {
-        match self.twin(stat) {
+    pub(crate) fn without_hard_links(&self, stat: &Stat, is_changed: bool) -> Result<(), Failure> {
+        match self.hard_link(stat) {
             Some((forbidden, what)) if is_changed || forbidden == Forbidden::Everything => {
                 Err(self.refusal("used, by whatever name", what))
             }
@@ -400,12 +400,13 @@ impl Place {
         }
     }
 
-    fn twin(&self, stat: &Stat) -> Option<(Forbidden, &'static str)> {
+    fn hard_link(&self, stat: &Stat) -> Option<(Forbidden, &'static str)> {
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if !is_file || stat.st_nlink < 2 {
             return None;
         }
-        self.guard.twin(&self.path(), device(stat), stat.st_ino)
+        self.guard
+            .hard_link(&self.path(), device(stat), stat.st_ino)
     }
 
     /// Whether an entry of this directory, which may be read, is left out.
@@ -413,7 +414,7 @@ impl Place {
         let is_hidden = |verdict| matches!(verdict, Some((Forbidden::Everything, _)));
         let place = || self.join(entry);
         self.guard.is_suspect(&self.path(), entry) && is_hidden(place().verdict())
-            || stat.is_some_and(|stat| stat.st_nlink > 1 && is_hidden(place().twin(stat)))
+            || stat.is_some_and(|stat| stat.st_nlink > 1 && is_hidden(place().hard_link(stat)))
     }
 
     fn refusal(&self, how: &str, what: &str) -> Failure {
@@ -435,7 +436,7 @@ impl Place {
         }
         let fault = |errno| self.fault(errno);
         let opened = self.open_raw(flags, mode).map_err(fault)?;
-        self.untwinned(&fs::fstat(&opened).map_err(fault)?, is_changed)?;
+        self.without_hard_links(&fs::fstat(&opened).map_err(fault)?, is_changed)?;
         Ok(opened)
     }
 

@@ -167,7 +167,7 @@ fn watchable(roots: &Arc<Roots>, guard: &Arc<Guard>, uri: &str) -> Result<Place,
     let place = locate_by(roots, guard, uri)?;
     place.readable()?;
     if let Ok(Some(stat)) = place.try_stat() {
-        place.untwinned(&stat, false)?;
+        place.without_hard_links(&stat, false)?;
     }
     Ok(place)
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use switchboard::{
     Approvals, Look, Preview, Purpose, VERSION,
     config::{Loaded, Outcome, Scope, Standing, trust::labels},
-    desk::State,
+    control::State,
     local::secret,
     process,
     report::Health,

@@ -19,7 +19,7 @@ use switchboard::{
         Configured, Entry, Loaded, Standing,
         explain::{self, Explained},
     },
-    host::upstream::Rooms,
+    host::upstream::ToolFilter,
     wire::name::{Namer, Style, normalize},
 };
 
@@ -191,7 +191,7 @@ fn parts(loaded: &Loaded, name: &str) -> (String, Option<String>) {
 
 /// Why the entry's own lists leave a tool out, if they do. A `*` in them stands for anything.
 fn left_out(entry: &Entry, tool: &str) -> Option<String> {
-    let one = |list: &[String]| Rooms {
+    let one = |list: &[String]| ToolFilter {
         allow: Some(list.to_vec()),
         deny: Vec::new(),
     };

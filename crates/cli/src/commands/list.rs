@@ -21,7 +21,7 @@ use switchboard::{
     config::{Configured, Loaded, Scope, Standing},
     host::Server,
     report::{Report, report},
-    roster::Through,
+    roster::ViaGateway,
 };
 
 /// How much longer than its server a gateway may take to answer.
@@ -239,11 +239,11 @@ async fn meet_each(
             continue;
         };
         let (caller, pools) = (&caller, &pools);
-        let through = governed.through(&member.entry.name);
+        let via = governed.via(&member.entry.name);
         let remote = member.entry.transport.is_remote();
         meetings.push(async move {
-            let report = match through {
-                Some(through) => ask(through, server).await,
+            let report = match via {
+                Some(via) => ask(via, server).await,
                 None => pools.run(remote, report(caller, server)).await,
             };
             (i, report)
@@ -256,11 +256,8 @@ async fn meet_each(
 }
 
 /// What a running gateway says of a server.
-async fn ask(through: &Through, server: &Server) -> Report {
-    let (gateway, path) = (
-        through.gateway.clone(),
-        format!("servers/{}", through.segment),
-    );
+async fn ask(via: &ViaGateway, server: &Server) -> Report {
+    let (gateway, path) = (via.gateway.clone(), format!("servers/{}", via.segment));
     let patience = server.spec.timeouts.connect * 2 + GRACE;
     let asked = tasks::blocking(move || gateway.ask("GET", &path, patience)).await;
     let answer = asked.map_err(std::io::Error::other).flatten();
@@ -268,7 +265,7 @@ async fn ask(through: &Through, server: &Server) -> Report {
     report.unwrap_or_else(|error| Report {
         reason: Some(format!(
             "the gateway at http://{} does not say: {error}",
-            through.gateway.running.address
+            via.gateway.running.address
         )),
         ..Report::default()
     })

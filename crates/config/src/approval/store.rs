@@ -7,7 +7,7 @@ use super::{
 use crate::edit::{self, EditError, Target};
 use crate::entry::Entry;
 use crate::environment::Variable;
-use crate::guard;
+use crate::safe_read;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ impl Store {
             file: path.to_owned(),
             problem,
         };
-        let text = match guard::read(path, None) {
+        let text = match safe_read::read(path, None) {
             Ok(text) => text,
             Err(why) if why.is_absent() => return Ok(Self::default()),
             Err(why) => return Err(unreadable(why.to_string())),

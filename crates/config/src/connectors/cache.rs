@@ -3,7 +3,7 @@
 
 use crate::{
     edit::{self, EditError, Target},
-    guard, limits,
+    limits, safe_read,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -47,7 +47,7 @@ impl Cache {
 
     /// How the last attempt went, if there was one.
     pub fn state(&self) -> Option<State> {
-        let text = guard::read(&self.state_file(), None).ok()?;
+        let text = safe_read::read(&self.state_file(), None).ok()?;
         let whole: Value = serde_json::from_str(&text).ok()?;
         Some(State {
             at: whole["at"].as_u64()?,
@@ -75,7 +75,7 @@ impl Cache {
     pub fn keep(&self, from: &str, servers: &Map<String, Value>) -> Result<bool, EditError> {
         let new = json!({"from": from, "mcpServers": servers});
         let target = Target::private(&self.list());
-        let same = guard::read(&self.list(), None)
+        let same = safe_read::read(&self.list(), None)
             .ok()
             .and_then(|text| serde_json::from_str::<Value>(&text).ok())
             .is_some_and(|old| old == new);

@@ -1,7 +1,7 @@
 //! Replacing a file: all of it or nothing, one writer at a time.
 
 use super::EditError;
-use crate::{guard, limits};
+use crate::{limits, safe_read};
 use std::{
     fs::{self, File},
     io::{self, Write},
@@ -116,7 +116,7 @@ pub(super) fn rewrite(
             } else {
                 target.mode
             };
-            Some(guard::bounded(file).map_err(target.failed("read"))?)
+            Some(safe_read::bounded(file).map_err(target.failed("read"))?)
         }
     };
     failpoint::step();

@@ -8,10 +8,11 @@ use super::{Loaded, Looked, Outcome};
 use crate::{
     entry::{Entry, Isolation, Pinning, Scope},
     fault::{Fault, Source},
-    guard, inherit,
+    inherit,
     places::Places,
     policy::Policy,
     read::{self, Doc},
+    safe_read,
     settings::{Lists, Rules},
     sign_in::SignIn,
 };
@@ -288,7 +289,7 @@ impl Reading<'_> {
         use_it: impl FnOnce(&Doc<'_>, &mut Self),
     ) -> Option<Result<(), Box<Fault>>> {
         let source = Source::File(file.to_owned());
-        match guard::read(file, self.owner) {
+        match safe_read::read(file, self.owner) {
             Err(why) if why.is_absent() => None,
             Err(why) => Some(Err(Box::new(why.fault(file)))),
             Ok(text) => Some(read::with(&text, &source, |doc| use_it(doc, self))),

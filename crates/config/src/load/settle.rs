@@ -39,33 +39,33 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
             }
         }
     }
-    let court = Court {
+    let settling = Settling {
         gathered: &gathered,
         request,
         store: &store,
     };
-    loaded.switched_off = court.all(|lists| &lists.off).cloned().collect();
+    loaded.switched_off = settling.all(|lists| &lists.off).cloned().collect();
     let denied = loaded.policy.denied_addresses();
     for mut entry in entries {
         if !entry.inside {
             inherit::settle(&mut entry, gathered.inherit_env.as_ref());
         }
         entry.denied_addresses.clone_from(&denied);
-        let configured = court.judge(entry, loaded);
+        let configured = settling.settle_one(entry, loaded);
         loaded.servers.push(configured);
     }
     shadow(&mut loaded.servers);
     deduplicate(&mut loaded.servers);
 }
 
-struct Court<'a> {
+struct Settling<'a> {
     gathered: &'a Gathered,
     request: &'a Request,
     store: &'a Store,
 }
 
-impl Court<'_> {
-    fn judge(&self, mut entry: Entry, loaded: &mut Loaded) -> Configured {
+impl Settling<'_> {
+    fn settle_one(&self, mut entry: Entry, loaded: &mut Loaded) -> Configured {
         let (mut standing, mut because) = self.trusted(&mut entry, loaded);
         if let Some(file) = &loaded.exclusive
             && entry.scope != Scope::Enterprise

@@ -31,7 +31,7 @@ impl World {
             lookup,
         );
         places.managed = vec![root.join("etc")];
-        places.managed_owner = guard::me();
+        places.managed_owner = safe_read::me();
         Self { dir, places }
     }
 

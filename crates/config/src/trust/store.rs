@@ -2,8 +2,8 @@
 
 use crate::{
     edit::{self, EditError, Target},
-    guard,
     places::Places,
+    safe_read,
 };
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ impl Store {
             file: file.clone(),
             problem,
         };
-        let text = match guard::read(&file, None) {
+        let text = match safe_read::read(&file, None) {
             Ok(text) => text,
             Err(why) if why.is_absent() => return Ok(Self::default()),
             Err(why) => return Err(unreadable(why.to_string())),

@@ -39,7 +39,7 @@ fn owed<'a>(messages: impl Iterator<Item = &'a Message>) -> Owed {
 }
 
 /// Who the client is and what it may have.
-pub(crate) struct Manner {
+pub(crate) struct ClientTerms {
     /// Whom it addresses.
     pub scope: Scope,
     /// On whose behalf it acts, and until when.
@@ -57,7 +57,7 @@ pub(crate) struct Manner {
 /// A client and what it has under way.
 pub(crate) struct Conversation {
     gateway: Arc<Gateway>,
-    manner: Manner,
+    terms: ClientTerms,
     /// What tells its modern requests from those of other channels.
     key: Arc<str>,
     outlet: Arc<dyn Outlet>,
@@ -76,16 +76,16 @@ pub(crate) struct Conversation {
 impl Conversation {
     pub(crate) fn new(
         gateway: Arc<Gateway>,
-        mut manner: Manner,
+        mut terms: ClientTerms,
         outlet: Arc<dyn Outlet>,
     ) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let announcement = manner.announcement.take();
+        let announcement = terms.announcement.take();
         Arc::new(Self {
             gateway,
             key: format!("#{number}").into(),
-            manner,
+            terms,
             outlet,
             session: Mutex::default(),
             announcement: Mutex::new(announcement),
@@ -113,8 +113,8 @@ impl Conversation {
         if let Some(session) = self.session.lock().take() {
             session.close();
         }
-        if self.manner.modern {
-            let principal = self.manner.admission.principal().clone();
+        if self.terms.modern {
+            let principal = self.terms.admission.principal().clone();
             let none = Bytes::from_static(b"{}");
             let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
             let client = client.known_by(Some(&self.key));
@@ -123,7 +123,7 @@ impl Conversation {
             // requests, one of which may be about to wait.
             let (gateway, key) = (self.gateway.clone(), self.key.clone());
             let running = self.tasks.clone();
-            tasks::spawn(tasks::Kind::Errand, async move {
+            tasks::spawn(tasks::Kind::Background, async move {
                 running.wait().await;
                 gateway.lot().forget(&key);
             });
@@ -196,7 +196,7 @@ impl Conversation {
         };
         let session = self.session.lock().clone();
         match (message.kind(), session) {
-            (Kind::Request, _) if self.manner.modern && modern::is_modern(&params) => {
+            (Kind::Request, _) if self.terms.modern && modern::is_modern(&params) => {
                 self.modern(message, params)
             }
             (Kind::Request, None) if message.method() == Method::Initialize => {
@@ -239,11 +239,11 @@ impl Conversation {
     async fn initialize(self: &Arc<Self>, message: Message) {
         let opened = Session::open(
             self.gateway.clone(),
-            self.manner.scope.clone(),
-            &self.manner.admission,
+            self.terms.scope.clone(),
+            &self.terms.admission,
             &message,
             self.outlet.clone(),
-            self.manner.own_servers,
+            self.terms.own_servers,
             self.announcement.lock().clone(),
         );
         match opened.await {
@@ -266,14 +266,14 @@ impl Conversation {
             Err(why) => return self.send(why.to_error().response(Some(&id))),
         };
         let request = Box::new(Request {
-            scope: self.manner.scope.clone(),
-            admission: self.manner.admission.clone(),
+            scope: self.terms.scope.clone(),
+            admission: self.terms.admission.clone(),
             key: Some(self.key.clone()),
             message,
             params,
             headers: None,
-            shared_credential: self.manner.shared_credential,
-            own_servers: self.manner.own_servers,
+            shared_credential: self.terms.shared_credential,
+            own_servers: self.terms.own_servers,
         });
         let me = self.clone();
         let owed = Owed::from_iter([id]);

@@ -2,7 +2,7 @@
 
 use super::{
     backlog::Backlog,
-    conversation::{Conversation, Manner},
+    conversation::{ClientTerms, Conversation},
 };
 use crate::{admission::Admission, gateway::Gateway};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub async fn serve(
     } = end;
     let one = server.and_then(|name| gateway.host().server(name));
     gateway.host().serves(&principal);
-    let manner = Manner {
+    let terms = ClientTerms {
         scope: one.map_or(Scope::All, Scope::One),
         admission: Admission::served(principal, shutdown.clone(), gateway.host().budget()),
         own_servers: false,
@@ -33,7 +33,7 @@ pub async fn serve(
         modern: true,
         announcement: gateway.announcement(),
     };
-    let client = Conversation::new(gateway, manner, Backlog::of(sender));
+    let client = Conversation::new(gateway, terms, Backlog::of(sender));
     loop {
         let bytes = tokio::select! {
             bytes = receiver.next() => bytes,

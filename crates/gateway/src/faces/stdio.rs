@@ -3,7 +3,7 @@
 use super::{
     ahead::Ahead,
     backlog::Backlog,
-    conversation::{Conversation, Manner},
+    conversation::{ClientTerms, Conversation},
 };
 use crate::{
     admission::{Admission, Ended},
@@ -34,10 +34,10 @@ pub async fn serve_input(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let write = tokio::io::stdout();
-    let manner = alone(&gateway, shutdown);
+    let terms = alone(&gateway, shutdown);
     let gone = stdio::nobody_reads_stdout();
     let lines = lines(&gateway, read);
-    serve_until(gateway, manner, lines, write, None, gone).await
+    serve_until(gateway, terms, lines, write, None, gone).await
 }
 
 /// Serves any pair of streams in the same way.
@@ -47,9 +47,9 @@ pub async fn serve_streams(
     write: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let manner = alone(&gateway, shutdown);
+    let terms = alone(&gateway, shutdown);
     let lines = lines(&gateway, read);
-    serve_client(gateway, manner, lines, write, None).await
+    serve_client(gateway, terms, lines, write, None).await
 }
 
 /// The lines of whoever started us, who has all of us: nobody else is to be
@@ -59,11 +59,11 @@ fn lines<R: AsyncRead + Unpin>(gateway: &Gateway, read: R) -> Lines<R> {
 }
 
 /// Whoever started us, with servers of its own.
-fn alone(gateway: &Gateway, shutdown: CancellationToken) -> Manner {
+fn alone(gateway: &Gateway, shutdown: CancellationToken) -> ClientTerms {
     let admission = Admission::served(PRINCIPAL, shutdown, gateway.host().budget());
     gateway.host().serves(admission.principal());
-    Manner {
-        scope: gateway.whole(),
+    ClientTerms {
+        scope: gateway.default_scope(),
         admission,
         own_servers: true,
         shared_credential: false,
@@ -75,13 +75,13 @@ fn alone(gateway: &Gateway, shutdown: CancellationToken) -> Manner {
 /// One client on lines, whoever it is. `patience` is how long its first may take.
 pub(crate) async fn serve_client(
     gateway: Arc<Gateway>,
-    manner: Manner,
+    terms: ClientTerms,
     lines: Lines<impl AsyncRead + Send + Unpin + 'static>,
     write: impl AsyncWrite + Send + Unpin + 'static,
     patience: Option<Duration>,
 ) -> io::Result<()> {
     let gone = std::future::pending();
-    serve_until(gateway, manner, lines, write, patience, gone).await
+    serve_until(gateway, terms, lines, write, patience, gone).await
 }
 
 /// Why a client is not listened to any more.
@@ -111,16 +111,16 @@ impl From<Ended> for Over {
 /// The same; `gone` tells, once it matters, that nobody reads our answers.
 async fn serve_until(
     gateway: Arc<Gateway>,
-    manner: Manner,
+    terms: ClientTerms,
     lines: Lines<impl AsyncRead + Send + Unpin + 'static>,
     write: impl AsyncWrite + Send + Unpin + 'static,
     patience: Option<Duration>,
     gone: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let admission = manner.admission.clone();
+    let admission = terms.admission.clone();
     let writer = LineWriter::new(write);
     let outlet = Backlog::of(writer.clone());
-    let client = Conversation::new(gateway, manner, outlet);
+    let client = Conversation::new(gateway, terms, outlet);
     let mut input = Ahead::new(lines);
     let broken = writer.broken();
     let silence = async {

@@ -7,13 +7,13 @@ pub mod hello;
 pub(crate) mod in_flight;
 pub mod legacy;
 pub mod lists;
+mod mcp_tasks;
 pub mod modern;
 mod older;
 pub(crate) mod parked;
 mod rewrite;
 mod seal;
 pub(crate) mod steps;
-mod tasks;
 pub mod watch;
 
 use crate::gateway::Gateway;

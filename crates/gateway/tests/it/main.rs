@@ -3,11 +3,11 @@
 
 mod support;
 
+mod dual_era;
 mod in_process;
 mod listen;
-mod misput;
 mod parked;
 mod rounds;
 mod tasks;
 mod tasks_aggregate;
-mod twins;
+mod wrong_form;

@@ -2,11 +2,11 @@
 //! says in the other. Pure functions over messages, and [`rounds`], which turns
 //! a modern server's `input_required` into questions.
 
-pub(crate) mod errand;
 pub mod hello;
 pub mod reply;
 pub mod request;
 pub mod rounds;
+pub(crate) mod task_run;
 
 use bytes::Bytes;
 use switchboard_wire::json;

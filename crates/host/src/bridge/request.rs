@@ -1,6 +1,6 @@
 //! Requests on their way into the other era.
 
-use super::{errand, member, object_with};
+use super::{member, object_with, task_run};
 use crate::client::Client;
 use bytes::Bytes;
 use switchboard_wire::{Edits, Message, Method, Revision, json, meta};
@@ -24,7 +24,7 @@ pub fn to_modern(message: &Message, client: &Client, retry: &Retry) -> Message {
         .unwrap_or(Bytes::from_static(b"{}"));
     let mut capabilities = capabilities_for_modern(client);
     if retry.as_task {
-        capabilities = errand::capabilities(&capabilities);
+        capabilities = task_run::capabilities(&capabilities);
     }
     let info = client
         .greeting

@@ -7,7 +7,7 @@ use crate::{
     client::Client,
     error::CallError,
     host::Host,
-    upstream::{Server, tasks},
+    upstream::{Server, mcp_tasks},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) async fn route(host: &Host, admitted: Box<Admitted>) -> Result<Routed
     // Whose task an unknown method means, nobody here can tell.
     if admitted.message.method() == Method::Other
         && host.has_several_principals()
-        && !tasks::names_none(&admitted.message)
+        && !mcp_tasks::names_none(&admitted.message)
     {
         let text = format!(
             "{} may be about somebody else's task, and Switchboard does not know this method",
@@ -64,7 +64,7 @@ fn route_task(host: &Host, client: &Client, id: &str) -> Result<(Arc<Server>, St
     let era = client.era();
     found
         .filter(|(server, _)| server.era_for(era) == era)
-        .ok_or_else(tasks::unknown)
+        .ok_or_else(mcp_tasks::unknown)
 }
 
 /// Routing in the aggregate: by the outward name, the URI or the task.
@@ -94,7 +94,7 @@ async fn route_all(host: &Host, admitted: Box<Admitted>) -> Result<Routed, CallE
             }
             // Where nobody else can come in, it names nobody else's.
             Err(_) if !host.has_several_principals() => {}
-            _ => return Err(tasks::unknown()),
+            _ => return Err(mcp_tasks::unknown()),
         }
     }
     Ok(routed)

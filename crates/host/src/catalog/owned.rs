@@ -17,7 +17,7 @@ pub struct Catalogs {
     /// What the server last said about itself, in each era.
     hellos: Mutex<[Option<Hello>; 2]>,
     /// Lists that clients were answered without: they are told when it is there.
-    pub(crate) owed: Mutex<Vec<List>>,
+    pub(crate) stale: Mutex<Vec<List>>,
 }
 
 impl Catalogs {
@@ -26,7 +26,7 @@ impl Catalogs {
             principal,
             eras: [Catalog::default(), Catalog::default()],
             hellos: Mutex::default(),
-            owed: Mutex::default(),
+            stale: Mutex::default(),
         }
     }
 

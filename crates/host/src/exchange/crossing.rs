@@ -5,10 +5,10 @@
 use super::{Event, Notice, Outcome, Reply, Sent, failed};
 use crate::{
     bridge::{
-        errand::{self, Errand, News},
         reply,
         request::{self, Retry},
         rounds::{self, ROUNDS, Round},
+        task_run::{self, News, TaskRun},
     },
     client::Client,
     error::CallError,
@@ -34,7 +34,7 @@ pub(crate) struct Crossing {
     /// What the latest request carried.
     latest: Retry,
     waiting: Option<Waiting>,
-    errand: Errand,
+    task_run: TaskRun,
     questions: VecDeque<super::Input>,
     /// Ends with the exchange: questions still open are then void.
     over: CancellationToken,
@@ -85,7 +85,7 @@ impl Crossing {
             round: 1,
             latest: Retry::default(),
             waiting: None,
-            errand: Errand::None,
+            task_run: TaskRun::None,
             questions: VecDeque::new(),
             over: CancellationToken::new(),
             progress: f64::NEG_INFINITY,
@@ -94,7 +94,7 @@ impl Crossing {
 
     /// Whether nothing has come of it yet: no answers of the client's, no task.
     pub(super) fn is_new(&self) -> bool {
-        self.round == 1 && self.errand == Errand::None
+        self.round == 1 && self.task_run == TaskRun::None
     }
 
     /// The latest request.
@@ -120,29 +120,31 @@ impl Crossing {
     /// Sends the next request.
     fn send(&mut self, retry: Retry) -> Result<(), CallError> {
         let retry = Retry {
-            as_task: self.errand != Errand::None,
+            as_task: self.task_run != TaskRun::None,
             ..retry
         };
         self.latest = retry.clone();
-        let (message, name, mirrored) = match (&self.errand, self.client.era()) {
-            (Errand::Runs { task, .. }, Era::Legacy) => {
+        let (message, name, mirrored) = match (&self.task_run, self.client.era()) {
+            (TaskRun::Runs { task, .. }, Era::Legacy) => {
                 let method = match retry.responses {
                     Some(_) => Method::TasksUpdate,
                     None => Method::TasksGet,
                 };
-                let about = errand::request(method, task);
+                let about = task_run::request(method, task);
                 let message = request::to_modern(&about, &self.client, &retry);
                 (message, Some(task.clone()), Vec::new())
             }
             // A legacy server's answer to this comes when the task has ended.
-            (Errand::Runs { task, .. }, Era::Modern) => {
-                (errand::request(Method::TasksResult, task), None, Vec::new())
-            }
-            (errand, era) => {
+            (TaskRun::Runs { task, .. }, Era::Modern) => (
+                task_run::request(Method::TasksResult, task),
+                None,
+                Vec::new(),
+            ),
+            (task_run, era) => {
                 let message = match era {
                     Era::Legacy => request::to_modern(&self.original, &self.client, &retry),
-                    Era::Modern if *errand == Errand::None => request::to_legacy(&self.original),
-                    Era::Modern => errand::as_task(&request::to_legacy(&self.original)),
+                    Era::Modern if *task_run == TaskRun::None => request::to_legacy(&self.original),
+                    Era::Modern => task_run::as_task(&request::to_legacy(&self.original)),
                 };
                 (message, self.name.clone(), self.mirrored.clone())
             }
@@ -223,8 +225,8 @@ impl Crossing {
     fn reply(&mut self, reply: Reply) -> Option<Event> {
         let mut message = reply.message;
         let mut asks = self.client.era() == Era::Legacy && rounds::asks_for_input(&message);
-        if errand::concerns(&self.original, &self.client) && !asks {
-            match self.errand_reply(message) {
+        if task_run::concerns(&self.original, &self.client) && !asks {
+            match self.task_run_reply(message) {
                 None | Some(News::Working) => return None,
                 Some(News::Asks(question)) => (message, asks) = (question, true),
                 Some(News::Ended(end)) => message = end,
@@ -270,55 +272,55 @@ impl Crossing {
 impl Crossing {
     /// What a reply means where the tool may have to be run as a task: how the
     /// call goes on, or the reply that counts.
-    fn errand_reply(&mut self, message: Message) -> Option<News> {
+    fn task_run_reply(&mut self, message: Message) -> Option<News> {
         let client = self.client.era();
-        match &self.errand {
-            Errand::None if message.kind() == Kind::Error => {
+        match &self.task_run {
+            TaskRun::None if message.kind() == Kind::Error => {
                 let hello = self.connection().hello();
                 let has_tasks = hello.is_some_and(|hello| hello.declares("tasks"));
-                if !errand::is_required(client, &message, has_tasks) {
+                if !task_run::is_required(client, &message, has_tasks) {
                     return Some(News::Ended(message));
                 }
-                self.errand = Errand::Wanted;
+                self.task_run = TaskRun::Wanted;
                 self.waiting = Some(Waiting::Nothing);
                 None
             }
-            Errand::Wanted => match errand::begun(&message) {
+            TaskRun::Wanted => match task_run::begun(&message) {
                 None => Some(News::Ended(message)),
                 Some(runs) => {
                     self.waiting = Some(match &runs {
-                        Errand::Runs { every, .. } if client == Era::Legacy => {
+                        TaskRun::Runs { every, .. } if client == Era::Legacy => {
                             Waiting::AWhile(*every)
                         }
                         _ => Waiting::Nothing,
                     });
-                    self.errand = runs;
+                    self.task_run = runs;
                     None
                 }
             },
-            Errand::Runs { every, .. } if client == Era::Legacy => {
-                let news = errand::news(message);
+            TaskRun::Runs { every, .. } if client == Era::Legacy => {
+                let news = task_run::news(message);
                 match news {
                     News::Working => self.waiting = Some(Waiting::AWhile(*every)),
-                    News::Ended(_) => self.errand = Errand::Done,
+                    News::Ended(_) => self.task_run = TaskRun::Done,
                     News::Asks(_) => {}
                 }
                 Some(news)
             }
-            Errand::Runs { .. } => {
-                self.errand = Errand::Done;
+            TaskRun::Runs { .. } => {
+                self.task_run = TaskRun::Done;
                 Some(News::Ended(message))
             }
-            Errand::None | Errand::Done => Some(News::Ended(message)),
+            TaskRun::None | TaskRun::Done => Some(News::Ended(message)),
         }
     }
 
     /// Tells the server that nobody waits for its task any more.
     fn give_up_task(&self) {
-        let Errand::Runs { task, .. } = &self.errand else {
+        let TaskRun::Runs { task, .. } = &self.task_run else {
             return;
         };
-        let about = errand::request(Method::TasksCancel, task);
+        let about = task_run::request(Method::TasksCancel, task);
         let (message, name) = match self.client.era() {
             Era::Legacy => {
                 let retry = Retry {

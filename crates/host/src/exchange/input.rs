@@ -1,7 +1,7 @@
 //! A question from a server, and the one answer it gets.
 
 use super::Consent;
-use crate::upstream::tasks::related;
+use crate::upstream::mcp_tasks::related;
 use std::{fmt, sync::Arc};
 use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code};
 use tokio_util::sync::CancellationToken;

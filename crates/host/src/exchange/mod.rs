@@ -23,7 +23,7 @@ pub use input::{Answer, Input};
 pub(crate) use sent::Sent;
 
 use crate::{
-    call::Again,
+    call::Retry,
     error::CallError,
     observe::Watched,
     upstream::{Connection, Turn},
@@ -97,7 +97,7 @@ pub struct Exchange {
     deadline: Instant,
     allowed: Duration,
     /// What to send again, once, where that is safe.
-    again: Option<Box<Again>>,
+    again: Option<Box<Retry>>,
     /// The token under which progress is told now, where it is another than at first.
     told_as: Option<Option<Bytes>>,
     /// Those who watch it, where anybody does.
@@ -162,7 +162,7 @@ impl Exchange {
         self
     }
 
-    pub(crate) fn or_again(mut self, again: Option<Box<Again>>) -> Self {
+    pub(crate) fn or_retry(mut self, again: Option<Box<Retry>>) -> Self {
         self.again = again;
         self
     }

@@ -3,7 +3,7 @@
 
 use super::{Crossing, Event, Exchange, Stage, failed};
 use crate::{
-    call::{self, Again, Permitted},
+    call::{self, Permitted, Retry},
     error::CallError,
     mirror,
     upstream::Connection,
@@ -25,7 +25,7 @@ pub(super) struct Renewal {
 
 impl Renewal {
     /// How a request that ended with `fault` leaves again.
-    fn of(again: Again, connection: Arc<Connection>, fault: &CallError) -> Self {
+    fn of(again: Retry, connection: Arc<Connection>, fault: &CallError) -> Self {
         let in_place = is_header_mismatch(fault);
         let preparation = async move {
             let mut again = again;
@@ -99,7 +99,8 @@ impl Exchange {
     /// Whether a request that ended so is sent again.
     pub(super) fn renews(&mut self, fault: &CallError) -> bool {
         // What was answered in earlier rounds would be lost on the way to a new beginning.
-        let begins_anew = matches!(fault, CallError::Misput { .. }) && !is_header_mismatch(fault);
+        let begins_anew =
+            matches!(fault, CallError::WrongForm { .. }) && !is_header_mismatch(fault);
         if self.is_under_way() && begins_anew {
             return false;
         }
@@ -124,7 +125,7 @@ impl Exchange {
 fn is_header_mismatch(fault: &CallError) -> bool {
     matches!(
         fault,
-        CallError::Misput {
+        CallError::WrongForm {
             code: code::HEADER_MISMATCH,
             ..
         }

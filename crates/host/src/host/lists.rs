@@ -176,11 +176,11 @@ async fn refresh(
     deadline: Instant,
 ) {
     if server.is_known(client, lists) && server.current(client).is_none() {
-        server.owe(client, lists);
+        server.note_stale(client, lists);
         let (server, client) = (server.clone(), client.clone());
         // Starting many processes takes all there is of a small machine, and the
         // answer is known: it goes out first.
-        tasks::spawn(tasks::Kind::Errand, async move {
+        tasks::spawn(tasks::Kind::Background, async move {
             sleep(limits::KNOWN_PAUSE).await;
             if !client.has_left() {
                 let _ = server.connection(&client).await;
@@ -210,13 +210,13 @@ async fn refresh(
         }
         Ok(Err(fault)) => {
             tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched");
-            server.owe(client, lists);
+            server.note_stale(client, lists);
         }
         Err(_) => {
-            server.owe(client, lists);
+            server.note_stale(client, lists);
             // It may have come in the very moment.
             if let Some(connection) = server.current(client) {
-                server.settle(connection);
+                server.refresh_stale(connection);
             }
         }
         Ok(Ok(())) => {}

@@ -113,7 +113,7 @@ impl Host {
             }
             for client in self.attached() {
                 let server = server.clone();
-                tasks::spawn(tasks::Kind::Errand, async move {
+                tasks::spawn(tasks::Kind::Background, async move {
                     let _ = server.connection(&client).await;
                 });
             }
@@ -129,7 +129,7 @@ impl Host {
                 self.states.set(server.name(), State::Gone);
             }
             let server = server.clone();
-            tasks::spawn_in(&self.leaving, tasks::Kind::Errand, async move {
+            tasks::spawn_in(&self.leaving, tasks::Kind::Background, async move {
                 server.retire(why).await;
             });
         }

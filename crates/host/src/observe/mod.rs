@@ -161,7 +161,7 @@ fn whose(fault: &CallError) -> Whose {
         | CallError::NotPermitted { .. }
         | CallError::NotAllowed { .. }
         | CallError::Cancelled => Whose::Client,
-        CallError::Misput { .. } | CallError::Busy { .. } => Whose::Us,
+        CallError::WrongForm { .. } | CallError::Busy { .. } => Whose::Us,
         CallError::NotConnected { .. }
         | CallError::EraMismatch { .. }
         | CallError::Interrupted { .. }

@@ -170,7 +170,8 @@ impl Guard {
 
     /// Whether everything that a server lists may be seen, so that its lists need no look.
     pub fn hides_nothing(&self, client: &Client, server: &Server) -> bool {
-        !server.spec.rooms.hides_anything() && self.is_plain(&self.rules(), who(client), server)
+        !server.spec.tool_filter.hides_anything()
+            && self.is_plain(&self.rules(), who(client), server)
     }
 
     /// What is known of one of a server's lists, as far as `client` may see it.

@@ -185,7 +185,7 @@ impl FromStr for Mode {
 /// Whether the entry lets it exist at all.
 fn exists(server: &ServerSpec, what: What<'_>) -> bool {
     match what {
-        What::Tool(name) => server.rooms.has(name),
+        What::Tool(name) => server.tool_filter.has(name),
         What::Prompt(_)
         | What::Resource(_)
         | What::Task(_)

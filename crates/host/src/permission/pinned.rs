@@ -102,7 +102,8 @@ impl Guard {
             return;
         };
         // What the entry leaves out is not there.
-        let there = items.filter(|(name, _)| kind != Kind::Tools || server.spec.rooms.has(name));
+        let there =
+            items.filter(|(name, _)| kind != Kind::Tools || server.spec.tool_filter.has(name));
         let groups = Group::all(kind, there);
         let start = Start { connection, whole };
         if pins.judge(server.name(), &keeping, start, kind, &groups) {

@@ -1,6 +1,6 @@
 //! What arrives on a connection, and where it goes.
 
-use super::{connection::Connection, shape, tasks::AboutTasks};
+use super::{connection::Connection, mcp_tasks::AboutTasks, shape};
 use crate::{
     error::CallError,
     exchange::{Outcome, Reply},
@@ -62,7 +62,7 @@ fn attributed(share: &Share, outcome: Outcome) -> Outcome {
 impl Connection {
     /// Headers and versions of the modern era are between us and the server: a
     /// complaint about them is not for the client, who has nothing to do with them.
-    fn misput(&self, message: &Message) -> Option<CallError> {
+    fn wrong_form(&self, message: &Message) -> Option<CallError> {
         if message.kind() != Kind::Error {
             return None;
         }
@@ -76,7 +76,7 @@ impl Connection {
         tracing::warn!(server = %self.server_name(), reason, "the server does not accept how a request was put");
         let server = self.name();
         Some(match era {
-            Era::Modern => CallError::Misput {
+            Era::Modern => CallError::WrongForm {
                 server,
                 code,
                 reason,
@@ -204,7 +204,7 @@ impl Connection {
                         None => return,
                     },
                 };
-                let reply = match self.misput(&message) {
+                let reply = match self.wrong_form(&message) {
                     Some(fault) => Outcome::Failed(fault),
                     None => Outcome::Reply(Reply {
                         message,
@@ -212,7 +212,7 @@ impl Connection {
                     }),
                 };
                 let outdated = match &reply {
-                    Outcome::Failed(CallError::Misput { code, reason, .. }) => {
+                    Outcome::Failed(CallError::WrongForm { code, reason, .. }) => {
                         (*code == code::UNSUPPORTED_VERSION).then(|| reason.clone())
                     }
                     _ => None,

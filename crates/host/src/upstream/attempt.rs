@@ -147,10 +147,10 @@ impl Attempt {
         if let Some(old) = &self.old {
             connection.succeed(old).await;
             // What it lists may be different now.
-            let mut owed = connection.catalogs().owed.lock();
+            let mut stale = connection.catalogs().stale.lock();
             for list in List::ALL {
-                if catalog.known(list).is_some() && !owed.contains(&list) {
-                    owed.push(list);
+                if catalog.known(list).is_some() && !stale.contains(&list) {
+                    stale.push(list);
                 }
             }
         }
@@ -176,7 +176,7 @@ impl Attempt {
             Ok(connection) => Next::Watch(connection.clone()),
             Err(error) => {
                 let catalogs = server.catalogs_of(&place.key.owner);
-                let lost = old.is_some() || !catalogs.owed.lock().is_empty();
+                let lost = old.is_some() || !catalogs.stale.lock().is_empty();
                 match lost && !error.is_final() {
                     true => Next::Again(wanted),
                     false => Next::Rest,
@@ -191,7 +191,7 @@ impl Attempt {
             swapped.announce_changes();
         }
         if let Next::Watch(connection) = &next {
-            server.settle(connection.clone());
+            server.refresh_stale(connection.clone());
         }
         (place, next)
     }

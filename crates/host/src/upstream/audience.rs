@@ -3,9 +3,9 @@
 
 use super::{
     levels::Levels,
+    mcp_tasks::TaskOwners,
     owners::{Identity, Owned, Owners},
     subscriptions::{Subscriptions, Topic},
-    tasks::TaskOwners,
 };
 use crate::{
     client::{Client, ClientId},

@@ -2,7 +2,7 @@
 //! whose they are, and whose turn it is where clients take turns.
 
 use super::{
-    tasks::AboutTasks,
+    mcp_tasks::AboutTasks,
     turns::{NeedsTurns, Place, Turn, Turns},
 };
 use crate::{

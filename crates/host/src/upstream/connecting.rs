@@ -4,10 +4,10 @@
 
 use super::{
     connection::{Connection, Ended, Reports},
+    discover::{self, Found},
+    initialize,
     knowledge::other,
-    legacy,
     link::{self, Carrier},
-    modern::{self, Found},
     server::{Server, legacy_revision},
     slot::ConnectError,
     slots::Key,
@@ -91,7 +91,7 @@ impl Server {
         } else if carrier == Carrier::Sse && !matches!(outcome, Outcome::Reply(_)) {
             self.known.doubt_sse();
         }
-        match legacy::complete(&connection, outcome) {
+        match initialize::complete(&connection, outcome) {
             Ok(_) => {
                 connection.attach(client);
                 Ok(connection.met())
@@ -119,7 +119,7 @@ impl Server {
         let connection = self.open_over(key, carrier)?;
         let is_its_own = key.owner.is_one() || client.alone;
         let exclusive = is_its_own.then_some(client.as_ref());
-        let outcome = legacy::initialize(&connection, exclusive, revision)?
+        let outcome = initialize::initialize(&connection, exclusive, revision)?
             .outcome()
             .await;
         Ok((connection, outcome))
@@ -181,10 +181,10 @@ impl Server {
         link::open_stand_in(stand_in, &connection);
         let connection = self.unmet(connection);
         let revision = key.revision.unwrap_or_else(|| legacy_revision(client));
-        let outcome = legacy::initialize(&connection, exclusive, revision)?
+        let outcome = initialize::initialize(&connection, exclusive, revision)?
             .outcome()
             .await;
-        legacy::complete(&connection, outcome)?;
+        initialize::complete(&connection, outcome)?;
         connection.attach(client);
         Ok(connection.met())
     }
@@ -300,7 +300,7 @@ impl Drop for Unmet {
             .take()
             .filter(|connection| connection.how_it_ended() != Some(Ended::ByUs))
         {
-            tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
+            tasks::spawn_in(&self.busy, tasks::Kind::Background, async move {
                 connection.close().await;
             });
         }
@@ -340,11 +340,11 @@ pub(super) fn too_slow(target: &Target, allowed: Duration) -> String {
 async fn probe(connection: &Arc<Connection>) -> Result<Found, ConnectError> {
     match timeout(
         limits::PROBE_SILENCE,
-        modern::discover(connection)?.outcome(),
+        discover::discover(connection)?.outcome(),
     )
     .await
     {
-        Ok(outcome) => modern::judge(connection, outcome),
+        Ok(outcome) => discover::judge(connection, outcome),
         // Silence: a server of the handshake era that ignores what it does not know.
         Err(_) => Ok(Found::Legacy),
     }

@@ -225,7 +225,7 @@ impl Connection {
 
     /// The `_meta` of modern requests that we make ourselves.
     pub(crate) fn own_meta(&self) -> String {
-        super::modern::own_meta()
+        super::discover::own_meta()
     }
 
     pub(super) fn set_link(&self, link: Link) {
@@ -314,7 +314,7 @@ impl Connection {
         // A legacy client expects to hear of changes without asking.
         if new && client.era() == Era::Legacy && self.revision().era() == Era::Modern {
             let connection = self.clone();
-            tasks::spawn(tasks::Kind::Errand, async move {
+            tasks::spawn(tasks::Kind::Background, async move {
                 connection.listen_again().await;
             });
         }

@@ -41,7 +41,7 @@ impl Server {
     /// Ends a copy whose place has been taken away.
     pub(super) fn end_copy(&self, slot: &Slot, why: &'static str) {
         if let Content::Ready(connection) = slot.content() {
-            tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
+            tasks::spawn_in(&self.busy, tasks::Kind::Background, async move {
                 connection.close_because(why).await;
             });
         }

@@ -93,7 +93,7 @@ impl Connection {
             return;
         };
         let connection = self.clone();
-        tasks::spawn(tasks::Kind::Errand, async move {
+        tasks::spawn(tasks::Kind::Background, async move {
             if let Err(fault) = connection.levels_answered(asked).await {
                 tracing::debug!(server = %connection.server_name(), %fault, "the log level could not be set");
             }

@@ -1,7 +1,7 @@
 //! The one `subscriptions/listen` of a modern server, with the union of what
 //! clients want.
 
-use super::{connection::Connection, modern, subscriptions::Topic};
+use super::{connection::Connection, discover, subscriptions::Topic};
 use crate::exchange::{Event, Exchange, Outcome};
 use std::{sync::Arc, time::Duration};
 use switchboard_tasks as tasks;
@@ -172,10 +172,10 @@ fn params(connection: &Connection, topics: &[Topic]) -> String {
         }
     }
     let (meta, tasks) = if tasks.is_empty() {
-        (modern::own_meta(), String::new())
+        (discover::own_meta(), String::new())
     } else {
         let filter = format!(",\"taskIds\":[{}]", tasks.join(","));
-        (modern::own_meta_with_tasks(), filter)
+        (discover::own_meta_with_tasks(), filter)
     };
     let lists = connection.changing_lists();
     let lists: String = lists.map(|list| format!("\"{list}\":true,")).collect();

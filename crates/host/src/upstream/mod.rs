@@ -12,17 +12,19 @@ mod calls;
 mod connecting;
 mod connection;
 mod declared;
+mod discover;
+mod dual_era;
 mod hello;
 mod ide;
+mod initialize;
 mod judged;
 mod keyed;
 mod knowledge;
-mod legacy;
+mod knowledge_file;
 mod levels;
 mod link;
 mod listen;
-mod memory;
-mod modern;
+pub(crate) mod mcp_tasks;
 mod notices;
 mod owners;
 mod peer;
@@ -36,9 +38,7 @@ mod slots;
 mod spec;
 mod subscriptions;
 mod supervise;
-pub(crate) mod tasks;
 mod turns;
-mod twins;
 
 pub use callers::{Behalf, Callers};
 pub use connection::{Connection, Ended};
@@ -47,7 +47,8 @@ pub use ide::{Ide, IdeCarrier};
 pub use remarks::Remarks;
 pub use server::{Server, ServerState};
 pub use spec::{
-    AUTHENTICATE, Isolation, MayStart, Remote, Rooms, ServerSpec, SignIn, StandIn, Target, Timeouts,
+    AUTHENTICATE, Isolation, MayStart, Remote, ServerSpec, SignIn, StandIn, Target, Timeouts,
+    ToolFilter,
 };
 pub use subscriptions::Topic;
 pub(crate) use turns::Turn;

@@ -1,7 +1,7 @@
 //! Notifications from a server: whose they are, and what they change.
 
 use super::{
-    calls::Attribution, connection::Connection, owners::Identity, subscriptions::Topic, tasks,
+    calls::Attribution, connection::Connection, mcp_tasks, owners::Identity, subscriptions::Topic,
 };
 use crate::{
     client::Client,
@@ -59,7 +59,7 @@ impl Connection {
         }
         match owner {
             Some(owner) => self.tell_owner(&owner, message),
-            None if tasks::related(&message).is_some() && (self.reports().several)() => {
+            None if mcp_tasks::related(&message).is_some() && (self.reports().several)() => {
                 tracing::debug!(server = %self.server_name(), "a notice about a task that is nobody's");
             }
             None => self.broadcast(&plain(message)),
@@ -141,7 +141,7 @@ impl Connection {
 
     /// A modern server tells how a task is doing.
     fn on_task_news(&self, message: Message) {
-        if let Some(task) = tasks::task_id(message.body()) {
+        if let Some(task) = mcp_tasks::task_id(message.body()) {
             self.tell_listeners(&Topic::Task(task), message);
         }
     }

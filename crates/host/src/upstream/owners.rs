@@ -3,7 +3,7 @@
 //! server and not for a connection: what a server has outlives our connections to
 //! it, and over a network all of them lead to the same things.
 
-use super::tasks::TaskOwners;
+use super::mcp_tasks::TaskOwners;
 use crate::{client::Client, limits};
 use parking_lot::Mutex;
 use std::{

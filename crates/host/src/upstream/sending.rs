@@ -4,7 +4,7 @@
 use super::{
     calls::Call,
     connection::Connection,
-    tasks::{self, AboutTasks},
+    mcp_tasks::{self, AboutTasks},
     turns::{Place, Turn},
 };
 use crate::{
@@ -133,7 +133,7 @@ impl Connection {
             .tasks()
             .any(|task| !self.lets_see_task(client, task))
         {
-            return Err(tasks::unknown());
+            return Err(mcp_tasks::unknown());
         }
         let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
         let (era, name) = (self.revision().era(), permitted.header_name());
@@ -236,7 +236,7 @@ impl Connection {
     /// Whether this client may say this to the server, as far as it names tasks.
     pub fn lets_say_of_tasks(&self, client: &Client, message: &Message, params: &Params) -> bool {
         if message.method() == Method::Other && (self.reports().several)() {
-            return tasks::names_none(message) && params.related_task.is_none();
+            return mcp_tasks::names_none(message) && params.related_task.is_none();
         }
         let about = Params::text(message, params.task_id, "taskId");
         let (Ok(about), Ok(related)) = (about, params.related_to(message)) else {

@@ -5,7 +5,7 @@ use super::{
     connection::Connection,
     hello::Hello,
     knowledge::{Knowledge, other},
-    memory::Memory,
+    knowledge_file::KnowledgeFile,
     owners::Owned,
     remarks::Remarks,
     slot::Content,
@@ -74,7 +74,7 @@ pub struct Server {
     /// Who tells them.
     pub(super) host: OnceLock<Weak<Host>>,
     /// What outlives this process of all that.
-    pub(super) memory: Option<Memory>,
+    pub(super) knowledge_file: Option<KnowledgeFile>,
 }
 
 /// How a server is doing.
@@ -97,7 +97,7 @@ impl Server {
     /// A server that nobody has connected to yet.
     pub fn new(spec: ServerSpec, budget: Budget) -> Arc<Self> {
         let modern = spec.target.is_legacy_only().then_some(false);
-        let memory = spec.memory.clone().map(Memory::new);
+        let knowledge_file = spec.knowledge_file.clone().map(KnowledgeFile::new);
         let server = Arc::new_cyclic(|me: &Weak<Self>| Self {
             spec: Arc::new(spec),
             budget,
@@ -118,7 +118,7 @@ impl Server {
             holds: AtomicBool::new(false),
             strict: AtomicBool::new(false),
             host: OnceLock::new(),
-            memory,
+            knowledge_file,
         });
         server.recall();
         server
@@ -223,7 +223,7 @@ impl Server {
         if let Some(known) = other.map(AsRef::as_ref).or(recalled) {
             new.begin_with(known);
         }
-        if self.memory.is_some() {
+        if self.knowledge_file.is_some() {
             self.write_down_news_of(&new);
         }
         all.entry(owner.clone()).or_insert(new).clone()
@@ -334,7 +334,7 @@ impl Server {
                 self.owned_by_copy.lock().remove(&key.owner);
                 self.catalogs.lock().remove(&key.owner);
                 self.slots.remove(&key);
-                tasks::spawn_in(&self.busy, tasks::Kind::Errand, async move {
+                tasks::spawn_in(&self.busy, tasks::Kind::Background, async move {
                     connection.close().await;
                 });
             }

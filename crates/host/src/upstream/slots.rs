@@ -159,12 +159,12 @@ impl Slots {
     }
 
     /// Takes one away if the same clients have another, of the other era, that works.
-    pub(super) fn remove_twin(&self, key: &Key, slot: &Arc<Slot>) -> bool {
+    pub(super) fn remove_other_era(&self, key: &Key, slot: &Arc<Slot>) -> bool {
         let mut slots = self.0.lock();
-        let is_twin = |(other, slot): (&Key, &Arc<Slot>)| {
+        let is_other_era = |(other, slot): (&Key, &Arc<Slot>)| {
             other.owner == key.owner && other.era != key.era && slot.working().is_some()
         };
-        let superfluous = is_there(&slots, key, slot) && slots.iter().any(is_twin);
+        let superfluous = is_there(&slots, key, slot) && slots.iter().any(is_other_era);
         if superfluous {
             slots.remove(key);
         }

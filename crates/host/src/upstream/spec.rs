@@ -36,14 +36,14 @@ pub struct ServerSpec {
     /// Its times.
     pub timeouts: Timeouts,
     /// Which of its tools exist for us at all.
-    pub rooms: Rooms,
+    pub tool_filter: ToolFilter,
     /// What serves clients while the server wants a sign-in, if anything.
     pub stand_in: Option<StandIn>,
     /// What it takes to be the same server: two specs of one name and identity
     /// can stand for each other. Empty where nobody says; then none is the same.
     pub identity: Arc<str>,
     /// Where to keep what is known of it, for the next start.
-    pub memory: Option<PathBuf>,
+    pub knowledge_file: Option<PathBuf>,
     /// Asked before every start, the first and each that follows.
     pub may_start: Option<MayStart>,
     /// What it says of its tools is our own word, and not somebody's who could
@@ -188,7 +188,7 @@ pub struct Timeouts {
     /// Any other request.
     pub request: Duration,
     /// How long one of two processes, one for each era, is kept without being used.
-    pub twin: Duration,
+    pub unused_era: Duration,
 }
 
 impl Default for Timeouts {
@@ -197,21 +197,21 @@ impl Default for Timeouts {
             connect: limits::CONNECT,
             tool_call: limits::TOOL_CALL,
             request: limits::REQUEST,
-            twin: limits::TWIN,
+            unused_era: limits::UNUSED_ERA,
         }
     }
 }
 
 /// The entry's own `tools: {allow, deny}`: names as the server writes them, `*` as a wildcard.
 #[derive(Clone, Debug, Default)]
-pub struct Rooms {
+pub struct ToolFilter {
     /// If there is a list, only these.
     pub allow: Option<Vec<String>>,
     /// Never these.
     pub deny: Vec<String>,
 }
 
-impl Rooms {
+impl ToolFilter {
     /// Whether there is any restriction.
     pub fn hides_anything(&self) -> bool {
         self.allow.is_some() || !self.deny.is_empty()
@@ -246,10 +246,10 @@ impl ServerSpec {
             always_load: false,
             era: None,
             timeouts: Timeouts::default(),
-            rooms: Rooms::default(),
+            tool_filter: ToolFilter::default(),
             stand_in: None,
             identity: "".into(),
-            memory: None,
+            knowledge_file: None,
             may_start: None,
             is_vouched_for: false,
         }

@@ -269,7 +269,7 @@ impl Connection {
             return;
         }
         let connection = self.clone();
-        tasks::spawn(tasks::Kind::Errand, async move {
+        tasks::spawn(tasks::Kind::Background, async move {
             let _ = connection.reconcile(topics).await;
         });
     }
@@ -278,7 +278,7 @@ impl Connection {
     /// does. In a task of its own: whoever gives up waiting must not leave it undone.
     async fn reconcile(self: &Arc<Self>, topics: Vec<Topic>) -> Result<(), CallError> {
         let connection = self.clone();
-        let done = tasks::spawn(tasks::Kind::Errand, async move {
+        let done = tasks::spawn(tasks::Kind::Background, async move {
             let done = connection.tell_of(&topics).await;
             for topic in &topics {
                 connection.subscriptions().sweep(topic);

@@ -150,32 +150,32 @@ impl Server {
     }
 
     /// Notes that clients were answered without what the server says now.
-    pub(crate) fn owe(&self, client: &Client, lists: &[List]) {
+    pub(crate) fn note_stale(&self, client: &Client, lists: &[List]) {
         if !client.addressable {
             return;
         }
         let catalogs = self.catalogs(client);
-        let mut owed = catalogs.owed.lock();
+        let mut stale = catalogs.stale.lock();
         for list in lists {
-            if !owed.contains(list) {
-                owed.push(*list);
+            if !stale.contains(list) {
+                stale.push(*list);
             }
         }
     }
 
-    /// Fetches what is owed, and tells clients about what turned out different.
-    pub(crate) fn settle(&self, connection: Arc<Connection>) {
-        let owed = std::mem::take(&mut *connection.catalogs().owed.lock());
+    /// Fetches what is stale, and tells clients about what turned out different.
+    pub(crate) fn refresh_stale(&self, connection: Arc<Connection>) {
+        let stale = std::mem::take(&mut *connection.catalogs().stale.lock());
         let (Some(server), Some(host)) = (self.me.upgrade(), self.host.get().cloned()) else {
             return;
         };
-        if owed.is_empty() {
+        if stale.is_empty() {
             return;
         }
-        tasks::spawn(tasks::Kind::Errand, async move {
+        tasks::spawn(tasks::Kind::Background, async move {
             let catalog = connection.catalog();
             let mut changed = Vec::new();
-            for list in owed {
+            for list in stale {
                 let before = catalog.known(list);
                 match catalog.get(list, &connection).await {
                     Ok(now) if same(before.as_deref(), &now) => {}

@@ -28,9 +28,9 @@ mod other;
 #[cfg(not(target_os = "linux"))]
 use other as system;
 
-mod memory;
+mod hide;
 
-pub use memory::hide_memory;
+pub use hide::hide_memory;
 
 /// Proof that [`enter`] was called; held by the program until it ends.
 #[derive(Debug)]

@@ -4,9 +4,9 @@
 use super::{Arrangement, Look, Options, Unusable, approved};
 use crate::{
     connectors::{self, Fetching},
+    file_watch::{self, Snapshot},
     permissions::{Governance, Purpose},
     roster::{Member, Roster},
-    vigil::{self, Sight},
 };
 use parking_lot::Mutex;
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -123,7 +123,7 @@ impl Follower {
 
     async fn follow_files(&self, stop: CancellationToken) {
         let files = || self.0.known.lock().files.clone();
-        vigil::watch(Sight::of(files()), stop, |now| {
+        file_watch::watch(Snapshot::of(files()), stop, |now| {
             match self.reload() {
                 Ok(true) => {
                     tracing::info!("the configuration has changed, and the servers with it")

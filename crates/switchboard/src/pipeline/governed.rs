@@ -4,7 +4,7 @@ use super::{Approved, Options, follow::Follower};
 use crate::{
     library,
     permissions::{Governance, Purpose, Unfollowable},
-    roster::{Member, Roster, Status, Through},
+    roster::{Member, Roster, Status, ViaGateway},
     settings::Settings,
 };
 use std::sync::Arc;
@@ -107,8 +107,8 @@ impl Governed {
     }
 
     /// How a server is reached that a running gateway has.
-    pub fn through(&self, name: &str) -> Option<&Through> {
-        self.roster.through.get(name)
+    pub fn via(&self, name: &str) -> Option<&ViaGateway> {
+        self.roster.via.get(name)
     }
 
     /// Times and numbers.

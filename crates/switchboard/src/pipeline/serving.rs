@@ -5,7 +5,7 @@
 use super::Governed;
 use crate::{
     VERSION,
-    desk::Desk,
+    control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
     running::{Note, RENEWAL, Running},
     tokens,
@@ -16,7 +16,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use switchboard_gateway::{ControlDesk, Gateway, GatewayOptions, ToolLists, faces};
+use switchboard_gateway::{ControlAccess, Gateway, GatewayOptions, ToolLists, faces};
 use switchboard_transport::in_process::End;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -100,12 +100,12 @@ impl Fronted {
     /// Listens where these doors are. Nobody is served before
     /// [`serve`](Listening::serve).
     pub fn listen(self, doors: Doors) -> Result<Listening, ListenError> {
-        let presence = Presence::new(&self.governed, &doors)?;
-        let face = self.face(Some(presence.control.clone()));
+        let findable = Findable::new(&self.governed, &doors)?;
+        let face = self.face(Some(findable.control.clone()));
         let token = doors.token.clone();
         let open = doors.open()?;
         let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
-        let note = whole.and_then(|address| presence.running(&self, address, token));
+        let note = whole.and_then(|address| findable.running(&self, address, token));
         Ok(Listening {
             fronted: self,
             face,
@@ -114,7 +114,7 @@ impl Fronted {
         })
     }
 
-    fn face(&self, control: Option<ControlDesk>) -> Arc<Gateway> {
+    fn face(&self, control: Option<ControlAccess>) -> Arc<Gateway> {
         let options = GatewayOptions {
             version: VERSION.to_owned(),
             // Over a network every server has a path of its own.
@@ -193,13 +193,13 @@ impl Listening {
 }
 
 /// What other commands find, use and control a gateway by.
-struct Presence {
-    control: ControlDesk,
+struct Findable {
+    control: ControlAccess,
     /// Whether other commands find the token where it is kept.
     is_kept: bool,
 }
 
-impl Presence {
+impl Findable {
     /// For these servers. Where the doors need no home of ours, in a container, say,
     /// this does without one as well.
     fn new(governed: &Governed, doors: &Doors) -> Result<Self, ListenError> {
@@ -217,11 +217,11 @@ impl Presence {
         let follower = governed.follower().clone();
         let reload = Box::new(move || follower.reload());
         let (host, settings) = (governed.host().clone(), governed.settings());
-        let desk = Desk::new(host, &doors.principal, settings, reload);
+        let control = GatewayControl::new(host, &doors.principal, settings, reload);
         Ok(Self {
-            control: ControlDesk {
+            control: ControlAccess {
                 token,
-                control: Arc::new(desk),
+                control: Arc::new(control),
             },
             is_kept,
         })

@@ -1,15 +1,15 @@
 //! Standing between a stdio client and whoever serves it: a running gateway, and
 //! when that ends the next one, or servers of our own. Lines go both ways as they
 //! are. What is unanswered when a gateway ends is answered here, so that no client
-//! waits for ever; what the next one has to know of the client is in `memory.rs`.
+//! waits for ever; what the next one has to know of the client is in `carryover.rs`.
 
-mod memory;
+mod carryover;
 mod way;
 
 pub use way::Way;
 
 use bytes::Bytes;
-use memory::{Heard, Memory, ping};
+use carryover::{Carryover, Heard, ping};
 use parking_lot::Mutex;
 use std::{fmt, io, time::Duration};
 use switchboard_gateway::limits::DRAIN;
@@ -52,7 +52,7 @@ pub enum Ended {
 pub struct Relay {
     input: Lines<Stdin>,
     output: LineWriter,
-    memory: Mutex<Memory>,
+    carryover: Mutex<Carryover>,
     stop: CancellationToken,
 }
 
@@ -68,7 +68,7 @@ impl Relay {
         Self {
             input: Lines::new(tokio::io::stdin(), MESSAGE_BYTES, Budget::default()),
             output: LineWriter::new(tokio::io::stdout()),
-            memory: Mutex::default(),
+            carryover: Mutex::default(),
             stop,
         }
     }
@@ -83,7 +83,7 @@ impl Relay {
         let Self {
             input,
             output,
-            memory,
+            carryover,
             stop,
         } = self;
         // Side by side: a client that does not read may still write, and the other way round.
@@ -92,14 +92,14 @@ impl Relay {
                 // A connection on which nothing is said ends, and our client may
                 // take its time.
                 let _ = send(&mut *write.lock().await, &question()).await;
-                let again = memory.lock().repeat();
+                let again = carryover.lock().repeat();
                 for line in again {
                     if send(&mut *write.lock().await, &line).await.is_err() {
                         return Ended::ByGateway;
                     }
                 }
                 while let Ok(Some(line)) = input.next().await {
-                    let Some(line) = memory.lock().said(line) else {
+                    let Some(line) = carryover.lock().said(line) else {
                         continue;
                     };
                     if send(&mut *write.lock().await, &line).await.is_err() {
@@ -109,7 +109,7 @@ impl Relay {
                 Ended::ByClient
             };
             let down = async {
-                let owed = || memory.lock().owes();
+                let owed = || carryover.lock().owes();
                 loop {
                     room(output).await;
                     let line = tokio::select! {
@@ -120,7 +120,7 @@ impl Relay {
                     let Ok(Some(line)) = line else {
                         return Ended::ByGateway;
                     };
-                    if !pass(memory, output, line) {
+                    if !pass(carryover, output, line) {
                         return Ended::ByGateway;
                     }
                 }
@@ -134,7 +134,7 @@ impl Relay {
         };
         if ended != Ended::ByClient {
             let error = ErrorObject::new(code::INTERNAL, lost(ended));
-            let words = memory.lock().lost(&error);
+            let words = carryover.lock().lost(&error);
             for line in words {
                 output.send(line).map_err(|_| unreadable())?;
             }
@@ -147,7 +147,7 @@ impl Relay {
         let rest = async {
             while let Ok(Some(line)) = from_gateway.next().await {
                 room(output).await;
-                pass(memory, output, line);
+                pass(carryover, output, line);
             }
         };
         tokio::select! {
@@ -167,8 +167,8 @@ impl Relay {
 
 /// Passes on what came from the gateway, as far as it is for the client. False if
 /// the gateway does not take the client.
-fn pass(memory: &Mutex<Memory>, output: &LineWriter, line: Bytes) -> bool {
-    let heard = memory.lock().heard(line);
+fn pass(carryover: &Mutex<Carryover>, output: &LineWriter, line: Bytes) -> bool {
+    let heard = carryover.lock().heard(line);
     let lines = match heard {
         Heard::Nothing => Vec::new(),
         Heard::Line(line) => vec![line],

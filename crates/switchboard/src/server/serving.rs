@@ -99,7 +99,7 @@ fn until_signal() -> io::Result<CancellationToken> {
         use tokio::signal::unix::{SignalKind, signal};
         signal(SignalKind::terminate())?
     };
-    tasks::spawn(tasks::Kind::Errand, async move {
+    tasks::spawn(tasks::Kind::Background, async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = tokio::signal::ctrl_c() => {}

@@ -4,17 +4,17 @@
 
 mod address;
 mod class;
-mod door;
 mod error;
 mod proxy;
 mod resolver;
+mod server_tls;
 mod stream;
 mod tls;
 
 pub use address::{Address, AddressError};
 pub use class::Class;
-pub use door::{DoorFiles, DoorStream, DoorTls};
 pub use error::{Cause, DialError, NoConnection, ProxyError, TunnelError};
+pub use server_tls::{DoorFiles, DoorStream, DoorTls};
 pub(crate) use stream::Stream;
 pub use tls::{TlsFiles, tls_config};
 

@@ -2,7 +2,7 @@
 
 use super::{
     At, Forbidden, Group, Own, TABLE, git,
-    links::{self, Found, Twins},
+    links::{self, Found, HardLinks},
     mounts::Mounts,
     pattern::{Fit, below, fit},
     table,
@@ -34,7 +34,7 @@ pub(crate) struct Guard {
     /// name needs no further look.
     last_names: HashSet<OsString>,
     mounts: Mounts,
-    twins: OnceLock<Twins>,
+    hard_links: OnceLock<HardLinks>,
     /// What directories add to that.
     around: Mutex<HashMap<PathBuf, Arc<Around>>>,
 }
@@ -50,7 +50,7 @@ struct Protected {
     /// Whether it is a repository, whose configuration is a secret.
     is_repository: bool,
     /// How many of its files are looked for under other names.
-    twins: Search,
+    hard_links: Search,
 }
 
 /// How much of a directory is looked at.
@@ -69,7 +69,7 @@ struct Around {
     /// Where links lead.
     places: Vec<Protected>,
     last_names: HashSet<OsString>,
-    twins: OnceLock<Twins>,
+    hard_links: OnceLock<HardLinks>,
 }
 
 impl Protected {
@@ -80,7 +80,7 @@ impl Protected {
             what: group.what,
             readable: None,
             is_repository: false,
-            twins: Search::Nothing,
+            hard_links: Search::Nothing,
         }
     }
 
@@ -108,7 +108,7 @@ impl Guard {
             places: Vec::new(),
             lifted,
             mounts,
-            twins: OnceLock::new(),
+            hard_links: OnceLock::new(),
             around: Mutex::default(),
         }
     }
@@ -134,7 +134,7 @@ impl Guard {
                 .extend(path.file_name().map(OsStr::to_ascii_lowercase));
             self.places.push(Protected {
                 readable: (*at == At::Own(Own::Data)).then(|| path.join(RESULTS)),
-                twins: match (is_full, group.is_large) {
+                hard_links: match (is_full, group.is_large) {
                     (true, _) => Search::Nothing,
                     (false, true) => Search::Some,
                     (false, false) => Search::All,
@@ -216,28 +216,30 @@ impl Guard {
 
     /// What may not be done with a file that has several hard links. One that is
     /// lifted is protected all the same where it has a name that is not.
-    pub(crate) fn twin(&self, path: &Path, device: u64, inode: u64) -> Option<Verdict> {
-        let twins = self.twins.get_or_init(|| {
+    pub(crate) fn hard_link(&self, path: &Path, device: u64, inode: u64) -> Option<Verdict> {
+        let hard_links = self.hard_links.get_or_init(|| {
             let all = self.places.iter();
             let all = all.map(|place| {
                 (
                     place.path.as_path(),
-                    place.twins,
+                    place.hard_links,
                     place.forbidden,
                     place.what,
                 )
             });
-            Twins::of(all, &self.lifted)
+            HardLinks::of(all, &self.lifted)
         });
-        let near = |folder| self.twins_in(folder, device, inode);
+        let near = |folder| self.hard_links_in(folder, device, inode);
         let mut above = path.ancestors().skip(1);
-        twins.find(device, inode).or_else(|| above.find_map(near))
+        hard_links
+            .find(device, inode)
+            .or_else(|| above.find_map(near))
     }
 
     /// The same for what a directory around it has.
-    fn twins_in(&self, folder: &Path, device: u64, inode: u64) -> Option<Verdict> {
+    fn hard_links_in(&self, folder: &Path, device: u64, inode: u64) -> Option<Verdict> {
         let around = self.around(folder);
-        let twins = around.twins.get_or_init(|| {
+        let hard_links = around.hard_links.get_or_init(|| {
             let first = first_names(folder);
             let rows = ANYWHERE.iter().filter(|row| row.is_plain());
             let there = rows.filter(|row| first.contains(row.parts[0]) && row.names != ".git");
@@ -247,9 +249,9 @@ impl Guard {
             let each = there
                 .iter()
                 .map(|(path, group)| (path.as_path(), Search::Some, group.forbidden, group.what));
-            Twins::of(each, &self.lifted)
+            HardLinks::of(each, &self.lifted)
         });
-        twins.find(device, inode)
+        hard_links.find(device, inode)
     }
 
     /// What a directory adds.

@@ -155,14 +155,14 @@ pub(super) fn leading_out(folder: &Path) -> Vec<PathBuf> {
 
 /// Files with several names that are protected under one of them.
 #[derive(Debug)]
-pub(super) struct Twins {
+pub(super) struct HardLinks {
     files: HashMap<(u64, u64), (Forbidden, &'static str)>,
     is_all: bool,
     /// What a person lifted: a file is not protected for the name it has there.
     lifted: Vec<PathBuf>,
 }
 
-impl Twins {
+impl HardLinks {
     fn new(lifted: &[PathBuf]) -> Self {
         Self {
             files: HashMap::new(),
@@ -175,23 +175,23 @@ impl Twins {
         places: impl Iterator<Item = (&'p Path, Search, Forbidden, &'static str)>,
         lifted: &[PathBuf],
     ) -> Self {
-        let mut twins = Self::new(lifted);
+        let mut hard_links = Self::new(lifted);
         for (path, search, forbidden, what) in places {
             if search == Search::Nothing {
                 continue;
             }
-            twins.add(path, forbidden, what);
+            hard_links.add(path, forbidden, what);
             let most = match search {
-                Search::All => limits::PROTECTED_FILES.saturating_sub(twins.files.len()),
+                Search::All => limits::PROTECTED_FILES.saturating_sub(hard_links.files.len()),
                 _ => limits::PROTECTED_LINKS,
             };
             let is_all = walk(path, most, &mut |entry| {
-                twins.add(&entry.path(), forbidden, what);
+                hard_links.add(&entry.path(), forbidden, what);
             });
             // What is only looked at in part says nothing of others.
-            twins.is_all &= is_all || search != Search::All;
+            hard_links.is_all &= is_all || search != Search::All;
         }
-        twins
+        hard_links
     }
 
     fn add(&mut self, path: &Path, forbidden: Forbidden, what: &'static str) {

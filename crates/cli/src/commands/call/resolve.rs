@@ -281,7 +281,7 @@ async fn ask(
     let mut items = listing.items.clone();
     if list == List::Tools {
         // What the entry leaves out is not there at all.
-        items.retain(|item| server.spec.rooms.has(&item.key));
+        items.retain(|item| server.spec.tool_filter.has(&item.key));
     }
     Ok((met, items))
 }

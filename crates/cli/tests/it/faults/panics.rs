@@ -222,7 +222,7 @@ async fn one_panic(kind: Kind, which: u32) {
             rig.post("/mcp/s", session.as_deref(), &call).await,
         ));
     }
-    if kind == Kind::Errand {
+    if kind == Kind::Background {
         // A server of its own ends with its session.
         let (opened, session) = rig.open_at("/mcp/own").await;
         came.push(("own", opened));
@@ -346,7 +346,7 @@ each! {
     a_connection_in_the_making: Connecting 1,
     what_arrives_from_a_server: Arriving 1,
     listening: Listening 1,
-    an_errand: Errand 1,
+    background_work: Background 1,
     a_reader: Reader 1,
     a_writer: Writer 1,
     a_post: Post 1,

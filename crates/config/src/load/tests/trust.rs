@@ -110,7 +110,7 @@ fn files_of_others_are_skipped_with_a_word() {
         );
         fs::set_permissions(&path, before).unwrap();
     }
-    if guard::me() == 0 {
+    if safe_read::me() == 0 {
         std::os::unix::fs::chown(&file, Some(4242), None).unwrap();
         let loaded = world.load();
         assert!(

@@ -6,7 +6,7 @@ use super::{
     reply::{self, Refusal},
 };
 use crate::{
-    control::ControlDesk,
+    control::ControlAccess,
     door::{self, Refused},
 };
 use http::{Request, Response, StatusCode};
@@ -20,12 +20,12 @@ pub(super) const PREFIX: &str = "/api/";
 pub(super) async fn let_in<'a>(
     face: &'a Face,
     request: &Request<Incoming>,
-) -> Result<&'a ControlDesk, Refusal> {
-    let Some(desk) = face.gateway.control() else {
+) -> Result<&'a ControlAccess, Refusal> {
+    let Some(access) = face.gateway.control() else {
         let text = "this gateway cannot be controlled\n";
         return Err(Box::new(reply::plain(StatusCode::NOT_FOUND, text)));
     };
-    if !door::shows(request.headers(), &desk.token) {
+    if !door::shows(request.headers(), &access.token) {
         let door = face.entrance.door();
         door.count_wrong_token(request.headers()).await;
         let refused = Refused {
@@ -34,13 +34,13 @@ pub(super) async fn let_in<'a>(
         };
         return Err(Box::new(reply::unauthorized(&refused)));
     }
-    Ok(desk)
+    Ok(access)
 }
 
 /// Answers. Bodies are not read: the path says it all.
-pub(super) async fn answer(desk: &ControlDesk, request: &Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(access: &ControlAccess, request: &Request<Incoming>) -> Response<Body> {
     let path = request.uri().path();
     let path = path.strip_prefix(PREFIX).unwrap_or(path);
-    let answer = desk.control.answer(request.method(), path).await;
+    let answer = access.control.answer(request.method(), path).await;
     reply::json(answer.status, Payload::from(answer.json))
 }

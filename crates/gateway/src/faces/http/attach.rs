@@ -5,7 +5,7 @@
 use super::{Entered, body::Body, reply};
 use crate::{
     admission::Admission,
-    faces::{conversation::Manner, stdio},
+    faces::{conversation::ClientTerms, stdio},
     limits,
 };
 use http::{HeaderValue, Request, Response, StatusCode, header};
@@ -41,7 +41,7 @@ pub(super) fn upgrade(
         return refusal;
     }
     let face = open.0.clone();
-    let manner = Manner {
+    let terms = ClientTerms {
         scope,
         admission,
         own_servers: false,
@@ -57,9 +57,9 @@ pub(super) fn upgrade(
         match timeout(limits::UPGRADE, upgrading).await {
             Ok(Ok(upgraded)) => {
                 let (read, write) = tokio::io::split(TokioIo::new(upgraded));
-                let lines = Lines::charged(read, MESSAGE_BYTES, manner.admission.share());
+                let lines = Lines::charged(read, MESSAGE_BYTES, terms.admission.share());
                 let patience = Some(limits::FIRST_MESSAGE);
-                let served = stdio::serve_client(gateway, manner, lines, write, patience).await;
+                let served = stdio::serve_client(gateway, terms, lines, write, patience).await;
                 if let Err(fault) = served {
                     tracing::debug!(%fault, "an attached client ended badly");
                 }

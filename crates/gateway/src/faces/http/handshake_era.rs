@@ -257,7 +257,7 @@ impl Drop for KeepsRunning {
             let kept = async move {
                 let _ = tokio::time::timeout(limits::DEPARTED, future).await;
             };
-            tasks::spawn_in(&self.face.tasks, tasks::Kind::Errand, kept);
+            tasks::spawn_in(&self.face.tasks, tasks::Kind::Background, kept);
         }
     }
 }

@@ -72,7 +72,7 @@ pub(super) async fn post(
         Err(unread) => {
             if !matches!(unread, Unread::Bad(status, _) if status != StatusCode::PAYLOAD_TOO_LARGE)
             {
-                tasks::spawn(tasks::Kind::Errand, discard(body));
+                tasks::spawn(tasks::Kind::Background, discard(body));
             }
             return Err(Box::new(unread.response()));
         }

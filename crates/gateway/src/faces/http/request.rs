@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     admission::{Admission, Pass},
-    control::ControlDesk,
+    control::ControlAccess,
     door::names_two_hosts,
 };
 use futures_util::FutureExt;
@@ -171,7 +171,7 @@ struct LetIn<'a> {
 /// Somebody, and what is open to it.
 enum Who<'a> {
     Anybody(Public),
-    Controller(&'a ControlDesk),
+    Controller(&'a ControlAccess),
     Client(Endpoint, Admission),
 }
 
@@ -211,7 +211,7 @@ async fn other(
 ) -> Response<Body> {
     let (endpoint, admission) = match who {
         Who::Client(endpoint, admission) => (endpoint, admission),
-        Who::Controller(desk) => return api::answer(desk, &request).await,
+        Who::Controller(access) => return api::answer(access, &request).await,
         Who::Anybody(Public::Health) => return reply::plain(StatusCode::OK, "ok\n"),
         Who::Anybody(Public::Metadata) => {
             return metadata(face, &request).unwrap_or_else(nothing);

@@ -202,13 +202,13 @@ pub(super) fn described<'a>(face: &Face, path: &'a str) -> Option<&'a str> {
 fn addressed(face: &Face, rest: &str) -> Option<Scope> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() {
-        return Some(face.gateway.whole());
+        return Some(face.gateway.default_scope());
     }
     let rest = rest.strip_prefix('/')?;
     let rest = match rest.strip_prefix('@') {
         Some(keyed) => match keyed.split_once('/') {
             Some((_, server)) => server,
-            None => return Some(face.gateway.whole()),
+            None => return Some(face.gateway.default_scope()),
         },
         None => rest,
     };

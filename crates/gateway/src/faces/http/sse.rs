@@ -15,7 +15,7 @@ use crate::{
     admission::{Admission, Ended},
     faces::{
         backlog::Backlog,
-        conversation::{Conversation, Manner},
+        conversation::{ClientTerms, Conversation},
     },
     limits,
 };
@@ -69,7 +69,7 @@ pub(super) fn open(
     )));
     let gone = CancellationToken::new();
     let body = mailbox.read(gone.clone().drop_guard());
-    let manner = Manner {
+    let terms = ClientTerms {
         scope,
         admission: admission.clone(),
         own_servers: false,
@@ -77,7 +77,7 @@ pub(super) fn open(
         modern: false,
         announcement: face.announcement(),
     };
-    let client = Conversation::new(face.gateway.clone(), manner, Backlog::of(mailbox.clone()));
+    let client = Conversation::new(face.gateway.clone(), terms, Backlog::of(mailbox.clone()));
     let owner = face.clone();
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         let serving = converse(&client, incoming, &gone, &admission);

@@ -10,7 +10,7 @@ use crate::{
     admission::{Admission, Ended},
     faces::{
         backlog::{Backlog, Queue},
-        conversation::{Conversation, Manner},
+        conversation::{ClientTerms, Conversation},
     },
     limits,
 };
@@ -131,7 +131,7 @@ fn says(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
 async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded: Upgraded) {
     let options = WsOptions::default();
     let (writer, mut reader) = ws::serve(TokioIo::new(upgraded), &options, admission.share()).await;
-    let manner = Manner {
+    let terms = ClientTerms {
         scope,
         admission: admission.clone(),
         own_servers: false,
@@ -140,7 +140,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
         announcement: face.announcement(),
     };
     let outlet = Backlog::of(writer.clone());
-    let client = Conversation::new(face.gateway.clone(), manner, outlet);
+    let client = Conversation::new(face.gateway.clone(), terms, outlet);
     // A handshake with servers takes its time, and what keeps the connection
     // alive must be read meanwhile.
     let (posted, mut incoming) = mpsc::channel::<Bytes>(limits::POSTED);

@@ -6,11 +6,10 @@ use crate::session::{
     Outlet, Weight,
     finder::{self, Taken},
     in_flight::GivenUp,
-    lists,
+    lists, mcp_tasks,
     older::{self, Between},
     own_answer, rewrite,
     steps::{Step, Steps, to_the_end},
-    tasks,
 };
 use std::sync::Arc;
 use switchboard_host::{
@@ -65,7 +64,8 @@ impl Session {
                 empty()
             }
             Method::TasksList if matches!(self.scope, Scope::All) => {
-                let result = Box::pin(tasks::page(&self.gateway, &self.client, message)).await?;
+                let result =
+                    Box::pin(mcp_tasks::page(&self.gateway, &self.client, message)).await?;
                 own_answer(&self.client, &id, &result).await
             }
             method => match (List::of(method), &self.scope) {
@@ -156,7 +156,7 @@ impl Session {
             }
         };
         self.client.set_log_level(known as u8);
-        self.desk.set_level(known as u8);
+        self.to_client.set_level(known as u8);
         for server in servers {
             if let Some(connection) = server.current(&self.client) {
                 connection.set_level(self.client.id, known as u8).await?;
@@ -201,18 +201,18 @@ impl Steps for Relayed<'_> {
     type End = Result<Reply, CallError>;
 
     async fn next(&mut self) -> Step<Self::End> {
-        let desk = &self.session.desk;
+        let to_client = &self.session.to_client;
         loop {
             match self.exchange.next().await {
-                Event::Notice(notice) if desk.wants(&notice) => {
+                Event::Notice(notice) if to_client.wants(&notice) => {
                     let server = self.exchange.connection().server_name();
                     let weight = Weight::of(notice.method);
-                    return Step::Notice(desk.addressed(server, notice), weight);
+                    return Step::Notice(to_client.addressed(server, notice), weight);
                 }
                 Event::Notice(_) => {}
-                Event::Input(input) => self.asked.extend(desk.put(input, self.outlet.clone())),
+                Event::Input(input) => self.asked.extend(to_client.put(input, self.outlet.clone())),
                 Event::Outcome(outcome) => {
-                    desk.withdraw(&self.asked, self.outlet);
+                    to_client.withdraw(&self.asked, self.outlet);
                     return Step::Done(match outcome {
                         Outcome::Reply(reply) => Ok(reply),
                         Outcome::Failed(fault) => Err(fault),

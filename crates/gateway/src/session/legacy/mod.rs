@@ -1,14 +1,13 @@
 //! A session of the handshake era: requests and questions in both directions,
 //! until the client goes. What arrives is here; how a request is answered is in
-//! `answer.rs`, what reaches the client besides and what it is asked in `desk.rs`.
+//! `answer.rs`, what reaches the client besides and what it is asked in `to_client.rs`.
 
 mod answer;
-mod desk;
+mod to_client;
 
 use super::{Outlet, hello, in_flight::InFlight};
 use crate::{admission::Admission, gateway::Gateway, limits};
 use bytes::Bytes;
-use desk::Desk;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
@@ -17,13 +16,14 @@ use switchboard_host::{
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code};
+use to_client::ToClient;
 
 /// One legacy client.
 pub struct Session {
     gateway: Arc<Gateway>,
     scope: Scope,
     client: Arc<Client>,
-    desk: Arc<Desk>,
+    to_client: Arc<ToClient>,
     in_flight: InFlight,
     /// What it is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
@@ -52,8 +52,8 @@ impl Session {
             Arc::new(NoSink),
         );
         let is_aggregate = matches!(scope, Scope::All);
-        let desk = Desk::new(general, gateway.clone(), viewer, is_aggregate);
-        let sink: Arc<dyn ClientSink> = desk.clone();
+        let to_client = ToClient::new(general, gateway.clone(), viewer, is_aggregate);
+        let sink: Arc<dyn ClientSink> = to_client.clone();
         let mut client = Client::new(
             principal,
             hello::negotiate(initialize),
@@ -85,7 +85,7 @@ impl Session {
                 gateway,
                 scope,
                 client,
-                desk,
+                to_client,
                 in_flight: InFlight::default(),
                 announcement: Mutex::new(announcement),
             }),
@@ -156,7 +156,7 @@ impl Session {
         match message.method() {
             Method::Initialized => {
                 if let Some(text) = self.announcement.lock().take() {
-                    self.desk.tell(&text);
+                    self.to_client.tell(&text);
                 }
             }
             Method::Cancelled | Method::CancelRequest => {
@@ -205,7 +205,7 @@ impl Session {
 
     /// Handles the client's answer to a question.
     pub fn response(&self, message: Message) {
-        let asked = message.own_id().and_then(|id| self.desk.asked(id));
+        let asked = message.own_id().and_then(|id| self.to_client.asked(id));
         match asked {
             Some(asked) => {
                 let _ = asked.send(message);
@@ -258,7 +258,7 @@ impl Session {
 
     /// Ends the session: nothing of the client's is kept.
     pub fn close(&self) {
-        self.desk.clear();
+        self.to_client.clear();
         self.gateway.host().detach(&self.client);
     }
 }

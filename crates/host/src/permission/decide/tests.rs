@@ -6,7 +6,7 @@ use crate::{
         What,
         tests::{WHO, named, spec},
     },
-    upstream::Rooms,
+    upstream::ToolFilter,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -285,7 +285,7 @@ proptest! {
         let (rules, _) = builder.build();
         let mut server = spec("my-srv");
         if case.hidden {
-            server.rooms = Rooms { deny: vec!["my_*".to_owned()], ..Rooms::default() };
+            server.tool_filter = ToolFilter { deny: vec!["my_*".to_owned()], ..ToolFilter::default() };
         }
         let spellings = Spellings::new(["my_item", "other"]);
         let facts = Facts {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    ClientToken, Control, ControlDesk, Controlled, Door, Gateway, GatewayOptions,
+    ClientToken, Control, ControlAccess, Controlled, Door, Gateway, GatewayOptions,
     control::Answering, faces::http,
 };
 use ::http::StatusCode;
@@ -146,7 +146,7 @@ impl World {
         let rules = Rules::everything_allowed();
         let host = Host::new(vec![spec], rules, Style::default(), Budget::default());
         let options = GatewayOptions {
-            control: Some(ControlDesk {
+            control: Some(ControlAccess {
                 token: "control".into(),
                 control: Arc::new(Fine),
             }),

@@ -21,8 +21,8 @@ use switchboard_wire::{ErrorObject, Id, Message, Method, Payload, code, json};
 use tokio::sync::oneshot;
 
 /// What reaches the client outside its requests, and what it still owes.
-pub(super) struct Desk {
-    me: Weak<Desk>,
+pub(super) struct ToClient {
+    me: Weak<ToClient>,
     general: Arc<dyn Outlet>,
     /// The least severe log message the client wants, as an index into [`LOG_LEVELS`].
     level: AtomicU8,
@@ -35,7 +35,7 @@ pub(super) struct Desk {
     is_aggregate: bool,
 }
 
-impl Desk {
+impl ToClient {
     /// `general` is where things go that belong to no request.
     pub(super) fn new(
         general: Arc<dyn Outlet>,
@@ -143,22 +143,22 @@ impl Desk {
             questions.insert(number, answer);
         }
         outlet.send(input.payload(&id), Weight::Question);
-        let desk = self.clone();
+        let to_client = self.clone();
         tasks::spawn(tasks::Kind::Question, async move {
             let withdrawn = input.withdrawn();
             tokio::select! {
                 response = answered => match response {
-                    Ok(response) => input.answer(&desk.inward(response)),
+                    Ok(response) => input.answer(&to_client.inward(response)),
                     Err(_) => drop(input),
                 },
-                () = withdrawn.cancelled() => desk.withdraw(&[number], &outlet),
+                () = withdrawn.cancelled() => to_client.withdraw(&[number], &outlet),
             }
         });
         Some(number)
     }
 }
 
-impl ClientSink for Desk {
+impl ClientSink for ToClient {
     fn notice(&self, server: &Arc<str>, notice: Notice) {
         if self.wants(&notice) && may_hear(&self.gateway, &self.viewer, server, &notice) {
             self.general
@@ -167,8 +167,8 @@ impl ClientSink for Desk {
     }
 
     fn ask(&self, input: Input) {
-        if let Some(desk) = self.me.upgrade() {
-            desk.put(input, self.general.clone());
+        if let Some(to_client) = self.me.upgrade() {
+            to_client.put(input, self.general.clone());
         }
     }
 }

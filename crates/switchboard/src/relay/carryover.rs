@@ -39,7 +39,7 @@ pub(super) enum Heard {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct Carryover {
     /// Requests of the client's that are not answered.
     unanswered: HashSet<Id>,
     /// The handshake, and what changes of the client was told it would hear of.
@@ -57,7 +57,7 @@ pub(super) struct Memory {
     repeated: u32,
 }
 
-impl Memory {
+impl Carryover {
     /// Whether the client waits for an answer.
     pub(super) fn owes(&self) -> bool {
         !self.unanswered.is_empty()
@@ -280,33 +280,33 @@ mod tests {
         serde_json::from_slice(&payload.into_bytes()).unwrap()
     }
 
-    fn client(memory: &mut Memory, value: Value) -> Option<Value> {
-        memory.said(line(&value)).map(read)
+    fn client(carryover: &mut Carryover, value: Value) -> Option<Value> {
+        carryover.said(line(&value)).map(read)
     }
 
-    fn gateway(memory: &mut Memory, value: Value) -> Value {
-        match memory.heard(line(&value)) {
+    fn gateway(carryover: &mut Carryover, value: Value) -> Value {
+        match carryover.heard(line(&value)) {
             Heard::Line(line) => read(line),
             other => panic!("{other:?}"),
         }
     }
 
     /// A client that has shaken hands and asked for this and that.
-    fn met() -> Memory {
-        let mut memory = Memory::default();
+    fn met() -> Carryover {
+        let mut carryover = Carryover::default();
         client(
-            &mut memory,
+            &mut carryover,
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}),
         );
         gateway(
-            &mut memory,
+            &mut carryover,
             json!({"jsonrpc": "2.0", "id": 1, "result": {"capabilities": {"tools": {"listChanged": true}}}}),
         );
         client(
-            &mut memory,
+            &mut carryover,
             json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         );
-        memory
+        carryover
     }
 
     fn error() -> ErrorObject {
@@ -315,26 +315,26 @@ mod tests {
 
     #[test]
     fn the_next_gateway_is_told_what_the_client_said() {
-        let mut memory = met();
-        assert!(memory.repeat().is_empty(), "the client itself says it");
+        let mut carryover = met();
+        assert!(carryover.repeat().is_empty(), "the client itself says it");
         let subscribe = |id: u64, uri: &str, verb: &str| json!({"jsonrpc": "2.0", "id": id, "method": format!("resources/{verb}"), "params": {"uri": uri}});
         client(
-            &mut memory,
+            &mut carryover,
             json!({"jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": {"level": "debug"}}),
         );
-        client(&mut memory, subscribe(3, "a://1", "subscribe"));
-        client(&mut memory, subscribe(4, "a://2", "subscribe"));
-        client(&mut memory, subscribe(5, "a://2", "unsubscribe"));
+        client(&mut carryover, subscribe(3, "a://1", "subscribe"));
+        client(&mut carryover, subscribe(4, "a://2", "subscribe"));
+        client(&mut carryover, subscribe(5, "a://2", "unsubscribe"));
         for id in 2..=4 {
             gateway(
-                &mut memory,
+                &mut carryover,
                 json!({"jsonrpc": "2.0", "id": id, "result": {}}),
             );
         }
-        let told: Vec<Value> = memory.lost(&error()).into_iter().map(read).collect();
+        let told: Vec<Value> = carryover.lost(&error()).into_iter().map(read).collect();
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(told[0]["id"], 5);
-        let again: Vec<Value> = memory.repeat().into_iter().map(read).collect();
+        let again: Vec<Value> = carryover.repeat().into_iter().map(read).collect();
         let methods: Vec<&str> = again
             .iter()
             .map(|m| m["method"].as_str().unwrap())
@@ -351,10 +351,10 @@ mod tests {
         // Answers to those are for nobody, but the client hears of the change.
         let answer = |id: &Value| line(&json!({"jsonrpc": "2.0", "id": id, "result": {}}));
         assert!(matches!(
-            memory.heard(answer(&again[2]["id"])),
+            carryover.heard(answer(&again[2]["id"])),
             Heard::Nothing
         ));
-        let Heard::Met(changes) = memory.heard(answer(&again[0]["id"])) else {
+        let Heard::Met(changes) = carryover.heard(answer(&again[0]["id"])) else {
             panic!("it has met the client");
         };
         let changes: Vec<Value> = changes.into_iter().map(read).collect();
@@ -364,36 +364,36 @@ mod tests {
 
     #[test]
     fn a_handshake_that_was_not_answered_is_the_clients() {
-        let mut memory = Memory::default();
+        let mut carryover = Carryover::default();
         client(
-            &mut memory,
+            &mut carryover,
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}),
         );
-        assert_eq!(memory.lost(&error()).len(), 1);
-        assert!(memory.repeat().is_empty());
+        assert_eq!(carryover.lost(&error()).len(), 1);
+        assert!(carryover.repeat().is_empty());
     }
 
     #[test]
     fn questions_of_one_gateway_are_not_answered_to_the_next() {
-        let mut memory = met();
+        let mut carryover = met();
         let question =
             json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": {}});
-        assert_eq!(gateway(&mut memory, question.clone()), question);
-        let told: Vec<Value> = memory.lost(&error()).into_iter().map(read).collect();
+        assert_eq!(gateway(&mut carryover, question.clone()), question);
+        let told: Vec<Value> = carryover.lost(&error()).into_iter().map(read).collect();
         assert_eq!(told[0]["method"], "notifications/cancelled");
         assert_eq!(told[0]["params"]["requestId"], 7);
         // The next one happens to ask under the same number.
-        let asked = gateway(&mut memory, question);
+        let asked = gateway(&mut carryover, question);
         assert_ne!(asked["id"], 7);
         let answer =
             |id: &Value| json!({"jsonrpc": "2.0", "id": id, "result": {"action": "accept"}});
-        assert_eq!(client(&mut memory, answer(&json!(7))), None);
+        assert_eq!(client(&mut carryover, answer(&json!(7))), None);
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
         assert_eq!(
-            gateway(&mut memory, cancel)["params"]["requestId"],
+            gateway(&mut carryover, cancel)["params"]["requestId"],
             asked["id"]
         );
-        let answered = client(&mut memory, answer(&asked["id"])).unwrap();
+        let answered = client(&mut carryover, answer(&asked["id"])).unwrap();
         assert_eq!(answered["id"], 7);
     }
 }

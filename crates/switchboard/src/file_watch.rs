@@ -12,11 +12,11 @@ const FILES: usize = 1000;
 
 /// What files looked like: who they are, how long, and when they last changed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Sight(BTreeMap<PathBuf, Option<Look>>);
+pub struct Snapshot(BTreeMap<PathBuf, Option<Look>>);
 
 type Look = (u64, u64, i64, i64, i64, i64);
 
-impl Sight {
+impl Snapshot {
     /// Looks at files, following links as a reader would.
     pub fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
         Self::default().and(files)
@@ -56,9 +56,9 @@ fn look(file: &PathBuf) -> Option<Look> {
 /// Calls `changed` whenever one of the files is not what it was, with what they
 /// look like now; it says which to look at from then on.
 pub async fn watch(
-    mut seen: Sight,
+    mut seen: Snapshot,
     stop: CancellationToken,
-    mut changed: impl FnMut(Sight) -> Sight,
+    mut changed: impl FnMut(Snapshot) -> Snapshot,
 ) {
     loop {
         tokio::select! {
@@ -80,7 +80,7 @@ mod tests {
     fn every_kind_of_change_is_seen() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a");
-        let absent = Sight::of([file.clone()]);
+        let absent = Snapshot::of([file.clone()]);
         assert_eq!(absent.again(), absent);
         fs::write(&file, "x").unwrap();
         let there = absent.again();

@@ -22,7 +22,7 @@ use switchboard_wire::{Era, Revision};
 
 /// Where it is kept.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct KnowledgeFile {
     file: PathBuf,
     /// Something is to be written down.
     pending: AtomicBool,
@@ -67,7 +67,7 @@ impl InEra {
     }
 }
 
-impl Memory {
+impl KnowledgeFile {
     pub(super) fn new(file: PathBuf) -> Self {
         Self {
             file,
@@ -102,7 +102,7 @@ impl Memory {
 impl Server {
     /// Begins with what was known last time.
     pub(super) fn recall(&self) {
-        let Some(mut known) = self.memory.as_ref().and_then(Memory::read) else {
+        let Some(mut known) = self.knowledge_file.as_ref().and_then(KnowledgeFile::read) else {
             return;
         };
         let carrier = match known.sse {
@@ -136,14 +136,14 @@ impl Server {
 
     /// Writes down what is known, in a moment: several changes are one.
     pub(super) fn remember(&self) {
-        let (Some(memory), Some(server)) = (&self.memory, self.me.upgrade()) else {
+        let (Some(file), Some(server)) = (&self.knowledge_file, self.me.upgrade()) else {
             return;
         };
         // What stands in for it while it wants a sign-in is not the server.
         if self.stands_in() {
             return;
         }
-        if memory.pending.swap(true, Ordering::AcqRel) {
+        if file.pending.swap(true, Ordering::AcqRel) {
             return;
         }
         let broken = server.clone();
@@ -152,20 +152,22 @@ impl Server {
             let _ = tasks::blocking(move || server.write_down()).await;
         };
         tasks::spawn_or(tasks::Kind::Upkeep, writing, move || {
-            if let Some(memory) = &broken.memory {
-                memory.pending.store(false, Ordering::Release);
+            if let Some(file) = &broken.knowledge_file {
+                file.pending.store(false, Ordering::Release);
             }
         });
     }
 
     /// Writes it down now, if there is anything new.
     pub(super) fn write_down(&self) {
-        let Some(memory) = &self.memory else { return };
-        let _writing = memory.writing.lock();
-        if !memory.pending.swap(false, Ordering::AcqRel) {
+        let Some(file) = &self.knowledge_file else {
+            return;
+        };
+        let _writing = file.writing.lock();
+        if !file.pending.swap(false, Ordering::AcqRel) {
             return;
         }
-        if let Err(fault) = memory.write(&self.snapshot()) {
+        if let Err(fault) = file.write(&self.snapshot()) {
             tracing::debug!(server = %self.spec.name, %fault, "what is known of it cannot be kept");
         }
     }

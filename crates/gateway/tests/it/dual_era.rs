@@ -24,7 +24,7 @@ fn gateway() -> Arc<Gateway> {
         ..ServerCommand::default()
     };
     let mut spec = ServerSpec::new("e", Target::Stdio(command));
-    spec.timeouts.twin = PAUSE;
+    spec.timeouts.unused_era = PAUSE;
     let rules = Rules::everything_allowed();
     let host = Host::new(vec![spec], rules, Style::default(), Budget::default());
     Gateway::new(host, GatewayOptions::default())

@@ -44,7 +44,7 @@ impl Return {
 }
 
 /// Sends the person to `page` and exchanges what comes back for tokens.
-pub(crate) async fn walk(
+pub(crate) async fn through_page(
     engine: &Engine,
     metadata: &AuthorizationMetadata,
     page: Url,

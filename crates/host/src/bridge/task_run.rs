@@ -15,7 +15,7 @@ const LONGEST_POLL: u64 = 5_000;
 
 /// How far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Errand {
+pub(crate) enum TaskRun {
     /// The tool was called like any other.
     #[default]
     None,
@@ -49,7 +49,7 @@ pub(crate) fn is_required(client: Era, error: &Message, server_has_tasks: bool) 
 }
 
 /// The task that a result tells of, instead of being one.
-pub(crate) fn begun(reply: &Message) -> Option<Errand> {
+pub(crate) fn begun(reply: &Message) -> Option<TaskRun> {
     if reply.kind() != Kind::Response {
         return None;
     }
@@ -65,7 +65,7 @@ pub(crate) fn begun(reply: &Message) -> Option<Errand> {
         Duration::from_millis(every.clamp(SHORTEST_POLL, LONGEST_POLL))
     });
     let task = text(&about, "taskId")?;
-    Some(Errand::Runs { task, every })
+    Some(TaskRun::Runs { task, every })
 }
 
 /// A request about the task.

@@ -19,7 +19,7 @@ use switchboard_host::{Host, Server, Target};
 use switchboard_tasks as tasks;
 
 /// Answers for one gateway.
-pub struct Desk {
+pub struct GatewayControl {
     host: Arc<Host>,
     /// Uses the copies of the servers that clients use.
     caller: Caller,
@@ -30,14 +30,14 @@ pub struct Desk {
 /// Reads the configuration again and changes the servers; what changed, or why it cannot.
 pub type Reload = Box<dyn Fn() -> Result<bool, String> + Send + Sync>;
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for GatewayControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Desk")
+        f.write_str("GatewayControl")
     }
 }
 
-impl Desk {
-    /// A desk for the servers of `host`. `principal` is on whose behalf most clients act.
+impl GatewayControl {
+    /// A control for the servers of `host`. `principal` is on whose behalf most clients act.
     pub fn new(host: Arc<Host>, principal: &str, settings: &Settings, reload: Reload) -> Self {
         Self {
             caller: Caller::shared_as(host.clone(), principal),
@@ -154,7 +154,7 @@ fn refused(status: StatusCode, why: &str) -> Controlled {
     }
 }
 
-impl Control for Desk {
+impl Control for GatewayControl {
     fn answer<'a>(&'a self, verb: &'a Method, path: &'a str) -> Answering<'a> {
         Box::pin(self.respond(verb, path))
     }
