@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_host::{
-    CallError, Hello, Server,
+    CallError, Hello, Server, Target,
     catalog::{Item, List},
 };
 use switchboard_local::secret;
@@ -44,6 +44,10 @@ pub struct Report {
     /// What the definitions of those tools cost a model: an estimate.
     #[serde(default)]
     pub tokens: Option<usize>,
+    /// How many processes of it run, or connections to it; none of a server inside
+    /// the program.
+    #[serde(default)]
+    pub copies: Option<usize>,
 }
 
 /// Whether a server can be used.
@@ -77,6 +81,7 @@ pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {
         Err(CallError::NotConnected { reason, .. }) => failed(reason),
         Err(fault) => failed(fault.to_string()),
     };
+    report.copies = copies(server);
     report.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     report
 }
@@ -124,7 +129,27 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         prompts,
         ms: 0,
         tokens: tools.map(|tools| cost(met, &tools)),
+        copies: None,
     }
+}
+
+/// How many copies of a server there are now. One inside the program is none of
+/// its own.
+pub fn copies(server: &Server) -> Option<usize> {
+    let counts = server.spec.target.is_remote() || matches!(server.spec.target, Target::Stdio(_));
+    counts.then(|| *server.copies().borrow())
+}
+
+/// The same in words, where there is more than the one that everybody expects.
+pub fn several(copies: Option<usize>, is_process: bool) -> Option<String> {
+    let what = if is_process {
+        "processes"
+    } else {
+        "connections"
+    };
+    copies
+        .filter(|copies| *copies > 1)
+        .map(|copies| format!("{copies} {what}"))
 }
 
 fn cost(met: &Met, tools: &[Item]) -> usize {

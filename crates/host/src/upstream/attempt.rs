@@ -184,6 +184,7 @@ impl Attempt {
             }
         };
         slot.fill(made.result, failures, old);
+        server.note_copies();
         if let Next::Watch(connection) = &next {
             connection.detach_departed();
         }
@@ -253,10 +254,12 @@ impl Place {
 
     /// When a connection ends while clients are attached to it, it is made again.
     async fn watch_over(&self, connection: Arc<Connection>) {
-        let Ended::Lost(why) = connection.ended().await else {
+        let ended = connection.ended().await;
+        let server = &self.server;
+        server.note_copies();
+        let Ended::Lost(why) = ended else {
             return;
         };
-        let server = &self.server;
         if server.is_retired() {
             return;
         }

@@ -49,6 +49,8 @@ pub struct Server {
     /// What each owner is told.
     catalogs: Mutex<HashMap<Owner, Arc<Catalogs>>>,
     pub(super) state: watch::Sender<ServerState>,
+    /// How many of its connections work.
+    copies: watch::Sender<usize>,
     /// Whether a stand-in serves clients, since the server wants a sign-in.
     pub(super) stands_in: AtomicBool,
     /// What was opened last: if it never says anything, its stderr may.
@@ -106,6 +108,7 @@ impl Server {
             slots: Slots::default(),
             catalogs: Mutex::default(),
             state: watch::Sender::default(),
+            copies: watch::Sender::default(),
             stands_in: AtomicBool::new(false),
             opening: Mutex::default(),
             pending: Mutex::default(),
@@ -132,6 +135,20 @@ impl Server {
     /// How it is doing, now and from now on.
     pub fn state(&self) -> watch::Receiver<ServerState> {
         self.state.subscribe()
+    }
+
+    /// How many copies of it there are, now and from now on: processes of a program,
+    /// connections to what others run. A stand-in is none.
+    pub fn copies(&self) -> watch::Receiver<usize> {
+        self.copies.subscribe()
+    }
+
+    /// Counts its copies again, after one has come or gone.
+    pub(super) fn note_copies(&self) {
+        self.copies.send_if_modified(|copies| {
+            let before = std::mem::replace(copies, self.slots.working());
+            *copies != before
+        });
     }
 
     /// Whether its clients take turns, since a question of its could not be told apart.

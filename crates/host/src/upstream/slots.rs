@@ -187,10 +187,10 @@ impl Slots {
         ready.collect()
     }
 
-    /// Whether the server itself is behind one of them that works.
-    pub(super) fn work(&self) -> bool {
-        let is_server = |slot: &Arc<Slot>| slot.working().is_some_and(|at| !at.is_stand_in());
-        self.0.lock().values().any(is_server)
+    /// How many of them work and have the server itself behind them.
+    pub(super) fn working(&self) -> usize {
+        let is_server = |slot: &&Arc<Slot>| slot.working().is_some_and(|at| !at.is_stand_in());
+        self.0.lock().values().filter(is_server).count()
     }
 
     /// Counts the copies that single clients have.

@@ -89,7 +89,7 @@ impl Server {
     /// Says how it is doing. As long as one of its connections works, it does.
     pub(super) fn note(&self, state: ServerState) {
         let lost = matches!(state, ServerState::Idle | ServerState::Failed(_));
-        let state = match lost && self.slots.work() {
+        let state = match lost && self.slots.working() > 0 {
             true => ServerState::Connected,
             false => state,
         };

@@ -13,7 +13,7 @@ use switchboard::{
     Preview,
     config::Entry,
     local::secret,
-    report::{Health, Report},
+    report::{Health, Report, several},
 };
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.
@@ -35,6 +35,7 @@ pub struct Row {
     pub resources: Option<usize>,
     pub prompts: Option<usize>,
     pub ms: Option<u64>,
+    pub copies: Option<usize>,
     /// What the definitions of its tools cost a model: an estimate, for people.
     #[serde(skip)]
     pub tokens: Option<usize>,
@@ -106,6 +107,7 @@ impl Row {
             resources: None,
             prompts: None,
             ms: None,
+            copies: None,
             tokens: None,
         }
     }
@@ -127,6 +129,7 @@ impl Row {
         (self.tools, self.resources, self.prompts) =
             (report.tools, report.resources, report.prompts);
         self.ms = Some(report.ms);
+        self.copies = report.copies;
         self.tokens = report.tokens;
         self
     }
@@ -246,6 +249,7 @@ fn counts(row: &Row, room: usize) -> String {
     });
     let parts = [
         tools,
+        several(row.copies, row.transport == "stdio"),
         count(row.resources, "resource"),
         count(row.prompts, "prompt"),
     ];

@@ -6,7 +6,8 @@ use switchboard::tasks;
 use switchboard::{
     Caller, Pools, Settings,
     caller::{needs_auth, sign_in_hint},
-    host::{CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState},
+    host::{CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState, Target},
+    report::{copies, several},
     wire::Method,
 };
 use tokio::sync::{mpsc, watch};
@@ -101,7 +102,7 @@ impl Follower {
         let (tell, server) = (self.tell.clone(), server.clone());
         let mut changes = self.changes.subscribe();
         AbortOnDropHandle::new(tasks::spawn(tasks::Kind::Upkeep, async move {
-            let mut state = server.state();
+            let (mut state, mut copies) = (server.state(), server.copies());
             let remote = server.spec.target.is_remote();
             let mut how = pools.run(remote, meet(&caller, &server)).await;
             loop {
@@ -116,6 +117,7 @@ impl Follower {
                 tokio::select! {
                     Ok(()) = state.changed() => {}
                     Ok(()) = changes.changed() => {}
+                    Ok(()) = copies.changed() => {}
                     else => return,
                 }
                 let now = state.borrow_and_update().clone();
@@ -154,6 +156,8 @@ async fn meet(caller: &Caller, server: &Arc<Server>) -> How {
                 },
             );
             let mut all = vec![tools];
+            let is_process = matches!(server.spec.target, Target::Stdio(_));
+            all.extend(several(copies(server), is_process));
             all.extend(caller.about_pins(server));
             How::new(State::Connected, all.join("; "))
         }

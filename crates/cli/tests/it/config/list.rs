@@ -74,7 +74,8 @@ async fn good_and_bad_servers_side_by_side() {
             "tools",
             "resources",
             "prompts",
-            "ms"
+            "ms",
+            "copies"
         ]
     );
     assert_eq!(

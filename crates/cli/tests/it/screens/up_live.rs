@@ -9,8 +9,8 @@ use std::{
     net::TcpListener,
     time::{Duration, Instant},
 };
-use switchboard_testkit::bin;
-use switchboard_testkit::world::World;
+use switchboard_testkit::world::{World, echo, servers};
+use switchboard_testkit::{HttpClient, bin, text_of};
 
 /// A server that notes its process, and that fails while there is a file `broken`.
 fn fragile(home: &World) -> Value {
@@ -120,6 +120,46 @@ fn without_a_terminal_every_change_is_a_line() {
     let rows = shown.rows();
     assert!(!rows.to_string().contains('\u{1b}'), "{rows}");
     assert!(rows.lines_of("echo") >= 5, "{rows}");
+    assert_eq!(shown.end(), Some(0));
+}
+
+/// Whoever counts processes finds them in the table and in `list`: a program that
+/// speaks both eras has one for each that is in use.
+#[tokio::test]
+async fn each_copy_of_a_server_is_counted() {
+    let home = World::with(&servers([
+        ("both", echo(&[])),
+        ("old", echo(&["--era", "legacy"])),
+    ]));
+    let mut shown = Shown::log(home.command(&["up", "--port", "0", "--no-builtins"]));
+    shown.until("all were met", |rows| rows.has("Ready."));
+    assert!(!shown.rows().has("processes"), "{}", shown.rows());
+    let copies = || {
+        let listed = home.show(&["list", "--json"]).ok().json();
+        [&listed[0], &listed[1]].map(|row| row["copies"].as_u64())
+    };
+    assert_eq!(copies(), [Some(1), Some(1)]);
+    let rows = shown.rows().to_string();
+    let at = rows.find("http://127.0.0.1:").expect("its address");
+    let url = rows[at..].split_whitespace().next().unwrap();
+    let mut client = HttpClient::new(url);
+    let token = format!("Bearer {}", home.token("tokens/default"));
+    client.headers.insert("authorization".into(), token);
+    for server in ["both", "old"] {
+        let call = json!({"name": format!("{server}__echo"), "arguments": {"nonce": "n"}});
+        let answer = client.modern("tools/call", call).await.message();
+        assert_eq!(text_of(&answer), "n");
+    }
+    shown.until("there are two", |rows| rows.has("; 2 processes"));
+    assert_eq!(
+        shown.rows().lines_that(|line| line.contains("processes")),
+        1
+    );
+    assert_eq!(copies(), [Some(2), Some(1)]);
+    let listed = home.show(&["list"]).ok().out;
+    assert_eq!(listed.matches(", 2 processes,").count(), 1, "{listed}");
+    let alone = home.show(&["list", "--json", "--direct"]).ok().json();
+    assert_eq!(alone[0]["copies"], 1);
     assert_eq!(shown.end(), Some(0));
 }
 
