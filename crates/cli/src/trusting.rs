@@ -40,7 +40,8 @@ pub fn failed(error: &FoldersError) -> Failure {
     Failure::new(Code::Configuration, error.to_string()).hint(error.hint())
 }
 
-fn ask(question: &str) -> Result<bool, Failure> {
+/// A question to a person, whose answer is no unless it is yes.
+pub fn ask(question: &str) -> Result<bool, Failure> {
     let unanswered = |error: std::io::Error| {
         Failure::new(
             Code::Interrupted,

@@ -32,6 +32,8 @@ pub struct Running {
     pub directory: PathBuf,
     /// The version of the program.
     pub version: String,
+    /// Whether it is the one that clients' entries lead to: `up` started it.
+    pub by_up: bool,
 }
 
 /// A note that is taken away when the gateway ends.
@@ -45,7 +47,8 @@ impl Note {
     /// Writes it again where it is not what it was: without it nobody finds the
     /// gateway. Says whether that was so.
     pub fn renew(&self) -> io::Result<bool> {
-        if fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+        let is_private = fs::symlink_metadata(&self.path).is_ok_and(|found| is_ours(&found));
+        if is_private && fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
             return Ok(false);
         }
         self.write()?;
@@ -101,6 +104,7 @@ impl Running {
             "address": self.address, "pid": self.pid, "started": started, "space": space(),
             "names": self.names, "clientToken": self.client_token, "controlToken": self.control_token,
             "directory": self.directory, "version": self.version,
+            "up": self.by_up,
         });
         let path = folder.join(format!("{}-{started}.json", self.pid));
         let text = format!("{note}\n");
@@ -157,7 +161,7 @@ fn may_run(path: &Path) -> bool {
 }
 
 fn read_note(path: &Path) -> Result<Value, String> {
-    let found = fs::metadata(path).map_err(|fault| fault.to_string())?;
+    let found = fs::symlink_metadata(path).map_err(|fault| fault.to_string())?;
     if !found.is_file() || found.len() > NOTE_BYTES {
         return Err("it is no note of ours".into());
     }
@@ -193,6 +197,7 @@ fn look(path: &Path) -> Looked {
             control_token: text("controlToken")?.into(),
             directory: text("directory")?.into(),
             version: text("version")?,
+            by_up: note["up"] == true,
         };
         Some(Looked::Runs(since, Box::new(running)))
     };
@@ -265,6 +270,7 @@ mod tests {
             control_token: "/token".into(),
             directory: "/".into(),
             version: "0".into(),
+            by_up: false,
         }
     }
 
@@ -327,5 +333,26 @@ mod tests {
         fs::remove_file(&note.path).unwrap();
         assert!(note.renew().unwrap());
         assert_eq!(all(&dirs).running, [me("127.0.0.1:1")]);
+    }
+
+    /// Nobody is led anywhere by what others could have written.
+    #[test]
+    fn a_note_that_others_can_write_or_that_lies_elsewhere_is_not_believed() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let home = tempfile::tempdir().unwrap();
+        let dirs = dirs(home.path());
+        let note = me("127.0.0.1:1").leave_note(&dirs).unwrap();
+        for mode in [0o644, 0o660, 0o602] {
+            fs::set_permissions(&note.path, fs::Permissions::from_mode(mode)).unwrap();
+            let found = all(&dirs);
+            assert!(found.running.is_empty(), "{mode:o}");
+            assert_eq!(found.damaged.len(), 1, "{mode:o}");
+            assert!(note.renew().unwrap(), "{mode:o}: it is made private again");
+            assert_eq!(all(&dirs).running, [me("127.0.0.1:1")]);
+        }
+        let elsewhere = home.path().join("elsewhere");
+        fs::rename(&note.path, &elsewhere).unwrap();
+        symlink(&elsewhere, &note.path).unwrap();
+        assert!(all(&dirs).running.is_empty());
     }
 }

@@ -239,7 +239,7 @@ async fn over_http_and_by_whoever_is_led_there() {
         let options = home.options();
         let behind = Behind {
             options: &options,
-            any: false,
+            any: None,
             make: &make,
         };
         tokio::task::block_in_place(|| behind.candidates(Some(&home.fronted())).len())

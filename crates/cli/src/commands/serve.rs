@@ -1,5 +1,7 @@
 //! `serve`: the gateway, on stdio or on HTTP.
 
+mod gateway;
+
 use crate::{
     commands::{
         listen::{Listen, announce},
@@ -35,10 +37,11 @@ pub struct Options {
     /// directly, unless --names is given
     #[arg(long, value_name = "SERVER", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// On stdio: be a way to the gateway that runs, whatever it serves; servers of its own only where
-    /// none runs
-    #[arg(long, conflicts_with_all = ["only", "names", "tools", "permission_mode", "listen"])]
-    pub attach: bool,
+    /// On stdio: all that the running gateway has, from any directory; its servers, rules and trust
+    /// hold, not those of this directory. Where none runs, what up had last is started
+    #[arg(long, alias = "attach")]
+    #[arg(conflicts_with_all = ["only", "names", "tools", "permission_mode", "listen"])]
+    pub gateway: bool,
     /// Who is asked about tools that no rule is about: client (the default; the connected client
     /// asks its own user), default, auto, read-only or bypassPermissions
     #[arg(long, value_name = "MODE")]
@@ -104,24 +107,22 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
         tools: options.tools.lists(),
         word: options.shown(),
         chosen: !options.only.is_empty(),
+        ..Show::default()
     };
     Ok(governed.gateway(show))
 }
 
 /// Serves until stdin ends or a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    if options.gateway {
+        return gateway::run(context);
+    }
     let make = || assemble(context, options);
     let behind = Behind {
         options: &context.options,
-        any: options.attach,
+        any: None,
         make: &make,
     };
-    if options.attach {
-        if relay(&behind, behind.candidates(None))? {
-            return Ok(Code::Done);
-        }
-        tracing::info!("no gateway runs, so servers are started for this client alone");
-    }
     let made = make()?;
     let doors = options.listen.doors(context)?;
     if !doors.is_empty() {

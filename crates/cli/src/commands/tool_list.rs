@@ -50,6 +50,26 @@ impl ToolOptions {
         lists
     }
 
+    /// As they were said.
+    pub fn words(&self) -> Vec<String> {
+        let word = |choice: &Choice| {
+            let mode = format!("{:?}", choice.list).to_lowercase();
+            match &choice.token {
+                Some(token) => format!("{token}={mode}"),
+                None => mode,
+            }
+        };
+        self.tools.iter().map(word).collect()
+    }
+
+    /// What these words say; what cannot be read is left out.
+    pub fn of_words(words: &[String]) -> Self {
+        let tools = words.iter().filter_map(|word| choice(word).ok());
+        Self {
+            tools: tools.collect(),
+        }
+    }
+
     /// The same as a word, to tell whether two gateways show the same.
     pub fn word(&self) -> String {
         let lists = self.lists();

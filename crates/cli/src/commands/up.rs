@@ -3,30 +3,37 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `beside` | what runs already, and what is in the way |
 //! | `builtins` | the servers that come with the program |
 //! | `clients` | how clients are connected to it |
 //! | `table` | how the servers are doing, all the time |
 //! | `follow` | where the table knows it from |
+//! | `remembered` | what it served last |
 
+mod beside;
 mod builtins;
 mod clients;
 mod follow;
+mod remembered;
 mod table;
 
 use crate::{
+    args::Global,
     commands::{
         listen::announce,
         serve::{announce_folder, usable},
         tool_list::ToolOptions,
     },
-    context::Context,
+    context::{Context, warn},
     failure::{Code, Failure},
     life,
     show::{out, safe, term},
     trusting,
 };
+use beside::{entries_of, first, is_wanted_beside, other_ports, will_die};
 use clap::Args;
 use clients::{Entries, Writable};
+use remembered::Remembered;
 use std::{
     net::Ipv4Addr,
     path::PathBuf,
@@ -36,11 +43,10 @@ use std::{
     },
 };
 use switchboard::{
-    Purpose, VERSION,
-    attached::Attached,
+    Config, Dirs, Purpose, VERSION,
     config::Places,
     listen::{Listen, ListenError, Open},
-    pipeline::{Arrangement, Show},
+    pipeline::{Arrangement, Fronted, Show},
     tokens,
 };
 
@@ -84,14 +90,88 @@ pub struct Options {
     pub show_token: bool,
 }
 
+impl Options {
+    /// Whether anything is said about what is served.
+    fn chooses(&self) -> bool {
+        let flags = self.read_only || self.enable_shell || self.no_builtins;
+        let lists = !self.root.is_empty() || !self.allow_protected.is_empty();
+        flags || lists || !self.tools.tools.is_empty()
+    }
+}
+
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    if let Some(client) = options.write
-        && let Some(code) = write_for_running(context, client)?
+    let first = first(context)?;
+    if let (Some(first), Some(client)) = (&first, options.write) {
+        let (base, entries) = entries_of(context, first)?;
+        entries.write(client)?;
+        out::line(&format!("A gateway runs already, at {base}."))?;
+        return Ok(Code::Done);
+    }
+    if let Some(first) = first.as_ref().filter(|_| options.port.is_none())
+        && !is_wanted_beside(context, options, first)?
     {
-        return Ok(code);
+        let (_, entries) = entries_of(context, first)?;
+        entries.show(options.show_token)?;
+        return Ok(Code::Done);
     }
     let config = trusting::asked(context, context.config()?)?;
+    let (fronted, notes) = assemble(context, options, config)?;
+    let dirs = context.dirs()?;
+    let token = tokens::client(&dirs).map_err(unusable)?;
+    let (port, ports) = match options.port {
+        Some(port) => (port, 0),
+        None => (
+            PORT,
+            if first.is_some() {
+                PORTS
+            } else {
+                other_ports()?
+            },
+        ),
+    };
+    let listen = Listen {
+        http: Some((Ipv4Addr::LOCALHOST, port).into()),
+        ports,
+        ..Listen::default()
+    };
+    let doors = listen.doors(&context.options)?;
+    let places = context.places()?;
+    life::long(async |stop| {
+        let listening = fronted.listen(doors).map_err(taken)?;
+        announce(listening.places());
+        let address = listening.places().first().map(Open::address);
+        let address = address.ok_or_else(|| Failure::usage("there is no address"))?;
+        remember(context, options, &dirs);
+        let base = format!("http://{address}");
+        let entries = Entries::new(&base, token, &dirs, &places).map_err(unusable)?;
+        let stays = options.port.is_some() || address.port() == PORT;
+        welcome(&base, address.port(), stays || first.is_some(), &notes)?;
+        entries.show(options.show_token)?;
+        match options.write {
+            Some(Writable::Http) if !stays => out::line(&will_die(address.port()))?,
+            Some(client) => entries.write(client)?,
+            None => {}
+        }
+        let governed = listening.governed();
+        let (host, settings) = (governed.host().clone(), governed.settings().clone());
+        let members = governed.follower().members();
+        let served = tokio::select! {
+            served = listening.serve(stop) => served,
+            never = table::show(&host, &settings, members) => match never {},
+        };
+        served?;
+        Ok(Code::Done)
+    })?
+}
+
+/// What `up` serves: what is configured, and the built-in servers on top. With what is
+/// worth a line about them.
+fn assemble(
+    context: &Context,
+    options: &Options,
+    config: Config,
+) -> Result<(Fronted, Vec<String>), Failure> {
     let mut approved = config.approve(&context.options.approvals());
     let places = context.places()?;
     let mut notes = Vec::new();
@@ -108,62 +188,52 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     announce_folder(approved.read());
     let governed = approved.govern(None, Purpose::Gateway)?;
     usable(&governed)?;
-    let dirs = context.dirs()?;
-    let token = tokens::client(&dirs).map_err(unusable)?;
     let show = Show {
         tools: options.tools.lists(),
         word: format!("short{}", options.tools.word()),
+        by_up: true,
         ..Show::default()
     };
-    let (port, ports) = match options.port {
-        Some(port) => (port, 0),
-        None => (PORT, PORTS),
-    };
-    let listen = Listen {
-        http: Some((Ipv4Addr::LOCALHOST, port).into()),
-        ports,
-        ..Listen::default()
-    };
-    let doors = listen.doors(&context.options)?;
-    life::long(async |stop| {
-        let listening = governed.gateway(show).listen(doors).map_err(taken)?;
-        announce(listening.places());
-        let address = listening.places().first().map(Open::address);
-        let address = address.ok_or_else(|| Failure::usage("there is no address"))?;
-        let base = format!("http://{address}");
-        let entries = Entries::new(&base, token, &dirs, &places).map_err(unusable)?;
-        welcome(&base, address.port(), options, &notes)?;
-        entries.show(options.show_token)?;
-        if let Some(client) = options.write {
-            entries.write(client)?;
-        }
-        let governed = listening.governed();
-        let (host, settings) = (governed.host().clone(), governed.settings().clone());
-        let members = governed.follower().members();
-        let served = tokio::select! {
-            served = listening.serve(stop) => served,
-            never = table::show(&host, &settings, members) => match never {},
-        };
-        served?;
-        Ok(Code::Done)
-    })?
+    Ok((governed.gateway(show), notes))
 }
 
-/// Writes an entry for a gateway that runs and takes the same token, if there is one.
-fn write_for_running(context: &Context, client: Writable) -> Result<Option<Code>, Failure> {
+/// What `up` served last, made once more, and the directory that it is for: where it
+/// was never started, the home.
+pub fn again(context: &Context) -> Result<(Fronted, PathBuf), Failure> {
     let dirs = context.dirs()?;
-    let file = tokens::client_file(&dirs);
-    let gateways = context.options.gateways();
-    let same = |gateway: &&Attached| gateway.running.client_token.as_ref() == Some(&file);
-    let Some(gateway) = gateways.iter().find(same) else {
-        return Ok(None);
-    };
-    let base = format!("http://{}", gateway.running.address);
-    let token = tokens::client(&dirs).map_err(unusable)?;
-    let entries = Entries::new(&base, token, &dirs, &context.places()?).map_err(unusable)?;
-    entries.write(client)?;
-    out::line(&format!("A gateway runs already, at {base}."))?;
-    Ok(Some(Code::Done))
+    let last = Remembered::last(&dirs).unwrap_or_else(|error| {
+        let file = remembered::file(&dirs);
+        warn(&format!("{}: {error}; it is not used", file.display()));
+        None
+    });
+    let mut last = last.unwrap_or_default();
+    if !last.directory.is_dir() {
+        let home = context.places()?.home;
+        last = Remembered {
+            directory: home.unwrap_or_else(|| context.options.directory.clone()),
+            ..Remembered::default()
+        };
+    }
+    let context = Context::new(Global {
+        directory: Some(last.directory.clone()),
+        mcp_config: last.mcp_config.clone(),
+        strict_mcp_config: last.strict,
+        ..context.global.clone()
+    })?;
+    let (fronted, notes) = assemble(&context, &last.options(), context.config()?)?;
+    for note in notes {
+        tracing::info!("{note}");
+    }
+    Ok((fronted, last.directory))
+}
+
+/// Keeps what is served here, for clients that come when it does not run.
+fn remember(context: &Context, options: &Options, dirs: &Dirs) {
+    let now = Remembered::of(&context.global, options, &context.options.directory);
+    if let Err(error) = now.keep(dirs) {
+        let file = remembered::file(dirs);
+        warn(&format!("{}: {error}", file.display()));
+    }
 }
 
 fn unusable(error: tokens::TokenError) -> Failure {
@@ -195,8 +265,8 @@ fn taken(error: ListenError) -> Failure {
     }
 }
 
-/// What this is, and where.
-fn welcome(base: &str, port: u16, options: &Options, notes: &[String]) -> Result<(), Failure> {
+/// What this is, and where. `expected` says that this port is no surprise.
+fn welcome(base: &str, port: u16, expected: bool, notes: &[String]) -> Result<(), Failure> {
     let paint = term::stdout();
     out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
@@ -204,7 +274,7 @@ fn welcome(base: &str, port: u16, options: &Options, notes: &[String]) -> Result
     for note in notes {
         out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;
     }
-    if options.port.is_none() && port != PORT {
+    if !expected {
         let text = format!("Port {PORT} is taken by another program, so this is {port}.");
         out::line(&format!("  {}", paint.yellow(&text)))?;
     }

@@ -6,16 +6,18 @@ use crate::{
     attached::{Attached, Known},
     limits,
     relay::{Ended, Relay, Way},
+    running::Running,
 };
-use std::io;
+use std::{io, path::Path};
 use tokio_util::sync::CancellationToken;
 
 /// How a client of ours is led to gateways that run, and what it has where none does.
 pub struct Behind<'a, E> {
     /// What we are told.
     pub options: &'a Options,
-    /// Whether any gateway will do, whatever it serves.
-    pub any: bool,
+    /// Where any gateway will do, whatever it serves: what its client is told, by the
+    /// directory that the gateway was started in.
+    pub any: Option<&'a dyn Fn(&Path) -> Option<String>>,
     /// Makes servers of our own, of what the files say by then.
     pub make: &'a dyn Fn() -> Result<Fronted, E>,
 }
@@ -25,6 +27,8 @@ pub struct Candidate {
     gateway: Attached,
     segment: Option<String>,
     announcement: Option<String>,
+    /// Whether nobody has read that yet.
+    is_news: bool,
 }
 
 impl Candidate {
@@ -46,6 +50,9 @@ impl Candidate {
         match Way::to_gateway(&self.gateway, segment, announcement).await {
             Ok(way) => {
                 tracing::info!("attached to the gateway at http://{address}");
+                if let Some(text) = announcement.filter(|_| self.is_news) {
+                    tracing::warn!("{text}");
+                }
                 Some(way)
             }
             Err(error) => {
@@ -63,8 +70,8 @@ enum Next {
 }
 
 impl<E: From<io::Error>> Behind<'_, E> {
-    /// The gateways that serve just what we would; all of them, where any will do: one
-    /// that was started here first.
+    /// The gateways that serve just what we would; all of them, where any will do: those
+    /// of `up` first, and among them one that was started here.
     pub fn candidates(&self, ours: Option<&Fronted>) -> Vec<Candidate> {
         self.fitting(ours, self.options.gateways())
     }
@@ -72,11 +79,13 @@ impl<E: From<io::Error>> Behind<'_, E> {
     fn fitting(&self, ours: Option<&Fronted>, mut gateways: Vec<Attached>) -> Vec<Candidate> {
         let here = &self.options.directory;
         let Some(ours) = ours else {
-            gateways.sort_by_key(|gateway| gateway.running.directory != *here);
+            let order = |running: &Running| (!running.by_up, running.directory != *here);
+            gateways.sort_by_key(|gateway| order(&gateway.running));
             let each = gateways.into_iter().map(|gateway| Candidate {
+                announcement: self.any.and_then(|tell| tell(&gateway.running.directory)),
                 gateway,
                 segment: None,
-                announcement: None,
+                is_news: true,
             });
             return each.collect();
         };
@@ -98,6 +107,7 @@ impl<E: From<io::Error>> Behind<'_, E> {
                 gateway,
                 segment,
                 announcement: announcement.map(|text| text.to_string()),
+                is_news: false,
             });
         }
         found
@@ -145,7 +155,7 @@ impl<E: From<io::Error>> Behind<'_, E> {
     async fn next(&self, left: &[i32]) -> Result<Next, E> {
         let mut gateways = self.options.gateways_now();
         gateways.retain(|gateway| !left.contains(&gateway.running.pid));
-        if self.any {
+        if self.any.is_some() {
             if let Some(found) = first(self.fitting(None, gateways)).await {
                 return Ok(Next::Gateway(Box::new(found)));
             }

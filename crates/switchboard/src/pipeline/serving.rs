@@ -33,6 +33,8 @@ pub struct Show {
     pub word: String,
     /// Whether these servers were chosen, so that no others may come on top.
     pub chosen: bool,
+    /// Whether clients' entries lead here: it is what `up` serves.
+    pub by_up: bool,
 }
 
 /// Servers in front of which a gateway will stand.
@@ -249,6 +251,7 @@ impl Findable {
             control_token: tokens::control_file(&options.dirs().ok()?),
             directory: options.directory.clone(),
             version: VERSION.to_owned(),
+            by_up: fronted.show.by_up,
         })
     }
 }

@@ -27,8 +27,8 @@ use switchboard::{
 
 /// Our name in their files.
 const NAME: &str = "switchboard";
-/// How they start this program: for what the running gateway has.
-const ARGUMENTS: [&str; 2] = ["serve", "--attach"];
+/// How they start this program: for what the running gateway has, wherever that is.
+const ARGUMENTS: [&str; 2] = ["serve", "--gateway"];
 
 /// Clients whose file we can write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,5 +10,6 @@ mod reading;
 mod reference;
 mod results;
 mod up;
+mod up_beside;
 mod up_live;
 mod up_table;

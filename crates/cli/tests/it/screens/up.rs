@@ -150,7 +150,7 @@ fn what_it_advises_works_and_holds_no_secret() {
     let words: Vec<&str> = claude.split(' ').collect();
     assert_eq!(
         words,
-        [env!("CARGO_BIN_EXE_switchboard"), "serve", "--attach"]
+        [env!("CARGO_BIN_EXE_switchboard"), "serve", "--gateway"]
     );
     // Wherever the client starts it, and whatever is configured there.
     home.write(
@@ -167,12 +167,13 @@ fn what_it_advises_works_and_holds_no_secret() {
         );
     }
     up.end();
-    // Without a gateway it serves what is configured.
-    let (tools, _) = as_client(&home, words[0], &words[1..], "etc");
-    assert!(
-        tools.contains("echo") && !tools.contains("files__read"),
-        "{tools}"
-    );
+    // Without a gateway the same set is started, and an older spelling still leads to it.
+    for flag in ["--gateway", "--attach"] {
+        let (tools, health) = as_client(&home, words[0], &["serve", flag], "etc");
+        assert!(tools.contains("files__read"), "{tools}");
+        assert!(tools.contains("own__echo"), "{tools}");
+        assert_eq!(health["structuredContent"]["status"], "ok", "{health}");
+    }
 }
 
 #[test]
@@ -293,7 +294,7 @@ fn an_entry_is_written_after_its_difference_is_shown() {
     let toml = "# mine\nmodel = \"m\"\n";
     home.write("home/.codex/config.toml", toml);
     for (client, file, needle) in [
-        ("cursor", "home/.cursor/mcp.json", "\"--attach\""),
+        ("cursor", "home/.cursor/mcp.json", "\"--gateway\""),
         (
             "codex",
             "home/.codex/config.toml",
