@@ -166,6 +166,39 @@ pub fn plain_schema(schema: &JsonObject) -> JsonObject {
     schema
 }
 
+/// A schema in which nothing has a list of types: what may be null as well is either of
+/// two (`nullable`), or simply the other.
+fn one_type_each(schema: &JsonObject, nullable: bool) -> JsonObject {
+    let mut schema = schema.clone();
+    let mut open: Vec<&mut Value> = schema.values_mut().collect();
+    while let Some(value) = open.pop() {
+        if let Value::Object(object) = value {
+            let types = object.get("type").and_then(Value::as_array);
+            let types = types.filter(|types| types.len() == 2);
+            let other = types.and_then(|types| types.iter().find(|one| *one != "null").cloned());
+            if let Some(other) = other {
+                match nullable {
+                    false => drop(object.insert("type".into(), other)),
+                    true => {
+                        object.shift_remove("type");
+                        let either = json!([{ "type": other }, { "type": "null" }]);
+                        object.insert("anyOf".into(), either);
+                    }
+                }
+                if !nullable && object.get("default").is_some_and(Value::is_null) {
+                    object.shift_remove("default");
+                }
+            }
+        }
+        match value {
+            Value::Object(object) => open.extend(object.values_mut()),
+            Value::Array(items) => open.extend(items.iter_mut()),
+            _ => {}
+        }
+    }
+    schema
+}
+
 /// The tools of one server, with the checks of their arguments.
 pub(crate) struct Toolset<S> {
     router: ToolRouter<S>,
@@ -181,12 +214,21 @@ impl<S: Send + Sync + 'static> Toolset<S> {
             let output = tool.output_schema.as_deref();
             tool.output_schema = output.map(plain_schema).map(Arc::new);
         }
+        // Arguments are checked against what is accepted: that an optional one may be
+        // null is not told, since many clients know only one type at a time.
         for tool in router.list_all() {
             match Check::new(&tool.input_schema) {
                 Ok(check) => drop(checks.insert(tool.name.to_string(), check)),
                 // Its arguments are still read into their type.
                 Err(fault) => tracing::error!(tool = %tool.name, %fault, "a schema cannot be used"),
             }
+        }
+        for route in router.map.values_mut() {
+            let tool = &mut route.attr;
+            tool.input_schema = Arc::new(one_type_each(&tool.input_schema, false));
+            let output = tool.output_schema.as_deref();
+            let output = output.map(|schema| one_type_each(schema, true));
+            tool.output_schema = output.map(Arc::new);
         }
         Self { router, checks }
     }

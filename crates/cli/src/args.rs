@@ -11,7 +11,7 @@ use std::{
 ///
 /// `switchboard mcp <command>` is the same as `switchboard <command>`.
 #[derive(Debug, Parser)]
-#[command(name = "switchboard", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "switchboard", version, arg_required_else_help = true, after_help = AFTER)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -20,7 +20,7 @@ pub struct Cli {
     pub global: Global,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
+const AFTER: &str = "To begin: switchboard up starts a gateway and shows how clients connect to it.\n\nExit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
                           3 configuration, 4 server not reachable, 5 not permitted, 6 sign-in needed, 7 timed out, \
                           130 interrupted.";
 
@@ -31,6 +31,16 @@ pub enum Command {
     Serve(With<commands::serve::Options>),
     /// Start a gateway on this machine and show how to connect to it
     Up(With<commands::up::Options>),
+    /// Say whether a gateway runs, who is connected, and what runs
+    Status(With<commands::status::Options>),
+    /// Stop the gateway that runs
+    Stop(With<commands::status::Which>),
+    /// Stop the gateway that runs, and start the same once more
+    Restart(With<commands::status::Which>),
+    /// Have the gateway start with the machine
+    Service(With<commands::service::Options>),
+    /// Say how Switchboard is updated
+    Update(With<Nothing>),
     /// Add a server
     Add(With<commands::add::Options>),
     /// Add a server from JSON
@@ -113,6 +123,13 @@ impl Command {
             Self::Prompts(with) => with.own.json,
             Self::Prompt(with) => with.own.json,
             Self::Reconnect(with) => with.own.json,
+            Self::Status(with) => with.own.json,
+            Self::Service(with) => {
+                matches!(
+                    with.own.action,
+                    commands::service::Action::Status { json: true }
+                )
+            }
             Self::Doctor(with) => with.own.json,
             _ => false,
         }
@@ -122,8 +139,8 @@ impl Command {
     pub fn default_log(&self) -> Level {
         match self {
             // On a terminal `up` shows a table, which lines of a log would tear apart.
-            Self::Up(_) if crate::show::term::stdout().terminal => Level::Warn,
-            Self::Serve(_) | Self::Up(_) | Self::Builtin(_) => Level::Info,
+            Self::Up(_) | Self::Restart(_) if crate::show::term::stdout().terminal => Level::Warn,
+            Self::Serve(_) | Self::Up(_) | Self::Restart(_) | Self::Builtin(_) => Level::Info,
             _ => Level::Warn,
         }
     }
@@ -132,6 +149,10 @@ impl Command {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,
             Self::Up(with) => &mut with.global,
+            Self::Status(with) => &mut with.global,
+            Self::Stop(with) | Self::Restart(with) => &mut with.global,
+            Self::Service(with) => &mut with.global,
+            Self::Update(with) => &mut with.global,
             Self::Add(with) => &mut with.global,
             Self::AddJson(with) => &mut with.global,
             Self::Import(with) => &mut with.global,
@@ -236,7 +257,7 @@ impl Cli {
     /// Whether a server may be started: then a keeper must be there first.
     pub fn starts_servers(&self) -> bool {
         match self.command {
-            Command::Serve(_) | Command::Up(_) => true,
+            Command::Serve(_) | Command::Up(_) | Command::Restart(_) => true,
             Command::Builtin(ref with) => commands::builtin::starts_processes(&with.own),
             // With nothing to start these commands answer at once, in one process.
             Command::List(_)
@@ -285,7 +306,13 @@ pub fn parse() -> Cli {
             failure.show(true);
             crate::life::end(failure.code)
         }
-        Err(error) => error.exit(),
+        Err(error) => {
+            if let Some(failure) = commands::add::guess::without_a_name(&args, &error) {
+                failure.show(false);
+                crate::life::end(failure.code)
+            }
+            error.exit()
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod connectors;
 mod context;
 mod failure;
 mod life;
+mod limits;
 mod logging;
 mod near;
 mod show;
@@ -63,6 +64,11 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
     match command {
         Command::Serve(with) => commands::serve::run(context, &with.own),
         Command::Up(with) => commands::up::run(context, &with.own),
+        Command::Status(with) => commands::status::run(context, &with.own),
+        Command::Stop(with) => commands::status::stop(context, &with.own),
+        Command::Restart(with) => commands::status::restart(context, &with.own),
+        Command::Service(with) => commands::service::run(context, &with.own),
+        Command::Update(_) => commands::update::run(),
         Command::Login(with) => commands::login::run(context, &with.own),
         Command::Logout(with) => commands::login::logout(context, &with.own),
         Command::Doctor(with) => commands::doctor::run(context, &with.own),

@@ -54,6 +54,8 @@ pub struct Refused {
     pub status: StatusCode,
     /// `WWW-Authenticate`.
     pub challenge: String,
+    /// Whether a token was shown, so that it is a wrong one.
+    pub shown: bool,
 }
 
 /// The checks in front of every HTTP route.
@@ -188,6 +190,7 @@ impl Door {
                             status: StatusCode::from_u16(why.status())
                                 .unwrap_or(StatusCode::UNAUTHORIZED),
                             challenge: oidc.challenge_at(&resource, &why),
+                            shown: shown.is_some(),
                         }
                     }
                 }
@@ -195,6 +198,7 @@ impl Door {
             _ => Refused {
                 status: StatusCode::UNAUTHORIZED,
                 challenge: "Bearer realm=\"switchboard\"".into(),
+                shown: shown.is_some(),
             },
         };
         self.count_wrong_token(headers).await;

@@ -8,6 +8,7 @@ use crate::{
         finder::{Finder, ToolLists},
         parked::Lot,
     },
+    visitors::Visitors,
 };
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{Host, Scope};
@@ -38,6 +39,8 @@ pub struct GatewayOptions {
     pub announcement: Announcement,
     /// What clients of all servers as one are shown of the tools.
     pub tools: ToolLists,
+    /// Where it is noted who is there.
+    pub visitors: Visitors,
 }
 
 impl Gateway {
@@ -86,6 +89,11 @@ impl Gateway {
     /// What a client that comes in now is told.
     pub(crate) fn announcement(&self) -> Option<Arc<str>> {
         self.options.announcement.get()
+    }
+
+    /// Who is there.
+    pub(crate) fn visitors(&self) -> &Visitors {
+        &self.options.visitors
     }
 
     /// What the control token opens.

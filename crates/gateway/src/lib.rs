@@ -14,6 +14,7 @@ pub mod faces;
 pub mod gateway;
 pub mod limits;
 pub mod session;
+pub mod visitors;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
@@ -21,3 +22,4 @@ pub use control::{Control, ControlAccess, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};
 pub use session::finder::{ToolList, ToolLists};
+pub use visitors::{Visitor, Visitors};

@@ -102,6 +102,13 @@ pub const TASKS_PAGE: usize = 100;
 /// How long one server's part of that list is waited for.
 pub const TASKS_WAIT: Duration = Duration::from_secs(3);
 
+/// Clients that are known to be there, for whoever asks.
+pub const VISITORS: usize = 1024;
+/// Characters of what one of them calls itself.
+pub const VISITOR_NAME: usize = 100;
+/// How long one that has no session counts as being there after it last asked.
+pub const SEEN_FOR: Duration = Duration::from_secs(600);
+
 /// How long a client may take to shake hands over TLS.
 pub const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 /// How often the files of our certificate are looked at.

@@ -1,7 +1,11 @@
 //! Using a gateway that runs: asking it things with the control token, and
 //! reaching its servers at its own addresses.
 
-use crate::{control::State, running::Running, tokens};
+use crate::{
+    control::{GatewayStatus, State},
+    running::Running,
+    tokens,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read, Write},
@@ -84,6 +88,12 @@ impl Attached {
     /// How its process is doing, if it says so.
     pub fn state(&self) -> Option<State> {
         let answer = self.ask("GET", "state", PROMPT).ok()?;
+        serde_json::from_str(&answer).ok()
+    }
+
+    /// Who is connected to it and what runs, if it says so.
+    pub fn status(&self) -> Option<GatewayStatus> {
+        let answer = self.ask("GET", "status", PROMPT).ok()?;
         serde_json::from_str(&answer).ok()
     }
 

@@ -1,5 +1,5 @@
 //! What a running gateway can be asked and told under its control token:
-//! `GET state`, `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
+//! `GET state`, `GET status`, `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
 //! are, not what they say), `POST reconnect/{segment}` or `reconnect/all`,
 //! `POST reload`.
 
@@ -7,15 +7,20 @@ use crate::{
     attached::Known,
     caller::{Caller, needs_auth},
     pools::Pools,
-    report::{Report, report},
+    report::{self, Report, report},
     settings::Settings,
 };
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{fmt, sync::Arc};
-use switchboard_gateway::{Control, Controlled, control::Answering};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use switchboard_gateway::{Control, Controlled, Visitor, Visitors, control::Answering};
 use switchboard_host::{Host, Server, Target};
+use switchboard_local::secret;
 use switchboard_tasks as tasks;
 
 /// Answers for one gateway.
@@ -25,6 +30,9 @@ pub struct GatewayControl {
     caller: Caller,
     pools: Pools,
     reload: Reload,
+    visitors: Visitors,
+    /// When it began, in seconds since 1970.
+    since: u64,
 }
 
 /// Reads the configuration again and changes the servers; what changed, or why it cannot.
@@ -39,11 +47,31 @@ impl fmt::Debug for GatewayControl {
 impl GatewayControl {
     /// A control for the servers of `host`. `principal` is on whose behalf most clients act.
     pub fn new(host: Arc<Host>, principal: &str, settings: &Settings, reload: Reload) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
+            visitors: Visitors::default(),
+            since: since.map_or(0, |since| since.as_secs()),
             caller: Caller::shared_as(host.clone(), principal),
             pools: Pools::new(settings),
             host,
             reload,
+        }
+    }
+
+    /// Where it is noted who is connected.
+    pub fn visitors(&self) -> &Visitors {
+        &self.visitors
+    }
+
+    fn status(&self) -> GatewayStatus {
+        let servers = self.host.servers();
+        GatewayStatus {
+            since: self.since,
+            clients: self.visitors.now(),
+            servers: servers
+                .iter()
+                .map(|server| ServerStatus::of(server))
+                .collect(),
         }
     }
 
@@ -87,6 +115,7 @@ impl GatewayControl {
         let value = match (read, path.split_once('/').unwrap_or((path, ""))) {
             (true, ("servers", "")) => json!(self.servers()),
             (true, ("state", "")) => json!(State::now()),
+            (true, ("status", "")) => json!(self.status()),
             (true, ("rules", "")) => json!(**self.host.guard().rules().made_of()),
             (true, ("servers", segment)) => match there(segment) {
                 Some(server) => return found(&self.meet(&server).await),
@@ -126,6 +155,51 @@ impl State {
         Self {
             panics: tasks::panics(),
             last_panic: tasks::last_panic(),
+        }
+    }
+}
+
+/// Who is connected to a gateway, and what runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct GatewayStatus {
+    /// When it began, in seconds since 1970.
+    pub since: u64,
+    /// Its clients.
+    pub clients: Vec<Visitor>,
+    /// Its servers. None is met for this.
+    pub servers: Vec<ServerStatus>,
+}
+
+/// How a server is doing, as far as that is known without asking it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ServerStatus {
+    /// Its configured name.
+    pub name: String,
+    /// The word for it, as `list --json` has it.
+    pub state: String,
+    /// Why it cannot be used.
+    pub reason: Option<String>,
+    /// How many processes of it run, or connections to it.
+    pub copies: Option<usize>,
+    /// Whether those are processes.
+    pub is_process: bool,
+}
+
+impl ServerStatus {
+    fn of(server: &Arc<Server>) -> Self {
+        let state = switchboard_host::State::from(&*server.state().borrow());
+        let reason = match &state {
+            switchboard_host::State::Failed(why) => Some(secret::text(why).into_owned()),
+            _ => None,
+        };
+        Self {
+            name: server.name().to_string(),
+            state: state.word().to_owned(),
+            reason,
+            copies: report::copies(server),
+            is_process: matches!(server.spec.target, Target::Stdio(_)),
         }
     }
 }

@@ -102,12 +102,7 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         }
         Err(_) => None,
     };
-    let tools = async {
-        timeout(left, caller.tools(met))
-            .await
-            .ok()
-            .and_then(Result::ok)
-    };
+    let tools = async { timeout(left, caller.tools(met)).await };
     // As many as may be used.
     let prompts = async {
         size(List::Prompts).await?;
@@ -115,6 +110,13 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         Some(items.len())
     };
     let (tools, resources, prompts) = tokio::join!(tools, size(List::Resources), prompts);
+    // What cannot say which tools it has is of no use, however well it shook hands.
+    let tools = match tools {
+        Ok(Ok(tools)) => tools,
+        Ok(Err(CallError::Unreadable { reason, .. })) => return failed(reason),
+        Ok(Err(fault)) => return failed(fault.to_string()),
+        Err(_) => return failed("tools/list was not answered in time".to_owned()),
+    };
     let mut remarks = met.server.remarks().all();
     remarks.extend(caller.about_pins(&met.server));
     Report {
@@ -124,11 +126,11 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         era: Some(met.era().to_string()),
         transport: met.connection.found_transport().map(str::to_owned),
         server_info: met.connection.hello().and_then(server_info),
-        tools: tools.as_ref().map(Vec::len),
+        tools: Some(tools.len()),
         resources,
         prompts,
         ms: 0,
-        tokens: tools.map(|tools| cost(met, &tools)),
+        tokens: Some(cost(met, &tools)),
         copies: None,
     }
 }

@@ -114,6 +114,24 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Asks its process to end, in good order.
+    pub fn stop(&self) -> io::Result<()> {
+        let gone = || io::Error::from(io::ErrorKind::NotFound);
+        let pid = rustix::process::Pid::from_raw(self.pid).filter(|_| is_there(self.pid));
+        let pid = pid.ok_or_else(gone)?;
+        Ok(rustix::process::kill_process(
+            pid,
+            rustix::process::Signal::TERM,
+        )?)
+    }
+}
+
+/// Whether a process of ours is there.
+pub fn is_there(pid: i32) -> bool {
+    started(pid).is_some()
+}
+
 /// The user's gateways that run now. Notes of those that ended without taking
 /// theirs away are removed.
 pub fn all(dirs: &Dirs) -> Found {

@@ -46,7 +46,7 @@ pub const BANS: Rule = Rule {
 };
 
 /// Whoever may start programs, and which.
-const STARTERS: [(&str, &str); 5] = [
+const STARTERS: [(&str, &str); 6] = [
     ("crates/process/src/", "servers, and our own two parents"),
     ("crates/transport/src/process/", "servers"),
     ("crates/transport/src/keeper/", "our own two parents"),
@@ -57,6 +57,10 @@ const STARTERS: [(&str, &str); 5] = [
     (
         "crates/auth/src/helper.rs",
         "an entry's `headersHelper`, in a room of `process`",
+    ),
+    (
+        "crates/cli/src/commands/service.rs",
+        "the system's manager of services, which then starts us",
     ),
 ];
 

@@ -1,5 +1,7 @@
 //! `add` and `add-json`: a server is checked, then written.
 
+pub mod guess;
+
 use super::login::Store;
 use crate::{
     context::{self, Context, Say, faulty},
@@ -24,10 +26,10 @@ use switchboard::config::{
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// How the server is to be called
+    /// How the server is to be called (for an address it can be left out)
     pub name: String,
     /// Its command with arguments, or its address
-    #[arg(value_name = "COMMAND|URL", required = true, trailing_var_arg = true)]
+    #[arg(value_name = "COMMAND|URL", trailing_var_arg = true)]
     pub target: Vec<String>,
     /// Where to keep it: for you in this project, for you everywhere, or in the project's .mcp.json
     #[arg(short, long, default_value = "local")]
@@ -115,7 +117,7 @@ pub struct JsonOptions {
 
 /// Adds a server.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let options = options.clone().after_address()?;
+    let options = options.clone().named()?.after_address()?;
     let entry = entry(&options)?;
     if options.client_secret {
         // First the secret: an entry without it would not work.

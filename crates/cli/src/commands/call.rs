@@ -1,6 +1,6 @@
 //! `call`: one tool call, from the name as typed to the result as wanted.
 
-mod arguments;
+pub mod arguments;
 mod ask;
 pub mod form;
 mod pages;
@@ -43,9 +43,9 @@ const VISITS: u32 = 3;
 pub struct Options {
     /// The tool: mcp__server__tool, server__tool, or just its name where only one server has it
     pub tool: String,
-    /// Its arguments as a JSON object; @FILE reads them from a file, - from stdin
-    #[arg(value_name = "JSON")]
-    pub arguments: Option<String>,
+    /// Its arguments: one by one, or as a JSON object; @FILE reads that from a file, - from stdin
+    #[arg(value_name = "JSON|KEY=VALUE")]
+    pub arguments: Vec<String>,
     /// One argument; its value is typed by the tool's schema, @FILE reads it from a file (@@ for a plain @)
     #[arg(short = 'a', value_name = "KEY=VALUE")]
     pub pairs: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Options {
 
 const EXAMPLES: &str = "Examples:
   switchboard call system__health
-  switchboard call files__read -a path=README.md
+  switchboard call files__read path=README.md
   switchboard call search '{\"query\": \"mcp\", \"limit\": 3}' --json";
 
 /// Forms of a result.
@@ -75,18 +75,16 @@ pub enum Format {
 /// Calls.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     // A typing error should not cost the start of a server.
-    let whole = options
-        .arguments
-        .as_deref()
-        .map(arguments::whole)
-        .transpose()?;
+    let (whole, pairs) = arguments::told_apart(&options.arguments, &options.pairs)?;
+    let whole = whole.map(arguments::whole).transpose()?;
     let governed = context.servers()?;
     if governed.host().servers().is_empty() {
         // Nothing can be called; why not is still worth saying.
         return Err(resolve::unknown(&governed, List::Tools, &options.tool, &[]));
     }
     life::short(async |stop| {
-        let done = call(context, &governed, options, whole, &stop).await;
+        let given = (whole.unwrap_or_default(), pairs);
+        let done = call(context, &governed, options, given, &stop).await;
         governed.close().await;
         done
     })?
@@ -96,7 +94,7 @@ async fn call(
     context: &Context,
     governed: &Governed,
     options: &Options,
-    whole: Option<Arguments>,
+    (whole, pairs): (Arguments, Vec<String>),
     stop: &CancellationToken,
 ) -> Result<Code, Failure> {
     let interrupted = || Failure::new(Code::Interrupted, "interrupted");
@@ -107,7 +105,7 @@ async fn call(
     };
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
     let schema = &definition["inputSchema"];
-    let mut arguments = arguments::with_pairs(whole.unwrap_or_default(), &options.pairs, schema)?;
+    let mut arguments = arguments::with_pairs(whole, &pairs, schema)?;
     tokio::select! {
         completed = ask::missing(&mut arguments, schema) => completed?,
         () = stop.cancelled() => return Err(interrupted()),
@@ -299,6 +297,10 @@ fn show(
         if text.is_empty() {
             note("the result is empty");
         }
+        let text = match term::stdout().terminal {
+            true => content::indented(text),
+            false => text,
+        };
         out::line(&safe::lines(text.trim_end_matches('\n')))?;
     }
     Ok(if is_error || asks || !is_known {

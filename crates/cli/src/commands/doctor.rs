@@ -4,7 +4,7 @@ use crate::{
     commands::list,
     context::{Context, Say},
     failure::{Code, Failure},
-    show::{out, safe, term},
+    show::{out, safe, sums::counted, term},
 };
 use clap::Args;
 use serde::Serialize;
@@ -248,10 +248,9 @@ fn servers(loaded: Look, no_connect: bool, findings: &mut Findings) -> Result<()
     for (name, report) in list::reports(&governed)? {
         match report.health {
             Health::Connected => {
-                let tools = report
-                    .tools
-                    .map_or("unknown".to_owned(), |tools| tools.to_string());
-                let found = format!("connected in {} ms, {tools} tools", report.ms);
+                let tools = report.tools.map(|tools| counted(tools, "tool"));
+                let tools = tools.unwrap_or_else(|| "unknown tools".to_owned());
+                let found = format!("connected in {} ms, {tools}", report.ms);
                 match report.reason {
                     None => findings.add(AREA, Level::Ok, name, found),
                     Some(remarks) => {
@@ -350,7 +349,7 @@ fn versions(context: &Context, findings: &mut Findings) {
                 what,
                 format!("runs version {}", gateway.version),
             );
-            findings.advise("start it again, so that both are the same");
+            findings.advise("switchboard restart, so that both are the same");
         } else {
             findings.add(AREA, Level::Ok, what, "runs and answers");
         }

@@ -8,7 +8,7 @@ use crate::{
     context::{self, Context, Say},
     failure::{Code, Failure},
     life,
-    show::out,
+    show::{out, sums},
     trusting,
 };
 use clap::Args;
@@ -157,10 +157,24 @@ fn finish(options: &Options, rows: &[Row], unusable: Option<Failure>) -> Result<
         .filter(|row| row.state == State::PendingApproval)
         .count();
     if waiting > 0 && !options.json {
+        let (come, they, them) = match waiting {
+            1 => ("server above comes", "it is", "it"),
+            _ => ("servers above come", "they are", "them"),
+        };
         context::warn(&format!(
-            "{waiting} of the servers above come from inside the project; they are not started, since nobody has \
-             approved them. To look at one and approve it: switchboard approve NAME"
+            "{waiting} {come} from inside the project; {they} not started, since nobody has \
+             approved {them}. To look and approve: switchboard approve NAME, or approve all"
         ));
+    }
+    if !options.json {
+        let connected = rows.iter().filter(|row| row.state == State::Connected);
+        let (mut servers, mut tools, mut tokens) = (0, 0, 0);
+        for row in connected {
+            servers += 1;
+            tools += row.tools.unwrap_or_default();
+            tokens += row.tokens.unwrap_or_default();
+        }
+        sums::say(servers, tools, tokens);
     }
     match unusable {
         Some(failure) => Err(failure),

@@ -70,7 +70,7 @@ pub struct Listen {
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host: Vec<String>,
     /// A web page's origin that may talk to us, such as http://localhost:5173; repeatable
-    #[arg(long, value_name = "ORIGIN", requires = "listen", value_parser = origin)]
+    #[arg(long, alias = "origin", value_name = "ORIGIN", requires = "listen", value_parser = origin)]
     pub allow_origin: Vec<String>,
 }
 
@@ -83,7 +83,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Reads an origin as browsers write it.
-fn origin(text: &str) -> Result<String, String> {
+pub fn origin(text: &str) -> Result<String, String> {
     let url = url::Url::parse(text).ok();
     let origin = url.map(|url| url.origin().ascii_serialization());
     match origin {

@@ -1,7 +1,7 @@
 //! `prompts` and `prompt`.
 
 use super::{
-    call::{caller, resolve, terminal::Terminal},
+    call::{arguments, caller, resolve, terminal::Terminal},
     gather::gather,
     resources::answered,
     tools::unreachable,
@@ -38,9 +38,12 @@ pub struct Options {
 pub struct GetOptions {
     /// The prompt: mcp__server__prompt, server__prompt, or just its name where only one server has it
     pub name: String,
-    /// Its arguments
-    #[arg(value_name = "KEY=VALUE")]
+    /// Its arguments: one by one, or as a JSON object; @FILE reads that from a file, - from stdin
+    #[arg(value_name = "JSON|KEY=VALUE")]
     pub arguments: Vec<String>,
+    /// One argument; @FILE reads it from a file (@@ for a plain @)
+    #[arg(short = 'a', value_name = "KEY=VALUE")]
+    pub pairs: Vec<String>,
     /// Print the server's result as it came
     #[arg(long)]
     pub json: bool,
@@ -103,13 +106,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 
 /// Gets one.
 pub fn get(context: &Context, options: &GetOptions) -> Result<Code, Failure> {
-    let mut given = Map::new();
-    for pair in &options.arguments {
-        let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(Failure::usage(format!("{pair:?}: expected KEY=VALUE")));
-        };
-        given.insert(key.to_owned(), json!(value));
-    }
+    let given = given(options)?;
     let governed = context.servers()?;
     if governed.host().servers().is_empty() {
         return Err(resolve::unknown(
@@ -128,6 +125,21 @@ pub fn get(context: &Context, options: &GetOptions) -> Result<Code, Failure> {
         governed.close().await;
         done
     })?
+}
+
+/// The arguments as they were typed: those of a prompt are texts.
+fn given(options: &GetOptions) -> Result<Map<String, Value>, Failure> {
+    let (whole, pairs) = arguments::told_apart(&options.arguments, &options.pairs)?;
+    if let Some(word) = whole.filter(|word| !word.starts_with(['{', '@', '-'])) {
+        return Err(Failure::usage(format!("{word:?}: expected KEY=VALUE")));
+    }
+    let whole = whole.map(arguments::whole).transpose()?.unwrap_or_default();
+    let names = pairs.iter().filter_map(|pair| pair.split_once('='));
+    let texts: Map<String, Value> = names
+        .map(|(name, _)| (name.to_owned(), json!({"type": "string"})))
+        .collect();
+    let all = arguments::with_pairs(whole, &pairs, &json!({ "properties": texts }))?;
+    Ok(serde_json::from_str(&all.text()).unwrap_or_default())
 }
 
 async fn fetch(

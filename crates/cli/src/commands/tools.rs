@@ -7,6 +7,7 @@ use crate::{
     near::{did_you_mean, near},
     show::{
         out, safe,
+        sums::{self, counted},
         term::{self, Paint},
     },
 };
@@ -52,6 +53,7 @@ struct Tool {
     title: Option<Box<RawValue>>,
     description: Option<Box<RawValue>>,
     input_schema: Option<Box<RawValue>>,
+    output_schema: Option<Box<RawValue>>,
     annotations: Option<Box<RawValue>>,
     deferred: bool,
     /// An estimate: four bytes of definition are about one token.
@@ -105,7 +107,11 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     if options.json {
         out::json_list(&tools)?
     } else {
-        print(&tools)?
+        print(&tools)?;
+        let mut servers: Vec<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();
+        servers.dedup();
+        let tokens = tools.iter().map(|tool| tool.tokens).sum();
+        sums::say(servers.len(), tools.len(), tokens);
     }
     for server in &servers {
         // What is kept and cannot be read was told when it was first needed.
@@ -272,6 +278,7 @@ fn named(
             title: raw(item, "title"),
             description: raw(item, "description"),
             input_schema: raw(item, "inputSchema"),
+            output_schema: raw(item, "outputSchema"),
             annotations: raw(item, "annotations"),
             deferred,
             tokens: model.tokens,
@@ -360,7 +367,8 @@ fn print(tools: &[Tool]) -> Result<(), Failure> {
 fn heading(tools: &[Tool], server: &str, paint: Paint) -> Result<(), Failure> {
     let of_server = || tools.iter().filter(|tool| tool.server == server);
     let tokens: usize = of_server().map(|tool| tool.tokens).sum();
-    let about = format!("{} tools, about {tokens} tokens", of_server().count());
+    let tools = counted(of_server().count(), "tool");
+    let about = format!("{tools}, about {tokens} tokens");
     out::line(&format!(
         "{}  {}",
         paint.bold(&safe::line(server)),

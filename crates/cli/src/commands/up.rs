@@ -20,8 +20,9 @@ mod table;
 use crate::{
     args::Global,
     commands::{
-        listen::announce,
+        listen::{announce, origin},
         serve::{announce_folder, usable},
+        status,
         tool_list::ToolOptions,
     },
     context::{Context, warn},
@@ -83,6 +84,12 @@ pub struct Options {
     /// yours runs already, that is all
     #[arg(long, value_name = "CLIENT")]
     pub write: Option<Writable>,
+    /// Take the place of the gateway that runs
+    #[arg(long, conflicts_with = "write")]
+    pub replace: bool,
+    /// A web page's origin that may talk to it, such as http://localhost:5173; repeatable
+    #[arg(long, alias = "origin", value_name = "ORIGIN", value_parser = origin)]
+    pub allow_origin: Vec<String>,
     #[command(flatten)]
     pub tools: ToolOptions,
     /// Show the client token, if this is a terminal
@@ -101,7 +108,13 @@ impl Options {
 
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let first = first(context)?;
+    let mut first = first(context)?;
+    if options.replace
+        && let Some(first) = first.take()
+    {
+        status::end(&first.running)?;
+        out::line(&format!("Stopped http://{}.", first.running.address))?;
+    }
     if let (Some(first), Some(client)) = (&first, options.write) {
         let (base, entries) = entries_of(context, first)?;
         entries.write(client)?;
@@ -133,6 +146,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let listen = Listen {
         http: Some((Ipv4Addr::LOCALHOST, port).into()),
         ports,
+        origins: options.allow_origin.clone(),
         ..Listen::default()
     };
     let doors = listen.doors(&context.options)?;
@@ -197,23 +211,9 @@ fn assemble(
     Ok((governed.gateway(show), notes))
 }
 
-/// What `up` served last, made once more, and the directory that it is for: where it
-/// was never started, the home.
+/// What `up` served last, made once more, and the directory that it is for.
 pub fn again(context: &Context) -> Result<(Fronted, PathBuf), Failure> {
-    let dirs = context.dirs()?;
-    let last = Remembered::last(&dirs).unwrap_or_else(|error| {
-        let file = remembered::file(&dirs);
-        warn(&format!("{}: {error}; it is not used", file.display()));
-        None
-    });
-    let mut last = last.unwrap_or_default();
-    if !last.directory.is_dir() {
-        let home = context.places()?.home;
-        last = Remembered {
-            directory: home.unwrap_or_else(|| context.options.directory.clone()),
-            ..Remembered::default()
-        };
-    }
+    let last = last(context)?;
     let context = Context::new(Global {
         directory: Some(last.directory.clone()),
         mcp_config: last.mcp_config.clone(),
@@ -225,6 +225,25 @@ pub fn again(context: &Context) -> Result<(Fronted, PathBuf), Failure> {
         tracing::info!("{note}");
     }
     Ok((fronted, last.directory))
+}
+
+/// What `up` served last: where it was never started, what it would in the home.
+pub fn last(context: &Context) -> Result<Remembered, Failure> {
+    let dirs = context.dirs()?;
+    let last = Remembered::last(&dirs).unwrap_or_else(|error| {
+        let file = remembered::file(&dirs);
+        warn(&format!("{}: {error}; it is not used", file.display()));
+        None
+    });
+    let last = last.unwrap_or_default();
+    if last.directory.is_dir() {
+        return Ok(last);
+    }
+    let home = context.places()?.home;
+    Ok(Remembered {
+        directory: home.unwrap_or_else(|| context.options.directory.clone()),
+        ..Remembered::default()
+    })
 }
 
 /// Keeps what is served here, for clients that come when it does not run.

@@ -74,10 +74,43 @@ pub fn pretty(value: &Value) -> String {
     }
 }
 
+/// JSON on one line, in several: for people. What would not come out the same, such as
+/// a number that is too long for us, stays as it is.
+pub fn indented(text: String) -> String {
+    let one_line = text.trim();
+    if !one_line.starts_with(['{', '[']) {
+        return text;
+    }
+    match serde_json::from_str::<Value>(one_line) {
+        Ok(value) if serde_json::to_string(&value).is_ok_and(|same| same == one_line) => {
+            pretty(&value)
+        }
+        _ => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn json_on_one_line_is_indented_where_nothing_is_lost() {
+        for (text, expected) in [
+            (
+                "{\"a\":[1,\"b\"]}",
+                "{\n  \"a\": [\n    1,\n    \"b\"\n  ]\n}",
+            ),
+            (
+                "{\"a\":1.00000000000000000001}",
+                "{\"a\":1.00000000000000000001}",
+            ),
+            ("[1, 2]", "[1, 2]"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(indented(text.to_owned()), expected);
+        }
+    }
 
     #[test]
     fn every_kind_of_content_has_words() {

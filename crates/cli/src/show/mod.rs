@@ -9,4 +9,5 @@ pub mod live;
 pub mod out;
 pub mod pages;
 pub mod safe;
+pub mod sums;
 pub mod term;

@@ -115,6 +115,7 @@ impl Conversation {
         }
         if self.terms.modern {
             let principal = self.terms.admission.principal().clone();
+            self.gateway.visitors().gone(&principal, &self.key);
             let none = Bytes::from_static(b"{}");
             let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
             let client = client.known_by(Some(&self.key));

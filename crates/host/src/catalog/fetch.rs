@@ -337,7 +337,8 @@ async fn fetch(list: List, connection: &Arc<Connection>) -> Result<Listing, Call
                 {
                     return Ok(listing);
                 }
-                let reason = message.error_text().unwrap_or_default();
+                let said = message.error_text().unwrap_or_default();
+                let reason = format!("{} fails: {said}", list.method().as_str());
                 return Err(CallError::Unreadable {
                     server: server.clone(),
                     reason,

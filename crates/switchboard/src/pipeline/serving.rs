@@ -16,7 +16,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
-use switchboard_gateway::{ControlAccess, Gateway, GatewayOptions, ToolLists, faces};
+use switchboard_gateway::{ControlAccess, Gateway, GatewayOptions, ToolLists, Visitors, faces};
 use switchboard_transport::in_process::End;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -62,7 +62,7 @@ impl Fronted {
     /// Serves whoever started us, on our own streams, until the input ends or `stop`
     /// fires.
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
-        let serve = faces::stdio::serve(self.face(None), stop.clone());
+        let serve = faces::stdio::serve(self.face(None, Visitors::default()), stop.clone());
         let served = self.governed.while_following(serve, None, stop).await;
         self.governed.close().await;
         served
@@ -75,7 +75,12 @@ impl Fronted {
         write: impl AsyncWrite + Send + Unpin + 'static,
         stop: CancellationToken,
     ) -> io::Result<()> {
-        let serve = faces::stdio::serve_streams(self.face(None), read, write, stop.clone());
+        let serve = faces::stdio::serve_streams(
+            self.face(None, Visitors::default()),
+            read,
+            write,
+            stop.clone(),
+        );
         let served = self.governed.while_following(serve, None, stop).await;
         self.governed.close().await;
         served
@@ -88,7 +93,10 @@ impl Fronted {
         principal: impl Into<Arc<str>>,
         stop: CancellationToken,
     ) {
-        let (face, single) = (self.face(None), self.show.single.clone());
+        let (face, single) = (
+            self.face(None, Visitors::default()),
+            self.show.single.clone(),
+        );
         let stopped = stop.clone();
         let principal = principal.into();
         let serve = async move {
@@ -103,7 +111,8 @@ impl Fronted {
     /// [`serve`](Listening::serve).
     pub fn listen(self, doors: Doors) -> Result<Listening, ListenError> {
         let findable = Findable::new(&self.governed, &doors)?;
-        let face = self.face(Some(findable.control.clone()));
+        let (control, visitors) = (findable.control.clone(), findable.visitors.clone());
+        let face = self.face(Some(control), visitors);
         let token = doors.token.clone();
         let open = doors.open()?;
         let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
@@ -116,7 +125,7 @@ impl Fronted {
         })
     }
 
-    fn face(&self, control: Option<ControlAccess>) -> Arc<Gateway> {
+    fn face(&self, control: Option<ControlAccess>, visitors: Visitors) -> Arc<Gateway> {
         let options = GatewayOptions {
             version: VERSION.to_owned(),
             // Over a network every server has a path of its own.
@@ -124,6 +133,7 @@ impl Fronted {
             control,
             announcement: self.governed.announcement().clone(),
             tools: self.show.tools.clone(),
+            visitors,
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)
@@ -197,6 +207,8 @@ impl Listening {
 /// What other commands find, use and control a gateway by.
 struct Findable {
     control: ControlAccess,
+    /// Where it is noted who is connected.
+    visitors: Visitors,
     /// Whether other commands find the token where it is kept.
     is_kept: bool,
 }
@@ -221,6 +233,7 @@ impl Findable {
         let (host, settings) = (governed.host().clone(), governed.settings());
         let control = GatewayControl::new(host, &doors.principal, settings, reload);
         Ok(Self {
+            visitors: control.visitors().clone(),
             control: ControlAccess {
                 token,
                 control: Arc::new(control),

@@ -47,6 +47,25 @@ impl Arguments {
     }
 }
 
+/// What stands after a name, told apart: one JSON text at most, and pairs. A pair
+/// begins with the name of an argument.
+pub fn told_apart<'a>(
+    words: &'a [String],
+    pairs: &[String],
+) -> Result<(Option<&'a str>, Vec<String>), Failure> {
+    let is_pair = |word: &&String| {
+        let name = word.split_once('=').map(|(name, _)| name);
+        name.is_some_and(|name| !name.is_empty() && !name.contains(['{', '[', '"', '@']))
+    };
+    let mut all: Vec<String> = words.iter().filter(is_pair).cloned().collect();
+    all.extend(pairs.iter().cloned());
+    let mut others = words.iter().filter(|word| !is_pair(word));
+    match (others.next(), others.next()) {
+        (whole, None) => Ok((whole.map(String::as_str), all)),
+        (_, Some(second)) => Err(Failure::usage(format!("{second:?}: expected KEY=VALUE"))),
+    }
+}
+
 /// Reads the JSON argument: an object, a file with one, or stdin.
 pub fn whole(text: &str) -> Result<Arguments, Failure> {
     object(&source(text)?)

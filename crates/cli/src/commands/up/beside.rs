@@ -53,7 +53,7 @@ pub fn is_wanted_beside(
     }
     let global = &context.global;
     if options.chooses() || !global.mcp_config.is_empty() || global.strict_mcp_config {
-        let hint = "--port PORT starts another one beside it";
+        let hint = "--port PORT starts another one beside it, --replace takes its place";
         return Err(Failure::usage(text).hint(hint));
     }
     out::line(&text)?;

@@ -1,6 +1,6 @@
 //! Following one server: how it is doing, from the first meeting on.
 
-use crate::show::term::Paint;
+use crate::show::{sums::counted, term::Paint};
 use std::sync::Arc;
 use switchboard::tasks;
 use switchboard::{
@@ -148,13 +148,14 @@ async fn meet(caller: &Caller, server: &Arc<Server>) -> How {
     }
     match met {
         Ok(met) => {
-            let tools = caller.tools(&met).await.map_or_else(
-                |fault| fault.to_string(),
-                |tools| match tools.len() {
-                    1 => "1 tool".to_owned(),
-                    count => format!("{count} tools"),
-                },
-            );
+            // What cannot say which tools it has is of no use.
+            let tools = match caller.tools(&met).await {
+                Ok(tools) => counted(tools.len(), "tool"),
+                Err(CallError::Unreadable { reason, .. }) => {
+                    return How::new(State::Failed, reason);
+                }
+                Err(fault) => return How::new(State::Failed, fault.to_string()),
+            };
             let mut all = vec![tools];
             let is_process = matches!(server.spec.target, Target::Stdio(_));
             all.extend(several(copies(server), is_process));

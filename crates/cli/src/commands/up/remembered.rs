@@ -2,7 +2,7 @@
 //! no gateway runs: the directory, and what was said on the command line.
 
 use super::Options;
-use crate::{args::Global, commands::tool_list::ToolOptions};
+use crate::{args::Global, commands::tool_list::ToolOptions, limits};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -10,9 +10,6 @@ use std::{
     path::{Path, PathBuf},
 };
 use switchboard::{Dirs, local::private};
-
-/// No record is longer.
-const RECORD_BYTES: u64 = 64 * 1024;
 
 /// One set of servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +26,7 @@ pub struct Remembered {
     pub enable_shell: bool,
     pub no_builtins: bool,
     pub tools: Vec<String>,
+    pub allow_origin: Vec<String>,
 }
 
 impl Remembered {
@@ -50,6 +48,7 @@ impl Remembered {
             enable_shell: options.enable_shell,
             no_builtins: options.no_builtins,
             tools: options.tools.words(),
+            allow_origin: options.allow_origin.clone(),
         }
     }
 
@@ -69,7 +68,11 @@ impl Remembered {
             Err(error) => return Err(error),
         };
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-        if !found.is_file() || !is_ours || found.mode() & 0o077 != 0 || found.len() > RECORD_BYTES {
+        if !found.is_file()
+            || !is_ours
+            || found.mode() & 0o077 != 0
+            || found.len() > limits::REMEMBERED
+        {
             return Err(io::Error::other("others could have written it"));
         }
         let text = fs::read_to_string(&file)?;
@@ -86,6 +89,8 @@ impl Remembered {
             enable_shell: self.enable_shell,
             no_builtins: self.no_builtins,
             write: None,
+            replace: false,
+            allow_origin: self.allow_origin.clone(),
             tools: ToolOptions::of_words(&self.tools),
             show_token: false,
         }

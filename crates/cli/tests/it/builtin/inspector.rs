@@ -120,6 +120,32 @@ fn every_server() {
     }
 }
 
+/// What it has to say about schemas that not every client can read: nothing.
+#[test]
+fn every_schema_is_portable() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().to_str().unwrap();
+    for server in [
+        &["files", "--root", root][..],
+        &["shell", "--enable-shell", "--root", root],
+        &["system"],
+        &["memory", "--data", root],
+    ] {
+        let node = installed("SWITCHBOARD_TEST_NODE");
+        let output = Command::new(&node)
+            .arg(installed("SWITCHBOARD_TEST_INSPECTOR"))
+            .args(["--cli", env!("CARGO_BIN_EXE_switchboard"), "builtin"])
+            .args(server)
+            .args(["--method", "tools/list", "--strict"])
+            .env("HOME", root)
+            .output()
+            .expect("node runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{server:?}: {said}");
+        assert!(!said.contains("Warning: tool"), "{server:?}: {said}");
+    }
+}
+
 /// One that listens, with its token.
 #[tokio::test]
 async fn a_server_that_listens() {

@@ -2,6 +2,7 @@
 
 mod call;
 mod columns;
+mod day;
 mod docs;
 mod forms;
 mod json;

@@ -108,6 +108,21 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// Waits until it ends by itself, and how.
+    #[track_caller]
+    pub fn ended(mut self) -> Option<i32> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < until, "it goes on: {}", self.rows());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
 impl Drop for Shown {
     fn drop(&mut self) {
         let _ = self.child.kill();

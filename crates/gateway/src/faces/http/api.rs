@@ -31,6 +31,8 @@ pub(super) async fn let_in<'a>(
         let refused = Refused {
             status: StatusCode::UNAUTHORIZED,
             challenge: "Bearer realm=\"switchboard control\"".to_owned(),
+            // What opens it is not for clients to know.
+            shown: false,
         };
         return Err(Box::new(reply::unauthorized(&refused)));
     }

@@ -8,6 +8,7 @@ mod attach;
 mod body;
 mod clock;
 mod connections;
+mod cors;
 mod era;
 mod event_stream;
 mod events;

@@ -67,6 +67,9 @@ pub(super) fn unauthorized(refused: &Refused) -> Response<Body> {
     let text = match refused.status {
         StatusCode::SERVICE_UNAVAILABLE => "who you are cannot be found out just now; try again\n",
         StatusCode::FORBIDDEN => "your token does not allow this\n",
+        _ if refused.shown => {
+            "this client token is not accepted: it is wrong, or was revoked or replaced; switchboard token list shows those that are\n"
+        }
         _ => "a client token is needed: Authorization: Bearer …\n",
     };
     let mut response = plain(refused.status, text);

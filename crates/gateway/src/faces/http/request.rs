@@ -12,6 +12,7 @@
 use super::{
     Entered, Face, api, attach,
     body::Body,
+    cors,
     era::Spoken,
     handshake_era::{self, SESSION},
     plain, read,
@@ -40,7 +41,14 @@ pub(super) fn handle(
     open: Arc<Entered>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Response<Body>> + Send {
-    phases(face, open, request).map(|done| done.unwrap_or_else(|refusal| *refusal))
+    let page = cors::page(&face, request.headers());
+    phases(face, open, request).map(move |done| {
+        let mut answer = done.unwrap_or_else(|refusal| *refusal);
+        if let Some(page) = page {
+            cors::let_read(&mut answer, page);
+        }
+        answer
+    })
 }
 
 /// The phases in their order.
@@ -122,6 +130,9 @@ impl Received {
         if !face.entrance.door().is_our_address(headers, target) {
             let text = "this Host or Origin is not allowed";
             return refuse(StatusCode::FORBIDDEN, text);
+        }
+        if let Some(answer) = cors::preflight(face, request) {
+            return Err(Box::new(answer));
         }
         let route = Route::of(face, target.path());
         Ok(Self { route })
@@ -213,6 +224,7 @@ async fn other(
         Who::Client(endpoint, admission) => (endpoint, admission),
         Who::Controller(access) => return api::answer(access, &request).await,
         Who::Anybody(Public::Health) => return reply::plain(StatusCode::OK, "ok\n"),
+        Who::Anybody(Public::Nothing) => return nothing(),
         Who::Anybody(Public::Metadata) => {
             return metadata(face, &request).unwrap_or_else(nothing);
         }

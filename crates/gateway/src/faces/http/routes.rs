@@ -67,6 +67,9 @@ pub(super) enum Public {
     /// The protected-resource document (RFC 9728) of a path: where a client gets
     /// its token.
     Metadata,
+    /// Nothing, where clients look for a way to sign in: they are told so, and use what
+    /// they were given.
+    Nothing,
 }
 
 /// What is there for clients.
@@ -105,6 +108,8 @@ const ALL: &[Route] = &[
     Route::new(Under(api::PREFIX), ANY, Control),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),
     Route::new(Under(METADATA), "GET", Anybody(Metadata)),
+    Route::new(Under(WELL_KNOWN), ANY, Anybody(Public::Nothing)),
+    Route::new(Path(REGISTER), ANY, Anybody(Public::Nothing)),
     ELSEWHERE,
 ];
 
@@ -115,6 +120,8 @@ const PLAIN: &[Route] = &[
     Route::new(Path("/tools"), "GET", Clients(Plain(Page::Tools))),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),
     Route::new(Under(METADATA), "GET", Anybody(Metadata)),
+    Route::new(Under(WELL_KNOWN), ANY, Anybody(Public::Nothing)),
+    Route::new(Path(REGISTER), ANY, Anybody(Public::Nothing)),
     ELSEWHERE,
 ];
 
@@ -123,6 +130,11 @@ const ELSEWHERE: Route = Route::new(Elsewhere, ANY, Clients(Nothing));
 
 /// Where the documents are that say which token a path wants.
 const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// Where clients look for what else there is to know of a way to sign in.
+const WELL_KNOWN: &str = "/.well-known/";
+/// Where they would register, if they could.
+const REGISTER: &str = "/register";
 
 /// It looks at the verb itself, or does not care.
 const ANY: &str = "";

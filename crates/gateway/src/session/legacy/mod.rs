@@ -6,7 +6,7 @@ mod answer;
 mod to_client;
 
 use super::{Outlet, hello, in_flight::InFlight};
-use crate::{admission::Admission, gateway::Gateway, limits};
+use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
@@ -15,7 +15,7 @@ use switchboard_host::{
     Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, permission::What,
 };
 use switchboard_tasks as tasks;
-use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code};
+use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
 use to_client::ToClient;
 
 /// One legacy client.
@@ -27,6 +27,8 @@ pub struct Session {
     in_flight: InFlight,
     /// What it is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
+    /// As long as it is there it counts as a client that is.
+    _visit: Visit,
 }
 
 impl Session {
@@ -80,8 +82,14 @@ impl Session {
         }
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
+        let info = json::field(initialize.body(), "clientInfo").ok().flatten();
+        let info = info.map(|info| info.of(initialize.body()));
+        let visit = gateway
+            .visitors()
+            .enter(&client.principal, client.era(), info);
         Ok((
             Arc::new(Self {
+                _visit: visit,
                 gateway,
                 scope,
                 client,

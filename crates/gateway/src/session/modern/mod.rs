@@ -152,6 +152,7 @@ async fn try_begin(
     }
     let result = match (method, &request.scope) {
         (Method::Discover, scope) => {
+            note_visit(gateway, &request);
             Box::pin(hello::discover_result(gateway, scope, &client)).await?
         }
         (
@@ -167,6 +168,7 @@ async fn try_begin(
         }
         (_, Scope::All) if List::of(method).is_some() => {
             let list = List::of(method).unwrap_or(List::Tools);
+            note_visit(gateway, &request);
             Box::pin(lists::page(gateway, &client, list, &request.message)).await?
         }
         _ => {
@@ -229,6 +231,16 @@ fn note_log_level(client: &Client, request: &Request) -> Result<(), CallError> {
         client.set_log_level(rank as u8);
     }
     Ok(())
+}
+
+/// Notes who asks what there is: a client without a session is known by nothing else.
+fn note_visit(gateway: &Gateway, request: &Request) {
+    let info = request.params.client_info;
+    let info = info.map(|info| info.of(request.message.raw()));
+    let principal = request.admission.principal();
+    let visitors = gateway.visitors();
+    let era = Revision::NEWEST.era();
+    visitors.asked(principal, era, request.key.as_ref(), info);
 }
 
 /// What a ticket is bound to besides the request: all servers, or one.

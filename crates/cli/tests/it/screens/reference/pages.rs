@@ -329,6 +329,7 @@ fn limits(root: &Path) -> String {
         "gateway",
         "builtin",
         "switchboard",
+        "cli",
     ] {
         let file = root.join("crates").join(name).join("src/limits.rs");
         let source = fs::read_to_string(file).unwrap();

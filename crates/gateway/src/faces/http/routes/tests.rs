@@ -58,6 +58,8 @@ fn the_table_is_this_one() {
             "/api/… : control",
             "/healthz : anybody",
             "/.well-known/oauth-protected-resource… GET: anybody",
+            "/.well-known/… : anybody",
+            "/register : anybody",
             "elsewhere : clients",
         ]
     );
@@ -69,6 +71,8 @@ fn the_table_is_this_one() {
             "/tools GET: clients",
             "/healthz : anybody",
             "/.well-known/oauth-protected-resource… GET: anybody",
+            "/.well-known/… : anybody",
+            "/register : anybody",
             "elsewhere : clients",
         ]
     );
@@ -101,10 +105,19 @@ fn paths(routes: Routes, route: &Route) -> Vec<String> {
             about.map(|about| format!("{METADATA}{about}")).into()
         }
         (Under(METADATA), Routes::Plain) => vec![format!("{METADATA}/tools")],
+        (Under(WELL_KNOWN), _) => {
+            let what = [
+                "oauth-authorization-server",
+                "oauth-authorization-server/mcp",
+            ];
+            let mut paths: Vec<String> = what.map(|what| format!("{WELL_KNOWN}{what}")).into();
+            paths.push(format!("{METADATA}/nothing"));
+            paths
+        }
         (Under(beginning), _) => vec![format!("{beginning}status")],
         (Elsewhere, _) => {
             let mut paths = vec!["/", "/mcpx", "/api", "/healthz/", "/plain", "/plain/ws"];
-            paths.extend(["/.well-known/oauth-protected-resource/nothing"]);
+            paths.extend(["/register/", "/.well-known"]);
             match routes {
                 Routes::All => paths.extend(["/mcp/nobody", "/mcp/@key/nobody", "/tools"]),
                 Routes::Plain => paths.extend(["/mcp", "/mcp/one", "/api/status", "/plain/tools"]),
@@ -170,7 +183,7 @@ impl World {
     async fn everybody_asks(&self, route: &Route, path: &str) {
         // Without an identity provider there is nothing to say of it.
         let is_absent = route.opens == Anybody(Metadata) && !self.signs_in;
-        let route = if is_absent { &ELSEWHERE } else { route };
+        let is_nothing = is_absent || route.opens == Anybody(Public::Nothing);
         let verb = route.verbs.split(", ").next().filter(|it| !it.is_empty());
         for shown in SHOWN {
             let may = match route.opens {
@@ -183,7 +196,7 @@ impl World {
                 let whole = format!("{verb} {path} by {shown:?}: {status}");
                 if !may {
                     assert_eq!(status, StatusCode::UNAUTHORIZED, "{whole}");
-                } else if route.opens == Clients(Nothing) {
+                } else if route.opens == Clients(Nothing) || is_nothing {
                     assert_eq!(status, StatusCode::NOT_FOUND, "{whole}");
                 } else if !is_there {
                     assert_eq!(status, StatusCode::METHOD_NOT_ALLOWED, "{whole}");

@@ -1,0 +1,262 @@
+//! `status`, `stop` and `restart`: the gateways that run.
+
+use super::{service, up};
+use crate::{
+    args::Global,
+    context::{Context, warn},
+    failure::{Code, Failure},
+    limits,
+    show::{out, safe, term},
+};
+use clap::Args;
+use serde::Serialize;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use switchboard::{
+    VERSION,
+    attached::Attached,
+    control::{GatewayStatus, ServerStatus},
+    gateway::Visitor,
+    report::several,
+    running::{self, Running},
+};
+
+/// Options of `status`.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which gateway is meant.
+#[derive(Debug, Args)]
+pub struct Which {
+    /// Its address, port or process, where several run
+    #[arg(value_name = "ADDRESS|PORT|PROCESS")]
+    pub which: Option<String>,
+}
+
+/// A gateway as `status --json` shows it. The names are what scripts rely on.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown {
+    address: String,
+    process: i32,
+    version: String,
+    directory: String,
+    up: bool,
+    answers: bool,
+    #[serde(flatten)]
+    status: GatewayStatus,
+}
+
+/// Says what runs. Exit code 4 where nothing does.
+pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    let found = found(context)?;
+    let gateways = context.options.gateways();
+    let shown: Vec<Shown> = found.iter().map(|one| look(one, &gateways)).collect();
+    if options.json {
+        out::json_list(&shown)?;
+    } else if shown.is_empty() {
+        out::line("No gateway runs. To start one: switchboard up")?;
+    } else {
+        shown.iter().try_for_each(show)?;
+    }
+    let runs = shown.iter().any(|gateway| gateway.answers);
+    Ok(if runs { Code::Done } else { Code::Unreachable })
+}
+
+fn look(running: &Running, gateways: &[Attached]) -> Shown {
+    let answering = gateways.iter().find(|gateway| gateway.running == *running);
+    let status = answering.and_then(Attached::status);
+    Shown {
+        address: format!("http://{}", running.address),
+        process: running.pid,
+        version: running.version.clone(),
+        directory: running.directory.display().to_string(),
+        up: running.by_up,
+        answers: status.is_some(),
+        status: status.unwrap_or_default(),
+    }
+}
+
+fn show(gateway: &Shown) -> Result<(), Failure> {
+    let paint = term::stdout();
+    let title = format!("Switchboard {} at {}", gateway.version, gateway.address);
+    out::line(&paint.bold(&safe::line(&title)))?;
+    out::line(&format!(
+        "  process {}, started in {}",
+        gateway.process,
+        safe::line(&gateway.directory)
+    ))?;
+    if !gateway.answers {
+        return out::line(&paint.red("  runs, but does not answer; see switchboard doctor"));
+    }
+    if gateway.version != VERSION {
+        let text = format!("  this program is {VERSION}: switchboard restart brings both together");
+        out::line(&paint.yellow(&text))?;
+    }
+    let since = ago(gateway.status.since);
+    out::line(&format!("  running for {since}"))?;
+    out::line(&paint.bold("Clients"))?;
+    if gateway.status.clients.is_empty() {
+        out::line("  none")?;
+    }
+    for client in &gateway.status.clients {
+        out::line(&format!("  {}", safe::line(&client_words(client))))?;
+    }
+    out::line(&paint.bold("Servers"))?;
+    let widest = gateway.status.servers.iter();
+    let widest = widest.map(|server| server.name.chars().count()).max();
+    for server in &gateway.status.servers {
+        let width = widest.unwrap_or_default().min(40);
+        let name = format!("{:<width$}", safe::cut(&safe::line(&server.name), width));
+        let line = format!("  {name}  {}", safe::line(&server_words(server)));
+        out::line(line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn client_words(client: &Visitor) -> String {
+    let name = client.name.as_deref().unwrap_or("a client without a name");
+    let version = client
+        .version
+        .as_deref()
+        .map(|version| format!(" {version}"));
+    let when = match client.seen {
+        None => format!("connected for {}", ago(client.since)),
+        Some(seen) => format!("last asked {} ago", ago(seen)),
+    };
+    let (version, era) = (version.unwrap_or_default(), &client.era);
+    format!("{name}{version} ({}, {era} era), {when}", client.principal)
+}
+
+fn server_words(server: &ServerStatus) -> String {
+    let mut words = vec![server.state.clone()];
+    words.extend(several(server.copies, server.is_process));
+    words.extend(
+        server
+            .reason
+            .as_deref()
+            .and_then(|reason| reason.lines().next())
+            .map(str::to_owned),
+    );
+    words.join("  ")
+}
+
+/// How long ago that was, as people say it.
+fn ago(then: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let seconds = now.map_or(0, |now| now.as_secs()).saturating_sub(then);
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+/// Ends a gateway, and waits until it has ended.
+pub fn stop(context: &Context, which: &Which) -> Result<Code, Failure> {
+    let gateway = chosen(context, which)?;
+    end(&gateway)?;
+    out::line(&format!("Stopped http://{}.", gateway.address))?;
+    Ok(Code::Done)
+}
+
+/// Ends the gateway of `up` and starts the same once more: by the service manager, if
+/// that runs it, else here.
+pub fn restart(context: &Context, which: &Which) -> Result<Code, Failure> {
+    if which.which.is_none() && service::restart(context)? {
+        out::line("Restarted the service.")?;
+        return Ok(Code::Done);
+    }
+    let gateway = chosen(context, which)?;
+    if !gateway.by_up {
+        let text = format!("http://{} was not started by up", gateway.address);
+        let hint = "stop it, and start it again as it was started";
+        return Err(Failure::usage(text).hint(hint));
+    }
+    let last = up::last(context)?;
+    end(&gateway)?;
+    out::line(&format!(
+        "Stopped http://{}; it goes on here.",
+        gateway.address
+    ))?;
+    let context = Context::new(Global {
+        directory: Some(last.directory.clone()),
+        mcp_config: last.mcp_config.clone(),
+        strict_mcp_config: last.strict,
+        ..context.global.clone()
+    })?;
+    let port = gateway
+        .address
+        .rsplit_once(':')
+        .and_then(|(_, port)| port.parse().ok());
+    up::run(
+        &context,
+        &up::Options {
+            port,
+            ..last.options()
+        },
+    )
+}
+
+/// Ends it in good order, and waits until it is gone.
+pub fn end(gateway: &Running) -> Result<(), Failure> {
+    let refused = |error: std::io::Error| {
+        let text = format!("process {} cannot be ended: {error}", gateway.pid);
+        Failure::new(Code::NotPermitted, text)
+    };
+    gateway.stop().map_err(refused)?;
+    let until = Instant::now() + limits::ENDING;
+    while running::is_there(gateway.pid) {
+        if Instant::now() > until {
+            let text = format!(
+                "process {} has not ended within {} s",
+                gateway.pid,
+                limits::ENDING.as_secs()
+            );
+            let hint = format!("kill -KILL {} ends it and its servers", gateway.pid);
+            return Err(Failure::new(Code::TimedOut, text).hint(hint));
+        }
+        std::thread::sleep(limits::ENDING_LOOK);
+    }
+    Ok(())
+}
+
+/// All that run, whether they answer or not.
+fn found(context: &Context) -> Result<Vec<Running>, Failure> {
+    let found = running::all(&context.dirs()?);
+    for damaged in &found.damaged {
+        warn(&damaged.to_string());
+    }
+    Ok(found.running)
+}
+
+fn chosen(context: &Context, which: &Which) -> Result<Running, Failure> {
+    let mut all = found(context)?;
+    if let Some(which) = &which.which {
+        let which = which.trim_start_matches("http://");
+        all.retain(|one| {
+            let port = one.address.rsplit_once(':').map(|(_, port)| port);
+            one.address == which || port == Some(which) || one.pid.to_string() == which
+        });
+    }
+    match all.len() {
+        0 => {
+            let text = match &which.which {
+                Some(which) => format!("no gateway of yours is {which:?}"),
+                None => "no gateway is running".to_owned(),
+            };
+            Err(Failure::new(Code::Unreachable, text).hint("see switchboard status"))
+        }
+        1 => Ok(all.remove(0)),
+        _ => {
+            let each = all.iter().map(|one| one.address.as_str());
+            let each: Vec<&str> = each.collect();
+            let text = format!("several gateways run: {}", each.join(", "));
+            Err(Failure::usage(text).hint(format!("say which, such as {}", each[0])))
+        }
+    }
+}
