@@ -1,8 +1,9 @@
 //! `cargo xtask ci`: what a change is held to besides working: format, invariants,
-//! lints, dependencies. The tests are `cargo xtask test`.
+//! lints, builds with parts left out, dependencies. The tests are `cargo xtask test`.
 
 use crate::cargo::{cargo, has};
 use crate::deny;
+use crate::features;
 use crate::steps::{self, Step, status};
 use crate::tidy;
 use anyhow::{Result, ensure};
@@ -24,6 +25,7 @@ pub fn run(options: &Options) -> Result<()> {
             let mut command = cargo(["clippy", "--workspace", "--all-targets"]);
             status(command.args(["--", "-D", "warnings"]))
         }),
+        Step::new("features", || features::run(&features::Options::default())),
     ];
     let mut left_out = Vec::new();
     if has("deny") {

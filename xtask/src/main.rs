@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|faults|contract|tidy`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|contract|tidy`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -16,6 +16,7 @@ mod contract;
 mod deny;
 mod docs;
 mod faults;
+mod features;
 mod paths;
 mod process;
 mod setup;
@@ -60,6 +61,8 @@ enum Command {
     Deny,
     /// Write the generated pages, and what the pages of the guide show
     Docs,
+    /// The crate `switchboard` with parts left out: it compiles, and small ones stay small
+    Features(features::Options),
     /// The catalogue of faults, with the test that shows each
     Faults(faults::Options),
     /// All that was asked for, with the tests that show each row
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Command::BenchInstructions(options) => bench::instructions::run(&options),
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
+        Command::Features(options) => features::run(&options),
         Command::Faults(options) => faults::run(&options),
         Command::Contract => contract::run(),
         Command::Tidy(options) => tidy::run(&options),

@@ -1,30 +1,11 @@
-//! What a client is told once, when it has come in: not about a request of its
-//! own, but about where it is.
+//! How a client is told, once, what those who come in are told.
 
-use parking_lot::Mutex;
-use std::sync::Arc;
+pub use switchboard_host::Announcement;
 use switchboard_host::client::LOG_LEVELS;
 use switchboard_wire::{Message, Method, Payload, json};
 
 /// How severe it is.
 const LEVEL: &str = "warning";
-
-/// A text for every client that comes in from now on, if there is one. It can
-/// be changed while the gateway serves.
-#[derive(Clone, Debug, Default)]
-pub struct Announcement(Arc<Mutex<Option<Arc<str>>>>);
-
-impl Announcement {
-    /// Says something else from now on, or nothing.
-    pub fn set(&self, text: Option<String>) {
-        *self.0.lock() = text.map(Into::into);
-    }
-
-    /// What is said.
-    pub fn get(&self) -> Option<Arc<str>> {
-        self.0.lock().clone()
-    }
-}
 
 /// The log message that says it.
 pub(crate) fn message(text: &str) -> Payload {

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod announcement;
 pub mod bridge;
 pub mod call;
 pub mod catalog;
@@ -22,6 +23,7 @@ pub mod quota;
 pub mod states;
 pub mod upstream;
 
+pub use announcement::Announcement;
 pub use call::{Admitted, Scope};
 pub use client::{Client, ClientId, ClientSink, NoSink};
 pub use error::CallError;

@@ -1,7 +1,12 @@
 //! How configured servers are got in to: from an entry to an authority, a headers
 //! helper, or both.
 
-use crate::{apart::Apart, dirs::Dirs, spec::surroundings, stand_in::stand_in};
+use crate::{
+    apart::{Apart, SAFE_PATH},
+    dirs::Dirs,
+    spec::surroundings,
+    stand_in::stand_in,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{
@@ -10,9 +15,10 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+pub use switchboard_auth::{Authority, TokenStore};
 use switchboard_auth::{
-    Authority, ClientCredentials, ClientProof, Enterprise, Grant, HeadersHelper, IdentityProvider,
-    NeedsAuth, OauthSettings, Secret, Server, TokenStore, Vault, Workload,
+    ClientCredentials, ClientProof, Enterprise, Grant, HeadersHelper, IdentityProvider, NeedsAuth,
+    OauthSettings, Secret, Server, Vault, Workload,
 };
 use switchboard_config::{
     Entry, Fault, OauthGrant,
@@ -122,7 +128,7 @@ impl Access {
                     .knowing(entry.given.iter().cloned())
                     .inheriting(surroundings(entry));
                 if let Some(apart) = apart {
-                    helper = apart.help(helper);
+                    helper = helped(apart, helper);
                 }
                 if let Some(beneath) = beneath {
                     helper = helper.over(beneath);
@@ -238,6 +244,15 @@ impl Access {
             }
         }
     }
+}
+
+/// Has a helper start where the folder that we are in cannot reach it.
+fn helped(apart: &Apart, helper: HeadersHelper) -> HeadersHelper {
+    let path = apart.search_path();
+    helper.elsewhere(apart.rooms.clone()).knowing([
+        ("PATH".to_owned(), path.to_string_lossy().into_owned()),
+        (SAFE_PATH.to_owned(), "1".to_owned()),
+    ])
 }
 
 /// Whether we would sign in to it: it is remote, and its headers do not say

@@ -3,18 +3,17 @@
 
 use crate::settings::Settings;
 use std::{ffi::OsString, path::PathBuf};
-use switchboard_auth::HeadersHelper;
 use switchboard_config::{expand::Lookup, trust::Folder};
 use switchboard_process::{ServerCommand, Start, path_outside};
 
 /// Keeps Python from looking for modules where it is started.
-const SAFE_PATH: &str = "PYTHONSAFEPATH";
+pub(crate) const SAFE_PATH: &str = "PYTHONSAFEPATH";
 
 /// What a repository could have written, and where there is room elsewhere.
 #[derive(Clone, Debug)]
 pub struct Apart {
-    tree: Option<PathBuf>,
-    rooms: Option<PathBuf>,
+    pub(crate) tree: Option<PathBuf>,
+    pub(crate) rooms: Option<PathBuf>,
     /// The search path for programs.
     path: OsString,
 }
@@ -43,13 +42,8 @@ impl Apart {
             command.env.push((SAFE_PATH.into(), "1".into()));
         }
     }
-
-    /// The same for a headers helper.
-    pub(crate) fn help(&self, helper: HeadersHelper) -> HeadersHelper {
-        let path = path_outside(&self.path, self.tree.as_deref());
-        helper.elsewhere(self.rooms.clone()).knowing([
-            ("PATH".to_owned(), path.to_string_lossy().into_owned()),
-            (SAFE_PATH.to_owned(), "1".to_owned()),
-        ])
+    /// The search path for programs, without what a repository could have written.
+    pub fn search_path(&self) -> OsString {
+        path_outside(&self.path, self.tree.as_deref())
     }
 }

@@ -2,17 +2,22 @@
 //! reaching its servers at its own addresses.
 
 use crate::{
+    Options,
     control::{GatewayStatus, State},
-    running::Running,
+    roster::Prepared,
+    running::{self, Running},
     tokens,
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::HashMap,
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
+    path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
-use switchboard_config::{Entry, Scope, Source, Transport};
+use switchboard_config::{Configured, Entry, Loaded, Scope, Source, Standing, Transport};
 use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
 
 /// How long a gateway on this machine may take to answer what needs nobody
@@ -47,6 +52,15 @@ pub struct Attached {
     pub servers: Vec<Known>,
     control: String,
     client: Option<String>,
+}
+
+/// A server that is reached through a running gateway.
+#[derive(Clone, Debug)]
+pub struct ViaGateway {
+    /// Which gateway.
+    pub gateway: Arc<Attached>,
+    /// Where in it.
+    pub segment: String,
 }
 
 impl Attached {
@@ -189,5 +203,80 @@ impl Attached {
     /// What lets a client in.
     pub fn client_token(&self) -> Option<&str> {
         self.client.as_deref()
+    }
+}
+
+/// The user's gateways that run and answer, unless they are to be left alone. They are
+/// asked side by side; who does not answer is passed by.
+pub(crate) fn answering(options: &Options) -> Vec<Attached> {
+    let Some(dirs) = options.dirs().ok().filter(|_| !options.direct) else {
+        return Vec::new();
+    };
+    let found = running::all(&dirs);
+    for fault in &found.damaged {
+        options.tell.warn(&fault.to_string());
+    }
+    let asked: Vec<_> = std::thread::scope(|scope| {
+        let asking: Vec<_> = found
+            .running
+            .iter()
+            .map(|running| scope.spawn(move || Attached::open(running)))
+            .collect();
+        asking.into_iter().map(|asked| asked.join()).collect()
+    });
+    let mut answering = Vec::new();
+    for (running, asked) in found.running.iter().zip(asked) {
+        match asked.unwrap_or_else(|_| Err("asking it went wrong".to_owned())) {
+            Ok(attached) => answering.push(attached),
+            Err(why) => options.tell.warn(&format!(
+                "the gateway at http://{} (process {}) is passed by: {why}; switchboard doctor says what to do",
+                running.address, running.pid
+            )),
+        }
+    }
+    answering
+}
+
+/// Leads the servers through the first gateway that has each. A gateway that
+/// was started here and knows some of them differently reads its files first.
+pub(crate) fn lead(
+    prepared: &mut [Prepared],
+    here: &Path,
+    gateways: &mut [Attached],
+) -> HashMap<String, ViaGateway> {
+    let mut via = HashMap::new();
+    for gateway in gateways {
+        let mut servers = prepared.iter().filter_map(Prepared::server);
+        let behind = servers.any(|(_, spec)| gateway.find(spec).is_none());
+        if behind && gateway.running.directory == here && gateway.reload().is_err() {
+            continue;
+        }
+        let shared = Arc::new(gateway.clone());
+        for spec in prepared.iter_mut().filter_map(Prepared::spec) {
+            let Some(segment) = shared.find(spec).map(|known| known.segment.clone()) else {
+                continue;
+            };
+            if !via.contains_key(&*spec.name) && shared.reroute(spec) {
+                let gateway = shared.clone();
+                via.insert(spec.name.to_string(), ViaGateway { gateway, segment });
+            }
+        }
+    }
+    via
+}
+
+/// Adds what the gateways have besides what is configured: one that was started here
+/// first.
+pub(crate) fn bring_along(options: &Options, loaded: &mut Loaded) {
+    let mut gateways = options.gateways();
+    gateways.sort_by_key(|gateway| gateway.running.directory != options.directory);
+    for gateway in &gateways {
+        for known in gateway.servers.iter().filter(|known| known.builtin) {
+            if loaded.find(&known.name).is_none() {
+                let entry = gateway.entry(known);
+                let server = Configured::new(entry, Standing::Active);
+                loaded.servers.push(server);
+            }
+        }
     }
 }

@@ -1,6 +1,15 @@
 //! What the servers of one run are run from: scripts, folders of manifests and
 //! plugins. A client of `files` that could change them would run what it wrote.
 
+#[cfg(not(feature = "builtin"))]
+#[path = "absent/in_use.rs"]
+mod absent;
+
+#[cfg(not(feature = "builtin"))]
+pub use absent::InUse;
+#[cfg(feature = "builtin")]
+pub use switchboard_builtin::InUse;
+
 use std::path::{Path, PathBuf};
 use switchboard_config::{
     Entry, Loaded, Transport,

@@ -8,51 +8,72 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+#[cfg(all(test, not(feature = "http")))]
+#[path = "absent/tests.rs"]
+mod absent;
+#[cfg(feature = "sign-in")]
+pub mod access;
+#[cfg(not(feature = "sign-in"))]
+#[path = "absent/access.rs"]
 pub mod access;
 mod apart;
+#[cfg(feature = "gateway")]
+pub mod attached;
+#[cfg(not(feature = "gateway"))]
+#[path = "absent/attached.rs"]
 pub mod attached;
 pub mod caller;
 pub mod connectors;
+#[cfg(feature = "gateway")]
 pub mod control;
 pub mod dirs;
 pub mod file_watch;
+#[cfg(feature = "builtin")]
 mod flows;
 mod identity;
 pub mod in_use;
 pub mod library;
 pub mod limits;
+#[cfg(feature = "gateway")]
 pub mod listen;
 pub mod logs;
 pub mod permissions;
 pub mod pipeline;
 pub mod pools;
+#[cfg(feature = "gateway")]
 pub mod relay;
 pub mod report;
 pub mod roster;
+#[cfg(feature = "gateway")]
 pub mod running;
+#[cfg(all(feature = "gateway", feature = "builtin"))]
 pub mod server;
 pub mod settings;
 mod spec;
+#[cfg(feature = "sign-in")]
 mod stand_in;
+#[cfg(feature = "gateway")]
 pub mod tokens;
 
 pub use access::{Access, WayIn};
 pub use apart::Apart;
 pub use caller::{Caller, Met};
-pub use dirs::Dirs;
+pub use dirs::{Dirs, memory_folder};
 pub use permissions::Purpose;
 pub use pipeline::{Approvals, Approved, Config, Governed, Look, Options, Unusable};
 pub use pools::Pools;
 pub use roster::{Member, Preview, Status};
 pub use settings::Settings;
-pub use spec::memory_folder;
 pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent};
 pub use switchboard_config::environment::Variables;
 
 pub use switchboard_agent as agent;
+#[cfg(feature = "sign-in")]
 pub use switchboard_auth as auth;
+#[cfg(feature = "builtin")]
 pub use switchboard_builtin as builtin;
 pub use switchboard_config as config;
+#[cfg(feature = "gateway")]
 pub use switchboard_gateway as gateway;
 pub use switchboard_host as host;
 pub use switchboard_local as local;

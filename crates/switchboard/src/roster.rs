@@ -1,13 +1,14 @@
 //! Everything that is configured, and what became of it: a server, a fault, or
 //! a reason to leave it alone.
 
+pub use crate::attached::ViaGateway;
 use crate::{
-    attached::Attached,
+    access::Authority,
+    attached::{self, Attached},
     permissions::{Governance, Unfollowable},
     spec::{LateHost, With, spec},
 };
-use std::{collections::HashMap, convert::Infallible, path::Path, sync::Arc};
-use switchboard_auth::Authority;
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
 use switchboard_config::{Entry, Fault, Loaded, Scope, Source, Standing, Transport, explain};
 use switchboard_host::{Host, Server, ServerSpec, State};
 use switchboard_transport::Budget;
@@ -25,15 +26,6 @@ pub(crate) struct Roster {
     pub(crate) via: HashMap<String, ViaGateway>,
     /// What is worth a warning.
     pub(crate) warnings: Vec<String>,
-}
-
-/// A server that is reached through a running gateway.
-#[derive(Clone, Debug)]
-pub struct ViaGateway {
-    /// Which gateway.
-    pub gateway: Arc<Attached>,
-    /// Where in it.
-    pub segment: String,
 }
 
 /// One entry and what became of it.
@@ -83,7 +75,7 @@ impl Roster {
     ) -> Result<Self, Unfollowable> {
         let late = LateHost::default();
         let mut prepared = prepare(loaded, with, &late);
-        let via = via_gateways(&mut prepared, with.directory, gateways);
+        let via = attached::lead(&mut prepared, with.directory, gateways);
         let (rules, pins) = governance.rules(&prepared, &via)?;
         let (specs, drafts) = split(prepared);
         let host = Host::new(specs, rules, style, Budget::default());
@@ -159,7 +151,12 @@ impl Prepared {
         }
     }
 
-    fn spec(&mut self) -> Option<&mut ServerSpec> {
+    /// The server that it will be.
+    #[cfg_attr(
+        not(feature = "gateway"),
+        allow(dead_code, reason = "gateways change it")
+    )]
+    pub(crate) fn spec(&mut self) -> Option<&mut ServerSpec> {
         match &mut self.became {
             Became::Spec(spec) => Some(spec),
             Became::Settled(_) => None,
@@ -311,34 +308,6 @@ fn unused_states(members: &[Member]) -> Vec<(Arc<str>, State)> {
         .iter()
         .filter_map(|member| Some((member.entry.name.as_str().into(), state(member)?)));
     named.collect()
-}
-
-/// Leads the servers through the first gateway that has each. A gateway that
-/// was started here and knows some of them differently reads its files first.
-fn via_gateways(
-    prepared: &mut [Prepared],
-    here: &Path,
-    gateways: &mut [Attached],
-) -> HashMap<String, ViaGateway> {
-    let mut via = HashMap::new();
-    for gateway in gateways {
-        let mut servers = prepared.iter().filter_map(Prepared::server);
-        let behind = servers.any(|(_, spec)| gateway.find(spec).is_none());
-        if behind && gateway.running.directory == here && gateway.reload().is_err() {
-            continue;
-        }
-        let shared = Arc::new(gateway.clone());
-        for spec in prepared.iter_mut().filter_map(Prepared::spec) {
-            let Some(segment) = shared.find(spec).map(|known| known.segment.clone()) else {
-                continue;
-            };
-            if !via.contains_key(&*spec.name) && shared.reroute(spec) {
-                let gateway = shared.clone();
-                via.insert(spec.name.to_string(), ViaGateway { gateway, segment });
-            }
-        }
-    }
-    via
 }
 
 /// The entry of a server that comes with Switchboard.

@@ -1,8 +1,8 @@
 //! What the environment says about times and numbers. The names are those that
 //! users of other hosts have set already.
 
+use crate::in_use::InUse;
 use std::{path::PathBuf, time::Duration};
-use switchboard_builtin::InUse;
 use switchboard_host::Timeouts;
 
 /// Times and numbers.

@@ -1,33 +1,38 @@
 //! From an entry to what the host needs to know.
 
+#[cfg(feature = "builtin")]
+mod builtin;
+#[cfg(not(feature = "builtin"))]
+#[path = "absent/builtin.rs"]
 mod builtin;
 mod remote;
 
 use crate::{
-    access::{Access, WayIn},
+    access::{Access, Authority, WayIn},
     apart::Apart,
     identity::identity,
     logs,
     settings::Settings,
 };
-pub(crate) use builtin::LateHost;
-pub use builtin::memory_folder;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
-use switchboard_auth::Authority;
 use switchboard_config::{
     Entry, Fault, Isolation, Transport,
     expand::{self, Expanded, Lookup},
     program,
     trust::Folder,
 };
-use switchboard_host::{self as host, IdeCarrier, MayStart, ServerSpec, Target};
+use switchboard_host::{self as host, Host, IdeCarrier, MayStart, ServerSpec, Target};
 use switchboard_local::secret;
 use switchboard_process::{Inherit, ServerCommand, Start, Table};
+use switchboard_transport::NotBuilt;
+
+/// The host that built-in servers report on and call through; empty until it exists.
+pub(crate) type LateHost = Arc<OnceLock<Weak<Host>>>;
 
 /// What servers are made with, besides their entries.
 #[derive(Clone, Copy)]
@@ -66,6 +71,7 @@ pub(crate) fn spec(
     if !entry.faults.is_empty() {
         return Err(entry.faults.clone());
     }
+    built(entry)?;
     let expanded = expand::expand(entry, lookup)?;
     confide(entry);
     confide(&expanded);
@@ -180,6 +186,20 @@ fn roots(entry: &Expanded, directory: &Path) -> Result<Vec<String>, Vec<Fault>> 
             })
     };
     entry.roots.iter().enumerate().map(address).collect()
+}
+
+/// Whether this build can reach such a server at all.
+fn built(entry: &Entry) -> Result<(), Vec<Fault>> {
+    let local = matches!(entry.transport, Transport::Stdio | Transport::Builtin);
+    if local || cfg!(feature = "http") {
+        return Ok(());
+    }
+    Err(vec![not_built(entry, "type", "http")])
+}
+
+/// An entry wants what this build was made without.
+pub(crate) fn not_built(entry: &Entry, field: &str, feature: &'static str) -> Fault {
+    entry.fault(field, NotBuilt(feature).to_string())
 }
 
 /// Whether one may have to be let in there.

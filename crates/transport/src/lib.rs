@@ -17,8 +17,11 @@ mod inbox;
 pub mod limits;
 pub mod link;
 pub mod numbers;
+pub mod remote;
 pub mod stdio;
+#[cfg(feature = "http")]
 pub mod ws;
 
 pub use budget::{Budget, Share};
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered, Unsent};
+pub use remote::{Carrier, NotBuilt};

@@ -1,12 +1,11 @@
 //! What every link offers, whatever carries it.
 
 use crate::{
-    dial::DialError,
-    http::{HttpLink, SseLink, challenge},
+    http::challenge,
     in_process::InProcessLink,
     limits,
+    remote::{DialError, HttpLink, SseLink, WsLink},
     stdio::StdioLink,
-    ws::WsLink,
 };
 use std::time::Duration;
 use switchboard_wire::{Era, Message, Method, ParseError, Payload, Revision};

@@ -10,11 +10,10 @@ use crate::limits;
 use std::sync::Arc;
 use switchboard_process::ServerProcess;
 use switchboard_transport::{
-    Budget, Link, Receive,
-    http::{HttpLink, HttpOptions, HttpTarget, SseLink},
+    self as transport, Budget, Link, Receive,
+    http::HttpTarget,
     in_process::{self, InProcessLink},
     stdio::StdioLink,
-    ws::{WsLink, WsOptions},
 };
 use switchboard_wire::limits::MESSAGE_BYTES;
 
@@ -42,6 +41,10 @@ pub(super) fn open(
         ask()?;
     }
     let receive: Arc<dyn Receive> = connection.clone();
+    let remote = |remote: &Remote, carrier| {
+        let link = Link::remote(carrier, target(remote), budget.clone(), receive.clone());
+        link.map_err(|fault| fault.to_string())
+    };
     let link = match &spec.target {
         Target::Stdio(command) => {
             let process = ServerProcess::spawn(command).map_err(|fault| fault.to_string())?;
@@ -52,17 +55,14 @@ pub(super) fn open(
                 receive,
             ))
         }
-        Target::Http(remote) if carrier == Carrier::Streamable => Link::Http(HttpLink::new(
-            target(remote),
-            HttpOptions::default(),
-            budget.clone(),
-            receive,
-        )),
-        Target::Http(remote) | Target::Sse(remote) => sse(remote, budget, receive),
-        Target::Ws(remote) => ws(remote, budget, receive),
+        Target::Http(there) if carrier == Carrier::Streamable => {
+            remote(there, transport::Carrier::Http)?
+        }
+        Target::Http(there) | Target::Sse(there) => remote(there, transport::Carrier::Sse)?,
+        Target::Ws(there) => remote(there, transport::Carrier::Ws)?,
         Target::Ide(ide) => match ide.carrier {
-            IdeCarrier::Sse => sse(&ide.find()?, budget, receive),
-            IdeCarrier::Ws => ws(&ide.find()?, budget, receive),
+            IdeCarrier::Sse => remote(&ide.find()?, transport::Carrier::Sse)?,
+            IdeCarrier::Ws => remote(&ide.find()?, transport::Carrier::Ws)?,
         },
         Target::Linked(serve) => {
             let (ours, theirs) = in_process::pair();
@@ -97,24 +97,6 @@ pub(super) fn open_stand_in(stand_in: &StandIn, connection: &Arc<Connection>) {
     (stand_in.serve)(theirs);
     let receive: Arc<dyn Receive> = connection.clone();
     connection.set_link(Link::InProcess(InProcessLink::new(ours, receive)));
-}
-
-fn sse(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {
-    Link::Sse(SseLink::new(
-        target(remote),
-        HttpOptions::default(),
-        budget.clone(),
-        receive,
-    ))
-}
-
-fn ws(remote: &Remote, budget: &Budget, receive: Arc<dyn Receive>) -> Link {
-    Link::Ws(WsLink::new(
-        target(remote),
-        WsOptions::default(),
-        budget.clone(),
-        receive,
-    ))
 }
 
 fn target(remote: &Remote) -> HttpTarget {

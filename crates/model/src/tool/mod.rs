@@ -5,11 +5,10 @@
 //! stricter: arguments are checked against the server's own schema
 //! ([`ModelTool::input_schema`]).
 
-mod acceptable;
+pub(crate) mod acceptable;
 mod rename;
 mod sound;
 
-pub(crate) use acceptable::percent_decoded;
 pub use acceptable::{Acceptable, acceptable_schema};
 pub use rename::Renames;
 

@@ -5,7 +5,7 @@
 //! stays wrong is left out.
 
 use super::acceptable::resolve;
-use crate::limits;
+use crate::{limits, validate::dialect_fault};
 use serde_json::{Map, Value, json};
 
 /// Faults that are left out one by one before everything is given up.
@@ -25,7 +25,7 @@ pub(super) fn mend(schema: &mut Value, changes: &mut Vec<String>) {
         }
     });
     for _ in 0..ROUNDS {
-        let Some(pointer) = first_fault(schema) else {
+        let Some(pointer) = dialect_fault(schema) else {
             return;
         };
         changes.push(format!("{pointer} left out, which is not valid"));
@@ -33,16 +33,10 @@ pub(super) fn mend(schema: &mut Value, changes: &mut Vec<String>) {
             break;
         }
     }
-    if first_fault(schema).is_some() {
+    if dialect_fault(schema).is_some() {
         *schema = json!({ "type": "object", "properties": {} });
         changes.push("replaced by an open object: it is not valid JSON Schema".to_owned());
     }
-}
-
-/// Where the schema breaks the rules of its dialect, if it does.
-fn first_fault(schema: &Value) -> Option<String> {
-    let fault = jsonschema::draft202012::meta::validate(schema).err()?;
-    Some(fault.instance_path().to_string())
 }
 
 /// Rewrites what older dialects wrote.

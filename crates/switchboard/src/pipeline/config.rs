@@ -2,7 +2,8 @@
 
 use super::{Approvals, Approved, Options};
 use crate::{
-    access::Access,
+    access::{Access, TokenStore},
+    attached,
     connectors::Fetching,
     dirs::NoHome,
     in_use, logs,
@@ -13,7 +14,7 @@ use crate::{
 };
 use std::{fmt, ops::Deref, path::PathBuf};
 use switchboard_config::{
-    self as config, Configured, Entry, Fault, Loaded, Request, Scope, Standing,
+    self as config, Configured, Entry, Fault, Loaded, Request, Scope,
     environment::Environment,
     expand::{self, Expanded},
     settings::PermissionRule,
@@ -192,17 +193,7 @@ impl Look {
         if self.options.strict || self.loaded.exclusive.is_some() || self.asks() {
             return;
         }
-        let mut gateways = self.options.gateways();
-        gateways.sort_by_key(|gateway| gateway.running.directory != self.options.directory);
-        for gateway in &gateways {
-            for known in gateway.servers.iter().filter(|known| known.builtin) {
-                if self.loaded.find(&known.name).is_none() {
-                    let entry = gateway.entry(known);
-                    let server = Configured::new(entry, Standing::Active);
-                    self.loaded.servers.push(server);
-                }
-            }
-        }
+        attached::bring_along(&self.options, &mut self.loaded);
     }
 
     /// Whether a rule wants a person to be asked.
@@ -218,7 +209,7 @@ impl Look {
     }
 
     /// Where sign-ins are kept. `store` is what the user says for this once.
-    pub fn access(&self, store: Option<switchboard_auth::TokenStore>) -> Result<Access, NoHome> {
+    pub fn access(&self, store: Option<TokenStore>) -> Result<Access, NoHome> {
         let dirs = self.options.dirs()?;
         let lookup = |name: &str| self.loaded.environment.get(name);
         let directory = &self.options.directory;

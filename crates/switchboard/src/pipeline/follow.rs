@@ -10,8 +10,7 @@ use crate::{
 };
 use parking_lot::Mutex;
 use std::{path::PathBuf, sync::Arc, time::Duration};
-use switchboard_gateway::Announcement;
-use switchboard_host::{Host, permission::Mode};
+use switchboard_host::{Announcement, Host, permission::Mode};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 

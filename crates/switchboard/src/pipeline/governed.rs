@@ -10,15 +10,14 @@ use crate::{
 use std::sync::Arc;
 use switchboard_agent::{Agent, AgentBuilder};
 use switchboard_config::Standing;
-use switchboard_gateway::Announcement;
-use switchboard_host::{Host, permission::Mode};
+use switchboard_host::{Announcement, Host, permission::Mode};
 use switchboard_model::search;
 use switchboard_wire::name::Style;
 
 /// What is configured, approved and held to its rules. Nothing is started until
 /// somebody needs it.
 pub struct Governed {
-    pub(super) options: Options,
+    options: Options,
     roster: Roster,
     settings: Settings,
     announcement: Announcement,
@@ -77,6 +76,11 @@ impl Governed {
             announcement,
             follower,
         })
+    }
+
+    /// What all of it goes by.
+    pub fn options(&self) -> &Options {
+        &self.options
     }
 
     /// Those of the servers that can be used, under their rules.

@@ -68,17 +68,21 @@
 //! [`Host`]: switchboard_host::Host
 
 mod approved;
+#[cfg(feature = "gateway")]
 mod behind;
 mod config;
 mod follow;
 mod governed;
 mod options;
+#[cfg(feature = "gateway")]
 mod serving;
 
 pub use approved::{Approvals, Approved, Arrangement};
+#[cfg(feature = "gateway")]
 pub use behind::{Behind, Candidate};
 pub use config::{Config, Look, Unusable};
 pub use follow::Follower;
 pub use governed::Governed;
 pub use options::{Options, Tell};
+#[cfg(feature = "gateway")]
 pub use serving::{Fronted, Listening, Show};

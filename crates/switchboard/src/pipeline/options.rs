@@ -3,16 +3,15 @@
 
 use super::Approvals;
 use crate::{
-    attached::Attached,
+    attached::{self, Attached},
     dirs::{Dirs, NoHome},
-    running,
+    in_use::InUse,
 };
 use std::{
     fmt,
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-use switchboard_builtin::InUse;
 use switchboard_config::{Places, environment::Variables};
 
 /// Who is told what is worth a warning, also while a gateway follows its files.
@@ -112,39 +111,17 @@ impl Options {
     }
 
     /// The user's gateways that run and answer, unless they are to be left alone.
-    /// They are asked once, side by side; who does not answer is passed by.
+    /// They are asked once, side by side; who does not answer is passed by. A build
+    /// without `gateway` leaves all of them alone.
     pub fn gateways(&self) -> Vec<Attached> {
-        self.gateways.get_or_init(|| self.gateways_now()).clone()
+        self.gateways
+            .get_or_init(|| attached::answering(self))
+            .clone()
     }
 
     /// The same, asked anew.
     pub fn gateways_now(&self) -> Vec<Attached> {
-        let Some(dirs) = self.dirs().ok().filter(|_| !self.direct) else {
-            return Vec::new();
-        };
-        let found = running::all(&dirs);
-        for fault in &found.damaged {
-            self.tell.warn(&fault.to_string());
-        }
-        let asked: Vec<_> = std::thread::scope(|scope| {
-            let asking: Vec<_> = found
-                .running
-                .iter()
-                .map(|running| scope.spawn(move || Attached::open(running)))
-                .collect();
-            asking.into_iter().map(|asked| asked.join()).collect()
-        });
-        let mut answering = Vec::new();
-        for (running, asked) in found.running.iter().zip(asked) {
-            match asked.unwrap_or_else(|_| Err("asking it went wrong".to_owned())) {
-                Ok(attached) => answering.push(attached),
-                Err(why) => self.tell.warn(&format!(
-                    "the gateway at http://{} (process {}) is passed by: {why}; switchboard doctor says what to do",
-                    running.address, running.pid
-                )),
-            }
-        }
-        answering
+        attached::answering(self)
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {

@@ -186,9 +186,9 @@ impl Listening {
     pub async fn serve(self, stop: CancellationToken) -> io::Result<()> {
         let governed = &self.fronted.governed;
         let note = self.note.and_then(|running| {
-            let left = running.leave_note(&governed.options.dirs().ok()?);
+            let left = running.leave_note(&governed.options().dirs().ok()?);
             let told = left.inspect_err(|error| {
-                governed.options.tell.warn(&format!(
+                governed.options().tell.warn(&format!(
                     "other commands will not find this gateway: {error}"
                 ));
             });
@@ -217,7 +217,7 @@ impl Findable {
     /// For these servers. Where the doors need no home of ours, in a container, say,
     /// this does without one as well.
     fn new(governed: &Governed, doors: &Doors) -> Result<Self, ListenError> {
-        let options = &governed.options;
+        let options = governed.options();
         let (token, is_kept) = match tokens::control(&options.dirs()?) {
             Ok(token) => (token, true),
             Err(error) if doors.alone => {
@@ -249,7 +249,7 @@ impl Findable {
         mut address: SocketAddr,
         client_token: Option<PathBuf>,
     ) -> Option<Running> {
-        let options = &fronted.governed.options;
+        let options = fronted.governed.options();
         if address.ip().is_unspecified() {
             address.set_ip(Ipv4Addr::LOCALHOST.into());
         }

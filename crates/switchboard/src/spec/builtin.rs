@@ -2,10 +2,15 @@
 //! the others.
 
 use super::advice;
-use crate::{Dirs, VERSION, dirs::own_folders, library::made_when_needed, spec::With};
+use crate::{
+    Dirs, VERSION,
+    dirs::{memory_folder, own_folders},
+    library::made_when_needed,
+    spec::{LateHost, With},
+};
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, Weak},
 };
 use switchboard_builtin::{
     ServerKind, ServerReport, Setup,
@@ -16,10 +21,7 @@ use switchboard_config::{
     approval::contents::{ApprovalError, Bound, Ground},
     expand::Expanded,
 };
-use switchboard_host::{Host, ServerState, Target};
-
-/// The host that built-in servers report on and call through; empty until it exists.
-pub(crate) type LateHost = Arc<OnceLock<Weak<Host>>>;
+use switchboard_host::{ServerState, Target};
 
 /// The target of an entry.
 pub(super) fn target(
@@ -175,11 +177,6 @@ impl Approved {
     fn told(&self, verdict: Result<(), ApprovalError>) -> Result<(), Reason> {
         verdict.map_err(|why| format!("{why}; {}", advice(&self.name)).into())
     }
-}
-
-/// Where `memory` keeps its file if nobody says.
-pub fn memory_folder(dirs: &Dirs) -> PathBuf {
-    dirs.data.join("memory")
 }
 
 /// Where relative paths of an entry begin.

@@ -142,9 +142,8 @@ impl<'a> Ways<'a> {
             .ok_or_else(|| format!("it refers to {:?}, which is not fetched", shown()))?;
         let found = match fragment {
             "" => Some(self.whole),
-            name if name.starts_with('/') => {
-                crate::tool::percent_decoded(name).and_then(|pointer| self.whole.pointer(&pointer))
-            }
+            name if name.starts_with('/') => crate::tool::acceptable::percent_decoded(name)
+                .and_then(|pointer| self.whole.pointer(&pointer)),
             name => self.anchors.get(name).copied(),
         };
         found.ok_or_else(|| format!("it refers to {:?}, which it does not have", shown()))

@@ -1,6 +1,6 @@
 use crate::{
     limits,
-    validate::{Validators, Verdict, tests::check},
+    validate::{Validators, Verdict, validators::tests::check},
 };
 use serde_json::{Value, json};
 use std::{

@@ -4,27 +4,17 @@
 //! as they do for OpenSSL and everything built on it; `NODE_EXTRA_CA_CERTS` and
 //! an entry's own `tls.ca` add to them. There is no way to switch checking off.
 
+use crate::dial::TlsFiles;
 use rustls::{
     CertificateError, ClientConfig, RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, OnceLock},
 };
 use switchboard_tasks as tasks;
-
-/// Files of an entry's `tls`, all PEM.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// Authorities to trust besides the system's.
-    pub ca: Option<PathBuf>,
-    /// The certificate by which the server knows us, with its chain.
-    pub cert: Option<PathBuf>,
-    /// Its private key.
-    pub key: Option<PathBuf>,
-}
 
 /// The TLS settings where an entry has none of its own; also for signing in.
 /// Reading the system's roots takes milliseconds and memory, so nobody pays

@@ -1,0 +1,52 @@
+//! Without `http`: nobody can have one of these.
+
+use super::{Carrier, NotBuilt};
+use crate::{Budget, Link, Outgoing, Receive, SendError, http::HttpTarget};
+use std::sync::Arc;
+use switchboard_wire::Revision;
+
+/// A link over streamable HTTP, which this build cannot make.
+#[derive(Clone, Copy, Debug)]
+pub enum HttpLink {}
+
+/// A link over HTTP+SSE, which this build cannot make.
+pub type SseLink = HttpLink;
+
+/// A link over WebSocket, which this build cannot make.
+pub type WsLink = HttpLink;
+
+/// A connection that could not be made, which this build does not try.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub enum DialError {}
+
+impl HttpLink {
+    pub(crate) fn send(&self, _: Outgoing) -> Result<(), SendError> {
+        match *self {}
+    }
+
+    pub(crate) fn speak(&self, _: Revision) {
+        match *self {}
+    }
+
+    pub(crate) fn abandon(&self, _: u64) {
+        match *self {}
+    }
+
+    pub(crate) async fn close(&self) {
+        match *self {}
+    }
+
+    /// Opens the stream for what the server says by itself.
+    pub fn open_stream(&self) {
+        match *self {}
+    }
+}
+
+pub(super) fn open(
+    _: Carrier,
+    _: HttpTarget,
+    _: Budget,
+    _: Arc<dyn Receive>,
+) -> Result<Link, NotBuilt> {
+    Err(NotBuilt("http"))
+}
