@@ -2,16 +2,15 @@
 
 use super::{Agent, Group, Inner, Setup, events};
 use crate::{
-    limits,
+    caller, limits,
     operator::{Nobody, Operator},
 };
-use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::{collections::HashSet, io, path::PathBuf, sync::Arc};
 use switchboard_host::{
     Host,
-    client::{Client, NoSink},
+    client::Client,
     permission::{Answers, AnswersFault, Effect, Mode, Origin, RuleFault, Rules},
     upstream::ServerSpec,
 };
@@ -21,11 +20,8 @@ use switchboard_model::{
     validate::Validators,
 };
 use switchboard_transport::Budget;
-use switchboard_wire::{Revision, name::Style};
+use switchboard_wire::name::Style;
 use tokio::sync::broadcast;
-
-/// On whose behalf an agent acts, unless it says otherwise.
-const PRINCIPAL: &str = "default";
 
 /// What an [`Agent`] is made of.
 #[derive(Default)]
@@ -287,21 +283,7 @@ fn client(operator: &dyn Operator, name: Option<(String, String)>) -> Arc<Client
             env!("CARGO_PKG_VERSION").to_owned(),
         )
     });
-    let revision = Revision::NEWEST_LEGACY;
-    let greeting = json!({
-        "protocolVersion": revision.as_str(),
-        "capabilities": capabilities,
-        "clientInfo": { "name": name, "version": version },
-    });
-    let client = Client::new(
-        PRINCIPAL.into(),
-        revision,
-        Bytes::from(capabilities.to_string()),
-        Arc::new(NoSink),
-    );
-    Arc::new(
-        client
-            .deciding(true)
-            .exclusive(Some(Bytes::from(greeting.to_string()))),
-    )
+    let info = json!({ "name": name, "version": version });
+    let client = caller::own(&capabilities.to_string(), &info.to_string());
+    Arc::new(client.deciding(true))
 }

@@ -1,17 +1,19 @@
-//! Host use: one server, spoken to by the program that embeds the host.
+//! One server, spoken to by the program itself: without a client in front, in
+//! whichever era the server has (the bridge sees to that).
 
 use crate::operator::{Operator, call_to_end};
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    CallError, Host,
+    CallError, Host, Reply,
     call::{Admitted, Scope},
-    catalog::{Item, List},
+    catalog::{Item, List, Listing},
     client::Client,
-    permission::What,
+    permission::{Ruling, What},
     upstream::{Connection, Server},
 };
-use switchboard_wire::{ErrorObject, Kind, Message, Method, Params, code, json};
+use switchboard_wire::{ErrorObject, Kind, Message, Method, code, json, meta};
+use tokio::time::timeout;
 
 /// One server as the embedding program speaks to it: under the server's own
 /// names, with an operator who answers what it asks.
@@ -57,15 +59,46 @@ impl Dialogue {
         self.server.connection(&self.client).await
     }
 
-    /// One of the server's lists, whole, as far as it may be seen and used.
-    pub async fn list(&self, list: List) -> Result<Vec<Item>, CallError> {
-        let method = What::Method;
-        self.host
-            .guard()
-            .check(&self.client, &self.server, method)?;
+    /// The same, within the time that the server has for it.
+    pub(crate) async fn meet(&self) -> Result<Arc<Connection>, CallError> {
+        let allowed = self.server.spec.timeouts.connect;
+        match timeout(allowed + crate::limits::GRACE, self.connect()).await {
+            Ok(met) => met,
+            Err(_) => Err(CallError::NotConnected {
+                server: self.server.name().to_string(),
+                reason: format!("did not start within {allowed:?}"),
+            }),
+        }
+    }
+
+    /// One of the server's lists, whole, whoever may see what of it.
+    pub async fn listing(&self, list: List) -> Result<Arc<Listing>, CallError> {
         let connection = self.connect().await?;
-        connection.catalog().get(list, &connection).await?;
+        connection.catalog().get(list, &connection).await
+    }
+
+    /// One of the server's lists, as far as it may be seen.
+    pub async fn items(&self, list: List) -> Result<Vec<Item>, CallError> {
+        self.listing(list).await?;
         Ok(self.host.guard().visible(&self.client, &self.server, list))
+    }
+
+    /// The same of a server that may be used at all.
+    pub async fn list(&self, list: List) -> Result<Vec<Item>, CallError> {
+        let guard = self.host.guard();
+        guard.check(&self.client, &self.server, What::Method)?;
+        self.items(list).await
+    }
+
+    /// Why something may not be used, if so, with everything that was looked at. Starts
+    /// nothing.
+    pub fn explain(&self, what: What<'_>) -> Ruling {
+        self.host.guard().explain(&self.client, &self.server, what)
+    }
+
+    /// What of the server waits for approval, and what is not what it was.
+    pub fn about_pins(&self) -> Vec<String> {
+        self.host.guard().about_pins(&self.server)
     }
 
     /// Calls a tool; `arguments` is the text of an object. Gives the text of the result.
@@ -80,21 +113,47 @@ impl Dialogue {
     /// Makes a request; `params` is the text of an object. Gives the text of
     /// the result; the server's own error is [`CallError::Refused`].
     pub async fn request(&self, method: Method, params: &str) -> Result<Bytes, CallError> {
-        let message = self.client.request(method, params)?;
-        let params = Params::of(&message)?;
-        let scope = Scope::One(self.server.clone());
-        let admitted = Admitted {
-            client: self.client.clone(),
-            scope,
-            message,
-            params,
-            headers: None,
-        };
-        let reply = call_to_end(&self.host, admitted, self.operator.as_ref()).await?;
+        let reply = self.send(method, params, self.operator.as_ref()).await?;
         match reply.message.kind() {
             Kind::Error => Err(CallError::Refused(error(&reply.message))),
             _ => Ok(reply.message.body_bytes()),
         }
+    }
+
+    /// Makes a request and gives the answer as it came; whoever answers the server's
+    /// questions hears of its progress as well. `members` is the text of what the
+    /// parameters have.
+    pub async fn follow(
+        &self,
+        method: Method,
+        members: &str,
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
+        let token = meta::PROGRESS_TOKEN;
+        let params = format!("{{{members},\"_meta\":{{\"{token}\":1}}}}");
+        self.send(method, &params, operator).await
+    }
+
+    /// Calls a tool in that way.
+    pub async fn follow_tool(
+        &self,
+        name: &str,
+        arguments: &str,
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
+        let members = format!("\"name\":{},\"arguments\":{arguments}", json::quote(name));
+        self.follow(Method::ToolsCall, &members, operator).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        params: &str,
+        operator: &dyn Operator,
+    ) -> Result<Reply, CallError> {
+        let scope = Scope::One(self.server.clone());
+        let admitted = Admitted::own(&self.client, scope, method, params)?;
+        call_to_end(&self.host, admitted, operator).await
     }
 }
 

@@ -13,6 +13,7 @@
 
 mod build;
 mod call;
+mod caller;
 mod dialogue;
 mod events;
 mod instructions;
@@ -26,6 +27,7 @@ mod sub;
 mod toolset;
 
 pub use build::{AgentBuilder, BuildFault};
+pub use caller::Caller;
 pub use dialogue::Dialogue;
 pub use events::AgentEvent;
 pub use operator::{Form, Nobody, Offers, Operator, Question, call_to_end};

@@ -15,3 +15,6 @@ pub const INPUT_PAUSE: Duration = Duration::from_millis(250);
 pub const PAGE_VISITS: u32 = 3;
 /// Events of an agent that may wait for a listener; the oldest are dropped.
 pub const AGENT_EVENTS: usize = 256;
+/// How much later than a server's own time we stop waiting for it: the host's limit says
+/// better what went wrong.
+pub const GRACE: Duration = Duration::from_millis(250);

@@ -5,10 +5,10 @@
 
 use crate::{
     attached::Known,
-    caller::{Caller, needs_auth},
     pools::Pools,
     report::{self, Report, report},
     settings::Settings,
+    wants_sign_in::needs_auth,
 };
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
+use switchboard_agent::Caller;
 use switchboard_gateway::{Control, Controlled, Visitor, Visitors, control::Answering};
 use switchboard_host::{Host, Server, Target};
 use switchboard_local::secret;

@@ -22,7 +22,6 @@ pub mod attached;
 #[cfg(not(feature = "gateway"))]
 #[path = "absent/attached.rs"]
 pub mod attached;
-pub mod caller;
 pub mod connectors;
 #[cfg(feature = "gateway")]
 pub mod control;
@@ -54,17 +53,17 @@ mod spec;
 mod stand_in;
 #[cfg(feature = "gateway")]
 pub mod tokens;
+pub mod wants_sign_in;
 
 pub use access::{Access, WayIn};
 pub use apart::Apart;
-pub use caller::{Caller, Met};
 pub use dirs::{Dirs, memory_folder};
 pub use permissions::Purpose;
 pub use pipeline::{Approvals, Approved, Config, Governed, Look, Options, Unusable};
 pub use pools::Pools;
 pub use roster::{Member, Preview, Status};
 pub use settings::Settings;
-pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent};
+pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent, Caller, Dialogue};
 pub use switchboard_config::environment::Variables;
 
 pub use switchboard_agent as agent;

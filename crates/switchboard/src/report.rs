@@ -1,12 +1,13 @@
 //! How a server is doing, once it has been met: what `list` shows.
 
-use crate::caller::{self, Caller, Met};
+use crate::wants_sign_in::{needs_auth, sign_in_hint};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use switchboard_agent::{Caller, Dialogue};
 use switchboard_host::{
     CallError, Hello, Server, Target,
     catalog::{Item, List},
@@ -69,21 +70,27 @@ pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {
     let met = caller.meet(server).await;
     let mut report = match met {
         // Met or not: something of ours may stand in for it.
-        _ if caller::needs_auth(server) => Report {
+        _ if needs_auth(server) => Report {
             health: Health::NeedsAuth,
-            reason: Some(caller::sign_in_hint(server)),
+            reason: Some(sign_in_hint(server)),
             ..Report::default()
         },
         Ok(met) => {
             let allowed = server.spec.timeouts.connect;
-            count(caller, &met, allowed.saturating_sub(started.elapsed())).await
+            count(&met, allowed.saturating_sub(started.elapsed())).await
         }
-        Err(CallError::NotConnected { reason, .. }) => failed(reason),
-        Err(fault) => failed(fault.to_string()),
+        Err(fault) => unconnected(fault),
     };
     report.copies = copies(server);
     report.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     report
+}
+
+fn unconnected(fault: CallError) -> Report {
+    match fault {
+        CallError::NotConnected { reason, .. } => failed(reason),
+        fault => failed(fault.to_string()),
+    }
 }
 
 fn failed(reason: String) -> Report {
@@ -93,20 +100,24 @@ fn failed(reason: String) -> Report {
     }
 }
 
-async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
-    let size = async |list: List| match timeout(left, caller.list(met, list)).await {
+async fn count(met: &Dialogue, left: Duration) -> Report {
+    let connection = match met.connect().await {
+        Ok(connection) => connection,
+        Err(fault) => return unconnected(fault),
+    };
+    let size = async |list: List| match timeout(left, met.listing(list)).await {
         Ok(Ok(listing)) => Some(listing.items.len()),
         Ok(Err(fault)) => {
-            tracing::warn!(server = %met.server.name(), %fault, "a list could not be fetched");
+            tracing::warn!(server = %met.server().name(), %fault, "a list could not be fetched");
             None
         }
         Err(_) => None,
     };
-    let tools = async { timeout(left, caller.tools(met)).await };
+    let tools = async { timeout(left, met.items(List::Tools)).await };
     // As many as may be used.
     let prompts = async {
         size(List::Prompts).await?;
-        let items = caller.items(met, List::Prompts).await.ok()?;
+        let items = met.items(List::Prompts).await.ok()?;
         Some(items.len())
     };
     let (tools, resources, prompts) = tokio::join!(tools, size(List::Resources), prompts);
@@ -117,15 +128,15 @@ async fn count(caller: &Caller, met: &Met, left: Duration) -> Report {
         Ok(Err(fault)) => return failed(fault.to_string()),
         Err(_) => return failed("tools/list was not answered in time".to_owned()),
     };
-    let mut remarks = met.server.remarks().all();
-    remarks.extend(caller.about_pins(&met.server));
+    let mut remarks = met.server().remarks().all();
+    remarks.extend(met.about_pins());
     Report {
         health: Health::Connected,
         reason: (!remarks.is_empty()).then(|| remarks.join("\n")),
-        version: Some(met.connection.revision().to_string()),
-        era: Some(met.era().to_string()),
-        transport: met.connection.found_transport().map(str::to_owned),
-        server_info: met.connection.hello().and_then(server_info),
+        version: Some(connection.revision().to_string()),
+        era: Some(connection.revision().era().to_string()),
+        transport: connection.found_transport().map(str::to_owned),
+        server_info: connection.hello().and_then(server_info),
         tools: Some(tools.len()),
         resources,
         prompts,
@@ -154,10 +165,10 @@ pub fn several(copies: Option<usize>, is_process: bool) -> Option<String> {
         .map(|copies| format!("{copies} {what}"))
 }
 
-fn cost(met: &Met, tools: &[Item]) -> usize {
+fn cost(met: &Dialogue, tools: &[Item]) -> usize {
     let read = tools
         .iter()
-        .filter_map(|item| ModelTool::read(met.server.name(), &item.raw).ok());
+        .filter_map(|item| ModelTool::read(met.server().name(), &item.raw).ok());
     read.map(|tool| tool.tokens).sum()
 }
 

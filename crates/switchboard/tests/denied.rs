@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 use switchboard::{
     Approved, Config, Governed, Options, Purpose, Status, Variables,
     agent::Nobody,
-    host::{CallError, permission::Mode},
+    host::{CallError, catalog::List, permission::Mode},
     listen::Listen,
     pipeline::{Behind, Fronted, Show},
     tokens,
@@ -223,10 +223,10 @@ async fn over_http_and_by_whoever_is_led_there() {
         panic!("{:?}", command.members());
     };
     let met = caller.meet(server).await.expect("met");
-    let tools = caller.tools(&met).await.expect("tools");
+    let tools = met.items(List::Tools).await.expect("tools");
     assert!(tools.iter().all(|tool| tool.key != DENIED), "{tools:?}");
     assert!(tools.iter().any(|tool| tool.key == ALLOWED), "{tools:?}");
-    let denied = caller.call(&met, DENIED, "{}", &Nobody).await;
+    let denied = met.follow_tool(DENIED, "{}", &Nobody).await;
     assert!(
         matches!(denied, Err(CallError::NotPermitted { .. })),
         "{denied:?}"

@@ -14,7 +14,7 @@ use switchboard_host::{
     permission::{Decision, Effect, Mode, Origin, Rules, What},
 };
 use switchboard_transport::{Budget, in_process::End};
-use switchboard_wire::{Id, Message, Method, Params, Revision, name::Style};
+use switchboard_wire::{Method, Revision, name::Style};
 
 /// What one server was sent by clients, save the lists and the handshake.
 type Heard = Arc<Mutex<Vec<String>>>;
@@ -212,7 +212,7 @@ impl World {
             Face::Aggregate => format!("{}__{name}", SERVERS[at]),
             Face::Single => name.to_owned(),
         };
-        let mut params = match method {
+        let params = match method {
             Method::Complete => json!({
                 "ref": {"type": "ref/prompt", "name": outward}, "argument": {"name": "a", "value": ""},
             }),
@@ -222,26 +222,11 @@ impl World {
             }}),
             _ => json!({"name": outward, "arguments": {}}),
         };
-        if self.case.modern {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": Revision::NEWEST.as_str(),
-                "io.modelcontextprotocol/clientCapabilities": {},
-                "io.modelcontextprotocol/clientInfo": {"name": "m", "version": "1"},
-            });
-        }
-        let message = Message::request(&Id::number(1), method, &params.to_string());
-        let params = Params::of(&message)?;
         let scope = match face {
             Face::Aggregate => Scope::All,
             Face::Single => Scope::One(server),
         };
-        let admitted = Admitted {
-            client: self.client.clone(),
-            scope,
-            message,
-            params,
-            headers: None,
-        };
+        let admitted = Admitted::own(&self.client, scope, method, &params.to_string())?;
         let person = Person(self.case.says == Some(true));
         let reply = call_to_end(&self.host, admitted, &person).await?;
         Ok(reply.message.error_code().is_none())

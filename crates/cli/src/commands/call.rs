@@ -114,7 +114,7 @@ async fn call(
     check_arguments(&found, &text).await?;
     let terminal = Terminal::new(options.progress);
     let answer = tokio::select! {
-        answer = send(&caller, &found, &text, &terminal) => answer,
+        answer = send(&found, &text, &terminal) => answer,
         () = stop.cancelled() => {
             terminal.clear();
             // The word must be out before the server's input is closed.
@@ -135,7 +135,7 @@ async fn call(
             )
         }
         Err(CallError::Cancelled) => Err(interrupted()),
-        Err(fault) => Err(unreachable(&found.met.server, &fault)),
+        Err(fault) => Err(unreachable(found.met.server(), &fault)),
     }
 }
 
@@ -149,16 +149,11 @@ pub fn caller(governed: &Governed) -> Caller {
 }
 
 /// Sends the call; again, a few times, if the server wants a page visited first.
-async fn send(
-    caller: &Caller,
-    found: &Found,
-    arguments: &str,
-    terminal: &Terminal,
-) -> Result<Reply, CallError> {
+async fn send(found: &Found, arguments: &str, terminal: &Terminal) -> Result<Reply, CallError> {
     let mut visits = 0;
     loop {
-        let (met, tool) = (&found.met, &found.item.key);
-        let reply = caller.call(met, tool, arguments, terminal).await?;
+        let call = found.met.follow_tool(&found.item.key, arguments, terminal);
+        let reply = call.await?;
         let wanted = reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED);
         if !wanted || visits == VISITS || !term::can_ask() {
             return Ok(reply);
@@ -168,7 +163,7 @@ async fn send(
         let pages = body["data"]["elicitations"].as_array().cloned();
         for params in pages.unwrap_or_default() {
             let question = Question {
-                server: found.met.server.name().clone(),
+                server: found.met.server().name().clone(),
                 method: Method::ElicitationCreate,
                 params,
             };
@@ -248,7 +243,7 @@ fn show(
     message: &Message,
 ) -> Result<Code, Failure> {
     let anthropic = options.format == Some(Format::Anthropic);
-    let server = found.met.server.name();
+    let server = found.met.server().name();
     if message.kind() == Kind::Error {
         let text = message
             .error_text()

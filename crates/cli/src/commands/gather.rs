@@ -99,7 +99,7 @@ pub async fn ask(
             .map_err(failed)?;
         let mut all = Vec::new();
         for list in lists {
-            let items = caller.items(&met, *list).await.map_err(failed)?;
+            let items = met.items(*list).await.map_err(failed)?;
             all.extend(items.into_iter().map(|item| (*list, item)));
         }
         Ok(all)

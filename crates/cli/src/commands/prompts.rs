@@ -152,15 +152,16 @@ async fn fetch(
     let found = resolve::find(governed, settings, caller, List::Prompts, &options.name).await?;
     let definition: Value = serde_json::from_slice(&found.item.raw).unwrap_or_default();
     let given = complete(&definition, given).await?;
-    let server = &found.met.server;
+    let server = found.met.server();
     let members = format!(
         "\"name\":{},\"arguments\":{}",
         raw::quote(&found.item.key),
         Value::Object(given)
     );
     let terminal = Terminal::new(false);
-    let reply = caller
-        .request(&found.met, Method::PromptsGet, &members, &terminal)
+    let reply = found
+        .met
+        .follow(Method::PromptsGet, &members, &terminal)
         .await
         .map_err(|fault| unreachable(server, &fault))?;
     if reply.message.kind() == Kind::Error {

@@ -125,8 +125,8 @@ async fn fetch(
     let met = caller.meet(&server).await.map_err(failed)?;
     let members = format!("\"uri\":{}", raw::quote(&uri));
     let terminal = Terminal::new(false);
-    let reply = caller
-        .request(&met, Method::ResourcesRead, &members, &terminal)
+    let reply = met
+        .follow(Method::ResourcesRead, &members, &terminal)
         .await
         .map_err(failed)?;
     Ok((server, reply.message))

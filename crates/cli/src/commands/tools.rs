@@ -17,15 +17,19 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use switchboard::{
-    Caller, Governed, Pools, Settings, Status, caller,
+    Caller, Governed, Pools, Settings, Status,
     config::Standing,
-    host::{CallError, Server, catalog::Item},
+    host::{
+        CallError, Server,
+        catalog::{Item, List},
+    },
     model::{
         ModelTool,
         limits::{CONTEXT_WINDOW, FOUND_TOOLS},
         model_tools,
         search::{self, Deferral, Index},
     },
+    wants_sign_in::{needs_auth, sign_in_hint, was_refused},
     wire::json,
 };
 
@@ -191,8 +195,7 @@ async fn fetch_all(
             .run(remote, caller.meet(server))
             .await
             .map_err(|fault| unreachable(server, &fault))?;
-        caller
-            .tools(&met)
+        met.items(List::Tools)
             .await
             .map_err(|fault| unreachable(server, &fault))
     });
@@ -201,7 +204,7 @@ async fn fetch_all(
 
 /// The failure that a server is when it cannot be used.
 pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
-    if caller::needs_auth(server) || caller::was_refused(fault) {
+    if needs_auth(server) || was_refused(fault) {
         let scope = match fault {
             CallError::Undelivered { why, .. } => why.missing_scope(),
             _ => None,
@@ -212,7 +215,7 @@ pub fn unreachable(server: &Server, fault: &CallError) -> Failure {
             Some(scope) => format!(" with the scope {scope:?}"),
         };
         let text = format!("server {:?} wants a sign-in{with}", server.name());
-        return Failure::new(Code::NeedsAuth, text).hint(caller::sign_in_hint(server));
+        return Failure::new(Code::NeedsAuth, text).hint(sign_in_hint(server));
     }
     let code = match fault {
         CallError::TimedOut { .. } => Code::TimedOut,

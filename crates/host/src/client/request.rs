@@ -1,7 +1,11 @@
 //! What a client would send, made by the program itself.
 
 use super::Client;
-use crate::error::CallError;
+use crate::{
+    call::{Admitted, Scope},
+    error::CallError,
+};
+use std::sync::Arc;
 use switchboard_wire::{Edits, Era, Id, Message, Method, Params, code, json, meta};
 
 impl Client {
@@ -34,5 +38,25 @@ impl Client {
             at.set_meta(&message, &mut edits, place, key, value);
         }
         Message::parse(message.edited(&edits).into_bytes()).map_err(|fault| bad(fault.to_string()))
+    }
+}
+
+impl Admitted {
+    /// A request that the program itself makes, as this client would. `params` is the
+    /// text of an object.
+    pub fn own(
+        client: &Arc<Client>,
+        scope: Scope,
+        method: Method,
+        params: &str,
+    ) -> Result<Self, CallError> {
+        let message = client.request(method, params)?;
+        Ok(Self {
+            client: client.clone(),
+            scope,
+            params: Params::of(&message)?,
+            message,
+            headers: None,
+        })
     }
 }

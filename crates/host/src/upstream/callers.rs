@@ -10,7 +10,7 @@ use crate::{
     host::Host,
 };
 use std::sync::{Arc, Weak};
-use switchboard_wire::{Method, Params, Revision};
+use switchboard_wire::{Method, Revision};
 
 /// Whoever has calls in flight at one copy of a server.
 #[derive(Clone, Debug)]
@@ -51,14 +51,8 @@ impl Behalf {
         server: Arc<Server>,
         params: &str,
     ) -> Result<Reply, CallError> {
-        let message = self.client.request(Method::ToolsCall, params)?;
-        let admitted = Admitted {
-            client: self.client.clone(),
-            scope: Scope::One(server),
-            params: Params::of(&message)?,
-            message,
-            headers: None,
-        };
+        let scope = Scope::One(server);
+        let admitted = Admitted::own(&self.client, scope, Method::ToolsCall, params)?;
         let mut exchange = host.call_own(admitted).await?;
         loop {
             match exchange.next().await {

@@ -102,7 +102,7 @@ async fn look(governed: &Governed, server: &Arc<Server>) -> Result<(), Failure> 
     let failed = |fault| unreachable(server, &fault);
     let met = caller.meet(server).await.map_err(failed)?;
     for list in [List::Tools, List::Prompts] {
-        caller.list(&met, list).await.map_err(failed)?;
+        met.listing(list).await.map_err(failed)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{sync::Arc, time::Duration};
 use switchboard::{
-    Caller, Governed, Met, Pools, Settings,
+    Caller, Dialogue, Governed, Pools, Settings,
     host::{
         Server,
         catalog::{Item, List},
@@ -25,7 +25,7 @@ const OTHERS: Duration = Duration::from_secs(3);
 /// A tool or prompt and the server that has it.
 #[derive(Clone, Debug)]
 pub struct Found {
-    pub met: Met,
+    pub met: Dialogue,
     pub item: Item,
     pub canonical: String,
     /// Why it may not be used, if so.
@@ -194,7 +194,7 @@ impl Found {
         is_called(
             name,
             &self.canonical,
-            self.met.server.name(),
+            self.met.server().name(),
             &self.item.key,
         )
     }
@@ -237,7 +237,7 @@ async fn fetch(
             Some(Ok((met, items))) => {
                 let pairs: Vec<(&str, &str)> = items
                     .iter()
-                    .map(|item| (met.server.name().as_ref(), item.key.as_str()))
+                    .map(|item| (met.server().name().as_ref(), item.key.as_str()))
                     .collect();
                 let names = governed.host().namer().assign(&pairs);
                 let found = items.iter().zip(names);
@@ -245,7 +245,7 @@ async fn fetch(
                     met: met.clone(),
                     item: item.clone(),
                     canonical,
-                    hidden: hidden(caller, &met, What::listed(list, &item.key)),
+                    hidden: hidden(&met, What::listed(list, &item.key)),
                 }));
                 if until.is_none() && all.iter().any(|found: &Found| found.is_called(name)) {
                     until = Some(Instant::now() + OTHERS);
@@ -257,7 +257,7 @@ async fn fetch(
     let place = |found: &Found| {
         servers
             .iter()
-            .position(|server| Arc::ptr_eq(server, &found.met.server))
+            .position(|server| Arc::ptr_eq(server, found.met.server()))
     };
     all.sort_by_key(place);
     (all, failures)
@@ -268,14 +268,14 @@ async fn ask(
     pools: &Pools,
     server: &Arc<Server>,
     list: List,
-) -> Result<(Met, Vec<Item>), Failure> {
+) -> Result<(Dialogue, Vec<Item>), Failure> {
     let remote = server.spec.target.is_remote();
     let met = pools
         .run(remote, caller.meet(server))
         .await
         .map_err(|fault| unreachable(server, &fault))?;
-    let listing = caller
-        .list(&met, list)
+    let listing = met
+        .listing(list)
         .await
         .map_err(|fault| unreachable(server, &fault))?;
     let mut items = listing.items.clone();
@@ -287,8 +287,8 @@ async fn ask(
 }
 
 /// Why it may not be used, if so.
-fn hidden(caller: &Caller, met: &Met, what: What<'_>) -> Option<String> {
-    match caller.explain(met, what).decision {
+fn hidden(met: &Dialogue, what: What<'_>) -> Option<String> {
+    match met.explain(what).decision {
         Decision::Deny(why) | Decision::Held(why) => Some(why),
         Decision::Allow | Decision::Ask(_) => None,
     }

@@ -10,8 +10,9 @@ use crate::{
     show::{out, safe, term::Paint},
 };
 use serde_json::{Value, json};
+use std::sync::Arc;
 use switchboard::{
-    Caller, Governed, Look, Met,
+    Caller, Dialogue, Governed, Look,
     host::{
         CallError, Server,
         catalog::{LeftOut, List, Listing},
@@ -54,21 +55,21 @@ pub fn look(context: &Context, look: &Look, server: &str, tool: &str) -> Result<
     })
 }
 
-async fn ask(governed: &Governed, server: &std::sync::Arc<Server>, tool: &str) -> About {
+async fn ask(governed: &Governed, server: &Arc<Server>, tool: &str) -> About {
     let caller = Caller::new(governed.host().clone());
     let listed = async {
         let met = caller.meet(server).await?;
-        let listing = caller.list(&met, List::Tools).await?;
+        let listing = met.listing(List::Tools).await?;
         Ok::<_, CallError>((met, listing))
     };
     match listed.await {
         Err(fault) => unasked(governed, server, tool, fault.to_string()),
-        Ok((met, listing)) => known(governed, &caller, &met, &listing, tool),
+        Ok((met, listing)) => known(governed, &met, &listing, tool),
     }
 }
 
-fn known(governed: &Governed, caller: &Caller, met: &Met, listing: &Listing, tool: &str) -> About {
-    let (server, items) = (met.server.name(), &listing.items);
+fn known(governed: &Governed, met: &Dialogue, listing: &Listing, tool: &str) -> About {
+    let (server, items) = (met.server().name(), &listing.items);
     let pairs: Vec<(&str, &str)> = items
         .iter()
         .map(|item| (server.as_ref(), item.key.as_str()))
@@ -88,16 +89,16 @@ fn known(governed: &Governed, caller: &Caller, met: &Met, listing: &Listing, too
     let news = governed
         .host()
         .guard()
-        .news(&met.server)
+        .news(met.server())
         .unwrap_or_default();
     let mut changes = news.waiting.into_iter().chain(news.told);
     About {
         canonical: found.map_or(plain, |(_, name)| name.clone()),
         server: server.to_string(),
-        ruling: caller.explain(met, What::Tool(own.as_deref().unwrap_or(tool))),
+        ruling: met.explain(What::Tool(own.as_deref().unwrap_or(tool))),
         model: found.and_then(|(item, _)| {
             let mut model = ModelTool::read(server, &item.raw).ok()?;
-            model.always_load |= met.server.spec.always_load;
+            model.always_load |= met.server().spec.always_load;
             Some(model)
         }),
         change: changes
@@ -110,7 +111,7 @@ fn known(governed: &Governed, caller: &Caller, met: &Met, listing: &Listing, too
 }
 
 /// Rules alone: the server cannot say what it has.
-fn unasked(governed: &Governed, server: &Server, tool: &str, why: String) -> About {
+fn unasked(governed: &Governed, server: &Arc<Server>, tool: &str, why: String) -> About {
     let namer = governed.host().namer();
     let prefix = namer.prefix(server.name());
     About {
@@ -118,7 +119,9 @@ fn unasked(governed: &Governed, server: &Server, tool: &str, why: String) -> Abo
         server: server.name().to_string(),
         own: None,
         unasked: Some(why),
-        ruling: Caller::new(governed.host().clone()).explain_unmet(server, What::Tool(tool)),
+        ruling: Caller::new(governed.host().clone())
+            .to(server)
+            .explain(What::Tool(tool)),
         model: None,
         change: None,
         others: Vec::new(),

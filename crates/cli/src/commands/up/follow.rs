@@ -5,9 +5,12 @@ use std::sync::Arc;
 use switchboard::tasks;
 use switchboard::{
     Caller, Pools, Settings,
-    caller::{needs_auth, sign_in_hint},
-    host::{CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState, Target},
+    host::{
+        CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState, Target,
+        catalog::List,
+    },
     report::{copies, several},
+    wants_sign_in::{needs_auth, sign_in_hint},
     wire::Method,
 };
 use tokio::sync::{mpsc, watch};
@@ -149,7 +152,7 @@ async fn meet(caller: &Caller, server: &Arc<Server>) -> How {
     match met {
         Ok(met) => {
             // What cannot say which tools it has is of no use.
-            let tools = match caller.tools(&met).await {
+            let tools = match met.items(List::Tools).await {
                 Ok(tools) => counted(tools.len(), "tool"),
                 Err(CallError::Unreadable { reason, .. }) => {
                     return How::new(State::Failed, reason);
@@ -159,7 +162,7 @@ async fn meet(caller: &Caller, server: &Arc<Server>) -> How {
             let mut all = vec![tools];
             let is_process = matches!(server.spec.target, Target::Stdio(_));
             all.extend(several(copies(server), is_process));
-            all.extend(caller.about_pins(server));
+            all.extend(met.about_pins());
             How::new(State::Connected, all.join("; "))
         }
         Err(CallError::NotConnected { reason, .. }) => How::new(State::Failed, reason),

@@ -61,7 +61,7 @@ pages! {
 }
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 12] = [
+const NOT_TYPED: [(&str, &str); 13] = [
     (
         "cargo xtask test",
         "runs this test; continuous integration runs it",
@@ -70,6 +70,7 @@ const NOT_TYPED: [(&str, &str); 12] = [
     ("cargo nextest run", "runs this test"),
     ("cargo xtask conformance", "part of cargo xtask test"),
     ("cargo xtask ci", "continuous integration runs it"),
+    ("cargo xtask features", "part of cargo xtask ci"),
     ("cargo xtask bench", "measures for minutes"),
     (
         "cargo xtask bench-instructions",
