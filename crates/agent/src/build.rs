@@ -9,15 +9,12 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use std::{collections::HashSet, io, path::PathBuf, sync::Arc};
 use switchboard_host::{
-    Host,
-    client::Client,
+    Client, Host, ServerSpec,
     permission::{Answers, AnswersFault, Effect, Mode, Origin, RuleFault, Rules},
-    upstream::ServerSpec,
 };
 use switchboard_model::{
-    search,
+    Validators, search,
     shape::{Options, Shaper, Store},
-    validate::Validators,
 };
 use switchboard_transport::Budget;
 use switchboard_wire::name::Style;

@@ -6,11 +6,10 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Instant};
-use switchboard_host::{CallError, upstream::Server};
+use switchboard_host::{CallError, Server};
 use switchboard_model::{
-    ModelTool,
+    ModelTool, Verdict,
     shape::{Origin, Shaped},
-    validate::Verdict,
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Method, code, json as raw};

@@ -5,12 +5,9 @@ use crate::operator::{Operator, call_to_end};
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    CallError, Host, Reply,
-    call::{Admitted, Scope},
+    Admitted, CallError, Client, Connection, Host, Reply, Scope, Server,
     catalog::{Item, List, Listing},
-    client::Client,
     permission::{Ruling, What},
-    upstream::{Connection, Server},
 };
 use switchboard_wire::{ErrorObject, Kind, Message, Method, code, json, meta};
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 
 use super::Group;
 use std::{sync::Arc, time::Duration};
-use switchboard_host::upstream::ServerState;
+use switchboard_host::ServerState;
 use switchboard_tasks as tasks;
 use tokio::{
     sync::broadcast,

@@ -44,13 +44,11 @@ use std::{
     sync::Arc,
 };
 use switchboard_host::{
-    CallError, Host,
+    CallError, Client, Host, Server,
     catalog::List,
-    client::Client,
     permission::{Effect, Mode, Origin},
-    upstream::Server,
 };
-use switchboard_model::{search, shape::Shaper, validate::Validators};
+use switchboard_model::{Validators, search, shape::Shaper};
 use tokio::sync::broadcast;
 
 /// Servers as one agent uses them. Cheap to clone; all clones are the same agent.

@@ -3,7 +3,7 @@
 use super::{Agent, BuildFault};
 use futures_util::future::join_all;
 use std::sync::Arc;
-use switchboard_host::{CallError, upstream::ServerSpec};
+use switchboard_host::{CallError, ServerSpec};
 
 /// What a sub-agent may use.
 #[derive(Clone, Debug, Default)]

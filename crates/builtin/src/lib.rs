@@ -17,27 +17,27 @@
 
 mod answer;
 mod early;
-pub mod files;
+mod files;
 pub mod limits;
 mod linked;
-pub mod memory;
+mod memory;
 mod process;
 mod serve;
-pub mod shell;
+mod shell;
 mod start;
-pub mod system;
+mod system;
 mod text;
 pub mod tools;
 
 pub use answer::{Check, plain_schema};
 pub use files::{
     Files,
-    protected::{InUse, OwnFolders, Protection},
+    protected::{Forbidden, InUse, OwnFolders, Protection, TABLE as PROTECTED},
 };
 pub use linked::linked;
 pub use memory::Memory;
 pub use serve::{BuiltinError, Session, in_process, on_stdio, on_stdio_until, sessions_ended};
 pub use shell::Shell;
 pub use start::{Server, ServerKind, Setup};
-pub use system::{ServerReport, System};
+pub use system::{ServerReport, System, Variable};
 pub use tools::Toolbox;

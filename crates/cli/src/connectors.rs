@@ -3,7 +3,7 @@
 use crate::context::Context;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
-use switchboard::connectors::{Background, Fetching};
+use switchboard::{Background, Fetching};
 
 /// How long `list`, which has shown all else by then, waits for a list that was
 /// never there before.

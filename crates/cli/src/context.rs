@@ -9,11 +9,10 @@ use crate::{
 };
 use std::{path::PathBuf, sync::Arc};
 use switchboard::{
-    Access, Approvals, Config, Dirs, Governed, Look, Options, Purpose,
+    Access, Approvals, Config, Dirs, Governed, Look, Options, Purpose, Tell,
     auth::TokenStore,
-    config::{self, Entry, Places, environment::Variables, expand::Expanded},
+    config::{self, Entry, Places, Variables, expand::Expanded},
     local::secret,
-    pipeline::Tell,
     wire::name::Style,
 };
 

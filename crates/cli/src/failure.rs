@@ -3,7 +3,7 @@
 use crate::show::{safe, term};
 use serde_json::json;
 use std::{error::Error, fmt, io::Write};
-use switchboard::{Unusable, config::check::CheckError, local::secret, permissions::Unfollowable};
+use switchboard::{Unfollowable, Unusable, config::check::CheckError, local::secret};
 
 /// Exit codes: part of what scripts rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

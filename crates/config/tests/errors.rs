@@ -302,8 +302,7 @@ fn every_field_says_what_would_be_right() {
     for field in fields {
         let text = format!("{{\"mcpServers\": {{\"s\": {{\n{:?}: [7]}}}}}}", field);
         let source = switchboard_config::Source::File("/f.json".into());
-        let entries =
-            switchboard_config::read::read(&text, &source, switchboard_config::Scope::User);
+        let entries = switchboard_config::read(&text, &source, switchboard_config::Scope::User);
         let faults = &entries.unwrap()[0].faults;
         let about = |fault: &&switchboard_config::Fault| {
             let named = fault.field.as_deref().unwrap_or_default();

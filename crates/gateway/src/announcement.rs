@@ -1,7 +1,7 @@
 //! How a client is told, once, what those who come in are told.
 
 pub use switchboard_host::Announcement;
-use switchboard_host::client::LOG_LEVELS;
+use switchboard_host::LOG_LEVELS;
 use switchboard_wire::{Message, Method, Payload, json};
 
 /// How severe it is.

@@ -12,7 +12,7 @@ use crate::{
 };
 use std::{sync::Arc, time::Duration};
 use switchboard_host::{Host, Scope};
-use switchboard_model::{limits::PATIENT_VALIDATION, validate::Validators};
+use switchboard_model::{Validators, limits::PATIENT_VALIDATION};
 
 /// The downstream side as a whole.
 #[derive(Debug)]

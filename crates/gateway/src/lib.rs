@@ -1,24 +1,24 @@
 //! The downstream side of Switchboard: how clients reach it.
 //!
 //! [`faces`] turn bytes into messages and know transports, addresses and
-//! credentials. [`session`] knows what a client of each era expects. Behind
+//! credentials. `session` knows what a client of each era expects. Behind
 //! both there is one [`Host`](switchboard_host::Host).
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod admission;
-pub mod announcement;
-pub mod control;
-pub mod door;
+mod admission;
+mod announcement;
+mod control;
+mod door;
 pub mod faces;
-pub mod gateway;
+mod gateway;
 pub mod limits;
-pub mod session;
+mod session;
 pub mod visitors;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
-pub use control::{Control, ControlAccess, Controlled};
+pub use control::{Answering, Control, ControlAccess, Controlled};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Gateway, GatewayOptions};
 pub use session::finder::{ToolList, ToolLists};

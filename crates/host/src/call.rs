@@ -29,7 +29,7 @@ use crate::{
     upstream::{Connection, Server},
 };
 use std::{sync::Arc, time::Duration};
-use switchboard_transport::{Undelivered, budget::InFlight, full::Full, limits::COUNTED_BYTES};
+use switchboard_transport::{Full, InFlight, Undelivered, limits::COUNTED_BYTES};
 use switchboard_wire::{Edits, Message, Method, Named, Params, code, json, reading::ambiguous_key};
 use tokio::time::timeout;
 

@@ -2,35 +2,37 @@
 //!
 //! A [`Host`] holds servers, given as [`ServerSpec`]s. A face hands it an
 //! [`Admitted`] request and gets an [`Exchange`]: one request in flight, in
-//! any era. [`call`] reads as the list of what happens on the way.
+//! any era. `call` reads as the list of what happens on the way.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod announcement;
 pub mod bridge;
-pub mod call;
+mod call;
 pub mod catalog;
-pub mod client;
-pub mod error;
-pub mod exchange;
-pub mod host;
+mod client;
+mod error;
+mod exchange;
+mod host;
 pub mod limits;
 mod mirror;
 pub mod observe;
 pub mod permission;
 pub mod pins;
-pub mod quota;
-pub mod states;
-pub mod upstream;
+mod quota;
+mod states;
+mod upstream;
 
 pub use announcement::Announcement;
-pub use call::{Admitted, Scope};
-pub use client::{Client, ClientId, ClientSink, NoSink};
+pub use call::{Admitted, Scope, route_uri, route_uris};
+pub use client::{Client, ClientId, ClientSink, LOG_LEVELS, NoSink};
 pub use error::CallError;
 pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
 pub use host::{Comers, Host};
+pub use quota::{Full, Place, Quota};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
-    AUTHENTICATE, Behalf, Callers, Connection, Hello, Ide, IdeCarrier, Isolation, MayStart, Remote,
-    Server, ServerSpec, ServerState, SignIn, StandIn, Target, Timeouts, Topic,
+    AUTHENTICATE, Behalf, Callers, Connection, Ended, Hello, Ide, IdeCarrier, Isolation, MayStart,
+    Remarks, Remote, Server, ServerSpec, ServerState, SignIn, StandIn, Target, Timeouts,
+    ToolFilter, Topic,
 };

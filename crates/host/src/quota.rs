@@ -2,7 +2,7 @@
 //! principals are known, one of them has at most half, so that none can keep the
 //! others out.
 
-pub use switchboard_transport::full::{Full, Whose};
+pub use switchboard_transport::{Full, Whose};
 
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};

@@ -9,8 +9,9 @@ pub mod limits;
 pub mod search;
 pub mod shape;
 mod tool;
-pub mod validate;
+mod validate;
 
 pub use tool::{
     Acceptable, LeftOut, ModelTool, Renames, acceptable_schema, estimate_tokens, model_tools,
 };
+pub use validate::{Invalid, Issue, Validators, Verdict};

@@ -24,7 +24,7 @@
 
 mod child;
 mod command;
-pub mod descendants;
+mod descendants;
 pub mod descriptors;
 mod environment;
 mod exit;

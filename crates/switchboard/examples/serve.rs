@@ -2,7 +2,7 @@
 #![allow(clippy::print_stderr, reason = "an example for people to read")]
 
 use std::error::Error;
-use switchboard::{Config, Options, Purpose, Variables, listen::Listen, pipeline::Show};
+use switchboard::{Config, Listen, Options, Purpose, Show, Variables};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::main]

@@ -21,9 +21,8 @@ use switchboard_auth::{
     OauthSettings, Secret, Server, Vault, Workload,
 };
 use switchboard_config::{
-    Entry, Fault, OauthGrant,
+    Entry, Fault, OauthGrant, SignIn,
     expand::{self, Expanded},
-    sign_in::SignIn,
 };
 use switchboard_host::StandIn;
 use switchboard_local::hex;
@@ -322,7 +321,7 @@ fn settings(entry: &Entry, faults: &mut Vec<Fault>) -> OauthSettings {
 }
 
 fn provider(
-    idp: &switchboard_config::sign_in::Idp,
+    idp: &switchboard_config::Idp,
     lookup: expand::Lookup<'_>,
 ) -> Result<IdentityProvider, String> {
     let place = &idp.place;

@@ -19,7 +19,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 use switchboard_agent::Caller;
-use switchboard_gateway::{Control, Controlled, Visitor, Visitors, control::Answering};
+use switchboard_gateway::{Answering, Control, Controlled, Visitor, Visitors};
 use switchboard_host::{Host, Server, Target};
 use switchboard_local::secret;
 use switchboard_tasks as tasks;

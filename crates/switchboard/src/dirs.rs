@@ -7,7 +7,7 @@ mod own;
 pub use own::own_folders;
 
 use std::path::{Path, PathBuf};
-use switchboard_config::places::moved_inside;
+use switchboard_config::moved_inside;
 
 /// The directories of one user. None of them is made before it is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use switchboard_config::{Transport, expand::Expanded, settings::Permissions};
+use switchboard_config::{Permissions, Transport, expand::Expanded};
 use switchboard_host::permission::Mode;
 use switchboard_local::hex;
 

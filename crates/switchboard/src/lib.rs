@@ -12,59 +12,78 @@
 #[path = "absent/tests.rs"]
 mod absent;
 #[cfg(feature = "sign-in")]
-pub mod access;
+mod access;
 #[cfg(not(feature = "sign-in"))]
 #[path = "absent/access.rs"]
-pub mod access;
+mod access;
 mod apart;
 #[cfg(feature = "gateway")]
-pub mod attached;
+mod attached;
 #[cfg(not(feature = "gateway"))]
 #[path = "absent/attached.rs"]
-pub mod attached;
-pub mod connectors;
+mod attached;
+mod connectors;
 #[cfg(feature = "gateway")]
-pub mod control;
-pub mod dirs;
-pub mod file_watch;
+mod control;
+mod dirs;
+mod file_watch;
 #[cfg(feature = "builtin")]
 mod flows;
 mod identity;
-pub mod in_use;
+mod in_use;
 pub mod library;
 pub mod limits;
 #[cfg(feature = "gateway")]
-pub mod listen;
+mod listen;
 pub mod logs;
-pub mod permissions;
+mod permissions;
 pub mod pipeline;
-pub mod pools;
+mod pools;
 #[cfg(feature = "gateway")]
-pub mod relay;
-pub mod report;
-pub mod roster;
+mod relay;
+mod report;
+mod roster;
 #[cfg(feature = "gateway")]
 pub mod running;
 #[cfg(all(feature = "gateway", feature = "builtin"))]
 pub mod server;
-pub mod settings;
+mod settings;
 mod spec;
 #[cfg(feature = "sign-in")]
 mod stand_in;
 #[cfg(feature = "gateway")]
 pub mod tokens;
-pub mod wants_sign_in;
+mod wants_sign_in;
 
+#[cfg(feature = "sign-in")]
+pub use access::wants_oauth;
 pub use access::{Access, WayIn};
 pub use apart::Apart;
-pub use dirs::{Dirs, memory_folder};
-pub use permissions::Purpose;
-pub use pipeline::{Approvals, Approved, Config, Governed, Look, Options, Unusable};
+pub use attached::Attached;
+#[cfg(feature = "gateway")]
+pub use attached::Known;
+pub use connectors::{Background, Fetching};
+#[cfg(feature = "gateway")]
+pub use control::{GatewayStatus, ServerStatus, State};
+#[cfg(feature = "builtin")]
+pub use dirs::own_folders;
+pub use dirs::{Dirs, NoHome, memory_folder};
+pub use in_use::InUse;
+#[cfg(feature = "gateway")]
+pub use listen::{Doors, Issuer, Listen, ListenError, Open, serve};
+pub use permissions::{Purpose, Unfollowable, pin_key};
+pub use pipeline::{
+    Approvals, Approved, Arrangement, Config, Follower, Governed, Look, Options, Tell, Unusable,
+};
+#[cfg(feature = "gateway")]
+pub use pipeline::{Behind, Candidate, Fronted, Listening, Show};
 pub use pools::Pools;
-pub use roster::{Member, Preview, Status};
+pub use report::{Health, Report, copies, report, several};
+pub use roster::{Member, Preview, Status, ViaGateway, builtin_entry};
 pub use settings::Settings;
 pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent, Caller, Dialogue};
-pub use switchboard_config::environment::Variables;
+pub use switchboard_config::Variables;
+pub use wants_sign_in::{can_sign_in, needs_auth, sign_in_hint, was_refused};
 
 pub use switchboard_agent as agent;
 #[cfg(feature = "sign-in")]

@@ -5,7 +5,7 @@ use crate::{
     roster::{Member, Prepared, Status, ViaGateway},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
-use switchboard_config::{self as config, Entry, Scope, Source, Transport, settings::Permissions};
+use switchboard_config::{self as config, Entry, Permissions, Scope, Source, Transport};
 use switchboard_host::{
     Host, ServerSpec,
     permission::{Answers, Effect, Mode, Origin, Pinned, RuleFault, Rules},

@@ -5,11 +5,9 @@
 use serde_json::{Value, json};
 use std::{fs, path::Path};
 use switchboard::{
-    Approved, Config, Governed, Options, Purpose, Status, Variables,
+    Approved, Behind, Config, Fronted, Governed, Listen, Options, Purpose, Show, Status, Variables,
     agent::Nobody,
     host::{CallError, catalog::List, permission::Mode},
-    listen::Listen,
-    pipeline::{Behind, Fronted, Show},
     tokens,
     transport::in_process::{self, End},
     wire::Payload,

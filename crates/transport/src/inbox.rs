@@ -3,7 +3,7 @@
 use crate::link::{Inbound, Receive};
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, Ordering};
-use switchboard_wire::{ParseError, Received, Revision, message::salvage_id};
+use switchboard_wire::{ParseError, Received, Revision, salvage_id};
 
 /// Whether the revision that was agreed on has batches.
 #[derive(Debug, Default)]

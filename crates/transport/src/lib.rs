@@ -8,20 +8,22 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod budget;
+mod budget;
 pub mod dial;
-pub mod full;
+mod full;
 pub mod http;
 pub mod in_process;
 mod inbox;
 pub mod limits;
-pub mod link;
-pub mod numbers;
-pub mod remote;
+mod link;
+mod numbers;
+mod remote;
 pub mod stdio;
 #[cfg(feature = "http")]
 pub mod ws;
 
-pub use budget::{Budget, Share};
+pub use budget::{Budget, InFlight, Share};
+pub use full::{Full, Whose};
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered, Unsent};
+pub use numbers::ByNumber;
 pub use remote::{Carrier, NotBuilt};

@@ -6,25 +6,26 @@
 //! stays the bytes that came. Method names, protocol revisions and error codes
 //! are known here and nowhere else.
 
-pub mod address;
-pub mod error;
+mod address;
+mod error;
 pub mod header;
-pub mod id;
+mod id;
 pub mod json;
 pub mod limits;
-pub mod message;
+mod message;
 pub mod meta;
-pub mod method;
+mod method;
 pub mod name;
-pub mod params;
-pub mod payload;
+mod params;
+mod payload;
 pub mod reading;
-pub mod version;
+mod version;
 
+pub use address::embedded as embedded_v4;
 pub use error::{ErrorObject, code};
-pub use id::Id;
+pub use id::{Id, own_number};
 pub use json::{Edits, Span};
-pub use message::{Kind, Message, ParseError, Received};
+pub use message::{Kind, Message, ParseError, Received, salvage_id};
 pub use method::Method;
 pub use params::{Named, Params};
 pub use payload::Payload;

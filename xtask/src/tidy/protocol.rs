@@ -16,7 +16,7 @@ pub const METHODS: Rule = Rule {
 pub const CODES: Rule = Rule {
     name: "codes",
     why: "only `wire` knows error codes: the revisions disagree about them, and one place has \
-          to say which is meant. Use wire::error::code",
+          to say which is meant. Use wire::code",
     check: codes,
 };
 

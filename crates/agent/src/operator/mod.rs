@@ -19,10 +19,8 @@ use rounds::Needed;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_host::{
-    CallError, Host,
-    call::Admitted,
-    client::Client,
-    exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict},
+    Admitted, CallError, Client, Consent, Event, Exchange, Host, Input, Notice, Outcome, Reply,
+    Verdict,
     observe::{Ending, Watched},
 };
 use switchboard_wire::{Era, ErrorObject, Id, Message, Method, Params, code};

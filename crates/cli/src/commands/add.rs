@@ -14,11 +14,10 @@ use clap::{Args, Parser, ValueEnum};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use switchboard::config::{
-    self, Entry, Places, Scope as ConfigScope, Source,
+    self, Entry, Places, Scope as ConfigScope, Source, Verdict,
     approval::{Binding, Store as Approvals},
     check::{self, CheckError},
     edit::{self, EditError, Target},
-    policy::Verdict,
     trust::{self, Trust},
 };
 
@@ -354,7 +353,7 @@ fn write(
 fn parsed(name: &str, entry: &Map<String, Value>) -> Result<Entry, Failure> {
     let text = json!({ "mcpServers": { name: entry } }).to_string();
     let wrong = |text: String| Failure::usage(text).hint("see switchboard add --help");
-    let mut entries = config::read::read(&text, &Source::Ours, ConfigScope::User)
+    let mut entries = config::read(&text, &Source::Ours, ConfigScope::User)
         .map_err(|fault| wrong(fault.reason()))?;
     let entry = entries
         .pop()

@@ -20,7 +20,7 @@ use switchboard::{
         explain,
     },
     host::pins::Pins,
-    permissions::pin_key,
+    pin_key,
 };
 
 /// Options of `approve`.

@@ -10,14 +10,11 @@ use crate::{
 use clap::Args;
 use std::{path::PathBuf, sync::Arc};
 use switchboard::{
-    VERSION,
+    Doors, VERSION,
     builtin::{Server, ServerKind, Setup},
-    dirs::own_folders,
     gateway::{Gateway, GatewayOptions, faces},
     host::{Host, permission::Rules},
-    library,
-    listen::{self, Doors},
-    memory_folder,
+    library, memory_folder, own_folders,
     transport::Budget,
     wire::name::Style,
 };
@@ -86,7 +83,7 @@ fn listening(kind: ServerKind, server: Server, doors: Doors) -> Result<Code, Fai
         let open = doors.open()?;
         announce(&open);
         tracing::info!(server = kind.name(), "running on the network");
-        let served = listen::serve(&gateway, open, &stop).await;
+        let served = switchboard::serve(&gateway, open, &stop).await;
         end(kind, &host).await;
         served?;
         Ok(Code::Done)

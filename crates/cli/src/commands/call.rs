@@ -24,10 +24,9 @@ use switchboard::{
     agent::{Operator, Question},
     host::{CallError, Reply, catalog::List},
     model::{
-        ModelTool,
+        ModelTool, Validators, Verdict,
         limits::PATIENT_VALIDATION,
         shape::{Origin, Shaper, Store},
-        validate::{Validators, Verdict},
     },
     wire::{Kind, Message, Method, code, json},
 };

@@ -10,13 +10,10 @@ use clap::Args;
 use serde::Serialize;
 use std::path::Path;
 use switchboard::{
-    Approvals, Look, Preview, Purpose, VERSION,
+    Approvals, Health, Look, Preview, Purpose, State, VERSION,
     config::{Loaded, Outcome, Scope, Standing, trust::labels},
-    control::State,
     local::secret,
-    process,
-    report::Health,
-    running, tokens,
+    process, running, tokens,
 };
 
 /// Options of `doctor`.

@@ -19,7 +19,7 @@ use switchboard::{
         Configured, Entry, Loaded, Standing,
         explain::{self, Explained},
     },
-    host::upstream::ToolFilter,
+    host::ToolFilter,
     wire::name::{Namer, Style, normalize},
 };
 

@@ -14,9 +14,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use switchboard::{
     Look,
-    access::wants_oauth,
     auth::SignedIn,
-    config::{Configured, Standing, explain, target::redacted},
+    config::{Configured, Standing, explain, redacted},
+    wants_oauth,
 };
 
 /// Options of `get`.

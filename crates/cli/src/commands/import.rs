@@ -12,8 +12,7 @@ use switchboard::config::{
     self, Source,
     edit::{self, EditError},
     import::{Client, Found, find},
-    itself,
-    target::redacted,
+    itself, redacted,
 };
 
 const IMPORTED: &str = "imported";
@@ -76,8 +75,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
 /// Imports one; what became of it. One that fails is no reason to leave out the others.
 fn import(context: &Context, options: &Options, found: &Found) -> Result<String, Failure> {
     let text = json!({ "mcpServers": { &found.name: found.entry } }).to_string();
-    let entries =
-        config::read::read(&text, &Source::Ours, options.scope.of_config()).unwrap_or_default();
+    let entries = config::read(&text, &Source::Ours, options.scope.of_config()).unwrap_or_default();
     let Some(entry) = entries.first().filter(|entry| entry.faults.is_empty()) else {
         let faults: Vec<String> = entries
             .iter()

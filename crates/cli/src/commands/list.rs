@@ -17,11 +17,11 @@ use row::{Layout, Row, State};
 use std::{sync::Arc, time::Duration};
 use switchboard::tasks;
 use switchboard::{
-    Approvals, Approved, Caller, Governed, Look, Pools, Preview, Purpose, Status,
+    Approvals, Approved, Caller, Governed, Look, Pools, Preview, Purpose, Report, Status,
+    ViaGateway,
     config::{Configured, Loaded, Scope, Standing},
     host::Server,
-    report::{Report, report},
-    roster::ViaGateway,
+    report,
 };
 
 /// How much longer than its server a gateway may take to answer.

@@ -13,9 +13,7 @@ use std::{
     path::PathBuf,
 };
 use switchboard::{
-    gateway::faces::http::Routes,
-    listen::{self, Doors, Issuer, ListenError, Open},
-    tokens::TokenFile,
+    Doors, Issuer, ListenError, Open, gateway::faces::http::Routes, tokens::TokenFile,
     transport::dial::DoorFiles,
 };
 
@@ -101,10 +99,10 @@ pub enum Auth {
 
 impl Listen {
     /// Where to listen and whom to let in, as it was said.
-    pub fn said(&self) -> listen::Listen {
+    pub fn said(&self) -> switchboard::Listen {
         let tls = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
         let issuer = self.issuer.as_ref().zip(self.audience.as_ref());
-        listen::Listen {
+        switchboard::Listen {
             http: self.http,
             plain: self.plain,
             token_files: self.token_file.clone(),
@@ -122,7 +120,7 @@ impl Listen {
             behind_proxy: self.behind_proxy,
             hosts: self.host.clone(),
             origins: self.allow_origin.clone(),
-            ..listen::Listen::default()
+            ..switchboard::Listen::default()
         }
     }
 

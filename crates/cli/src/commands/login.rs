@@ -18,11 +18,10 @@ use std::{
 use switchboard::tasks;
 use switchboard::{
     Look,
-    access::wants_oauth,
     auth::{self, Authority, SignInError, SignedIn, TokenStore, Visit},
     config::{Configured, Entry, Standing, explain},
     host::pins::Pins,
-    permissions::pin_key,
+    pin_key, wants_oauth,
 };
 
 /// Options of `login`.

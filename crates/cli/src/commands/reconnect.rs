@@ -12,7 +12,7 @@ use crate::{
 use clap::Args;
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard::attached::{Attached, Known};
+use switchboard::{Attached, Known};
 
 /// How long a gateway may take: its servers start meanwhile.
 const PATIENCE: Duration = Duration::from_secs(120);

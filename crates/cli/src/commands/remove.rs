@@ -13,7 +13,7 @@ use switchboard::{
     Look,
     config::{Configured, Places, Standing, edit},
     host::pins::Pins,
-    permissions::pin_key,
+    pin_key,
 };
 
 /// Options of `remove`.

@@ -15,10 +15,9 @@ use crate::{
 use clap::{Args, ValueEnum};
 use std::sync::Arc;
 use switchboard::{
-    Governed, Look, Purpose, Status,
+    Behind, Candidate, Fronted, Governed, Look, Purpose, Show, Status,
     config::{Loaded, Standing},
     host::permission::Mode,
-    pipeline::{Behind, Candidate, Fronted, Show},
     wire::name::Style,
 };
 

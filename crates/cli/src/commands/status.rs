@@ -12,12 +12,10 @@ use clap::Args;
 use serde::Serialize;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use switchboard::{
-    VERSION,
-    attached::Attached,
-    control::{GatewayStatus, ServerStatus},
+    Attached, GatewayStatus, ServerStatus, VERSION,
     gateway::Visitor,
-    report::several,
     running::{self, Running},
+    several,
 };
 
 /// Options of `status`.

@@ -29,7 +29,7 @@ use switchboard::{
         model_tools,
         search::{self, Deferral, Index},
     },
-    wants_sign_in::{needs_auth, sign_in_hint, was_refused},
+    needs_auth, sign_in_hint, was_refused,
     wire::json,
 };
 

@@ -44,11 +44,8 @@ use std::{
     },
 };
 use switchboard::{
-    Config, Dirs, Purpose, VERSION,
-    config::Places,
-    listen::{Listen, ListenError, Open},
-    pipeline::{Arrangement, Fronted, Show},
-    tokens,
+    Arrangement, Config, Dirs, Fronted, Listen, ListenError, Open, Purpose, Show, VERSION,
+    config::Places, tokens,
 };
 
 /// The port that is tried first, and how many after it.

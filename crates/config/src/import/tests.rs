@@ -97,7 +97,7 @@ fn ten_clients() {
         assert_eq!(found[0].entry, expected, "{client:?}");
         // What comes out is an entry that we can read.
         let whole = json!({"mcpServers": {"a": found[0].entry}}).to_string();
-        let entries = read::read(&whole, &Source::Ours, crate::Scope::User).unwrap();
+        let entries = read(&whole, &Source::Ours, crate::Scope::User).unwrap();
         assert!(entries[0].faults.is_empty(), "{:?}", entries[0].faults);
         if client == Client::VsCode {
             assert_eq!(

@@ -3,7 +3,7 @@
 use super::RuleError;
 use std::{net::IpAddr, path::Path};
 use switchboard_local::wildcard::matches;
-use switchboard_wire::address::embedded;
+use switchboard_wire::embedded_v4;
 use url::Url;
 
 /// An address with `*`, taken apart first: what stands for a host can never
@@ -341,7 +341,7 @@ fn same_machine(pattern: &str, host: &str) -> bool {
 /// A host as IPv4 where it is an IPv4 address in the clothes of an IPv6 one.
 fn folded(host: &str) -> String {
     match address(host) {
-        Some(IpAddr::V6(v6)) => match embedded(v6) {
+        Some(IpAddr::V6(v6)) => match embedded_v4(v6) {
             Some(v4) => v4.to_string(),
             None => host.to_owned(),
         },

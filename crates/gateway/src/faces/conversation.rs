@@ -23,7 +23,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
-use switchboard_host::{CallError, Client, NoSink, Scope, client::LOG_LEVELS};
+use switchboard_host::{CallError, Client, LOG_LEVELS, NoSink, Scope};
 use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,

@@ -17,8 +17,8 @@ use std::{
     },
 };
 use switchboard_host::{
-    CallError, Client, ClientSink, Hello, Host, Input, NoSink, Notice, Scope, Topic,
-    call::route_uris, catalog::task, permission::What,
+    CallError, Client, ClientSink, Hello, Host, Input, NoSink, Notice, Scope, Topic, catalog::task,
+    permission::What, route_uris,
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};

@@ -33,7 +33,7 @@ use queued::Queued;
 use renewal::Renewal;
 use std::{future::pending, sync::Arc, time::Duration};
 use step_up::StepUp;
-use switchboard_transport::budget::InFlight;
+use switchboard_transport::InFlight;
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
 use tokio::time::{Instant, timeout_at};
 

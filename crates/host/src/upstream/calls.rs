@@ -21,7 +21,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use switchboard_transport::numbers::ByNumber;
+use switchboard_transport::ByNumber;
 use switchboard_wire::Method;
 use tokio_util::sync::CancellationToken;
 

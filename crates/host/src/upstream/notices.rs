@@ -107,7 +107,7 @@ impl Connection {
     /// Progress goes to the call whose token it carries, under the client's own token.
     fn on_progress(&self, message: Message) {
         let token = json::field(message.body(), "progressToken").ok().flatten();
-        let id = token.and_then(|span| switchboard_wire::id::own_number(span.of(message.body())));
+        let id = token.and_then(|span| switchboard_wire::own_number(span.of(message.body())));
         let Some(progress) = id.and_then(|id| self.calls().progress(id)) else {
             tracing::debug!(server = %self.server_name(), "progress for no call of ours");
             return;

@@ -5,9 +5,8 @@ use crate::{apart::Apart, dirs::Dirs, spec::not_built};
 use serde_json::Value;
 use std::{path::Path, sync::Arc};
 use switchboard_config::{
-    Fault,
+    Fault, SignIn,
     expand::{self, Expanded},
-    sign_in::SignIn,
 };
 use switchboard_host::StandIn;
 use switchboard_transport::http::Authorize;

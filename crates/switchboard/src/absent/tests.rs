@@ -2,8 +2,8 @@
 
 use crate::{Config, Member, Options, Purpose, Status, Variables};
 use switchboard_model::{
+    Validators, Verdict,
     shape::{Origin, Shaper},
-    validate::{Validators, Verdict},
 };
 
 fn members(configuration: &str) -> Vec<Member> {

@@ -1,5 +1,5 @@
 use super::*;
-use switchboard_config::{Scope, Source, read::read, sign_in::Idp};
+use switchboard_config::{Idp, Scope, Source, read};
 
 fn entry(text: &str) -> Expanded {
     let text = format!("{{\"mcpServers\": {{\"s\": {text}}}}}");

@@ -56,7 +56,7 @@ mod tests {
     /// Every file of a client that we know is left alone by the file tools.
     #[test]
     fn the_table_knows_the_files_of_every_client() {
-        use switchboard_builtin::{Protection, files::protected::Forbidden};
+        use switchboard_builtin::{Forbidden, Protection};
         let home = Path::new("/home/somebody");
         let lookup = |name: &str| (name == "HOME").then(|| home.into());
         let protection = Protection::new(None, lookup);

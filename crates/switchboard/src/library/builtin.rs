@@ -4,7 +4,7 @@ use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
 use parking_lot::Mutex;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use switchboard_builtin::{Server, ServerKind, Setup};
-use switchboard_config::environment::Variables;
+use switchboard_config::Variables;
 use switchboard_host::{ServerSpec, Target};
 use switchboard_transport::in_process::End;
 use tokio::time::timeout;

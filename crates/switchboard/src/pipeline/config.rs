@@ -14,10 +14,8 @@ use crate::{
 };
 use std::{fmt, ops::Deref, path::PathBuf};
 use switchboard_config::{
-    self as config, Configured, Entry, Fault, Loaded, Request, Scope,
-    environment::Environment,
+    self as config, Configured, Entry, Environment, Fault, Loaded, PermissionRule, Request, Scope,
     expand::{self, Expanded},
-    settings::PermissionRule,
 };
 
 /// What is configured, as it was found, faults and all. For whoever looks at it or

@@ -12,7 +12,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, OnceLock},
 };
-use switchboard_config::{Places, environment::Variables};
+use switchboard_config::{Places, Variables};
 
 /// Who is told what is worth a warning, also while a gateway follows its files.
 pub trait Tell: Send + Sync {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 use switchboard_process::ServerProcess;
 use switchboard_tasks as tasks;
-use switchboard_wire::{Message, Payload, Revision, message::salvage_id};
+use switchboard_wire::{Message, Payload, Revision, salvage_id};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The link to a server that speaks in lines.

@@ -8,14 +8,15 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::{collections::BTreeSet, fmt};
 use switchboard_wire::{
-    Edits, Id, Kind, Message, Params, ParseError, Received, header, json, limits, message, meta,
+    Edits, Id, Kind, Message, Params, ParseError, Received, header, json, limits, meta,
     name::{Namer, Style, normalize},
+    salvage_id,
 };
 
 /// One message or batch, as it comes from a peer.
 pub fn message(data: &[u8]) {
     scan(data);
-    let _ = message::salvage_id(data);
+    let _ = salvage_id(data);
     let raw = Bytes::copy_from_slice(data);
     match Received::parse(raw.clone()) {
         Ok(Received::One(message)) => {

@@ -4,7 +4,7 @@
 use crate::{commands::tools::one, context::Context, failure::Failure};
 use switchboard::{
     Look,
-    host::upstream::{Isolation, Target},
+    host::{Isolation, Target},
 };
 
 /// What there is to know about sharing a server that is in use, from its entry

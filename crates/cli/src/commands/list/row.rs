@@ -9,12 +9,7 @@ use crate::{
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard::{
-    Preview,
-    config::Entry,
-    local::secret,
-    report::{Health, Report, several},
-};
+use switchboard::{Health, Preview, Report, config::Entry, local::secret, several};
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.
 #[derive(Clone, Debug, Serialize)]

@@ -11,8 +11,8 @@ use crate::{
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use switchboard::{
+    Behind, Fronted,
     config::{Configured, Scope, Standing},
-    pipeline::{Behind, Fronted},
 };
 
 /// Serves until stdin ends or a signal comes.

@@ -10,7 +10,7 @@ use crate::{
     trusting,
 };
 use std::net::Ipv4Addr;
-use switchboard::{attached::Attached, tokens};
+use switchboard::{Attached, tokens};
 
 /// The gateway of `up` that runs, or else another one that takes the same token.
 pub fn first(context: &Context) -> Result<Option<Attached>, Failure> {

@@ -10,8 +10,8 @@ use crate::{
 use std::path::Path;
 use switchboard::{
     builtin::ServerKind,
-    config::{Configured, Loaded, Places, Standing, policy::Verdict},
-    roster::builtin_entry,
+    builtin_entry,
+    config::{Configured, Loaded, Places, Standing, Verdict},
 };
 
 /// Where manifests are looked for, below our own configuration.

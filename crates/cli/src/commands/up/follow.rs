@@ -4,13 +4,12 @@ use crate::show::{sums::counted, term::Paint};
 use std::sync::Arc;
 use switchboard::tasks;
 use switchboard::{
-    Caller, Pools, Settings,
+    Caller, Pools, Settings, copies,
     host::{
         CallError, ClientSink, Host, Input, NoSink, Notice, Server, ServerState, Target,
         catalog::List,
     },
-    report::{copies, several},
-    wants_sign_in::{needs_auth, sign_in_hint},
+    needs_auth, several, sign_in_hint,
     wire::Method,
 };
 use tokio::sync::{mpsc, watch};

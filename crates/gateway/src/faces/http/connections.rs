@@ -17,7 +17,7 @@ use std::{
     task::{Context, Poll},
     time::Instant,
 };
-use switchboard_host::quota::{Full, Place, Quota};
+use switchboard_host::{Full, Place, Quota};
 use switchboard_process::descriptors;
 use switchboard_transport::Share;
 use tokio::sync::Notify;

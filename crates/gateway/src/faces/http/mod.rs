@@ -36,7 +36,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use sessions::Sessions;
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
-use switchboard_host::quota::{Full, Quota};
+use switchboard_host::{Full, Quota};
 use switchboard_tasks as tasks;
 use switchboard_transport::{Share, dial::DoorTls};
 use tokio::{

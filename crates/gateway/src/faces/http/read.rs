@@ -13,7 +13,7 @@ use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::sync::Arc;
-use switchboard_host::{Scope, quota::Full};
+use switchboard_host::{Full, Scope};
 use switchboard_tasks as tasks;
 use switchboard_transport::{
     Share,

@@ -3,7 +3,7 @@
 use super::body::Body;
 use crate::door::Refused;
 use http::{HeaderValue, Response, StatusCode, header};
-use switchboard_host::{CallError, quota::Full};
+use switchboard_host::{CallError, Full};
 use switchboard_wire::{ErrorObject, Id, Payload, code};
 
 /// A response that ends a request before anything was done about it.

@@ -11,7 +11,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use switchboard_host::quota::Place;
+use switchboard_host::Place;
 use switchboard_local::random;
 
 /// All sessions, by id.

@@ -23,7 +23,7 @@ use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::RwLock;
 use std::{collections::HashMap, sync::Arc};
-use switchboard_host::{Scope, quota::Full};
+use switchboard_host::{Full, Scope};
 use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Payload, Received, code};
 use tokio::sync::mpsc::{self, error::TrySendError};

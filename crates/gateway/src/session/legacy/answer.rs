@@ -13,8 +13,8 @@ use crate::session::{
 };
 use std::sync::Arc;
 use switchboard_host::{
-    Admitted, CallError, Connection, Event, Exchange, Outcome, Reply, Scope, call::route_uri,
-    catalog::List, client::LOG_LEVELS, permission::What,
+    Admitted, CallError, Connection, Event, Exchange, LOG_LEVELS, Outcome, Reply, Scope,
+    catalog::List, permission::What, route_uri,
 };
 use switchboard_wire::{Id, Message, Method, Params, Payload, code};
 

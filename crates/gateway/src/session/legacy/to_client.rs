@@ -15,7 +15,7 @@ use std::{
         atomic::{AtomicU8, AtomicU64, Ordering},
     },
 };
-use switchboard_host::{Client, ClientSink, Input, Notice, client::LOG_LEVELS};
+use switchboard_host::{Client, ClientSink, Input, LOG_LEVELS, Notice};
 use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Id, Message, Method, Payload, code, json};
 use tokio::sync::oneshot;

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_host::{
-    CallError, Client, NoSink, Scope, catalog::List, client::LOG_LEVELS, permission::What,
+    CallError, Client, LOG_LEVELS, NoSink, Scope, catalog::List, permission::What,
 };
 use switchboard_wire::{ErrorObject, Id, Message, Method, Params, Payload, Revision, code};
 

@@ -1,7 +1,7 @@
 //! Which network an address belongs to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use switchboard_wire::address::embedded;
+use switchboard_wire::embedded_v4;
 
 /// What kind of network an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Class {
     pub fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(v4) => Self::of_v4(v4),
-            IpAddr::V6(v6) => match embedded(v6) {
+            IpAddr::V6(v6) => match embedded_v4(v6) {
                 Some(v4) => Self::of_v4(v4),
                 None => Self::of_v6(v6),
             },

@@ -347,7 +347,7 @@ fn limits(root: &Path) -> String {
 }
 
 fn protected() -> String {
-    use switchboard::builtin::files::protected::{Forbidden, TABLE};
+    use switchboard::builtin::{Forbidden, PROTECTED};
     let mut text = format!(
         "{NOTE}# Protected files\n\nThe built-in server `files` leaves these alone, whatever its \
          directories are, and by whatever link, mount or spelling somebody comes to them; what lies \
@@ -369,7 +369,7 @@ fn protected() -> String {
          Switchboard's own folders where they were moved to.\n\n\
          `shell` is another matter: its commands reach all that you can reach.\n"
     );
-    for group in TABLE {
+    for group in PROTECTED {
         let may = match group.forbidden {
             Forbidden::Everything => "neither read nor changed",
             Forbidden::Writing => "read, but not changed",

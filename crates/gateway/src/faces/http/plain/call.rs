@@ -8,7 +8,7 @@ use switchboard_host::{
     Admitted, CallError, Client, Event, Outcome, Scope,
     catalog::{List, MergedItem},
 };
-use switchboard_model::validate::Verdict;
+use switchboard_model::Verdict;
 use switchboard_wire::{Kind, Message, Params, code, json as text};
 
 /// Calls the tool; gives the text of its result.

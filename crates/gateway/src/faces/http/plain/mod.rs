@@ -25,7 +25,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use shape::{Failure, Invocation};
 use std::{collections::HashMap, sync::Arc};
-use switchboard_host::{Client, NoSink, quota::Full};
+use switchboard_host::{Client, Full, NoSink};
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{sync::Semaphore, time::Instant};
