@@ -49,7 +49,7 @@ impl Agent {
         let each = self.places().filter_map(|(group, server)| {
             let connection = server.current(&group.client)?;
             let hello = connection.hello()?;
-            if !group.host.guard().passes_on(server, hello) {
+            if !group.host.guard().passes_on(&group.client, server, hello) {
                 return None;
             }
             let result = &hello.result;

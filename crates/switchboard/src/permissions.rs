@@ -23,6 +23,11 @@ pub enum Purpose {
     Agent,
 }
 
+/// The principals that are whoever runs the program: at the program's own tools and
+/// terminal, at a client that starts it, with the token that is made by itself, and
+/// where no token is asked for.
+const USER: [&str; 3] = ["default", "local", "anonymous"];
+
 /// Settings that cannot be followed. Going on without them would permit what they forbid.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -134,6 +139,7 @@ impl Governance<'_> {
             let pinned = Pinned {
                 pins: guard.pins_in(&data.join("pins")),
                 servers: pins.keepings,
+                user: USER.iter().map(|name| Arc::from(*name)).collect(),
             };
             guard.set_pins(pinned, servers());
         }

@@ -44,7 +44,7 @@ pub async fn initialize_result(
         Scope::One(server) => {
             let connection = server.connection(client).await?;
             let hello = connection.hello().ok_or_else(|| not_met(server))?;
-            let hello = &passed_on(gateway, server, hello);
+            let hello = &passed_on(gateway, client, server, hello);
             if hello.revision.era() == Era::Modern {
                 return Ok(bridge::hello::initialize_result(hello, client.revision));
             }
@@ -94,7 +94,7 @@ pub async fn discover_result(
         Scope::One(server) => {
             let connection = server.connection(client).await?;
             let hello = connection.hello().ok_or_else(|| not_met(server))?;
-            let hello = &passed_on(gateway, server, hello);
+            let hello = &passed_on(gateway, client, server, hello);
             let versions = json!(versions).to_string();
             if hello.revision.era() == Era::Legacy {
                 return Ok(bridge::hello::discover_result(hello, &versions));
@@ -125,9 +125,9 @@ fn not_met(server: &Server) -> CallError {
 }
 
 /// What a server says of itself, without instructions that wait for approval.
-fn passed_on(gateway: &Gateway, server: &Server, hello: &Hello) -> Hello {
+fn passed_on(gateway: &Gateway, client: &Client, server: &Server, hello: &Hello) -> Hello {
     let mut hello = hello.clone();
-    if !gateway.host().guard().passes_on(server, &hello) {
+    if !gateway.host().guard().passes_on(client, server, &hello) {
         hello.result = bridge::hello::without_instructions(&hello.result);
     }
     hello
@@ -150,7 +150,7 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
     let mut held = Vec::new();
     for server in host.servers().iter() {
         if host.guard().reaches(client, server)
-            && let Ok(news) = host.guard().news(server)
+            && let Ok(news) = host.guard().news_for(client, server)
         {
             held.extend(news.for_models());
         }
@@ -165,7 +165,8 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
                 slot.extend(value.clone());
             }
         }
-        let text = instructions_of(&hello).filter(|_| host.guard().passes_on(server, &hello));
+        let text =
+            instructions_of(&hello).filter(|_| host.guard().passes_on(client, server, &hello));
         if let Some(text) = text {
             let text: String = text
                 .chars()

@@ -119,7 +119,7 @@ impl Host {
         let servers = self.servers();
         let known = servers.iter().filter_map(|server| {
             let connection = server.current(client)?;
-            let new = !connection.is_judged(Kind::Tools) && self.guard.knows(server);
+            let new = !connection.is_judged(Kind::Tools) && self.guard.knows(client, server);
             new.then_some(connection)
         });
         let each = known.map(async |connection| {

@@ -36,8 +36,8 @@ pub struct Guard {
     registers: Mutex<Registers>,
 }
 
-/// By server and era.
-type Registers = HashMap<(Arc<str>, usize), Arc<Register>>;
+/// By server, principal and era.
+type Registers = HashMap<(Arc<str>, Arc<str>, usize), Arc<Register>>;
 
 /// What is known of one server's tools together.
 #[derive(Debug)]
@@ -258,7 +258,7 @@ impl Guard {
             .and_then(|register| register.listing.find(tool));
         let raw = raw.or(item.map(|item| item.raw.as_ref()));
         let hints = raw.map(annotations);
-        let quarantined = self.quarantine(server, tool, register.as_deref(), raw);
+        let quarantined = self.quarantine(client, server, tool, register.as_deref(), raw);
         let register = register.as_ref();
         let found = |map: fn(&Register) -> &HashMap<String, String>| {
             register.and_then(|register| map(register).get(tool).map(String::as_str))
@@ -276,6 +276,7 @@ impl Guard {
     /// Why a tool must not be used as it is now, if so.
     fn quarantine(
         &self,
+        client: &Client,
         server: &Server,
         tool: &str,
         register: Option<&Register>,
@@ -292,7 +293,7 @@ impl Guard {
             return None;
         }
         // A page of a list may hold what the catalog does not know yet.
-        self.objection(server, Kind::Tools, tool, raw?)
+        self.objection(client, server, Kind::Tools, tool, raw?)
     }
 
     /// The same of a prompt.
@@ -304,7 +305,7 @@ impl Guard {
         raw: Option<&[u8]>,
     ) -> Option<String> {
         if let Some(raw) = raw {
-            return self.objection(server, Kind::Prompts, prompt, raw);
+            return self.objection(client, server, Kind::Prompts, prompt, raw);
         }
         let listing = server.listing(client, List::Prompts)?;
         let named = same_name(prompt);
@@ -316,29 +317,34 @@ impl Guard {
             Kind::Prompts,
             same.map(|item| (item.key.as_str(), item.raw.as_ref())),
         );
-        groups
-            .iter()
-            .find_map(|group| self.objection_to(server, Kind::Prompts, group))
+        let held = self.objection_to(client, server, Kind::Prompts, &groups);
+        held.into_iter().next().map(|(_, why)| why)
     }
 
     /// What is known of a server's tools together; `None` while nothing is listed.
     fn register(&self, client: &Client, server: &Server) -> Option<Arc<Register>> {
         let listing = server.listing(client, List::Tools)?;
-        Some(self.register_of(server, listing))
+        Some(self.register_of(client, server, listing))
     }
 
-    fn register_of(&self, server: &Server, listing: Arc<Listing>) -> Arc<Register> {
+    fn register_of(
+        &self,
+        client: &Client,
+        server: &Server,
+        listing: Arc<Listing>,
+    ) -> Arc<Register> {
         // Owners are told lists of their own. What is kept holds its list, so that
         // no other can come to stand where it does.
         let place = Arc::as_ptr(&listing) as usize;
-        let (key, version) = ((server.name().clone(), place), self.version());
+        let key = (server.name().clone(), client.principal.clone(), place);
+        let version = self.version();
         if let Some(register) = self.registers.lock().get(&key)
             && register.version == version
             && Arc::ptr_eq(&register.listing, &listing)
         {
             return register.clone();
         }
-        let register = Arc::new(self.make_register(server, listing, version));
+        let register = Arc::new(self.make_register(client, server, listing, version));
         let mut registers = self.registers.lock();
         if registers.len() >= limits::REGISTERS {
             registers.clear();
@@ -347,7 +353,13 @@ impl Guard {
         register
     }
 
-    fn make_register(&self, server: &Server, listing: Arc<Listing>, version: u64) -> Register {
+    fn make_register(
+        &self,
+        client: &Client,
+        server: &Server,
+        listing: Arc<Listing>,
+        version: u64,
+    ) -> Register {
         let names = || listing.items.iter().map(|item| item.key.as_str());
         let pairs: Vec<(&str, &str)> = names().map(|name| (server.name().as_ref(), name)).collect();
         let canonical = names()
@@ -376,7 +388,7 @@ impl Guard {
             register.definitions = hashes.collect();
         }
         if server.holds_something() {
-            register.held = self.held_tools(server, &register.listing);
+            register.held = self.held_tools(client, server, &register.listing);
         }
         register
     }

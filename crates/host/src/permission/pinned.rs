@@ -3,8 +3,9 @@
 use super::Guard;
 use crate::{
     catalog::{Item, List, Listing},
+    client::Client,
     host::Host,
-    pins::{Definition, Group, Keeping, Kind, News, Pinning, Pins, PinsFault, Start},
+    pins::{Definition, Group, Keeping, Kind, News, Pinning, Pins, PinsFault, Start, Whose},
     upstream::{Connection, Hello, Server},
 };
 use std::{collections::HashMap, path::Path, sync::Arc};
@@ -17,6 +18,9 @@ pub struct Pinned {
     pub pins: Arc<Pins>,
     /// How, by the name of the server. Nothing is pinned of others.
     pub servers: HashMap<String, Keeping>,
+    /// The principals that are the user. What others are shown is pinned for each of
+    /// them, wherever there is more than one.
+    pub user: Vec<Arc<str>>,
 }
 
 impl Guard {
@@ -48,8 +52,19 @@ impl Guard {
         (keeping.pinning != Pinning::Off).then(|| (pinned.pins.clone(), keeping.clone()))
     }
 
-    /// Keeps ready whether anything of a server waits, so that a call of one of
-    /// which nothing does need not look further.
+    /// Into which book of a server's is looked for a principal. Whoever is the only
+    /// one who can come in shares the user's, until it has one.
+    fn whose(&self, server: &Server, keeping: &Keeping, principal: &Arc<str>) -> Whose {
+        let pinned = self.pinned.read().clone();
+        let Some(pinned) = pinned.filter(|pinned| !pinned.user.contains(principal)) else {
+            return Whose::USER;
+        };
+        let apart = pinned.pins.is_apart(keeping, principal) || server.has_several_principals();
+        Whose::of(principal.clone(), apart)
+    }
+
+    /// Keeps ready whether anything of a server waits, for whomever, so that a call
+    /// of one of which nothing does need not look further.
     fn note_held(&self, server: &Server) {
         let Some((pins, keeping)) = self.keeping(server) else {
             server.hold(false, false);
@@ -105,11 +120,26 @@ impl Guard {
         let there =
             items.filter(|(name, _)| kind != Kind::Tools || server.spec.tool_filter.has(name));
         let groups = Group::all(kind, there);
-        let start = Start { connection, whole };
+        let whose = self.whose_connection(server, &keeping, connection);
+        let start = Start {
+            connection,
+            whose: &whose,
+            whole,
+        };
         if pins.judge(server.name(), &keeping, start, kind, &groups) {
             self.note_held(server);
             self.changed();
         }
+    }
+
+    fn whose_connection(
+        &self,
+        server: &Server,
+        keeping: &Keeping,
+        connection: &Connection,
+    ) -> Whose {
+        let principal = connection.principal();
+        principal.map_or(Whose::USER, |it| self.whose(server, keeping, it))
     }
 
     /// The same for what a server says about how to use it.
@@ -122,8 +152,10 @@ impl Guard {
             .map(|text| Definition::instructions(&text).into())
             .into_iter()
             .collect();
+        let whose = self.whose_connection(server, &keeping, connection);
         let start = Start {
             connection,
+            whose: &whose,
             whole: true,
         };
         if pins.judge(server.name(), &keeping, start, Kind::Instructions, &groups) {
@@ -132,8 +164,8 @@ impl Guard {
         }
     }
 
-    /// Whether what a server says about how to use it may be passed on.
-    pub fn passes_on(&self, server: &Server, hello: &Hello) -> bool {
+    /// Whether what a server says about how to use it may be passed on to a client.
+    pub fn passes_on(&self, client: &Client, server: &Server, hello: &Hello) -> bool {
         if !server.holds_something() {
             return true;
         }
@@ -141,51 +173,64 @@ impl Guard {
             return true;
         };
         let group = Definition::instructions(&text).into();
-        self.objection_to(server, Kind::Instructions, &group)
-            .is_none()
+        self.objection_to(client, server, Kind::Instructions, &[group])
+            .is_empty()
     }
 
-    /// Why something must not be used as it is now, if so.
+    /// Why a client must not use something as it is now, if so.
     pub(super) fn objection(
         &self,
+        client: &Client,
         server: &Server,
         kind: Kind,
         name: &str,
         raw: &[u8],
     ) -> Option<String> {
         let group = Definition::named(kind, name, raw).into();
-        self.objection_to(server, kind, &group)
+        let mut all = self.objection_to(client, server, kind, &[group]);
+        all.pop().map(|(_, why)| why)
     }
 
+    /// The same of several things: the names of those that wait, with the reason.
     pub(super) fn objection_to(
         &self,
+        client: &Client,
         server: &Server,
         kind: Kind,
-        group: &Group,
-    ) -> Option<String> {
-        let (pins, keeping) = self.keeping(server)?;
-        let why = pins.objection(&keeping, kind, group)?;
-        Some(format!(
-            "it waits for approval: {why}; look at it: switchboard approve {}",
-            server.name()
-        ))
+        groups: &[Group],
+    ) -> Vec<(String, String)> {
+        let Some((pins, keeping)) = self.keeping(server) else {
+            return Vec::new();
+        };
+        let whose = self.whose(server, &keeping, &client.principal);
+        let waits = groups.iter().filter_map(|group| {
+            let why = pins.objection(&keeping, &whose, kind, group)?;
+            let why = format!(
+                "it waits for approval: {why}; look at it: switchboard approve {}",
+                server.name()
+            );
+            Some((group.name().to_owned(), why))
+        });
+        waits.collect()
     }
 
     /// The tools of a list that wait, with the reason.
-    pub(super) fn held_tools(&self, server: &Server, listing: &Listing) -> HashMap<String, String> {
+    pub(super) fn held_tools(
+        &self,
+        client: &Client,
+        server: &Server,
+        listing: &Listing,
+    ) -> HashMap<String, String> {
         let items = listing.items.iter();
         let items = items.filter(|item| !server.is_sign_in(&item.key));
         let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
         let groups = Group::all(Kind::Tools, items);
-        let held = groups.iter().filter_map(|group| {
-            let why = self.objection_to(server, Kind::Tools, group)?;
-            Some((group.name().to_owned(), why))
-        });
-        held.collect()
+        let held = self.objection_to(client, server, Kind::Tools, &groups);
+        held.into_iter().collect()
     }
 
-    /// What there is to say about a server's definitions: what waits, and what is
-    /// not what it was. An error where what is kept cannot be read.
+    /// What there is to say about a server's definitions, whoever they are for: what
+    /// waits, and what is not what it was. An error where what is kept cannot be read.
     pub fn news(&self, server: &Server) -> Result<News, PinsFault> {
         match self.keeping(server) {
             Some((pins, keeping)) => pins.news(server.name(), &keeping),
@@ -193,7 +238,16 @@ impl Guard {
         }
     }
 
-    /// The same in sentences, with the fault where there is one.
+    /// The same of what one client is shown.
+    pub fn news_for(&self, client: &Client, server: &Server) -> Result<News, PinsFault> {
+        let Some((pins, keeping)) = self.keeping(server) else {
+            return Ok(News::default());
+        };
+        let whose = self.whose(server, &keeping, &client.principal);
+        pins.news_for(server.name(), &keeping, &whose)
+    }
+
+    /// What there is to say in sentences, with the fault where there is one.
     pub fn about_pins(&self, server: &Server) -> Vec<String> {
         match self.news(server) {
             Ok(news) => news.sentences(),
@@ -220,10 +274,12 @@ impl Guard {
         }
     }
 
-    /// Whether anything of a server was pinned before.
-    pub fn knows(&self, server: &Server) -> bool {
-        let keeping = self.keeping(server);
-        keeping.is_some_and(|(pins, keeping)| pins.has_pins(&keeping))
+    /// Whether anything of what a server lists to a client was pinned before.
+    pub fn knows(&self, client: &Client, server: &Server) -> bool {
+        self.keeping(server).is_some_and(|(pins, keeping)| {
+            let whose = self.whose(server, &keeping, &client.principal);
+            pins.has_pins(&keeping, &whose)
+        })
     }
 
     /// Why the tools of a server are held back, or changes of them not noticed,

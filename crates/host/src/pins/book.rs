@@ -1,4 +1,4 @@
-//! One server's file as this program knows it: read when it is needed, read again
+//! One file of a server's as this program knows it: read when it is needed, read again
 //! when another program has written it, and never written over when it cannot be
 //! read.
 
@@ -118,6 +118,14 @@ impl Book {
         Ok(())
     }
 
+    /// Whether nothing of this kind was pinned yet; what cannot be read counts as
+    /// pinned.
+    pub(super) fn is_new(&mut self, kind: Kind) -> bool {
+        self.kept().is_ok_and(|kept| kept.section(kind).is_none())
+    }
+
+    /// `first` is what the user's own book says, where this is another's in which
+    /// nothing of the kind is pinned yet.
     pub(super) fn judge(
         &mut self,
         server: &str,
@@ -125,10 +133,12 @@ impl Book {
         start: Start<'_>,
         kind: Kind,
         groups: &[Group],
+        first: Option<&Kept>,
     ) -> bool {
         if matches!(keeping.pinning, Pinning::Off | Pinning::Elsewhere) {
             return false;
         }
+        let whose = start.whose.principal.as_deref();
         let (connection, whole) = (start.connection, start.whole);
         let kept = match self.kept() {
             Ok(kept) => kept,
@@ -140,7 +150,9 @@ impl Book {
             }
         };
         let manner = keeping.manner(kept);
-        let is_first = manner != Manner::Pass && kept.section(kind).is_none();
+        // Whoever shared the first book before has seen the server before.
+        let shared = whose.is_some() && first.is_some_and(|it| it.principal.as_deref() == whose);
+        let is_first = manner != Manner::Pass && kept.section(kind).is_none() && !shared;
         let (signed_in, before) = (kept.signed_in, kept.clone());
         if signed_in {
             self.signed_in = Some(Arc::downgrade(connection));
@@ -155,9 +167,18 @@ impl Book {
         if is_first {
             self.first[kind as usize] = Some((Arc::downgrade(connection), Instant::now()));
         }
+        let judge = |kept: &mut Kept| {
+            kept.signed_in = false;
+            if whose.is_some() {
+                kept.principal = whose.map(str::to_owned);
+            }
+            if let (Some(first), Some(whose)) = (first, whose) {
+                kept.begin_with(first, whose, seen);
+            }
+            judge::judge(kept, seen, manner)
+        };
         let mut trial = before.clone();
-        trial.signed_in = false;
-        let found = judge::judge(&mut trial, seen, manner);
+        let found = judge(&mut trial);
         if whole {
             connection.note_listed(kind);
         }
@@ -166,8 +187,7 @@ impl Book {
         }
         // What another program has written meanwhile counts too.
         let done = self.change(|kept| {
-            kept.signed_in = false;
-            judge::judge(kept, seen, manner);
+            judge(kept);
         });
         if let Err(fault) = done {
             self.kept = Some(trial);

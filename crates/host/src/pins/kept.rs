@@ -1,7 +1,10 @@
 //! What is kept of one server: what was pinned, what waits for somebody to say
 //! yes, and what was told and not looked at yet.
 
-use super::definition::{Definition, Group};
+use super::{
+    definition::{Definition, Group},
+    judge::Seen,
+};
 use crate::{catalog::List, limits};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -44,6 +47,9 @@ impl Kind {
 pub(super) struct Kept {
     /// Its configured name, for whoever opens the file.
     pub(super) server: String,
+    /// For whom, where that is not the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) principal: Option<String>,
     #[serde(default)]
     form: u32,
     /// Its tools were approved by an earlier version, which held what changed.
@@ -169,10 +175,35 @@ impl Kept {
         self.waiting.entry(kind).or_default()
     }
 
+    /// Begins to pin what one principal sees, where the user's own book knows the
+    /// server: what waits there waits here too, if it is the same; and whoever was
+    /// the only one, and shared that book, takes along what it says.
+    pub(super) fn begin_with(&mut self, first: &Self, principal: &str, seen: Seen<'_>) {
+        let kind = seen.kind;
+        if self.section(kind).is_some() {
+            return;
+        }
+        self.holds |= first.holds;
+        let waiting = first.waiting.get(&kind).into_iter().flatten();
+        if first.principal.as_deref() == Some(principal) {
+            self.slot(kind).clone_from(&first.section(kind).cloned());
+            let all = waiting.map(|(name, version)| (name.clone(), version.clone()));
+            self.waits(kind).extend(all);
+            return;
+        }
+        for (name, version) in waiting {
+            let is_this = |group: &&Group| group.name() == name && version.accepts(group);
+            if seen.groups.iter().any(|group| is_this(&group)) {
+                self.waits(kind).insert(name.clone(), version.clone());
+            }
+        }
+    }
+
     /// Forgets all of it: the next start is the first.
     pub(super) fn clear(&mut self) {
         *self = Self {
             server: std::mem::take(&mut self.server),
+            principal: self.principal.take(),
             form: FORM,
             ..Self::default()
         };

@@ -7,6 +7,7 @@
 //! settings say; what holds characters that nobody sees is held everywhere.
 
 mod book;
+mod books;
 mod definition;
 mod diff;
 pub(crate) mod file;
@@ -16,6 +17,7 @@ mod kept;
 mod news;
 mod tree;
 
+pub(crate) use books::Whose;
 pub use definition::Definition;
 pub(crate) use definition::Group;
 pub use file::FileFault as PinsFault;
@@ -23,11 +25,10 @@ pub use kept::Kind;
 pub use news::{Change, News};
 
 use book::Book;
+use books::{Books, Place};
 use judge::Manner;
 use kept::{Kept, Pin};
-use parking_lot::Mutex;
 use std::{
-    collections::HashMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -68,126 +69,135 @@ pub struct Keeping {
 pub(crate) struct Start<'a> {
     /// The connection.
     pub(crate) connection: &'a Arc<crate::upstream::Connection>,
+    /// For whom.
+    pub(crate) whose: &'a Whose,
     /// Whether this is all of it.
     pub(crate) whole: bool,
 }
 
-/// The pins of all servers, one file each in one directory.
+/// The pins of all servers in one directory: a file of the user's for each, and
+/// one for each other principal.
 #[derive(Debug)]
 pub struct Pins {
-    dir: PathBuf,
-    books: Mutex<HashMap<String, Arc<Mutex<Book>>>>,
+    books: Books,
 }
 
 impl Pins {
     /// The pins in this directory, which is made when the first is written.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         Self {
-            dir: dir.into(),
-            books: Mutex::default(),
+            books: Books::in_folder(dir.into()),
         }
     }
 
     /// Where they are.
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.books.dir()
     }
 
-    /// Forgets what is kept of a server: the next start is the first.
+    /// Forgets what is kept of a server, for everybody: the next start is the first.
     pub fn forget(&self, key: &str) -> Result<(), PinsFault> {
-        let book = self.book(key);
-        let mut book = book.lock();
-        let kept = book.kept()?;
-        if !kept.has_pins() && kept.waiting.is_empty() {
-            return Ok(());
+        for (_, book) in self.books.all(key) {
+            let mut book = book.lock();
+            let kept = book.kept()?;
+            if kept.has_pins() || !kept.waiting.is_empty() {
+                book.change(Kept::clear)?;
+            }
         }
-        book.change(Kept::clear)
+        Ok(())
     }
 
     /// Notes that somebody has just signed in to a server: what is new at its next
-    /// start is no surprise.
+    /// start is no surprise to anybody.
     pub fn signed_in(&self, key: &str) -> Result<(), PinsFault> {
-        let book = self.book(key);
-        let mut book = book.lock();
-        if !book.kept()?.has_pins() {
-            return Ok(());
+        for (_, book) in self.books.all(key) {
+            let mut book = book.lock();
+            if book.kept()?.has_pins() {
+                book.change(|kept| kept.signed_in = true)?;
+            }
         }
-        book.change(|kept| kept.signed_in = true)
+        Ok(())
     }
 
-    /// What there is to say about a server.
+    /// What there is to say about a server, whoever it is for.
     pub fn news(&self, server: &str, keeping: &Keeping) -> Result<News, PinsFault> {
-        let book = self.book(&keeping.key);
-        let mut book = book.lock();
-        book.refresh();
-        let kept = book.kept()?;
-        let mut news = News::of(server, kept);
-        match (keeping.pinning, keeping.manner(kept)) {
-            (Pinning::Off, _) => news = News::default(),
-            (Pinning::Elsewhere, _) | (_, Manner::Hold) => {}
-            // What waited where it was held does not where it is told.
-            _ => news.waiting.retain(|change| change.now.hidden),
+        let mut all = News::default();
+        for (place, book) in self.books.all(&keeping.key) {
+            let news = keeping.news(server, &place, &mut book.lock())?;
+            match place {
+                None => all = news,
+                Some(_) => all.add(news),
+            }
         }
-        Ok(news)
+        Ok(all)
     }
 
-    /// Approves what was shown, and nothing else.
+    /// The same for one alone.
+    pub(crate) fn news_for(
+        &self,
+        server: &str,
+        keeping: &Keeping,
+        whose: &Whose,
+    ) -> Result<News, PinsFault> {
+        let (place, book) = self.books.of(&keeping.key, whose);
+        keeping.news(server, &place, &mut book.lock())
+    }
+
+    /// Approves what was shown, and nothing else, for all whom it was shown for.
     pub fn approve(&self, keeping: &Keeping, shown: &News) -> Result<(), PinsFault> {
-        let book = self.book(&keeping.key);
-        let mut book = book.lock();
-        book.kept()?;
-        book.change(|kept| {
-            for change in &shown.waiting {
-                let waiting = kept.waits(change.kind);
-                let is_that = |now: &kept::Version| now.is(&change.now);
-                if waiting.get(&change.name).is_some_and(is_that) {
-                    waiting.remove(&change.name);
-                }
-                let pin = Pin::of(change.now.clone());
-                kept.pins(change.kind).insert(change.name.clone(), pin);
+        for (place, book) in self.books.all(&keeping.key) {
+            let here = |changes: &[Change]| -> Vec<Change> {
+                let here = changes.iter().filter(|one| one.books.contains(&place));
+                here.cloned().collect()
+            };
+            let (waiting, told) = (here(&shown.waiting), here(&shown.told));
+            if waiting.is_empty() && told.is_empty() {
+                continue;
             }
-            for change in &shown.told {
-                if let Some(pin) = kept.pins(change.kind).get_mut(&change.name)
-                    && pin.version.is(&change.now)
-                {
-                    pin.told = None;
-                }
-            }
-        })
+            let mut book = book.lock();
+            book.kept()?;
+            book.change(|kept| approve(kept, &waiting, &told))?;
+        }
+        Ok(())
     }
 
-    /// Whether something of a server waits; an error where what is kept cannot be
-    /// read and matters.
+    /// Whether something of a server waits, whoever it is for; an error where what is
+    /// kept cannot be read and matters.
     pub(crate) fn any_waits(&self, keeping: &Keeping) -> Result<bool, PinsFault> {
-        let book = self.book(&keeping.key);
-        let mut book = book.lock();
-        match book.kept() {
-            Ok(kept) => Ok(match keeping.manner(kept) {
+        let mut any = false;
+        for (_, book) in self.books.all(&keeping.key) {
+            let mut book = book.lock();
+            let kept = book.kept()?;
+            any |= match keeping.manner(kept) {
                 Manner::Hold => !kept.waiting.is_empty(),
                 Manner::Tell | Manner::Pass => {
                     let mut all = kept.waiting.values().flat_map(|waiting| waiting.values());
                     all.any(|now| now.hidden)
                 }
-            }),
-            Err(fault) => Err(fault),
+            };
         }
+        Ok(any)
     }
 
-    /// Whether what changes of a server waits.
+    /// Whether what changes of a server waits, for anybody.
     pub(crate) fn is_held(&self, keeping: &Keeping) -> bool {
-        let book = self.book(&keeping.key);
-        let mut book = book.lock();
-        match book.kept() {
+        let books = self.books.all(&keeping.key);
+        books.iter().any(|(_, book)| match book.lock().kept() {
             Ok(kept) => keeping.manner(kept) == Manner::Hold,
             Err(_) => keeping.pinning == Pinning::Hold,
-        }
+        })
     }
 
-    /// Whether anything of a server has ever been pinned.
-    pub(crate) fn has_pins(&self, keeping: &Keeping) -> bool {
-        let book = self.book(&keeping.key);
+    /// Whether anything of a server has ever been pinned for this one.
+    pub(crate) fn has_pins(&self, keeping: &Keeping, whose: &Whose) -> bool {
+        let (_, book) = self.books.of(&keeping.key, whose);
         let mut book = book.lock();
         book.kept().is_ok_and(Kept::has_pins)
+    }
+
+    /// Whether a principal has a book of a server of its own.
+    pub(crate) fn is_apart(&self, keeping: &Keeping, principal: &str) -> bool {
+        self.books.has(&keeping.key, principal)
     }
 
     /// Compares what a server lists with what is kept, and keeps what comes of it.
@@ -200,18 +210,41 @@ impl Pins {
         kind: Kind,
         groups: &[Group],
     ) -> bool {
-        let book = self.book(&keeping.key);
+        let (_, book) = self.books.of(&keeping.key, start.whose);
+        // One after the other is locked, never one within the other.
+        let begins = start.whose.apart && book.lock().is_new(kind);
+        let first = match begins.then(|| self.books.first(&keeping.key)) {
+            None => None,
+            Some(first) => match first.lock().kept() {
+                Ok(kept) => Some(kept.clone()),
+                // What waits there is not known: nothing is pinned on top of that.
+                Err(_) => return false,
+            },
+        };
         let mut book = book.lock();
         let refreshed = book.refresh();
-        book.judge(server, keeping, start, kind, groups) || refreshed
+        book.judge(server, keeping, start, kind, groups, first.as_ref()) || refreshed
     }
 
-    /// Why something must not be used as it is now, if so.
-    pub(crate) fn objection(&self, keeping: &Keeping, kind: Kind, group: &Group) -> Option<String> {
+    /// Why something must not be used by this one as it is now, if so.
+    pub(crate) fn objection(
+        &self,
+        keeping: &Keeping,
+        whose: &Whose,
+        kind: Kind,
+        group: &Group,
+    ) -> Option<String> {
         if matches!(keeping.pinning, Pinning::Off | Pinning::Elsewhere) {
             return None;
         }
-        let book = self.book(&keeping.key);
+        let (_, mut book) = self.books.of(&keeping.key, whose);
+        if whose.apart && book.lock().is_new(kind) && keeping.pinning == Pinning::Hold {
+            // It begins with what the first says, where that can be read.
+            let first = self.books.first(&keeping.key);
+            if first.lock().kept().is_err() {
+                book = first;
+            }
+        }
         let mut book = book.lock();
         match book.kept() {
             Ok(kept) => {
@@ -230,26 +263,51 @@ impl Pins {
     /// Looks whether other programs have written files that were read. Says the
     /// keys of those that changed.
     pub(crate) fn refresh(&self) -> Vec<String> {
-        let books: Vec<_> = self
-            .books
-            .lock()
-            .iter()
-            .map(|(key, book)| (key.clone(), book.clone()))
-            .collect();
+        let books = self.books.opened();
         let changed = books
             .into_iter()
             .filter(|(_, book)| book.lock().take_news());
-        changed.map(|(key, _)| key).collect()
+        let mut keys: Vec<String> = changed.map(|(key, _)| key).collect();
+        keys.sort();
+        keys.dedup();
+        keys
     }
+}
 
-    fn book(&self, key: &str) -> Arc<Mutex<Book>> {
-        let mut books = self.books.lock();
-        let new = || Arc::new(Mutex::new(Book::open(key, path(&self.dir, key))));
-        books.entry(key.to_owned()).or_insert_with(new).clone()
+fn approve(kept: &mut Kept, waiting: &[Change], told: &[Change]) {
+    for change in waiting {
+        let waiting = kept.waits(change.kind);
+        let is_that = |now: &kept::Version| now.is(&change.now);
+        if waiting.get(&change.name).is_some_and(is_that) {
+            waiting.remove(&change.name);
+        }
+        let pin = Pin::of(change.now.clone());
+        kept.pins(change.kind).insert(change.name.clone(), pin);
+    }
+    for change in told {
+        if let Some(pin) = kept.pins(change.kind).get_mut(&change.name)
+            && pin.version.is(&change.now)
+        {
+            pin.told = None;
+        }
     }
 }
 
 impl Keeping {
+    /// What one book says of a server.
+    fn news(&self, server: &str, place: &Place, book: &mut Book) -> Result<News, PinsFault> {
+        book.refresh();
+        let kept = book.kept()?;
+        let mut news = News::of(server, kept, place);
+        match (self.pinning, self.manner(kept)) {
+            (Pinning::Off, _) => news = News::default(),
+            (Pinning::Elsewhere, _) | (_, Manner::Hold) => {}
+            // What waited where it was held does not where it is told.
+            _ => news.waiting.retain(|change| change.now.hidden),
+        }
+        Ok(news)
+    }
+
     fn manner(&self, kept: &Kept) -> Manner {
         match self.pinning {
             Pinning::Hold => Manner::Hold,

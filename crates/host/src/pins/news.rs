@@ -1,10 +1,12 @@
 //! What there is to say about a server's definitions, in words for a person.
 
 use super::{
+    books::Place,
     diff,
     kept::{Kept, Kind, Version},
 };
 use crate::limits;
+use std::collections::HashSet;
 use switchboard_local::visible;
 
 /// Why something waits, or is told.
@@ -36,6 +38,10 @@ pub struct Change {
     pub(super) before: Option<Version>,
     /// What it is now.
     pub(super) now: Version,
+    /// Other principals than the user to whom the server lists it so.
+    pub whose: Vec<String>,
+    /// The books that say so.
+    pub(super) books: Vec<Place>,
 }
 
 impl Change {
@@ -47,6 +53,11 @@ impl Change {
             Kind::Prompts => format!("prompt {name:?}"),
             Kind::Instructions => "the instructions".to_owned(),
         }
+    }
+
+    /// Whether it is a change to the same.
+    fn is_as(&self, other: &Self) -> bool {
+        (self.kind, &self.name) == (other.kind, &other.name) && self.now.is(&other.now)
     }
 
     /// One line, for a refusal.
@@ -96,10 +107,14 @@ pub(super) fn summary(kind: Kind, name: &str, why: &str) -> String {
 }
 
 impl News {
-    pub(super) fn of(server: &str, kept: &Kept) -> Self {
+    pub(super) fn of(server: &str, kept: &Kept, book: &Place) -> Self {
         let mut news = Self {
             server: server.to_owned(),
             ..Self::default()
+        };
+        let whose: Vec<String> = match book {
+            Some(_) => kept.principal.iter().cloned().collect(),
+            None => Vec::new(),
         };
         for (kind, waiting) in &kept.waiting {
             for (name, now) in waiting {
@@ -114,6 +129,8 @@ impl News {
                     },
                     before: pin.map(|pin| pin.version.clone()),
                     now: now.clone(),
+                    whose: whose.clone(),
+                    books: vec![book.clone()],
                 });
             }
         }
@@ -126,10 +143,33 @@ impl News {
                     why: if told.was.is_some() { CHANGED } else { NEW },
                     before: told.was.clone(),
                     now: pin.version.clone(),
+                    whose: whose.clone(),
+                    books: vec![book.clone()],
                 });
             }
         }
         news
+    }
+
+    /// Adds what another book says of the same server. What is the same there is
+    /// said once.
+    pub(super) fn add(&mut self, other: Self) {
+        let each = [
+            (&mut self.waiting, other.waiting),
+            (&mut self.told, other.told),
+        ];
+        for (here, there) in each {
+            for change in there {
+                let same = here.iter_mut().find(|known| known.is_as(&change));
+                match same {
+                    Some(known) => {
+                        known.whose.extend(change.whose);
+                        known.books.extend(change.books);
+                    }
+                    None => here.push(change),
+                }
+            }
+        }
     }
 
     /// Whether there is nothing to say.
@@ -200,6 +240,12 @@ impl News {
 }
 
 fn named(changes: &[Change]) -> String {
+    let mut said = HashSet::new();
+    // What changed for one in this way and for another in that is one thing.
+    let changes = changes
+        .iter()
+        .filter(|change| said.insert((change.kind, &change.name, change.why)));
+    let changes: Vec<&Change> = changes.collect();
     let each = changes.iter().take(limits::PINS_NAMED);
     let mut each: Vec<String> = each
         .map(|change| {

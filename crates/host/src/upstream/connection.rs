@@ -175,6 +175,11 @@ impl Connection {
         &self.catalogs
     }
 
+    /// On whose behalf it is there.
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        self.catalogs.principal.as_ref()
+    }
+
     /// The server's configured name.
     pub fn server_name(&self) -> &Arc<str> {
         &self.spec.name

@@ -376,7 +376,7 @@ impl Server {
     }
 
     /// Whether more than one principal can come in.
-    pub(super) fn has_several_principals(&self) -> bool {
+    pub(crate) fn has_several_principals(&self) -> bool {
         let host = self.host.get().and_then(Weak::upgrade);
         host.is_some_and(|host| host.has_several_principals())
     }

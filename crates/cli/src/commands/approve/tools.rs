@@ -155,7 +155,12 @@ fn show_one(server: &str, change: &Change, held: bool) -> Result<(), Failure> {
     let paint = term::stdout();
     let state = if held { "waits" } else { "is in use" };
     let heading = format!("{} of {}", called(change), safe::line(server));
-    let about = format!("({}; it {state})", change.why);
+    let whose: Vec<String> = change.whose.iter().map(|name| safe::line(name)).collect();
+    let whose = match whose.is_empty() {
+        true => String::new(),
+        false => format!(", as {} sees it", whose.join(", ")),
+    };
+    let about = format!("({}; it {state}{whose})", change.why);
     out::line(&format!("{} {about}", paint.bold(&heading)))?;
     for line in change.diff().lines() {
         out::line(&format!("  {line}"))?;

@@ -4,6 +4,7 @@
 mod approving;
 mod holding;
 mod kept;
+mod principals;
 mod running;
 mod signing;
 mod telling;
