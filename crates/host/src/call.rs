@@ -12,8 +12,10 @@
 //! The request itself stays where it is, in a box, from the first phase to the
 //! last: a future holds what it is given twice, and is itself held by others.
 
+mod again;
 mod route;
 
+pub(crate) use again::{Retry, Standing};
 pub use route::{route_uri, route_uris};
 
 use crate::{
@@ -24,12 +26,12 @@ use crate::{
     host::Host,
     limits, mirror,
     observe::{Origin, Watched},
-    permission::{Decision, FOR_PROJECTS, Guard, What, held, not_permitted},
+    permission::{Decision, FOR_PROJECTS, What, held, not_permitted},
     pins::Kind,
     upstream::{Connection, Server},
 };
 use std::{sync::Arc, time::Duration};
-use switchboard_transport::{Full, InFlight, Undelivered, limits::COUNTED_BYTES};
+use switchboard_transport::{Full, InFlight, limits::COUNTED_BYTES};
 use switchboard_wire::{Edits, Message, Method, Named, Params, code, json, reading::ambiguous_key};
 use tokio::time::timeout;
 
@@ -85,6 +87,8 @@ pub struct Permitted {
     /// The list of tools that those were made from.
     pub(crate) listing: Option<Arc<Listing>>,
     pub(crate) timeout: Duration,
+    /// What it was decided by.
+    standing: Standing,
 }
 
 /// Takes a request all the way to its server, and tells those who watch.
@@ -133,7 +137,7 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
         Box::pin(define(&routed)).await?;
     }
     let version = host.guard().version();
-    let (mut permitted, question) = permit(host, routed, is_governed)?;
+    let (mut permitted, question) = permit(host, routed, is_governed, version)?;
     let connection = connection_of(&permitted).await?;
     connection.takes(permitted.message().method())?;
     mirror::can_be_said(&connection, &permitted)?;
@@ -143,7 +147,8 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
     }
     let again = Retry::may_be(&permitted, &connection);
     if let Some(question) = question {
-        let again = again.map(|repeatable| Retry::of(host, permitted.clone(), repeatable).asked());
+        permitted.standing.asked = true;
+        let again = again.map(|repeatable| Retry::of(permitted.clone(), repeatable));
         let asked = Asked {
             permitted: Box::new(permitted),
             consent: question.consent,
@@ -154,14 +159,14 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
     }
     // Its server may have taken long to be there.
     if host.guard().version() != version {
-        Retry::of(host, permitted.clone(), false).still_allowed()?;
+        permitted.still_allowed()?;
     }
     let started = match connection.start(&permitted) {
         // Boxed: it is rare.
         Err(CallError::NotConnected { .. }) => Box::pin(start_late(&permitted, connection)).await,
         started => started,
     };
-    let again = again.map(|repeatable| Retry::of(host, permitted, repeatable));
+    let again = again.map(|repeatable| Retry::of(permitted, repeatable));
     Ok(started?.or_retry(again))
 }
 
@@ -173,6 +178,7 @@ async fn start_late(
 ) -> Result<Exchange, CallError> {
     for _ in 1..limits::STARTS {
         connection = next_connection(permitted, &connection).await?;
+        permitted.still_allowed()?;
         match connection.start(permitted) {
             Err(CallError::NotConnected { .. }) => {}
             started => return started,
@@ -229,6 +235,19 @@ impl Permitted {
         &self.admitted.client
     }
 
+    /// What it was decided by.
+    pub(crate) fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Decides once more about a request that has waited.
+    pub(crate) fn still_allowed(&self) -> Result<(), CallError> {
+        let (client, server) = (self.client(), &self.server);
+        let what = What::from(&self.named);
+        self.standing
+            .decide_again(client, server, what, self.arguments())
+    }
+
     /// The request, as it came.
     pub(crate) fn message(&self) -> &Message {
         &self.admitted.message
@@ -274,84 +293,6 @@ struct Question {
     definition: Option<String>,
 }
 
-/// What to send once more if the first got lost, and when that is safe.
-#[derive(Clone, Debug)]
-pub(crate) struct Retry {
-    pub(crate) permitted: Permitted,
-    /// Whether it does no harm if the first was carried out.
-    pub(crate) repeatable: bool,
-    guard: Arc<Guard>,
-    /// Whether somebody said yes to it.
-    asked: bool,
-}
-
-impl Retry {
-    /// Whether a request may have to be sent again: those that ask and do not
-    /// act, calls of tools that say so of themselves, and all to servers that may
-    /// turn a request away because of what lies between us and not because of what
-    /// it asks: a session forgotten, a header missed. Then the first was not
-    /// carried out. Says whether it is repeatable.
-    fn may_be(permitted: &Permitted, connection: &Connection) -> Option<bool> {
-        let repeatable = match permitted.message().method() {
-            Method::ToolsCall => {
-                let tools = connection.catalog().known(List::Tools);
-                let name = permitted.named.text().unwrap_or_default();
-                tools.is_some_and(|tools| tools.is_repeatable(name))
-            }
-            Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
-            method => List::of(method).is_some(),
-        };
-        (repeatable || connection.is_http()).then_some(repeatable)
-    }
-
-    fn of(host: &Host, permitted: Permitted, repeatable: bool) -> Box<Self> {
-        Box::new(Self {
-            permitted,
-            repeatable,
-            guard: host.guard().clone(),
-            asked: false,
-        })
-    }
-
-    /// The same, where somebody was asked.
-    fn asked(mut self: Box<Self>) -> Box<Self> {
-        self.asked = true;
-        self
-    }
-
-    /// Decides once more, where what the server says of the tool has changed
-    /// since the first time.
-    pub(crate) fn still_allowed(&self) -> Result<(), CallError> {
-        let (client, server) = (self.permitted.client(), &self.permitted.server);
-        let what = What::from(&self.permitted.named);
-        let arguments = self.permitted.arguments();
-        match self.guard.decide(client, server, what, arguments) {
-            Decision::Allow => Ok(()),
-            Decision::Ask(_) if self.asked => Ok(()),
-            Decision::Ask(_) => Err(CallError::NotAllowed {
-                what: what.of_server(server.name()),
-                reason: "its definition or a rule has just changed, and somebody has to say yes first; call it again".into(),
-            }),
-            Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
-            Decision::Held(reason) => Err(held(&server.spec, what, reason)),
-        }
-    }
-
-    /// Whether a request that ended so may be sent again.
-    pub(crate) fn after(&self, fault: &CallError) -> bool {
-        match fault {
-            CallError::Undelivered { why, .. } => match why {
-                Undelivered::SessionExpired | Undelivered::NotSent(_) => true,
-                Undelivered::Unknown(_) => self.repeatable,
-                _ => false,
-            },
-            CallError::Interrupted { .. } => self.repeatable,
-            CallError::WrongForm { .. } => true,
-            _ => false,
-        }
-    }
-}
-
 /// Whether a rule could depend on the tool's definition or arguments.
 fn is_governed(host: &Host, routed: &Routed) -> bool {
     let is_tool = matches!(routed.named, Named::Tool(_));
@@ -375,6 +316,7 @@ fn permit(
     host: &Host,
     routed: Routed,
     is_governed: bool,
+    version: u64,
 ) -> Result<(Permitted, Option<Question>), CallError> {
     let what = What::from(&routed.named);
     let Routed {
@@ -415,6 +357,10 @@ fn permit(
         mirrored: Vec::new(),
         listing: None,
         timeout,
+        standing: Standing {
+            version,
+            asked: false,
+        },
     };
     Ok((permitted, question))
 }

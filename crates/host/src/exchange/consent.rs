@@ -11,7 +11,7 @@ use crate::{
     client::Client,
     error::CallError,
     limits,
-    permission::{self, Decision, Guard, What, not_permitted},
+    permission::{self, Guard},
     upstream::Connection,
 };
 use serde_json::{Value, json};
@@ -261,12 +261,8 @@ impl Gate {
             guard,
             definition,
         } = &self.asked;
+        permitted.still_allowed()?;
         let (client, server) = (permitted.client(), &permitted.server);
-        let what = What::from(&permitted.named);
-        let decision = guard.decide(client, server, what, permitted.arguments());
-        if let Decision::Deny(reason) = decision {
-            return Err(not_permitted(&server.spec, what, reason));
-        }
         let now = guard.definition(client, server, &consent.tool);
         if definition.is_some() && now != *definition {
             let why = "its definition has changed since somebody was asked; call it again";

@@ -10,14 +10,18 @@ use crate::{
         rounds::{self, ROUNDS, Round},
         task_run::{self, News, TaskRun},
     },
+    call::{Permitted, Standing},
     client::Client,
     error::CallError,
     observe::is_failure,
-    upstream::Connection,
+    permission::What,
+    upstream::{Connection, Server},
 };
 use serde_json::json;
 use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
-use switchboard_wire::{Edits, Era, ErrorObject, Kind, Message, Method, code, json as text};
+use switchboard_wire::{
+    Edits, Era, ErrorObject, Kind, Message, Method, Params, code, json as text,
+};
 use tokio_util::sync::CancellationToken;
 
 /// The state of an exchange between eras.
@@ -30,6 +34,9 @@ pub(crate) struct Crossing {
     name: Option<String>,
     mirrored: Vec<(String, String)>,
     timeout: Duration,
+    server: Arc<Server>,
+    /// What it was decided by.
+    standing: Standing,
     round: u32,
     /// What the latest request carried.
     latest: Retry,
@@ -57,12 +64,12 @@ impl Crossing {
     /// Sends a request into the other era.
     pub(crate) fn start(
         connection: &Arc<Connection>,
-        client: Arc<Client>,
+        permitted: &Permitted,
         original: Message,
-        name: Option<String>,
-        mirrored: Vec<(String, String)>,
-        timeout: Duration,
     ) -> Result<Self, CallError> {
+        let client = permitted.client().clone();
+        let name = permitted.header_name().map(str::to_owned);
+        let (mirrored, timeout) = (permitted.mirrored.clone(), permitted.timeout);
         let message = match client.era() {
             Era::Legacy => request::to_modern(&original, &client, &Retry::default()),
             Era::Modern => request::to_legacy(&original),
@@ -82,6 +89,8 @@ impl Crossing {
             name,
             mirrored,
             timeout,
+            server: permitted.server.clone(),
+            standing: permitted.standing(),
             round: 1,
             latest: Retry::default(),
             waiting: None,
@@ -117,8 +126,23 @@ impl Crossing {
         self.send(self.latest.clone())
     }
 
+    /// Decides once more, where that could come out otherwise than before: the
+    /// client may have taken long to answer, and the task to run.
+    pub(super) fn still_allowed(&mut self) -> Result<(), CallError> {
+        if !self.standing.is_outdated(&self.server) {
+            return Ok(());
+        }
+        let params = Params::of(&self.original)?;
+        let (named, _) = params.named(&self.original)?;
+        let arguments = params.arguments.map(|span| span.of(self.original.raw()));
+        let (client, server) = (&self.client, &self.server);
+        self.standing
+            .decide_again(client, server, What::from(&named), arguments)
+    }
+
     /// Sends the next request.
     fn send(&mut self, retry: Retry) -> Result<(), CallError> {
+        self.still_allowed()?;
         let retry = Retry {
             as_task: self.task_run != TaskRun::None,
             ..retry

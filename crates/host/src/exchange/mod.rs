@@ -192,6 +192,15 @@ impl Exchange {
         }
     }
 
+    /// Decides once more about a request whose client has been away. What it still
+    /// waits for before it leaves decides by itself.
+    pub fn still_allowed(&mut self) -> Result<(), CallError> {
+        match &mut self.stage {
+            Stage::Across(crossing) => crossing.still_allowed(),
+            _ => Ok(()),
+        }
+    }
+
     /// The next event. After the outcome there is none.
     pub async fn next(&mut self) -> Event {
         loop {

@@ -38,13 +38,14 @@ impl Queued {
         (&mut self.turn).await.ok()
     }
 
-    /// Leaves.
+    /// Leaves, if that is allowed still: the rules may have changed while it waited.
     pub(super) fn leave(
         &self,
         connection: &Arc<Connection>,
         turn: Option<Turn>,
     ) -> Result<Exchange, CallError> {
         let turn = turn.ok_or_else(|| connection.not_connected("the connection has ended"))?;
+        self.permitted.still_allowed()?;
         connection.start_in_turn(&self.permitted, turn)
     }
 

@@ -31,11 +31,12 @@ impl Renewal {
             let mut again = again;
             if in_place {
                 mirror::made_anew(&connection, &mut again.permitted).await?;
-                again.still_allowed()?;
+                again.permitted.still_allowed()?;
                 return Ok((connection, again.permitted));
             }
             let permitted = again.permitted;
             let connection = call::connection_of(&permitted).await?;
+            permitted.still_allowed()?;
             Ok((connection, permitted))
         };
         Self {
@@ -49,6 +50,7 @@ impl Renewal {
     fn by_the_next(permitted: Permitted, ended: Arc<Connection>) -> Self {
         let preparation = async move {
             let connection = call::next_connection(&permitted, &ended).await?;
+            permitted.still_allowed()?;
             Ok((connection, permitted))
         };
         Self {

@@ -64,6 +64,7 @@ impl Exchange {
         let ending = async move {
             signed_in(&stand_in, permitted.client(), &told, &asked, open).await?;
             let connection = permitted.server.connection(permitted.client()).await?;
+            permitted.still_allowed()?;
             Ok((connection, permitted))
         };
         self.stage = Stage::SigningIn(Box::new(StepUp {

@@ -135,11 +135,12 @@ impl Connection {
         {
             return Err(mcp_tasks::unknown());
         }
-        let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
-        let (era, name) = (self.revision().era(), permitted.header_name());
+        let era = self.revision().era();
         if client.era() == era {
+            let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
             // Only headers of the modern era say the name.
-            let name = name.filter(|_| era == Era::Modern).map(str::to_owned);
+            let name = permitted.header_name().filter(|_| era == Era::Modern);
+            let name = name.map(str::to_owned);
             let sent = self.dispatch_with(client, message, params, edits, name, mirrored, None)?;
             return Ok(Exchange::away(sent, self.clone(), timeout));
         }
@@ -148,7 +149,7 @@ impl Connection {
             return Err(CallError::refused(code::INVALID_PARAMS, text));
         }
         if era == Era::Legacy && client.asked_for_logs() {
-            self.raise_level(&client);
+            self.raise_level(client);
         }
         let original = if edits.is_empty() {
             message.clone()
@@ -156,14 +157,7 @@ impl Connection {
             let bytes = message.edited(&edits).into_bytes();
             Message::parse(bytes).map_err(|fault| CallError::Refused(fault.to_error()))?
         };
-        let crossing = Crossing::start(
-            self,
-            client,
-            original,
-            name.map(str::to_owned),
-            mirrored,
-            timeout,
-        )?;
+        let crossing = Crossing::start(self, permitted, original)?;
         Ok(Exchange::across(crossing, self.clone(), timeout))
     }
 

@@ -28,6 +28,7 @@ mod project_rules;
 mod relay;
 mod relay_bridge;
 mod relay_cancel;
+mod rules_in_line;
 mod rules_meanwhile;
 mod running;
 mod searching;

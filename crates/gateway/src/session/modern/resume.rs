@@ -35,6 +35,9 @@ pub(super) async fn resume(
             mut relayed,
             questions,
         }) => {
+            if let Some(exchange) = &mut relayed.exchange {
+                exchange.still_allowed()?;
+            }
             let open = parked::answer(questions, message, params);
             relayed.id = id.clone();
             *relayed.request = request.clone();

@@ -1,0 +1,107 @@
+//! A request that waits, or is sent a second time: it is decided anew, by what holds
+//! when it leaves.
+
+use super::Permitted;
+use crate::{
+    catalog::List,
+    client::Client,
+    error::CallError,
+    permission::{Decision, What, held, not_permitted},
+    upstream::{Connection, Server},
+};
+use switchboard_transport::Undelivered;
+use switchboard_wire::Method;
+
+/// What a request was decided by. Wherever one waits before it leaves, the rules
+/// that hold when it does are what counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// The state of the rules and of what they look at.
+    pub(super) version: u64,
+    /// Whether it leaves after somebody's yes.
+    pub(super) asked: bool,
+}
+
+impl Standing {
+    /// Whether anything has changed since that a decision may depend on; it is
+    /// decided by what holds now then.
+    pub(crate) fn is_outdated(&mut self, server: &Server) -> bool {
+        let now = server.guard().map(|guard| guard.version());
+        let is_outdated = now != Some(self.version);
+        self.version = now.unwrap_or(self.version);
+        is_outdated
+    }
+
+    /// Decides by what holds now.
+    pub(crate) fn decide_again(
+        self,
+        client: &Client,
+        server: &Server,
+        what: What<'_>,
+        arguments: Option<&[u8]>,
+    ) -> Result<(), CallError> {
+        let Some(guard) = server.guard() else {
+            let (server, reason) = (server.name().to_string(), "the gateway is stopping".into());
+            return Err(CallError::NotConnected { server, reason });
+        };
+        match guard.decide(client, server, what, arguments) {
+            Decision::Allow => Ok(()),
+            Decision::Ask(_) if self.asked => Ok(()),
+            Decision::Ask(_) => Err(CallError::NotAllowed {
+                what: what.of_server(server.name()),
+                reason: "its definition or a rule has just changed, and somebody has to say yes first; call it again".into(),
+            }),
+            Decision::Deny(reason) => Err(not_permitted(&server.spec, what, reason)),
+            Decision::Held(reason) => Err(held(&server.spec, what, reason)),
+        }
+    }
+}
+
+/// What to send once more if the first got lost, and when that is safe.
+#[derive(Clone, Debug)]
+pub(crate) struct Retry {
+    pub(crate) permitted: Permitted,
+    /// Whether it does no harm if the first was carried out.
+    pub(crate) repeatable: bool,
+}
+
+impl Retry {
+    /// Whether a request may have to be sent again: those that ask and do not
+    /// act, calls of tools that say so of themselves, and all to servers that may
+    /// turn a request away because of what lies between us and not because of what
+    /// it asks: a session forgotten, a header missed. Then the first was not
+    /// carried out. Says whether it is repeatable.
+    pub(super) fn may_be(permitted: &Permitted, connection: &Connection) -> Option<bool> {
+        let repeatable = match permitted.message().method() {
+            Method::ToolsCall => {
+                let tools = connection.catalog().known(List::Tools);
+                let name = permitted.named.text().unwrap_or_default();
+                tools.is_some_and(|tools| tools.is_repeatable(name))
+            }
+            Method::ResourcesRead | Method::PromptsGet | Method::Complete => true,
+            method => List::of(method).is_some(),
+        };
+        (repeatable || connection.is_http()).then_some(repeatable)
+    }
+
+    pub(super) fn of(permitted: Permitted, repeatable: bool) -> Box<Self> {
+        Box::new(Self {
+            permitted,
+            repeatable,
+        })
+    }
+
+    /// Whether a request that ended so may be sent again.
+    pub(crate) fn after(&self, fault: &CallError) -> bool {
+        match fault {
+            CallError::Undelivered { why, .. } => match why {
+                Undelivered::SessionExpired | Undelivered::NotSent(_) => true,
+                Undelivered::Unknown(_) => self.repeatable,
+                _ => false,
+            },
+            CallError::Interrupted { .. } => self.repeatable,
+            CallError::WrongForm { .. } => true,
+            _ => false,
+        }
+    }
+}
