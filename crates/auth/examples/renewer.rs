@@ -26,6 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let asking = Asking {
         method: &Method::POST,
         url: &uri,
+        let_in: false,
     };
     std::io::stdin().read_exact(&mut [0])?;
     let headers = authority.headers(&asking).await?;

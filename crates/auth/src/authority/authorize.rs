@@ -31,7 +31,7 @@ impl Authorize for Authority {
             let usable = self.inner.usable().await;
             match usable.map_err(|fault| fault.to_string())? {
                 Some(current) => Ok(current.headers(request)?),
-                None if self.inner.is_shut() => Err(Withheld::SignIn),
+                None if !request.let_in && self.inner.is_shut() => Err(Withheld::SignIn),
                 // The server says what it wants.
                 None => Ok(HeaderMap::new()),
             }

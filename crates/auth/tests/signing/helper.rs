@@ -23,6 +23,7 @@ async fn headers(helper: &HeadersHelper) -> Result<HeaderMap, String> {
     let asking = Asking {
         method: &Method::POST,
         url: &url,
+        let_in: false,
     };
     let headers = helper.headers(&asking).await;
     headers.map_err(|why| why.to_string())

@@ -63,7 +63,7 @@ fn route_task(host: &Host, client: &Client, id: &str) -> Result<(Arc<Server>, St
     // A task of the other era is run by us and has no id for the client.
     let era = client.era();
     found
-        .filter(|(server, _)| server.era_for(era) == era)
+        .filter(|(server, _)| server.era_for(client) == era)
         .ok_or_else(mcp_tasks::unknown)
 }
 

@@ -75,7 +75,7 @@ impl Freshness {
     };
 
     fn of(server: &Server, client: &Client, list: List) -> Self {
-        let era = server.era_for(client.era());
+        let era = server.era_for(client);
         // One that is being connected, or could not be, may be another in a moment.
         let (Some(said), Some(hello)) = (
             server.catalogs(client).of(era).said(list),

@@ -105,7 +105,7 @@ impl Guard {
         arguments: Option<&[u8]>,
     ) -> Decision {
         let (rules, who) = (self.rules(), who(client));
-        let what = asked_for(server, what);
+        let what = asked_for(client, server, what);
         if self.is_plain(&rules, who, server) {
             return if super::exists(&server.spec, what) {
                 Decision::Allow
@@ -129,7 +129,7 @@ impl Guard {
     /// The same with everything that was looked at.
     pub fn explain(&self, client: &Client, server: &Server, what: What<'_>) -> Ruling {
         let rules = self.rules();
-        let what = asked_for(server, what);
+        let what = asked_for(client, server, what);
         self.with_facts(client, server, what, None, None, |facts| {
             rules.explain(who(client), &server.spec, what, facts)
         })
@@ -158,7 +158,7 @@ impl Guard {
         key: &str,
         raw: &[u8],
     ) -> bool {
-        let what = asked_for(server, What::listed(list, key));
+        let what = asked_for(client, server, What::listed(list, key));
         let (rules, who) = (self.rules(), who(client));
         if self.is_plain(&rules, who, server) {
             return super::exists(&server.spec, what);
@@ -178,7 +178,7 @@ impl Guard {
     /// Tools whose header annotations break the rules do not exist over modern HTTP.
     pub fn visible(&self, client: &Client, server: &Server, list: List) -> Vec<Item> {
         let listing = server.listing(client, list);
-        let eras = [client.era(), server.era_for(client.era())];
+        let eras = [client.era(), server.era_for(client)];
         let mirrors =
             eras.contains(&Era::Modern) && matches!(server.spec.target, Target::Http { .. });
         let items = listing.iter().flat_map(|listing| &listing.items);
@@ -382,7 +382,7 @@ impl Guard {
                 .listing
                 .items
                 .iter()
-                .filter(|item| !server.is_sign_in(&item.key))
+                .filter(|item| !server.is_sign_in(client, &item.key))
                 .filter_map(|item| Definition::of(&item.raw));
             let hashes = definitions.map(|definition| (definition.name, definition.hash));
             register.definitions = hashes.collect();
@@ -446,9 +446,9 @@ fn spelt_otherwise(client: &Client, server: &Server, what: What<'_>) -> Vec<Stri
 }
 
 /// The tool that signs in stands for the server itself: no rule about tools is about it.
-fn asked_for<'a>(server: &Server, what: What<'a>) -> What<'a> {
+fn asked_for<'a>(client: &Client, server: &Server, what: What<'a>) -> What<'a> {
     match what {
-        What::Tool(name) if server.is_sign_in(name) => What::SignIn,
+        What::Tool(name) if server.is_sign_in(client, name) => What::SignIn,
         other => other,
     }
 }

@@ -222,7 +222,7 @@ impl Guard {
         listing: &Listing,
     ) -> HashMap<String, String> {
         let items = listing.items.iter();
-        let items = items.filter(|item| !server.is_sign_in(&item.key));
+        let items = items.filter(|item| !server.is_sign_in(client, &item.key));
         let items = items.map(|item| (item.key.as_str(), item.raw.as_ref()));
         let groups = Group::all(Kind::Tools, items);
         let held = self.objection_to(client, server, Kind::Tools, &groups);

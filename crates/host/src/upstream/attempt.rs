@@ -12,10 +12,10 @@ use super::{
     connection::{Connection, Ended},
     server::{Server, ServerState},
     slot::{ConnectError, Content, Slot},
-    slots::Key,
+    slots::{Key, Owner},
 };
 use crate::{catalog::List, client::Client, error::CallError, limits};
-use std::sync::{Arc, Weak, atomic::Ordering};
+use std::sync::{Arc, Weak};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -122,12 +122,12 @@ impl Attempt {
         let needs_auth = matches!(met, Err(ConnectError::NeedsAuth(_)));
         let result = match &server.spec.stand_in {
             Some(stand_in) if needs_auth => {
-                server.stands_in.store(true, Ordering::Release);
+                server.stand_ins.note(&key.owner, true);
                 server.stand_in(key, &self.client, stand_in).await
             }
             _ => {
                 if met.is_ok() {
-                    server.stands_in.store(false, Ordering::Release);
+                    server.stand_ins.note(&key.owner, false);
                 }
                 met
             }
@@ -167,8 +167,9 @@ impl Attempt {
             failures,
         } = self;
         let (server, slot) = (&place.server, &place.slot);
-        server.note_attempt(&made);
-        let swapped = swapped(server, &made, old.as_ref());
+        let owner = &place.key.owner;
+        server.note_attempt(owner, &made);
+        let swapped = swapped(server, owner, &made, old.as_ref());
         let wanted = Arc::downgrade(&client);
         drop(client);
         drop(busy);
@@ -200,11 +201,16 @@ impl Attempt {
 
 /// The connection whose clients were served by the server and now are by its
 /// stand-in, or the other way round: they hear of it.
-fn swapped(server: &Server, made: &Made, old: Option<&Arc<Connection>>) -> Option<Arc<Connection>> {
+fn swapped(
+    server: &Server,
+    owner: &Owner,
+    made: &Made,
+    old: Option<&Arc<Connection>>,
+) -> Option<Arc<Connection>> {
     let old = old?;
     match &made.result {
         Ok(new) if new.is_stand_in() != old.is_stand_in() => Some(new.clone()),
-        Err(ConnectError::WrongEra(_)) if old.is_stand_in() != server.stands_in() => {
+        Err(ConnectError::WrongEra(_)) if old.is_stand_in() != server.stand_ins.serve(owner) => {
             Some(old.clone())
         }
         _ => None,
@@ -226,7 +232,7 @@ impl Server {
     }
 
     /// Says how an attempt went.
-    fn note_attempt(&self, made: &Made) {
+    fn note_attempt(&self, owner: &Owner, made: &Made) {
         *self.pending.lock() = None;
         if let Err(error) = &made.result
             && !made.needs_auth
@@ -235,11 +241,12 @@ impl Server {
         {
             tracing::info!(server = %self.spec.name, %error, "the server cannot be used");
         }
-        self.note(match &made.result {
+        let state = match &made.result {
             _ if made.needs_auth => ServerState::NeedsAuth,
             Ok(_) => ServerState::Connected,
             Err(error) => ServerState::Failed(error.to_string()),
-        });
+        };
+        self.note_for(owner, state);
     }
 }
 

@@ -34,7 +34,7 @@ impl Server {
         client: &Arc<Client>,
     ) -> Result<Arc<Connection>, ConnectError> {
         let wanted = key.era;
-        if wanted == Era::Legacy && self.stands_in() && self.is_modern_alone() {
+        if wanted == Era::Legacy && self.stand_ins.serve(&key.owner) && self.is_modern_alone() {
             return Err(ConnectError::NeedsAuth(Undelivered::NeedsAuth {
                 status: 401,
                 challenge: None,

@@ -140,7 +140,7 @@ impl Server {
             return;
         };
         // What stands in for it while it wants a sign-in is not the server.
-        if self.stands_in() {
+        if self.stand_ins.any() {
             return;
         }
         if file.pending.swap(true, Ordering::AcqRel) {

@@ -36,6 +36,7 @@ mod shape;
 mod slot;
 mod slots;
 mod spec;
+mod stand_ins;
 mod subscriptions;
 mod supervise;
 mod turns;

@@ -11,6 +11,7 @@ use super::{
     slot::Content,
     slots::{Key, Owner, Slots},
     spec::{AUTHENTICATE, Isolation, ServerSpec},
+    stand_ins::StandIns,
 };
 use crate::{
     catalog::{Catalogs, List, Listing},
@@ -51,8 +52,8 @@ pub struct Server {
     pub(super) state: watch::Sender<ServerState>,
     /// How many of its connections work.
     copies: watch::Sender<usize>,
-    /// Whether a stand-in serves clients, since the server wants a sign-in.
-    pub(super) stands_in: AtomicBool,
+    /// Whose clients a stand-in serves, since the server wants a sign-in.
+    pub(super) stand_ins: StandIns,
     /// What was opened last: if it never says anything, its stderr may.
     pub(super) opening: Mutex<Weak<Connection>>,
     /// Since when it has been starting.
@@ -109,7 +110,7 @@ impl Server {
             catalogs: Mutex::default(),
             state: watch::Sender::default(),
             copies: watch::Sender::default(),
-            stands_in: AtomicBool::new(false),
+            stand_ins: StandIns::default(),
             opening: Mutex::default(),
             pending: Mutex::default(),
             retired: OnceLock::new(),
@@ -146,7 +147,7 @@ impl Server {
     /// Counts its copies again, after one has come or gone.
     pub(super) fn note_copies(&self) {
         self.copies.send_if_modified(|copies| {
-            let before = std::mem::replace(copies, self.slots.working());
+            let before = std::mem::replace(copies, self.slots.working(None));
             *copies != before
         });
     }
@@ -210,13 +211,13 @@ impl Server {
 
     /// Which lists this client is shown: the same number means the same ones.
     pub(crate) fn generation(&self, client: &Client) -> u64 {
-        let era = self.era_for(client.era());
+        let era = self.era_for(client);
         self.catalogs(client).of(era).generation()
     }
 
     /// What is known of one of its lists, as it lists it to this client.
     pub fn listing(&self, client: &Client, list: List) -> Option<Arc<Listing>> {
-        let era = self.era_for(client.era());
+        let era = self.era_for(client);
         self.catalogs(client).of(era).known(list)
     }
 
@@ -262,7 +263,7 @@ impl Server {
     /// if the server has it, else in the other. Waits for it at most as long as
     /// a start may take.
     pub async fn connection(&self, client: &Arc<Client>) -> Result<Arc<Connection>, CallError> {
-        let era = self.era_for(client.era());
+        let era = self.era_for(client);
         match self.connection_in(client, era).await {
             Err(CallError::EraMismatch { server_era, .. }) if server_era != era => {
                 self.connection_in(client, server_era).await
@@ -271,13 +272,14 @@ impl Server {
         }
     }
 
-    /// The era in which a client of this era is served, as far as that is known.
-    pub fn era_for(&self, client: Era) -> Era {
+    /// The era in which a client is served, as far as that is known.
+    pub fn era_for(&self, client: &Client) -> Era {
+        let era = client.era();
         match self.spec.era {
-            _ if self.stands_in() => Era::Legacy,
+            _ if self.stands_in(client) => Era::Legacy,
             Some(held) => held,
-            None if !self.known.lacks(client) => client,
-            None => other(client),
+            None if !self.known.lacks(era) => era,
+            None => other(era),
         }
     }
 
@@ -325,13 +327,13 @@ impl Server {
     /// it was last met.
     pub fn hello(&self, client: &Client) -> Option<Hello> {
         let met = self.current(client).and_then(|met| met.hello().cloned());
-        let era = self.era_for(client.era());
+        let era = self.era_for(client);
         met.or_else(|| self.catalogs(client).hello(era))
     }
 
     /// The connection this client uses, if there is one now.
     pub fn current(&self, client: &Client) -> Option<Arc<Connection>> {
-        let key = self.key(client, self.era_for(client.era()));
+        let key = self.key(client, self.era_for(client));
         self.slots.get(&key)?.working()
     }
 
@@ -404,14 +406,15 @@ impl Server {
         }
     }
 
-    /// Whether this is the tool of our own that stands in for the server's: it
-    /// is always allowed.
-    pub fn is_sign_in(&self, tool: &str) -> bool {
-        tool == AUTHENTICATE && self.stands_in()
+    /// Whether this is the tool of our own that stands in for the server's, as
+    /// this client is served: it is always allowed.
+    pub fn is_sign_in(&self, client: &Client, tool: &str) -> bool {
+        tool == AUTHENTICATE && self.stands_in(client)
     }
 
-    pub(super) fn stands_in(&self) -> bool {
-        self.stands_in.load(Ordering::Acquire)
+    /// Whether a stand-in serves this client.
+    fn stands_in(&self, client: &Client) -> bool {
+        self.stand_ins.any() && self.stand_ins.serve(&self.owner(client))
     }
 }
 

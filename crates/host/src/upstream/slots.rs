@@ -187,10 +187,13 @@ impl Slots {
         ready.collect()
     }
 
-    /// How many of them work and have the server itself behind them.
-    pub(super) fn working(&self) -> usize {
-        let is_server = |slot: &&Arc<Slot>| slot.working().is_some_and(|at| !at.is_stand_in());
-        self.0.lock().values().filter(is_server).count()
+    /// How many of them work and have the server itself behind them, leaving out
+    /// those of this owner.
+    pub(super) fn working(&self, without: Option<&Owner>) -> usize {
+        let slots = self.0.lock();
+        let is_server = |slot: &Arc<Slot>| slot.working().is_some_and(|at| !at.is_stand_in());
+        let others = slots.iter().filter(|(key, _)| without != Some(&key.owner));
+        others.filter(|(_, slot)| is_server(slot)).count()
     }
 
     /// Counts the copies that single clients have.

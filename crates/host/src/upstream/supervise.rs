@@ -6,7 +6,7 @@ use super::{
     connection::Connection,
     server::{Server, ServerState},
     slot::Content,
-    slots::Key,
+    slots::{Key, Owner},
 };
 use crate::{
     catalog::{List, Listing},
@@ -15,7 +15,7 @@ use crate::{
     limits,
 };
 use futures_util::future::join_all;
-use std::sync::{Arc, Weak, atomic::Ordering};
+use std::sync::{Arc, Weak};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, timeout};
 
@@ -89,10 +89,22 @@ impl Server {
     /// Says how it is doing. As long as one of its connections works, it does.
     pub(super) fn note(&self, state: ServerState) {
         let lost = matches!(state, ServerState::Idle | ServerState::Failed(_));
-        let state = match lost && self.slots.working() > 0 {
-            true => ServerState::Connected,
-            false => state,
-        };
+        self.note_unless(state, lost && self.slots.working(None) > 0);
+    }
+
+    /// The same for what became of an attempt to connect: that one owner was not let
+    /// in says nothing about others whose connections work.
+    pub(super) fn note_for(&self, owner: &Owner, state: ServerState) {
+        match state {
+            ServerState::NeedsAuth => {
+                self.note_unless(state, self.slots.working(Some(owner)) > 0);
+            }
+            other => self.note(other),
+        }
+    }
+
+    fn note_unless(&self, state: ServerState, works: bool) {
+        let state = if works { ServerState::Connected } else { state };
         self.state.send_if_modified(|now| {
             let changed = *now != state;
             *now = state;
@@ -125,7 +137,7 @@ impl Server {
     /// Somebody has signed in: the server itself is asked again.
     pub(super) fn signed_in(&self) {
         tracing::info!(server = %self.spec.name, "the server itself is asked again");
-        self.stands_in.store(false, Ordering::Release);
+        self.stand_ins.end();
         if let Some(guard) = self.guard() {
             guard.signed_in(self);
         }
@@ -145,7 +157,7 @@ impl Server {
             return self.hello(client).is_some();
         }
         let catalogs = self.catalogs(client);
-        let catalog = catalogs.of(self.era_for(client.era()));
+        let catalog = catalogs.of(self.era_for(client));
         lists.iter().all(|list| catalog.known(*list).is_some())
     }
 

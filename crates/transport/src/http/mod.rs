@@ -92,6 +92,9 @@ pub struct Asking<'a> {
     pub method: &'a Method,
     /// The whole address, after redirects.
     pub url: &'a Uri,
+    /// Whether the server let in what was last asked on this connection. What it
+    /// refused on others says nothing about this one then.
+    pub let_in: bool,
 }
 
 /// A 401 or 403, and what was refused.

@@ -36,6 +36,7 @@ pub(super) async fn connect(
         let asking = Asking {
             method: &Method::GET,
             url: &url,
+            let_in: false,
         };
         let credentials = match &target.authorize {
             Some(authorize) => authorize

@@ -3,10 +3,13 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 use switchboard_testkit::world::{Gateway, World, echo};
 use switchboard_testkit::{
-    EventStream, Heard, HttpClient, HttpServer, LEGACY, MODERN, Program, Said,
+    EventStream, Heard, HttpClient, HttpServer, LEGACY, MODERN, Program, Said, text_of,
 };
 
 /// A remote server with tasks. It cannot tell our principals apart: they all come
@@ -168,6 +171,93 @@ async fn tasks_at_a_shared_server_are_their_principals() {
             assert_eq!(listed(&mut alice).await, [new]);
             assert!(listed(&mut bob).await.is_empty());
         }
+    }
+}
+
+/// A remote server that lets nobody in while it is shut. One of its tools has the
+/// name of the one that stands in for a server then.
+async fn doors_server(modern: bool, shut: Arc<AtomicBool>) -> HttpServer {
+    HttpServer::start(move |heard| {
+        if shut.load(Ordering::SeqCst) {
+            return Said::Error(401, -32000, "who are you?");
+        }
+        let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let method = match (heard.method(), modern) {
+            ("initialize", true) | ("server/discover", false) => {
+                return Said::Error(404, -32601, "what is that?");
+            }
+            (method, _) => method,
+        };
+        Said::Result(match method {
+            "initialize" => json!({"protocolVersion": LEGACY, "capabilities": {"tools": {}},
+                "serverInfo": {"name": "doors", "version": "1"}}),
+            "server/discover" => {
+                json!({"supportedVersions": [MODERN], "capabilities": {"tools": {}},
+                "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+            }
+            "tools/list" => json!({"tools": [tool("work"), tool("authenticate")],
+                "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}),
+            "tools/call" => {
+                json!({"content": [{"type": "text", "text": "done"}], "resultType": "complete"})
+            }
+            _ => json!({}),
+        })
+    })
+    .await
+}
+
+/// That one principal's connection is not let in any more is that one's alone:
+/// others go on with theirs, by their rules.
+#[tokio::test]
+async fn another_s_missing_sign_in_is_not_told() {
+    for modern in [false, true] {
+        let shut = Arc::new(AtomicBool::new(false));
+        let server = doors_server(modern, shut.clone()).await;
+        let entry = json!({"type": "http", "url": server.url});
+        let stage = World::with(&json!({}));
+        let rules = json!({"deny": ["mcp__s__authenticate"]});
+        let settings = json!({"mcpServers": {"s": entry}, "permissions": rules});
+        stage.write(
+            "home/.config/switchboard/settings.json",
+            settings.to_string(),
+        );
+        let gateway = Some(stage.gateway().await);
+        for name in ["alice", "bob"] {
+            stage.run(&["token", "create", name]).await.ok();
+        }
+        let rig = Rig { stage, gateway };
+        let mut alice = rig.client("alice", "/mcp/s").await;
+        let mut bob = rig.client("bob", "/mcp/s").await;
+        let call = async |client: &mut HttpClient, tool: &str| {
+            let params = json!({"name": tool, "arguments": {}});
+            client.modern("tools/call", params).await.message()
+        };
+        for client in [&mut alice, &mut bob] {
+            assert_eq!(text_of(&call(client, "work").await), "done");
+        }
+        shut.store(true, Ordering::SeqCst);
+        // She is shown what stands in for it.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let listed = alice.modern("tools/list", json!({})).await.message();
+            let tools = listed["result"]["tools"].as_array();
+            if tools.is_some_and(|tools| tools.len() == 1 && tools[0]["name"] == "authenticate") {
+                break;
+            }
+            assert!(std::time::Instant::now() < deadline, "{modern}: {listed}");
+        }
+        shut.store(false, Ordering::SeqCst);
+        let answer = call(&mut bob, "work").await;
+        assert_eq!(text_of(&answer), "done", "modern: {modern}: {answer}");
+        let listed = names(&mut bob, true, "tools/list", "tools").await;
+        assert_eq!(listed, ["work"], "modern: {modern}");
+        // What is denied is not let through for what stands in elsewhere.
+        let answer = call(&mut bob, "authenticate").await;
+        let text = answer["error"]["message"].as_str().unwrap_or_default();
+        assert!(text.contains("not permitted"), "modern: {modern}: {answer}");
+        let calls = server.heard("tools/call");
+        let is_it = |call: &Heard| call.message["params"]["name"] == "authenticate";
+        assert!(!calls.iter().any(is_it), "{calls:?}");
     }
 }
 

@@ -6,8 +6,8 @@ use super::{
     link::Shared, pool::PoolError, redirect,
 };
 use crate::link::Undelivered;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
-use std::time::Duration;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
+use std::{sync::atomic::Ordering, time::Duration};
 use switchboard_wire::Payload;
 
 /// How long the rest of an answer that nobody needs may take.
@@ -86,6 +86,10 @@ pub(super) async fn fetch_at(
         };
         if let Some(authorize) = &shared.authorize {
             authorize.answered(&answer.headers);
+            let let_in = answer.status.is_success();
+            if let_in || answer.status == StatusCode::UNAUTHORIZED {
+                shared.let_in.store(let_in, Ordering::Relaxed);
+            }
         }
         match answer.status.as_u16() {
             status @ (307 | 308) => {
@@ -137,6 +141,7 @@ async fn credentials(
     let asking = Asking {
         method: &wanted.method,
         url: &url,
+        let_in: shared.let_in.load(Ordering::Relaxed),
     };
     authorize
         .headers(&asking)

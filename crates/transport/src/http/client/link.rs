@@ -57,6 +57,8 @@ pub(super) struct Shared {
     pub(super) flights: Arc<Flights>,
     stream: Mutex<Stream>,
     pub(super) closed: AtomicBool,
+    /// Whether the server let in what was last asked.
+    pub(super) let_in: AtomicBool,
 }
 
 #[derive(Default)]
@@ -194,6 +196,7 @@ impl Shared {
             flights: Arc::default(),
             stream: Mutex::default(),
             closed: AtomicBool::new(false),
+            let_in: AtomicBool::new(false),
         }
     }
 
