@@ -438,10 +438,13 @@ fn spelt_otherwise(client: &Client, server: &Server, what: What<'_>) -> Vec<Stri
         return Vec::new();
     }
     let asked = same_name(asked);
-    let like = listing
-        .items
-        .iter()
-        .filter(|item| same_name(&item.key) == asked);
+    // Under the name of a server as well, as models and settings write it.
+    let is_that = |key: &str| {
+        let key = same_name(key);
+        let before = asked.strip_suffix(&*key);
+        before.is_some_and(|before| before.is_empty() || before.ends_with("__"))
+    };
+    let like = listing.items.iter().filter(|item| is_that(&item.key));
     like.map(|item| item.key.clone()).collect()
 }
 

@@ -7,6 +7,7 @@ mod kept;
 mod principals;
 mod running;
 mod signing;
+mod spellings;
 mod telling;
 
 use serde_json::{Value, json};
