@@ -7,6 +7,7 @@
 //! else is known by number and start time.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -19,6 +20,9 @@ use crate::kin::Search;
 use crate::registry;
 use crate::table::{self, Entry, ProcessId, Table};
 use crate::tag::Tag;
+
+/// How long one look after those who start others while they are killed may take.
+const NEW_FACES: Duration = Duration::from_millis(50);
 
 /// One server's processes.
 #[derive(Debug)]
@@ -123,8 +127,22 @@ impl Family {
         }
     }
 
-    /// Sends a signal to everyone.
-    pub(crate) fn signal_all(&self, signal: Signal) {
+    /// Kills everyone, and looks again at once until nobody new is found: somebody
+    /// who starts another and ends would be gone by the next time.
+    pub(crate) fn kill_all(&self) {
+        let give_up = Instant::now() + NEW_FACES;
+        let mut met = HashSet::new();
+        loop {
+            let found = self.signal_all(Signal::KILL);
+            let news = found.into_iter().filter(|id| met.insert(*id)).count();
+            if news == 0 || Instant::now() >= give_up {
+                return;
+            }
+        }
+    }
+
+    /// Sends a signal to everyone. Says who that was.
+    pub(crate) fn signal_all(&self, signal: Signal) -> Vec<ProcessId> {
         let mut state = self.state.lock();
         let state = &mut *state;
         // First look, then signal: once parents die, the untagged are lost.
@@ -135,11 +153,12 @@ impl Family {
         if state.owns_group {
             let _ = kill_process_group(self.leader, signal);
         }
-        for member in members {
+        for member in &members {
             if !(state.owns_group && member.group == self.pid()) {
                 table::signal(member.id, signal);
             }
         }
+        members.iter().map(|member| member.id).collect()
     }
 
     /// Leaves the leader to be reaped by whoever passes by.

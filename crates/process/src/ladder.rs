@@ -76,7 +76,7 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
         if rung >= Rung::Terminate && passed >= kill_after {
             // Again and again: who forks while being killed is still there.
             rung = Rung::Kill;
-            look(family, |family| family.signal_all(Signal::KILL)).await;
+            look(family, Family::kill_all).await;
             pause = Duration::from_millis(1);
         } else if rung < Rung::Terminate
             && (presence == Presence::Outsiders || passed >= TERMINATE_AFTER)
@@ -85,7 +85,10 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
             if presence == Presence::Outsiders {
                 kill_after = KILL_AFTER.min(passed + OUTSIDERS_GRACE);
             }
-            look(family, |family| family.signal_all(Signal::TERM)).await;
+            look(family, |family| {
+                family.signal_all(Signal::TERM);
+            })
+            .await;
             pause = Duration::from_millis(1);
         } else if rung == Rung::Terminate && presence == Presence::Outsiders {
             kill_after = kill_after.min(passed + OUTSIDERS_GRACE);
@@ -112,7 +115,7 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
 pub(super) fn kill_now(family: &Family) {
     let give_up = Instant::now() + Duration::from_millis(100);
     loop {
-        family.signal_all(Signal::KILL);
+        family.kill_all();
         if family.presence() == Presence::Gone {
             return;
         }
