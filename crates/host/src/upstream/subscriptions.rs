@@ -174,11 +174,14 @@ impl Subscriptions {
         listeners.told.clone()
     }
 
-    /// Forgets what nobody listens to and nobody is asking about.
+    /// Forgets what nobody listens to and nobody is asking about. What the server
+    /// still tells of is not forgotten: whoever listened last is about to see to it.
     fn sweep(&self, topic: &Topic) {
         let mut state = self.state.lock();
         let idle = state.topics.get(topic).is_some_and(|listeners| {
-            listeners.clients.is_empty() && Arc::strong_count(&listeners.told) == 1
+            listeners.clients.is_empty()
+                && Arc::strong_count(&listeners.told) == 1
+                && listeners.told.try_lock().is_ok_and(|told| !*told)
         });
         if idle {
             state.topics.remove(topic);
@@ -409,3 +412,6 @@ impl Connection {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;
