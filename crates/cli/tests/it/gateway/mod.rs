@@ -15,6 +15,7 @@ mod everything;
 mod freshness;
 mod frozen;
 mod interview;
+mod late_questions;
 mod lossless;
 mod no_crossing;
 mod not_theirs;

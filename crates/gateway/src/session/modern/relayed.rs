@@ -29,11 +29,30 @@ pub struct Relayed {
     pub(super) id: Id,
     /// `None` once it has been parked.
     pub(super) exchange: Option<Exchange>,
+    /// Questions that are asked together, while they come. Kept here, since whoever
+    /// waits for the next step may stop waiting and come back.
+    gathered: Option<Gathered>,
     /// Notifications that came while questions were gathered.
     notices: VecDeque<Payload>,
     /// What follows them.
     ending: Option<Answer>,
     pub(super) visits: u32,
+}
+
+/// Questions that came together so far.
+#[derive(Debug)]
+struct Gathered {
+    questions: Vec<(String, Input)>,
+    /// A server that never stops talking does not put the question off for ever.
+    latest: Instant,
+    /// Bytes of what was said meanwhile.
+    said: usize,
+}
+
+impl Gathered {
+    fn is_open(&self) -> bool {
+        Instant::now() < self.latest
+    }
 }
 
 /// Takes a request to its server.
@@ -59,6 +78,7 @@ pub(super) async fn relay(
         request,
         id,
         exchange: Some(exchange),
+        gathered: None,
         notices: VecDeque::new(),
         ending: None,
         visits,
@@ -75,6 +95,9 @@ impl Steps for Relayed {
         if let Some(ending) = self.ending.take() {
             return Step::Done(ending);
         }
+        if self.gathered.is_some() {
+            return self.gather().await;
+        }
         let Some(exchange) = &mut self.exchange else {
             return Step::Done(self.gone());
         };
@@ -83,7 +106,10 @@ impl Steps for Relayed {
                 let weight = Weight::of(notice.method);
                 Step::Notice(self.outward(notice), weight)
             }
-            Event::Input(input) => self.gather(input).await,
+            Event::Input(input) => {
+                self.add_question(input);
+                self.gather().await
+            }
             Event::Outcome(outcome) => Step::Done(self.finish(outcome)),
         }
     }
@@ -148,35 +174,49 @@ impl Relayed {
         }
     }
 
-    /// The server asks something. Questions that come together are asked together.
-    async fn gather(&mut self, first: Input) -> Step<Answer> {
+    /// Adds what the server asks to what is asked together.
+    fn add_question(&mut self, input: Input) {
         let gateway = self.gateway.clone();
         let aggregate = matches!(self.request.scope, Scope::All).then_some(&*gateway);
-        let mut questions = Vec::new();
-        parked::add_question(&mut questions, first, aggregate);
-        // A server that never stops talking does not put the question off for ever.
-        let latest = Instant::now() + limits::SETTLE_MOST;
-        let mut kept = 0;
-        while Instant::now() < latest {
+        let gathered = self.gathered.get_or_insert_with(|| Gathered {
+            questions: Vec::new(),
+            latest: Instant::now() + limits::SETTLE_MOST,
+            said: 0,
+        });
+        parked::add_question(&mut gathered.questions, input, aggregate);
+    }
+
+    /// The server asks something. Questions that come together are asked together.
+    async fn gather(&mut self) -> Step<Answer> {
+        while self.gathered.as_ref().is_some_and(Gathered::is_open) {
             let Some(exchange) = &mut self.exchange else {
                 return Step::Done(self.gone());
             };
             // What is said meanwhile is said on this request's own stream.
             match timeout(limits::SETTLE, exchange.next()).await {
-                Ok(Event::Input(input)) => parked::add_question(&mut questions, input, aggregate),
-                Ok(Event::Notice(notice)) => {
-                    let notice = self.outward(notice);
-                    kept += notice.len();
-                    if kept <= limits::STREAM_BYTES {
-                        self.notices.push_back(notice);
-                    }
+                Ok(Event::Input(input)) => self.add_question(input),
+                Ok(Event::Notice(notice)) => self.keep_notice(notice),
+                Ok(Event::Outcome(outcome)) => {
+                    self.gathered = None;
+                    return self.end_with(Ok(self.finish(outcome)));
                 }
-                Ok(Event::Outcome(outcome)) => return self.end_with(Ok(self.finish(outcome))),
                 Err(_) => break,
             }
         }
-        let parked = self.park(questions);
+        let gathered = self.gathered.take();
+        let parked = self.park(gathered.map_or_else(Vec::new, |it| it.questions));
         self.end_with(parked)
+    }
+
+    /// Keeps what is said while questions are gathered, as far as there is room.
+    fn keep_notice(&mut self, notice: Notice) {
+        let notice = self.outward(notice);
+        if let Some(gathered) = &mut self.gathered {
+            gathered.said += notice.len();
+            if gathered.said <= limits::STREAM_BYTES {
+                self.notices.push_back(notice);
+            }
+        }
     }
 
     /// The end, after what was gathered on the way.
@@ -201,6 +241,7 @@ impl Relayed {
             request: self.request.clone(),
             id: id.clone(),
             exchange: self.exchange.take(),
+            gathered: None,
             notices: VecDeque::new(),
             ending: None,
             visits: self.visits,
