@@ -5,6 +5,7 @@
 pub mod hello;
 pub mod reply;
 pub mod request;
+pub(crate) mod roots;
 pub mod rounds;
 pub(crate) mod task_run;
 

@@ -1,6 +1,6 @@
 //! Requests on their way into the other era.
 
-use super::{member, object_with, task_run};
+use super::{member, object_with, roots, task_run};
 use crate::client::Client;
 use bytes::Bytes;
 use switchboard_wire::{Edits, Message, Method, Revision, json, meta};
@@ -14,6 +14,8 @@ pub struct Retry {
     pub state: Option<Bytes>,
     /// Whether the answer may be a task.
     pub as_task: bool,
+    /// Whether the server's entry has roots, which are answered here.
+    pub has_roots: bool,
 }
 
 /// A legacy client's request for a modern server: it says itself who asks and what the asker can do.
@@ -25,6 +27,9 @@ pub fn to_modern(message: &Message, client: &Client, retry: &Retry) -> Message {
     let mut capabilities = capabilities_for_modern(client);
     if retry.as_task {
         capabilities = task_run::capabilities(&capabilities);
+    }
+    if retry.has_roots {
+        capabilities = roots::declared(capabilities.as_bytes());
     }
     let info = client
         .greeting
@@ -88,7 +93,7 @@ pub fn to_legacy(message: &Message) -> Message {
     )
 }
 
-fn with_params(message: &Message, params: &str) -> Message {
+pub(super) fn with_params(message: &Message, params: &str) -> Message {
     let mut edits = Edits::new();
     match message.body_span() {
         Some(span) => edits.replace(span, params.to_owned()),

@@ -46,12 +46,14 @@ pub fn asks_for_input(message: &Message) -> bool {
 }
 
 impl Round {
-    /// The questions in an `input_required` result. `over` ends with the call.
+    /// The questions in an `input_required` result. `over` ends with the call;
+    /// `roots` is what is answered about roots without asking the client.
     pub fn open(
         result: &Message,
         server: &Arc<str>,
         revision: Revision,
         over: &CancellationToken,
+        roots: Option<&str>,
     ) -> (Self, Vec<Input>) {
         let body = result.body_bytes();
         let shared = Arc::new(Shared::default());
@@ -66,6 +68,10 @@ impl Round {
                 continue;
             };
             let (shared, key) = (shared.clone(), key.into_owned());
+            if let (Method::RootsList, Some(roots)) = (message.method(), roots) {
+                shared.answers.lock().given.insert(key, roots.to_owned());
+                continue;
+            }
             inputs.push(Input::new(
                 message,
                 server.clone(),
@@ -75,7 +81,7 @@ impl Round {
                 },
             ));
         }
-        let asked = inputs.len();
+        let asked = inputs.len() + shared.answers.lock().given.len();
         (
             Self {
                 shared,

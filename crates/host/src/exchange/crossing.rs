@@ -7,6 +7,7 @@ use crate::{
     bridge::{
         reply,
         request::{self, Retry},
+        roots,
         rounds::{self, ROUNDS, Round},
         task_run::{self, News, TaskRun},
     },
@@ -35,6 +36,8 @@ pub(crate) struct Crossing {
     mirrored: Vec<(String, String)>,
     timeout: Duration,
     server: Arc<Server>,
+    /// What the server's entry says of roots, where it does.
+    roots: Option<String>,
     /// What it was decided by.
     standing: Standing,
     round: u32,
@@ -70,8 +73,14 @@ impl Crossing {
         let client = permitted.client().clone();
         let name = permitted.header_name().map(str::to_owned);
         let (mirrored, timeout) = (permitted.mirrored.clone(), permitted.timeout);
+        let roots = &connection.spec().roots;
+        let roots = (!roots.is_empty()).then(|| roots::answer(roots));
+        let first = Retry {
+            has_roots: roots.is_some(),
+            ..Retry::default()
+        };
         let message = match client.era() {
-            Era::Legacy => request::to_modern(&original, &client, &Retry::default()),
+            Era::Legacy => request::to_modern(&original, &client, &first),
             Era::Modern => request::to_legacy(&original),
         };
         let sent = connection.dispatch(
@@ -90,9 +99,10 @@ impl Crossing {
             mirrored,
             timeout,
             server: permitted.server.clone(),
+            roots,
             standing: permitted.standing(),
             round: 1,
-            latest: Retry::default(),
+            latest: first,
             waiting: None,
             task_run: TaskRun::None,
             questions: VecDeque::new(),
@@ -145,6 +155,7 @@ impl Crossing {
         self.still_allowed()?;
         let retry = Retry {
             as_task: self.task_run != TaskRun::None,
+            has_roots: self.roots.is_some(),
             ..retry
         };
         self.latest = retry.clone();
@@ -269,6 +280,7 @@ impl Crossing {
                 self.connection().server_name(),
                 self.client.revision,
                 &self.over,
+                self.roots.as_deref(),
             );
             self.waiting = Some(Waiting::Answers(round));
             self.questions = questions.into();

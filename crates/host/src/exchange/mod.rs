@@ -10,6 +10,7 @@ mod inbox;
 mod input;
 mod queued;
 mod renewal;
+mod rooted;
 mod sent;
 mod step_up;
 
@@ -20,6 +21,7 @@ pub(crate) use crossing::Crossing;
 pub use inbox::Inbox;
 pub use input::{Answer, Input};
 
+pub(crate) use rooted::Rooted;
 pub(crate) use sent::Sent;
 
 use crate::{
@@ -122,6 +124,8 @@ enum Stage {
     Away(Sent),
     /// It is at a server of the other era.
     Across(Box<Crossing>),
+    /// It is at a server whose questions about roots are answered here.
+    Rooted(Box<Rooted>),
     /// Nothing comes any more.
     Over {
         /// Whether the server was one of the other era.
@@ -142,6 +146,11 @@ impl Exchange {
         allowed: Duration,
     ) -> Self {
         Self::at(Stage::Across(Box::new(crossing)), connection, allowed)
+    }
+
+    /// A request that has just left for a server whose entry has roots.
+    pub(crate) fn rooted(rooted: Rooted, connection: Arc<Connection>, allowed: Duration) -> Self {
+        Self::at(Stage::Rooted(Box::new(rooted)), connection, allowed)
     }
 
     fn at(stage: Stage, connection: Arc<Connection>, allowed: Duration) -> Self {
@@ -188,6 +197,7 @@ impl Exchange {
         match &self.stage {
             Stage::Away(sent) => Some(sent),
             Stage::Across(crossing) => Some(crossing.sent()),
+            Stage::Rooted(rooted) => Some(rooted.sent()),
             _ => None,
         }
     }
@@ -248,6 +258,7 @@ impl Exchange {
         match &mut self.stage {
             Stage::Away(sent) => Some(sent.next().await),
             Stage::Across(crossing) => crossing.step().await,
+            Stage::Rooted(rooted) => rooted.step().await,
             Stage::Asking(gate) => {
                 let inbox = gate.inbox();
                 let verdict = tokio::select! {
@@ -338,6 +349,7 @@ impl Exchange {
             Stage::Queued(_) => return self.connection.not_its_turn(self.allowed),
             Stage::Away(sent) => sent.cancel(Some("timed out")),
             Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
+            Stage::Rooted(rooted) => rooted.sent_mut().cancel(Some("timed out")),
             Stage::Renewing(_) | Stage::Over { .. } => {}
         }
         CallError::TimedOut {
@@ -362,6 +374,7 @@ impl Exchange {
         match &mut self.stage {
             Stage::Away(sent) => sent.cancel_as(notice),
             Stage::Across(crossing) => crossing.sent_mut().cancel_as(notice),
+            Stage::Rooted(rooted) => rooted.sent_mut().cancel_as(notice),
             // Nothing of it has left.
             _ => {}
         }

@@ -120,7 +120,11 @@ impl Exchange {
 
     /// Whether something has come of it across eras: answers of the client's, a task.
     pub(super) fn is_under_way(&self) -> bool {
-        matches!(&self.stage, Stage::Across(crossing) if !crossing.is_new())
+        match &self.stage {
+            Stage::Across(crossing) => !crossing.is_new(),
+            Stage::Rooted(rooted) => !rooted.is_new(),
+            _ => false,
+        }
     }
 }
 

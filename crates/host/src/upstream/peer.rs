@@ -3,10 +3,10 @@
 
 use super::{calls::Attribution, connection::Connection, owners::Identity};
 use crate::{
+    bridge::roots,
     client::Client,
     exchange::{Answer, Input},
 };
-use serde_json::json;
 use switchboard_wire::{Era, ErrorObject, Message, Method, code, json as raw};
 use tokio_util::sync::CancellationToken;
 
@@ -26,13 +26,7 @@ impl Connection {
             && !self.spec().roots.is_empty()
             && let Some(id) = message.id()
         {
-            let roots: Vec<_> = self
-                .spec()
-                .roots
-                .iter()
-                .map(|uri| json!({ "uri": uri }))
-                .collect();
-            let result = json!({ "roots": roots }).to_string();
+            let result = roots::answer(&self.spec().roots);
             return self.answer_peer(&message, Message::response(&id, &result).payload());
         }
         if let Some(owner) = self.audience().tasks().owner_of(&message) {

@@ -11,7 +11,7 @@ use crate::{
     call::{Admitted, Permitted},
     client::{Client, ClientId},
     error::CallError,
-    exchange::{Crossing, Exchange, Inbox, Outcome, Sent},
+    exchange::{Crossing, Exchange, Inbox, Outcome, Rooted, Sent},
     limits,
     observe::Edge,
 };
@@ -136,6 +136,14 @@ impl Connection {
             return Err(mcp_tasks::unknown());
         }
         let era = self.revision().era();
+        if era == Era::Modern
+            && client.era() == era
+            && !self.spec().roots.is_empty()
+            && message.method().may_need_input()
+        {
+            let rooted = Rooted::start(self, permitted)?;
+            return Ok(Exchange::rooted(rooted, self.clone(), timeout));
+        }
         if client.era() == era {
             let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
             // Only headers of the modern era say the name.

@@ -281,8 +281,13 @@ async fn questions_of_a_modern_server_become_legal_legacy_requests() {
     let answer = Message::response(&Id::number(1), &result.to_string());
     assert!(rounds::asks_for_input(&answer));
     let over = tokio_util::sync::CancellationToken::new();
-    let (round, inputs) =
-        rounds::Round::open(&answer, &"server".into(), Revision::V2025_11_25, &over);
+    let (round, inputs) = rounds::Round::open(
+        &answer,
+        &"server".into(),
+        Revision::V2025_11_25,
+        &over,
+        None,
+    );
     assert_eq!(inputs.len(), 3);
     for input in &inputs {
         let shown: Value =
@@ -322,8 +327,13 @@ async fn a_refused_sampling_ends_the_call_with_the_clients_error() {
         "m": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}});
     let answer = Message::response(&Id::number(1), &result.to_string());
     let over = tokio_util::sync::CancellationToken::new();
-    let (round, inputs) =
-        rounds::Round::open(&answer, &"server".into(), Revision::V2025_11_25, &over);
+    let (round, inputs) = rounds::Round::open(
+        &answer,
+        &"server".into(),
+        Revision::V2025_11_25,
+        &over,
+        None,
+    );
     for input in inputs {
         input.answer(&message(
             &json!({"jsonrpc":"2.0","id":9,"error":{"code":-1,"message":"the user said no"}}),

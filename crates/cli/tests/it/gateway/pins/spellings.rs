@@ -129,7 +129,11 @@ async fn on_the_plain_face() {
             let text = String::from_utf8_lossy(&reply.body).into_owned();
             assert!(!text.contains("done"), "{style} {name:?}: {text}");
         }
-        let other = if style == "full" { "mcp__r__other" } else { "other" };
+        let other = if style == "full" {
+            "mcp__r__other"
+        } else {
+            "other"
+        };
         let call = json!({"id": "last", "type": "invoke_tool",
             "content": {"name": other, "parameters": {}}, "clientId": first["clientId"]});
         let reply = at("messages").post(call.to_string()).await;
