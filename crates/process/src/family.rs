@@ -7,7 +7,7 @@
 //! else is known by number and start time.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
@@ -17,12 +17,10 @@ use rustix::process::{
 
 use crate::exit::Exit;
 use crate::kin::Search;
+use crate::limits;
 use crate::registry;
 use crate::table::{self, Entry, ProcessId, Table};
 use crate::tag::Tag;
-
-/// How long one look after those who start others while they are killed may take.
-const NEW_FACES: Duration = Duration::from_millis(50);
 
 /// One server's processes.
 #[derive(Debug)]
@@ -130,7 +128,7 @@ impl Family {
     /// Kills everyone, and looks again at once until nobody new is found: somebody
     /// who starts another and ends would be gone by the next time.
     pub(crate) fn kill_all(&self) {
-        let give_up = Instant::now() + NEW_FACES;
+        let give_up = Instant::now() + limits::NEW_FACES;
         let mut met = HashSet::new();
         loop {
             let found = self.signal_all(Signal::KILL);

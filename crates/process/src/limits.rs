@@ -1,5 +1,9 @@
 //! The caps of this crate, in one place.
 
+use std::time::Duration;
+
+/// How long one look for those who start others while they are killed may take.
+pub const NEW_FACES: Duration = Duration::from_millis(50);
 /// Directories of servers that were killed that are removed when one is made.
 pub const ROOMS_TIDIED: usize = 256;
 /// How often another name is tried for an empty directory.
