@@ -164,12 +164,6 @@ pub const DEBTS: &[Debt] = &[
     ),
     debt(
         "files",
-        "crates/host/src/call.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "files",
         "crates/host/src/catalog/fetch.rs",
         1,
         "longer than it should be; split when it is next changed",
