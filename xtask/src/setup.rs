@@ -273,7 +273,8 @@ pub fn apt_install(logs: &Path, package: &str) -> Result<()> {
     Ok(())
 }
 
-fn nextest() -> Result<()> {
+/// Installs what builds and runs the tests.
+pub fn nextest() -> Result<()> {
     if has("nextest") {
         return Ok(());
     }

@@ -3,10 +3,12 @@
 use crate::cargo::cargo;
 use crate::steps::{self, Step, status};
 use crate::{conformance, faults, setup};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::{
+    cell::{Cell, OnceCell},
     num::NonZero,
     process::Command,
+    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -26,8 +28,11 @@ pub struct Options {
 
 /// Installs what is needed, builds once, and runs everything that is tested.
 pub fn run(options: &Options) -> Result<()> {
-    // Everything below needs these, so a failure here is not a step's.
-    let tools = setup::run().context("setup")?;
+    setup::nextest().context("setup")?;
+    // Waits for registries while the build waits for the processor.
+    let installing = Cell::new(Some(thread::spawn(setup::run)));
+    let installed = OnceCell::new();
+    let tools = || installed.get().context("setup failed");
     let seed = options.seed.unwrap_or_else(any_seed);
     println!("seed {seed}: the same random values come with --seed {seed}");
     let mut list = vec![
@@ -37,10 +42,17 @@ pub fn run(options: &Options) -> Result<()> {
         Step::new("build", || {
             status(cargo(["nextest", "run", "--workspace", "--no-run"]))
         }),
-        Step::new("tests", || status(everything(seed).envs(tools.variables()))),
+        Step::new("setup", || {
+            let waited = installing.take().context("setup ran already")?.join();
+            let tools = waited.map_err(|_| anyhow!("setup panicked"))??;
+            installed.set(tools).map_err(|_| anyhow!("setup ran twice"))
+        }),
+        Step::new("tests", || {
+            status(everything(seed).envs(tools()?.variables()))
+        }),
         Step::new("doctests", || {
             let mut command = cargo(["test", "--doc", "--workspace"]);
-            status(command.envs(tools.variables()))
+            status(command.envs(tools()?.variables()))
         }),
     ];
     let mut left_out = Vec::new();
@@ -58,7 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// most of the time (for processes, for limits that have to pass), so there are
 /// more at once than cores.
 pub fn everything(seed: u64) -> Command {
-    let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let cores = thread::available_parallelism().map_or(2, NonZero::get);
     let mut command = cargo(["nextest", "run", "--workspace", "--test-threads"]);
     command.arg((4 * cores).to_string()).envs(seeded(seed));
     command
