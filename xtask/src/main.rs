@@ -57,6 +57,8 @@ enum Command {
     BenchStart(bench::start::Options),
     /// Count the instructions of a small call
     BenchInstructions(bench::instructions::Options),
+    /// Measure a request in our HTTP pool beside hyper-util's
+    BenchPool,
     /// Check licences, bans and sources, installing cargo-deny if it is absent
     Deny,
     /// Write the generated pages, and what the pages of the guide show
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::BenchList(options) => bench::list::run(&options),
         Command::BenchStart(options) => bench::start::run(&options),
         Command::BenchInstructions(options) => bench::instructions::run(&options),
+        Command::BenchPool => bench::pool::run(),
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
         Command::Features(options) => features::run(&options),

@@ -28,13 +28,13 @@ fn program() -> (PathBuf, bool) {
     let release = own
         .parent()
         .and_then(Path::parent)
-        .map(|target| target.join("release/switchboard"))
+        .map(|target| target.join("dist/switchboard"))
         .filter(|path| built(path) >= built(own));
     match release {
         Some(path) => (path, true),
         None => (
             own.to_owned(),
-            own.components().any(|part| part.as_os_str() == "release"),
+            own.components().any(|part| part.as_os_str() == "dist"),
         ),
     }
 }

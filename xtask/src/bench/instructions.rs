@@ -36,6 +36,9 @@ pub struct Options {
     /// Only this era
     #[arg(long, value_parser = ["legacy", "modern"])]
     era: Option<String>,
+    /// Keep what callgrind wrote of the larger run, for callgrind_annotate
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
 }
 
 /// Measures, and prints a line for each program, era and transport.
@@ -62,8 +65,9 @@ pub fn run(options: &Options) -> Result<()> {
     println!("instructions of the gateway for one small call (200 bytes, a server on stdio):");
     for program in &programs {
         for era in &eras {
-            let few = count(program, &upstream, &load, era, FEW)?;
-            let many = count(program, &upstream, &load, era, MANY)?;
+            let few = count(program, &upstream, &load, era, FEW, None)?;
+            let keep = options.keep.as_ref().map(|keep| keep.join(era));
+            let many = count(program, &upstream, &load, era, MANY, keep.as_deref())?;
             let each = many.saturating_sub(few) / (MANY - FEW);
             println!("  {era:8} {each:>8}   {}", program.display());
         }
@@ -72,7 +76,14 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// All instructions of a gateway's processes that serves `calls` calls.
-fn count(program: &Path, upstream: &Path, load: &Path, era: &str, calls: u64) -> Result<u64> {
+fn count(
+    program: &Path,
+    upstream: &Path,
+    load: &Path,
+    era: &str,
+    calls: u64,
+    keep: Option<&Path>,
+) -> Result<u64> {
     let scratch = paths::scratch("instructions")?;
     let counts = scratch.join("counts");
     std::fs::create_dir_all(&counts)?;
@@ -90,6 +101,13 @@ fn count(program: &Path, upstream: &Path, load: &Path, era: &str, calls: u64) ->
     }
     serve(command, load, era, calls, &token, &scratch)?;
     let total = totals(&counts)?;
+    if let Some(keep) = keep {
+        std::fs::create_dir_all(keep)?;
+        for file in std::fs::read_dir(&counts)? {
+            let file = file?;
+            std::fs::copy(file.path(), keep.join(file.file_name()))?;
+        }
+    }
     std::fs::remove_dir_all(&scratch)?;
     Ok(total)
 }

@@ -11,6 +11,7 @@ pub mod instructions;
 pub mod list;
 mod measure;
 mod others;
+pub mod pool;
 mod proc;
 mod report;
 pub mod start;
@@ -26,7 +27,7 @@ use std::path::Path;
 use subjects::{Programs, Subject};
 
 /// The profile that is measured, defined in the workspace's Cargo.toml.
-const PROFILE: &str = "release";
+const PROFILE: &str = "dist";
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]

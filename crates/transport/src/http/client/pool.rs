@@ -3,7 +3,11 @@
 //! A request takes a connection out of the pool and drives it in its own task:
 //! no second task runs for it, nothing is handed between threads, and dropping
 //! the request closes the socket. An unused connection is driven by nobody; it
-//! is looked at when it is taken, and now and then by a sweeper.
+//! is looked at when it is taken, and now and then by a sweeper. Why this and not
+//! hyper-util's pool: `docs/design/decisions/0006-http-pool.md`.
+
+#[cfg(test)]
+mod figures;
 
 use super::{HttpOptions, answer::Answer, body::PayloadBody, connector::Wire};
 use crate::{dial::Dialer, link::Undelivered};
