@@ -6,6 +6,8 @@ use std::time::Duration;
 pub const PLAIN_ANSWER: Duration = Duration::from_millis(50);
 /// How long a modern answer is waited for before its stream is opened, so that an error can still have its status.
 pub const MODERN_PLAIN_ANSWER: Duration = Duration::from_secs(5);
+/// What takes longer has not come at once, and is watched for the end of its client's admission.
+pub const AT_ONCE: Duration = Duration::from_millis(100);
 /// How long the headers of a connection's first request may take to arrive.
 pub const FIRST_REQUEST: Duration = Duration::from_secs(10);
 /// The same for a later one. The wait for it counts as well, so this is longer

@@ -162,13 +162,17 @@ async fn answer(
     let share = admission.share();
     let mut running = KeepsRunning {
         face: face.clone(),
+        admission: admission.clone(),
         future: Some(running),
     };
     match accepts {
         Accepts::Json => {
             let payload = tokio::select! {
                 payload = running.get() => payload,
-                _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
+                _ = admission.withdrawn() => {
+                    running.done();
+                    return reply::status(StatusCode::UNAUTHORIZED);
+                }
             };
             running.done();
             return match payload {
@@ -200,11 +204,14 @@ async fn answer(
     if let Some(future) = running.take() {
         let log = log.clone();
         let over = log.clone();
+        let admission = admission.clone();
         let answering = async move {
             tokio::select! {
                 payload = future => if let Some(payload) = payload {
                     log.send(payload, Weight::Reply);
                 },
+                // Nothing is done any more for a client that may not come in.
+                _ = admission.withdrawn() => {}
                 () = log.deserted(limits::DEPARTED) => {
                     tracing::info!("nobody came back for an answer; the call is given up");
                 }
@@ -228,9 +235,11 @@ async fn answer(
     )
 }
 
-/// A client that goes away has not given its request up: it may come back for the answer.
+/// A client that goes away has not given its request up: it may come back for the
+/// answer, as long as it may come in.
 struct KeepsRunning {
     face: Arc<Face>,
+    admission: Admission,
     future: Option<Running>,
 }
 
@@ -254,8 +263,13 @@ impl KeepsRunning {
 impl Drop for KeepsRunning {
     fn drop(&mut self) {
         if let Some(future) = self.future.take() {
+            let admission = self.admission.clone();
             let kept = async move {
-                let _ = tokio::time::timeout(limits::DEPARTED, future).await;
+                tokio::select! {
+                    _ = future => {}
+                    _ = admission.withdrawn() => {}
+                    () = tokio::time::sleep(limits::DEPARTED) => {}
+                }
             };
             tasks::spawn_in(&self.face.tasks, tasks::Kind::Background, kept);
         }

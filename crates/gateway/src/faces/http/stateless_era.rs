@@ -41,7 +41,13 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
         return not_acceptable("text/event-stream");
     }
     let (face, admission, accepts) = (post.face.clone(), post.admission.clone(), post.accepts);
-    match modern::begin(&face.gateway, request(post, message, params)).await {
+    let begun = tokio::select! {
+        biased;
+        begun = modern::begin(&face.gateway, request(post, message, params)) => begun,
+        // Its server may take long to be there.
+        _ = admission.withdrawn() => return reply::status(StatusCode::UNAUTHORIZED),
+    };
+    match begun {
         Begun::Answer(answer) => whole(answer, accepts, admission.share()).await,
         Begun::Exchange(relayed) if accepts == Accepts::Json => {
             tokio::select! {
@@ -50,14 +56,33 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
             }
         }
         Begun::Exchange(mut relayed) => {
-            match timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()).await {
-                Ok(Step::Done(answer)) => whole(answer, accepts, admission.share()).await,
-                Ok(Step::Notice(notice, _)) => relay(relayed, Some(notice), Some(admission), id),
-                Err(_) => relay(relayed, None, Some(admission), id),
+            match first(&mut relayed, &admission).await {
+                Ok(Some(Step::Done(answer))) => whole(answer, accepts, admission.share()).await,
+                Ok(Some(Step::Notice(notice, _))) => {
+                    relay(relayed, Some(notice), Some(admission), id)
+                }
+                Ok(None) => relay(relayed, None, Some(admission), id),
+                Err(_) => reply::status(StatusCode::UNAUTHORIZED),
             }
         }
         // It sees to its end by itself.
         Begun::Listen(listen) => relay(listen, None, None, id),
+    }
+}
+
+/// What comes of a request first; nothing, if that takes longer than an answer may
+/// that comes alone. Most come at once: only what takes longer is worth watching
+/// whether the client may still have it.
+async fn first(
+    relayed: &mut Relayed,
+    admission: &Admission,
+) -> Result<Option<Step<Answer>>, Ended> {
+    if let Ok(step) = timeout(limits::AT_ONCE, relayed.next()).await {
+        return Ok(Some(step));
+    }
+    tokio::select! {
+        step = timeout(limits::MODERN_PLAIN_ANSWER, relayed.next()) => Ok(step.ok()),
+        ended = admission.withdrawn() => Err(ended),
     }
 }
 

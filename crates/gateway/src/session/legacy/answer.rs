@@ -88,9 +88,11 @@ impl Session {
         mut given_up: GivenUp,
     ) -> Result<Payload, CallError> {
         let method = admitted.message.method();
+        // Its server may take long to be there: what is given up before is not sent.
+        let called = given_up.or(self.gateway.host().call(admitted)).await;
         let mut relayed = Relayed {
             session: self,
-            exchange: self.gateway.host().call(admitted).await?,
+            exchange: called.map_err(|_| CallError::Cancelled)??,
             outlet: &outlet,
             asked: Vec::new(),
         };
