@@ -16,10 +16,16 @@ use std::{
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+use tokio::time::timeout;
 use url::Url;
 
 /// Keys are fetched anew after this.
 const KEYS_LIVE: Duration = Duration::from_secs(600);
+/// Keys that could not be fetched anew are good for this long: an issuer that is away
+/// for a while locks nobody out, and what it withdrew does not live for ever.
+const KEYS_TRUSTED: Duration = Duration::from_secs(24 * 3600);
+/// How long one who comes in waits for newer keys, where there are older ones.
+const RENEWAL: Duration = Duration::from_secs(2);
 /// A token with an unknown key makes us look again, but not more often than this:
 /// otherwise anybody could make us flood the issuer.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -172,7 +178,8 @@ impl Door {
         }
         let keys = self.keys(None).await?;
         let verified = match self.verify(token, &keys) {
-            Err(Unfit::UnknownKey) => {
+            // A new key may have the old one's name.
+            Err(Unfit::UnknownKey | Unfit::Forged) => {
                 let newer = self.keys(Some(&keys)).await?;
                 self.verify(token, &newer)
             }
@@ -180,6 +187,7 @@ impl Door {
         };
         let claims = verified.map_err(|unfit| match unfit {
             Unfit::UnknownKey => Rejected::Invalid("its key is not among the issuer's"),
+            Unfit::Forged => Rejected::Invalid("its signature is wrong"),
             Unfit::Bad(why) => Rejected::Invalid(why),
         })?;
         self.admitted(&claims, &keys.issuer)
@@ -201,6 +209,12 @@ impl Door {
         let subject = text("sub")
             .filter(|subject| !subject.is_empty())
             .ok_or(Rejected::Invalid("it names nobody"))?;
+        // Whoever shows it would have to prove that it has the key.
+        if claims.contains_key("cnf") {
+            return Err(Rejected::Invalid(
+                "it is bound to a key, which is not looked at here",
+            ));
+        }
         let scopes: Vec<String> = match claims.get("scope").or_else(|| claims.get("scp")) {
             Some(Value::String(all)) => all.split_whitespace().map(str::to_owned).collect(),
             Some(list) => crate::discovery::strings(list),
@@ -223,9 +237,13 @@ impl Door {
         })
     }
 
-    /// The issuer's keys; newer ones than `old` if that is possible.
+    /// The issuer's keys; newer ones than `old` if that is possible. While somebody
+    /// fetches newer ones the others use what there is.
     async fn keys(&self, old: Option<&Arc<Keys>>) -> Result<Arc<Keys>, Rejected> {
-        let cached = || self.keys.lock().clone();
+        let cached = || {
+            let keys = self.keys.lock().clone();
+            keys.filter(|keys| keys.fetched.elapsed() < KEYS_TRUSTED)
+        };
         let good = |keys: &Arc<Keys>| match old {
             Some(old) => !Arc::ptr_eq(keys, old),
             None => keys.fetched.elapsed() < KEYS_LIVE,
@@ -233,22 +251,33 @@ impl Door {
         if let Some(keys) = cached().filter(good) {
             return Ok(keys);
         }
-        let mut looked = self.fetching.lock().await;
+        let mut looked = match (
+            self.fetching.try_lock(),
+            old.is_none().then(cached).flatten(),
+        ) {
+            (Ok(looked), _) => looked,
+            (Err(_), Some(keys)) => return Ok(keys),
+            (Err(_), None) => self.fetching.lock().await,
+        };
         if let Some(keys) = cached().filter(good) {
             return Ok(keys);
         }
         if looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
             return cached().ok_or_else(|| Rejected::Unavailable("asked a moment ago".into()));
         }
+        let fetched = match cached() {
+            Some(_) => timeout(RENEWAL, self.fetch()).await,
+            None => Ok(self.fetch().await),
+        };
         *looked = Some(Instant::now());
-        match self.fetch().await {
-            Ok(keys) => {
+        match fetched {
+            Ok(Ok(keys)) => {
                 let keys = Arc::new(keys);
                 *self.keys.lock() = Some(keys.clone());
                 Ok(keys)
             }
-            // An issuer that is away does not lock everybody out.
-            Err(why) => cached().ok_or_else(|| Rejected::Unavailable(why.to_string())),
+            Ok(Err(why)) => cached().ok_or_else(|| Rejected::Unavailable(why.to_string())),
+            Err(_) => cached().ok_or_else(|| Rejected::Unavailable("it does not answer".into())),
         }
     }
 
@@ -365,3 +394,6 @@ impl fmt::Debug for Door {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

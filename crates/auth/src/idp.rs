@@ -287,6 +287,7 @@ impl IdentityProvider {
             .map_err(|unfit| {
                 bad(match unfit {
                     jwt::Unfit::UnknownKey => "its key is not among those published",
+                    jwt::Unfit::Forged => "its signature is wrong",
                     jwt::Unfit::Bad(why) => why,
                 })
             })?;

@@ -4,6 +4,7 @@
 
 use jsonwebtoken::{
     Algorithm, DecodingKey, TokenData, Validation,
+    errors::ErrorKind,
     jwk::{Jwk, JwkSet, PublicKeyUse},
 };
 use serde_json::{Map, Value};
@@ -32,6 +33,8 @@ pub(crate) type Claims = Map<String, Value>;
 pub(crate) enum Unfit {
     /// Signed by a key that is not among these; newer ones may hold it.
     UnknownKey,
+    /// Not signed by the key that it names; a newer one may have that name.
+    Forged,
     /// Anything else.
     Bad(&'static str),
 }
@@ -67,7 +70,7 @@ pub(crate) fn verify(
     wanted.set_audience(&[audience]);
     wanted.set_required_spec_claims(&["exp", "iss", "aud"]);
     let data: TokenData<Claims> =
-        jsonwebtoken::decode(token, &key, &wanted).map_err(|fault| Unfit::Bad(told(&fault)))?;
+        jsonwebtoken::decode(token, &key, &wanted).map_err(|fault| unfit(&fault))?;
     Ok(data.claims)
 }
 
@@ -100,14 +103,19 @@ fn choose<'a>(keys: &'a JwkSet, kid: Option<&str>, alg: Algorithm) -> Result<&'a
     }
 }
 
+fn unfit(fault: &jsonwebtoken::errors::Error) -> Unfit {
+    match fault.kind() {
+        ErrorKind::InvalidSignature => Unfit::Forged,
+        _ => Unfit::Bad(told(fault)),
+    }
+}
+
 fn told(fault: &jsonwebtoken::errors::Error) -> &'static str {
-    use jsonwebtoken::errors::ErrorKind;
     match fault.kind() {
         ErrorKind::ExpiredSignature => "it has expired",
         ErrorKind::ImmatureSignature => "it is not valid yet",
         ErrorKind::InvalidAudience => "it is meant for somebody else",
         ErrorKind::InvalidIssuer => "it is another issuer's",
-        ErrorKind::InvalidSignature => "its signature is wrong",
         ErrorKind::MissingRequiredClaim(_) => "it lacks an expiry, issuer or audience",
         _ => "it cannot be read",
     }

@@ -55,16 +55,12 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
                 _ = admission.withdrawn() => reply::status(StatusCode::UNAUTHORIZED),
             }
         }
-        Begun::Exchange(mut relayed) => {
-            match first(&mut relayed, &admission).await {
-                Ok(Some(Step::Done(answer))) => whole(answer, accepts, admission.share()).await,
-                Ok(Some(Step::Notice(notice, _))) => {
-                    relay(relayed, Some(notice), Some(admission), id)
-                }
-                Ok(None) => relay(relayed, None, Some(admission), id),
-                Err(_) => reply::status(StatusCode::UNAUTHORIZED),
-            }
-        }
+        Begun::Exchange(mut relayed) => match first(&mut relayed, &admission).await {
+            Ok(Some(Step::Done(answer))) => whole(answer, accepts, admission.share()).await,
+            Ok(Some(Step::Notice(notice, _))) => relay(relayed, Some(notice), Some(admission), id),
+            Ok(None) => relay(relayed, None, Some(admission), id),
+            Err(_) => reply::status(StatusCode::UNAUTHORIZED),
+        },
         // It sees to its end by itself.
         Begun::Listen(listen) => relay(listen, None, None, id),
     }

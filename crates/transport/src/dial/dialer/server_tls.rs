@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use rustls::{
     RootCertStore, ServerConfig,
     pki_types::{PrivateKeyDer, pem::PemObject},
-    server::WebPkiClientVerifier,
+    server::{NoServerSessionStorage, WebPkiClientVerifier},
 };
 use std::{
     fmt, fs, io,
@@ -130,6 +130,12 @@ impl DoorFiles {
             .with_single_cert(chain, key)
             .map_err(|fault| unreadable("the certificate", &self.cert, &fault))?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        if self.client_ca.is_some() {
+            // A session that is taken up again would let a certificate in that has
+            // expired, or was withdrawn, since it was shown.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         Ok(Arc::new(config))
     }
 }
