@@ -347,6 +347,20 @@ pub struct ToolLists {
 }
 
 impl Entry {
+    /// The files by which it trusts its server and is known to it, with their fields.
+    pub(crate) fn credential_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let (tls, oauth) = (&self.tls, &self.oauth);
+        let files = [
+            ("tls.ca", &tls.ca),
+            ("tls.cert", &tls.cert),
+            ("tls.key", &tls.key),
+            ("oauth.privateKey", &oauth.private_key),
+            ("oauth.assertionFile", &oauth.assertion_file),
+        ];
+        let named = files.into_iter();
+        named.filter_map(|(field, file)| Some((field, file.as_deref()?)))
+    }
+
     /// An entry of which nothing but its place is known.
     pub fn at(name: impl Into<String>, scope: Scope, source: Source, line: usize) -> Self {
         Self {

@@ -118,11 +118,14 @@ pub(crate) fn settle(loaded: &mut Loaded, request: &Request) {
     };
     loaded.folder.directory.clone_from(&places.directory);
     loaded.folder.tree = places.tree().map(ToOwned::to_owned);
-    let concerned = |entry: &Entry| {
-        let starts = entry.transport == Transport::Stdio
+    let starts = |entry: &Entry| {
+        entry.transport == Transport::Stdio
             || entry.headers_helper.is_some()
-            || entry.builtin_options.folder.is_some();
-        starts && is_from_outside(entry, places)
+            || entry.builtin_options.folder.is_some()
+    };
+    let concerned = |entry: &Entry| {
+        let reads = entry.credential_files().next().is_some();
+        (starts(entry) || reads) && is_from_outside(entry, places)
     };
     if !loaded.active().any(concerned) {
         return;
@@ -142,7 +145,7 @@ pub(crate) fn settle(loaded: &mut Loaded, request: &Request) {
         if server.standing != Standing::Active || !concerned(entry) {
             continue;
         }
-        entry.wary = true;
+        entry.wary = starts(entry);
         // One that cannot be filled in cannot be started either.
         let filled = expand::expand(entry, &lookup).ok();
         if let Some((field, text)) = filled.and_then(|filled| names::in_folder(&filled, places)) {

@@ -128,6 +128,11 @@ impl Found {
             let line = ["-c".to_owned(), helper];
             search.argv(&base, "/bin/sh", &line, &variables(entry));
         }
+        for (_, file) in entry.credential_files() {
+            if let Some(file) = known(entry, file) {
+                search.bind(&ground.path(&base, &file));
+            }
+        }
         search.found
     }
 }

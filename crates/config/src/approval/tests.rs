@@ -251,6 +251,21 @@ fn what_an_interpreter_would_find_is_bound() {
 }
 
 #[test]
+fn what_a_server_is_trusted_by_is_bound() {
+    let world = World::new();
+    let here = world.path("home/repo/sub");
+    fs::create_dir_all(&here).unwrap();
+    fs::write(here.join("ca.pem"), "one").unwrap();
+    let entry = json!({"type": "http", "url": "https://x.example/mcp",
+        "tls": {"ca": "ca.pem"}});
+    let (files, _) = bound(&world, entry);
+    assert!(
+        files.iter().any(|file| file.ends_with("ca.pem")),
+        "{files:?}"
+    );
+}
+
+#[test]
 fn what_cannot_be_bound_is_warned_of() {
     let world = World::new();
     for entry in [

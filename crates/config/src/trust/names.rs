@@ -19,7 +19,9 @@ pub(super) fn in_folder(entry: &Entry, places: &Places) -> Option<(String, Strin
     if let Some(helper) = &entry.headers_helper {
         let named = scout.named_in(helper);
         let here = || pieces(helper).into_iter().find(|word| scout.is_here(word));
-        return Some(("headersHelper".to_owned(), named.or_else(here)?));
+        if let Some(named) = named.or_else(here) {
+            return Some(("headersHelper".to_owned(), named));
+        }
     }
     if let Some(folder) = &entry.builtin_options.folder
         && scout.leads_inside(folder)
@@ -31,6 +33,11 @@ pub(super) fn in_folder(entry: &Entry, places: &Places) -> Option<(String, Strin
         && places.is_inside(&places.directory.join(cwd))
     {
         return Some(("cwd".to_owned(), cwd.clone()));
+    }
+    // Whoever wrote the folder would say which server is trusted, and who we are.
+    let mut files = entry.credential_files();
+    if let Some((field, file)) = files.find(|(_, file)| scout.leads_inside(file)) {
+        return Some((field.to_owned(), file.to_owned()));
     }
     if entry.transport != Transport::Stdio {
         return None;

@@ -325,3 +325,35 @@ fn a_server_that_leads_into_an_untrusted_folder_fails() {
     );
     assert!(home.path("touched").exists(), "this could run");
 }
+
+/// Whoever wrote the folder would say whose certificate is good for the user's own
+/// server, which gets the user's token.
+#[test]
+fn a_certificate_of_the_folder_is_trusted_with_it_and_not_before() {
+    let home = World::untrusted();
+    home.write("home/repo/ca.pem", "whatever");
+    for (field, entry) in [
+        ("tls.ca", json!({"tls": {"ca": "ca.pem"}})),
+        (
+            "oauth.privateKey",
+            json!({"oauth": {"grant": "client", "clientId": "c", "privateKey": "./ca.pem"}}),
+        ),
+    ] {
+        let mut entry = entry;
+        entry["type"] = json!("http");
+        entry["url"] = json!("https://127.0.0.1:1/mcp");
+        let text = json!({"mcpServers": {"h": entry}}).to_string();
+        home.write("home/.claude.json", text);
+        let row = &home.show(&["list", "--json"]).json()[0];
+        assert_eq!(row["state"], "failed", "{row}");
+        let reason = row["reason"].as_str().unwrap();
+        let problem = format!("{field}: names");
+        assert!(
+            reason.contains(&problem) && reason.contains("switchboard trust"),
+            "{row}"
+        );
+    }
+    home.show(&["trust"]).ok();
+    let row = &home.show(&["list", "--json"]).json()[0];
+    assert!(!row.to_string().contains("not a trusted folder"), "{row}");
+}

@@ -17,6 +17,7 @@ mod frozen;
 mod interview;
 mod late_questions;
 mod lossless;
+mod never_sent;
 mod no_crossing;
 mod not_theirs;
 mod older;

@@ -1,0 +1,105 @@
+//! A call that waits for its server is not sent once nobody may have its answer, or
+//! wants it: it was cancelled, its session ended, its token was revoked.
+
+use http::Method;
+use serde_json::{Value, json};
+use std::time::Duration;
+use switchboard_testkit::{HttpClient, LEGACY, world::World};
+
+/// A server that answers once there is a file `go`, and writes down what it gets.
+const WAITER: &str = r#"
+echo $$ > pid
+while [ ! -e go ]; do sleep 0.05; done
+while read -r line; do
+  printf '%s\n' "$line" >> got
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"w","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
+    *) answer='"error":{"code":-32601,"message":"no"}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+"#;
+
+fn call(text: &str) -> Value {
+    json!({"name": "ok", "arguments": {"a": text}})
+}
+
+async fn token(home: &World, name: &str) -> String {
+    let made = home.run(&["token", "create", name]).await.ok();
+    format!("Bearer {}", made.out.trim())
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_any_more() {
+    let home = World::new();
+    let folder = home.path("server");
+    home.write("server/go", "");
+    let entry = json!({"command": "sh", "args": ["-c", WAITER], "cwd": folder, "era": "legacy"});
+    let settings = json!({"mcpServers": {"w": entry}}).to_string();
+    home.write("home/.config/switchboard/settings.json", settings);
+    let (_gateway, url) = home.serve(&[]).await;
+    let (alice, bob) = (token(&home, "alice").await, token(&home, "bob").await);
+    let client =
+        |token: &str| HttpClient::new(&format!("{url}/mcp/w")).header("authorization", token);
+    let mut sessions = Vec::new();
+    for token in [&alice, &alice, &alice, &bob] {
+        let mut session = client(token);
+        session.initialize(LEGACY).await;
+        sessions.push(session);
+    }
+    let mut last = sessions.pop().unwrap();
+    let first = last.request("tools/call", call("FIRST")).await;
+    assert!(first.get("result").is_some(), "{first}");
+
+    // It dies, and its successor takes its time.
+    std::fs::remove_file(home.path("server/go")).unwrap();
+    let leader = home.read("server/pid");
+    std::fs::remove_file(home.path("server/pid")).unwrap();
+    let killed = std::process::Command::new("kill")
+        .args(["-9", leader.trim()])
+        .status();
+    assert!(killed.unwrap().success());
+    let texts = ["CANCELLED", "DELETED", "REVOKED"];
+    let mut streams = Vec::new();
+    for (session, text) in sessions.iter_mut().zip(texts) {
+        // The head of the answer comes when it has taken longer than a plain one may.
+        streams.push(session.stream("tools/call", call(text)).await);
+    }
+    let modern = {
+        let mut client = client(&alice);
+        async move { client.modern("tools/call", call("MODERN")).await.status }
+    };
+    let modern = tokio::spawn(modern);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    assert_eq!(sessions[0].post(cancel.to_string()).await.status, 202);
+    assert_eq!(sessions[1].send(Method::DELETE, &[], "").await.status, 200);
+    home.run(&["token", "revoke", "alice"]).await.ok();
+    // Everything that was hers has ended.
+    for mut stream in streams {
+        while stream.next().await.is_some() {}
+    }
+    assert_eq!(modern.await.unwrap(), 401);
+
+    home.write("server/go", "");
+    let after = last.request("tools/call", call("AFTER")).await;
+    assert!(after.get("result").is_some(), "{after}");
+    let got = home.read("server/got");
+    let seen: Vec<&str> = [
+        "FIRST",
+        "CANCELLED",
+        "DELETED",
+        "REVOKED",
+        "MODERN",
+        "AFTER",
+    ]
+    .into_iter()
+    .filter(|text| got.contains(text))
+    .collect();
+    assert_eq!(seen, ["FIRST", "AFTER"], "{got}");
+}
