@@ -266,6 +266,25 @@ fn what_a_server_is_trusted_by_is_bound() {
 }
 
 #[test]
+fn what_a_variable_makes_an_interpreter_load_is_bound() {
+    let world = World::new();
+    let here = world.path("home/repo/sub");
+    fs::create_dir_all(&here).unwrap();
+    fs::write(here.join("hook.js"), "").unwrap();
+    for options in ["--require ./hook", "-r ./hook", "--require=./hook"] {
+        let entry = json!({"command": "a-server", "env": {"NODE_OPTIONS": options}});
+        assert_eq!(bound(&world, entry).0, ["hook.js"], "{options}");
+    }
+    // They take their code from where they work, whatever it is called.
+    for command in ["uvicorn", "gunicorn", "fastmcp", "pytest", "terraform"] {
+        let entry = json!({"command": command, "args": ["app:app"]});
+        let (_, warnings) = bound(&world, entry);
+        let told = warnings.iter().any(|told| told.contains("takes code"));
+        assert!(told, "{command}: {warnings:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_bound_is_warned_of() {
     let world = World::new();
     for entry in [

@@ -58,6 +58,14 @@ impl Search<'_> {
         for (name, value) in env {
             let may_be_data = !has_code && !changes_programs(name);
             self.word(&bases, value, Some(name), may_be_data);
+            if !may_be_data {
+                let readers = [reader, Reader::of(read_by(name))];
+                for word in value.split_whitespace() {
+                    for reader in readers.into_iter().flatten() {
+                        self.guessed(&bases, word, reader);
+                    }
+                }
+            }
         }
         self.what_those_name();
     }
@@ -246,6 +254,22 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// The interpreter that takes words from a variable, whichever program starts it.
+fn read_by(variable: &str) -> &'static str {
+    const PREFIXES: [(&str, &str); 6] = [
+        ("NODE", "node"),
+        ("BUN", "bun"),
+        ("PYTHON", "python"),
+        ("RUBY", "ruby"),
+        ("PERL", "perl"),
+        ("LUA", "lua"),
+    ];
+    let mut known = PREFIXES.iter();
+    known
+        .find(|(prefix, _)| variable.starts_with(prefix))
+        .map_or("", |(_, reader)| reader)
 }
 
 /// The names that an interpreter may take out of a word: the word, or what is glued
