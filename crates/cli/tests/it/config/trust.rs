@@ -347,7 +347,7 @@ fn a_certificate_of_the_folder_is_trusted_with_it_and_not_before() {
         let row = &home.show(&["list", "--json"]).json()[0];
         assert_eq!(row["state"], "failed", "{row}");
         let reason = row["reason"].as_str().unwrap();
-        let problem = format!("{field}: names");
+        let problem = format!("`{field}`: names");
         assert!(
             reason.contains(&problem) && reason.contains("switchboard trust"),
             "{row}"
