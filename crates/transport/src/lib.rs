@@ -22,7 +22,7 @@ pub mod stdio;
 #[cfg(feature = "http")]
 pub mod ws;
 
-pub use budget::{Budget, InFlight, Share};
+pub use budget::{Budget, GivesWay, InFlight, Pass, Share};
 pub use full::{Full, Whose};
 pub use link::{About, Closed, Inbound, Link, Outgoing, Receive, SendError, Undelivered, Unsent};
 pub use numbers::ByNumber;

@@ -10,7 +10,7 @@ pub const READER_LOOK: Duration = Duration::from_millis(50);
 pub const WRITE_STALL: Duration = Duration::from_secs(30);
 /// How much is read from a pipe at once.
 pub const READ_CHUNK: usize = 64 * 1024;
-/// Messages at least this large are counted against the [`Budget`](crate::Budget).
+/// Messages at least this large are counted against the [`Budget`](crate::Budget); smaller ones where they wait in a queue.
 pub const COUNTED_BYTES: usize = 16 * 1024;
 /// Bytes of large messages in memory, of all: room for a few large results, small beside any machine's memory. Where there are several principals, one has half.
 pub const BUDGET_BYTES: usize = 32 * 1024 * 1024;
@@ -18,6 +18,14 @@ pub const BUDGET_BYTES: usize = 32 * 1024 * 1024;
 pub const FREE_BYTES: usize = 1024 * 1024;
 /// How long a message or a new call waits for room before it is refused.
 pub const ROOM_WAIT: Duration = Duration::from_secs(5);
+/// A queue that holds no more than this is not behind, and its small messages are not counted. Beyond it each is, whatever its size.
+pub const QUEUE_STEP: usize = 16 * 1024;
+/// What a message in a queue costs besides its bytes.
+pub const QUEUED_MESSAGE: usize = 256;
+/// Bytes of small messages that wait in all queues; one that is behind then ends. Where there are several principals, one has half.
+pub const WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// How long it is not looked again for something that could give way, after there was nothing.
+pub const GIVE_WAY_PAUSE: Duration = Duration::from_millis(20);
 /// Bytes of answers that wait to be read by the clients of one of several principals; further large ones fail.
 pub const ANSWER_BYTES: usize = 128 * 1024 * 1024;
 /// Calls in flight at once, of all; where there are several principals, one has half.

@@ -33,7 +33,8 @@ pub async fn serve(
         modern: true,
         announcement: gateway.announcement(),
     };
-    let client = Conversation::new(gateway, terms, Backlog::of(sender));
+    let outlet = Backlog::of(sender, terms.admission.share());
+    let client = Conversation::new(gateway, terms, outlet);
     loop {
         let bytes = tokio::select! {
             bytes = receiver.next() => bytes,

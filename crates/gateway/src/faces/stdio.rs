@@ -119,7 +119,7 @@ async fn serve_until(
 ) -> io::Result<()> {
     let admission = terms.admission.clone();
     let writer = LineWriter::new(write);
-    let outlet = Backlog::of(writer.clone());
+    let outlet = Backlog::of(writer.clone(), admission.share());
     let client = Conversation::new(gateway, terms, outlet);
     let mut input = Ahead::new(lines);
     let broken = writer.broken();

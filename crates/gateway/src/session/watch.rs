@@ -21,6 +21,7 @@ use switchboard_host::{
     permission::What, route_uris,
 };
 use switchboard_tasks as tasks;
+use switchboard_transport::{Share, limits::QUEUE_STEP};
 use switchboard_wire::{Edits, Id, Message, Method, Params, Payload, Revision, code, json, meta};
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -60,6 +61,8 @@ struct Sink {
     out: mpsc::Sender<Payload>,
     /// Bytes of what waits to be read.
     waiting: Arc<AtomicUsize>,
+    /// Where it is counted.
+    share: Share,
 }
 
 impl Listen {
@@ -87,6 +90,7 @@ impl Listen {
             id: id.clone(),
             out,
             waiting: waiting.clone(),
+            share: request.admission.share().clone(),
         };
         let client = Client::new(principal, Revision::NEWEST, none, Arc::new(sink));
         let client = Arc::new(client.known_by(request.key.as_deref()));
@@ -393,7 +397,13 @@ impl ClientSink for Sink {
         let payload = message.edited(&edits);
         let size = payload.len();
         let before = self.waiting.fetch_add(size, Ordering::Relaxed);
-        let is_too_much = before > 0 && before + size > limits::STREAM_BYTES;
+        let is_behind = before > QUEUE_STEP;
+        let is_too_much = before > 0 && before + size > limits::STREAM_BYTES
+            || is_behind && !self.share.has_room();
+        let payload = match is_behind && !is_too_much {
+            true => self.share.queue(payload),
+            false => payload,
+        };
         if is_too_much || self.out.try_send(payload).is_err() {
             self.waiting.fetch_sub(size, Ordering::Relaxed);
         }

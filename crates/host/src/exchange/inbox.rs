@@ -9,6 +9,7 @@ use crate::limits;
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
 use std::{collections::VecDeque, fmt, future::poll_fn, task::Poll};
+use switchboard_transport::limits::QUEUE_STEP;
 use switchboard_wire::{ErrorObject, Method, code};
 
 /// The events of one exchange that have not been looked at yet.
@@ -44,6 +45,20 @@ impl Inbox {
         state.take(notice);
         drop(state);
         self.waker.wake();
+    }
+
+    /// Whether more waits than comes at once by chance.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.state.lock().bytes > QUEUE_STEP
+    }
+
+    /// Does without the notifications that wait.
+    pub(crate) fn forget_notices(&self) {
+        let mut state = self.state.lock();
+        state
+            .queue
+            .retain(|event| !matches!(event, Event::Notice(_)));
+        state.bytes = state.queue.iter().map(size).sum();
     }
 
     /// Of the progress that waits, keeps the newest: whoever comes back wants to

@@ -5,17 +5,29 @@ use super::{
 };
 use crate::{
     client::Client,
-    exchange::{Notice, restore_token},
+    exchange::{Inbox, Notice, restore_token},
 };
 use std::sync::Arc;
+use switchboard_transport::limits::COUNTED_BYTES;
 use switchboard_wire::{Edits, Era, Message, Method, Params, json};
 
-/// Counts a notification for whose call it is.
-fn attributed(client: Option<&Arc<Client>>, message: Message) -> Message {
-    match client.and_then(|client| client.share()) {
-        Some(share) => message.kept(|bytes| share.attribute(bytes)),
-        None => message,
+/// Counts a notification for whose call it is. While nobody fetches what is there
+/// already, it counts whatever its size; and where there is no room for that, what
+/// is there gives way to it.
+fn attributed(client: Option<&Arc<Client>>, inbox: &Inbox, message: Message) -> Message {
+    let Some(share) = client.and_then(|client| client.share()) else {
+        return message;
+    };
+    if !inbox.is_behind() {
+        return message.kept(|bytes| share.attribute(bytes));
     }
+    if !share.has_room() {
+        inbox.forget_notices();
+    }
+    message.kept(|bytes| match bytes.len() {
+        ..COUNTED_BYTES => share.queue_bytes(bytes),
+        _ => share.attribute(bytes),
+    })
 }
 
 impl Connection {
@@ -54,7 +66,8 @@ impl Connection {
         if let Attribution::Call { inbox, client, .. } = self.calls().attribute(during) {
             let is = |owner: &Identity| client.as_ref().is_some_and(|client| owner.lets(client));
             if owner.as_ref().is_none_or(is) {
-                return inbox.notice(plain(attributed(client.as_ref(), message)));
+                let message = attributed(client.as_ref(), &inbox, message);
+                return inbox.notice(plain(message));
             }
         }
         match owner {
@@ -80,7 +93,8 @@ impl Connection {
         let several = (self.reports().several)();
         let is_local = !self.spec().target.is_remote();
         match self.calls().attribute(during) {
-            Attribution::Call { inbox, .. } if !several || during.is_some() || is_local => {
+            Attribution::Call { inbox, client, .. } if !several || during.is_some() || is_local => {
+                let message = attributed(client.as_ref(), &inbox, message);
                 inbox.notice(plain(message));
             }
             Attribution::Nobody | Attribution::Several if !several => {
@@ -113,7 +127,7 @@ impl Connection {
             return;
         };
         let Some(token) = &progress.token else { return };
-        let message = attributed(progress.client.as_ref(), message);
+        let message = attributed(progress.client.as_ref(), &progress.inbox, message);
         progress.inbox.notice(Notice {
             method: Method::Progress,
             payload: restore_token(&message, token),

@@ -4,8 +4,11 @@
 //! The count is exact without anybody having to remember to give bytes back: a
 //! counted buffer owns its part, which ends with the last reference to it.
 
+mod gives_way;
+mod queued;
 mod share;
 
+pub use gives_way::{GivesWay, Pass};
 pub use share::{Charge, InFlight, Share};
 
 use crate::limits::{BUDGET_BYTES, COUNTED_BYTES};
@@ -32,6 +35,8 @@ struct Shared {
     used: AtomicIsize,
     cap: usize,
     freed: Notify,
+    /// Bytes of small messages that wait in queues.
+    waiting: AtomicUsize,
     /// Calls in flight, of all principals.
     calls: AtomicUsize,
     /// Whether more than one principal is known.
@@ -47,6 +52,7 @@ impl Budget {
             used: AtomicIsize::new(0),
             cap,
             freed: Notify::new(),
+            waiting: AtomicUsize::new(0),
             calls: AtomicUsize::new(0),
             several: AtomicBool::new(false),
             owners: Mutex::default(),
@@ -101,7 +107,9 @@ impl Budget {
                     budget: self.0.clone(),
                 };
             }
-            self.0.freed.notified().await;
+            if !self.0.make_room(&|| !self.0.is_full()) {
+                self.0.freed.notified().await;
+            }
         }
     }
 
@@ -117,7 +125,7 @@ impl Budget {
 
     /// Waits until the budget is not full.
     pub async fn room(&self) {
-        while self.is_full() {
+        while self.is_full() && !self.0.make_room(&|| !self.0.is_full()) {
             self.0.freed.notified().await;
         }
         self.0.wake_next();

@@ -6,7 +6,7 @@
 //! count for all, so that it cannot fill what is everybody's. Who holds next to
 //! nothing is let through even where all of it is full.
 
-use super::Shared;
+use super::{Shared, gives_way::Kept};
 use crate::{
     full::{Full, Whose},
     limits,
@@ -33,11 +33,15 @@ pub struct Share(pub(super) Arc<Own>);
 
 #[derive(Debug)]
 pub(super) struct Own {
-    budget: Arc<Shared>,
+    pub(super) budget: Arc<Shared>,
     bytes: AtomicUsize,
     calls: AtomicUsize,
     /// Whether a message that had begun goes on although there is no room.
     overdrawn: AtomicBool,
+    /// Bytes of small messages that wait in queues.
+    pub(super) waiting: AtomicUsize,
+    /// What is kept and can be done without.
+    pub(super) kept: Kept,
     freed: Notify,
 }
 
@@ -48,11 +52,13 @@ impl Own {
             bytes: AtomicUsize::new(0),
             calls: AtomicUsize::new(0),
             overdrawn: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            kept: Kept::default(),
             freed: Notify::new(),
         }
     }
 
-    fn part(&self, whole: usize) -> usize {
+    pub(super) fn part(&self, whole: usize) -> usize {
         if self.budget.several.load(Ordering::Relaxed) {
             whole / 2
         } else {
@@ -67,8 +73,13 @@ impl Share {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether it may have more than it has.
+    /// Whether it may have more than it has. Where it may not, what is kept gives
+    /// way first.
     pub fn has_room(&self) -> bool {
+        self.has_room_now() || self.make_room()
+    }
+
+    pub(super) fn has_room_now(&self) -> bool {
         let used = self.used();
         used < limits::FREE_BYTES.min(self.0.part(self.0.budget.cap))
             || (used < self.0.part(self.0.budget.cap) && !self.0.budget.is_full())
@@ -252,7 +263,7 @@ impl Charge {
         true
     }
 
-    fn count(&mut self, bytes: usize) {
+    pub(super) fn count(&mut self, bytes: usize) {
         let more = bytes.saturating_sub(self.bytes);
         let beyond = self.share.add(more);
         let of_all = (more - beyond) as isize;

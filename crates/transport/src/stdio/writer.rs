@@ -4,7 +4,7 @@
 //! own thread: no task is woken for an ordinary message. What does not fit is
 //! queued, up to a cap, and a flusher task writes it when the peer reads again.
 
-use crate::{limits, link::SendError};
+use crate::{budget::Share, limits, link::SendError};
 use bytes::{Buf, Bytes};
 use parking_lot::Mutex;
 use std::{
@@ -86,7 +86,16 @@ impl LineWriter {
 
     /// Queues one message as a line of its own.
     pub fn send(&self, payload: Payload) -> Result<(), SendError> {
+        self.send_counted(payload, None)
+    }
+
+    /// The same; while it waits it counts in this share, if there is one.
+    pub fn send_counted(&self, payload: Payload, share: Option<&Share>) -> Result<(), SendError> {
         let line = payload.into_line();
+        let line = match share {
+            Some(share) => share.queue(line),
+            None => line,
+        };
         let mut state = self.0.state.lock();
         if state.ended || state.closing {
             return Err(SendError::Closed);

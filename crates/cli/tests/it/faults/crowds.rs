@@ -15,7 +15,7 @@ use tokio::{
 const LONG: Duration = Duration::from_secs(240);
 
 /// The bytes that a process has written so far.
-fn written(pid: i32) -> u64 {
+pub(super) fn written(pid: i32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("wchar: "));
     line.and_then(|count| count.parse().ok())

@@ -13,6 +13,7 @@ mod healing;
 mod http;
 mod panics;
 mod policy;
+mod queues;
 mod servers;
 mod shares;
 mod soak;

@@ -21,8 +21,8 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::Message;
 
-const LONG: Duration = Duration::from_secs(120);
-const MIB: usize = 1 << 20;
+pub(super) const LONG: Duration = Duration::from_secs(120);
+pub(super) const MIB: usize = 1 << 20;
 /// Longer than any test.
 const ASLEEP: u64 = 3_600_000;
 /// What all messages of one of two principals may take: half of the budget, one
@@ -30,16 +30,16 @@ const ASLEEP: u64 = 3_600_000;
 const BOUND_KIB: u64 = 160 * 1024;
 
 /// A gateway that knows two tokens.
-struct Two {
+pub(super) struct Two {
     _stage: World,
     gateway: Program,
-    url: String,
-    alice: String,
+    pub(super) url: String,
+    pub(super) alice: String,
     bob: String,
 }
 
 impl Two {
-    async fn new(servers: &Value) -> Self {
+    pub(super) async fn new(servers: &Value) -> Self {
         let stage = World::with(servers);
         let gateway = stage.gateway().await;
         Self::of(stage, gateway).await
@@ -67,7 +67,7 @@ impl Two {
     }
 
     /// A legacy client that has shaken hands.
-    async fn client(&self, path: &str, token: &str) -> HttpClient {
+    pub(super) async fn client(&self, path: &str, token: &str) -> HttpClient {
         let mut client =
             HttpClient::new(&format!("{}{path}", self.url)).header("authorization", token);
         client.deadline = LONG;
@@ -76,7 +76,7 @@ impl Two {
     }
 
     /// Whether bob gets what he asks for, in a session and without one.
-    async fn serves_bob(&self) {
+    pub(super) async fn serves_bob(&self) {
         let mut client = self.client("/mcp/echo", &self.bob).await;
         let answer = client.call("echo", json!({"nonce": "b"})).await;
         assert_eq!(text_of(&answer), "b");
@@ -92,7 +92,7 @@ impl Two {
     }
 
     /// Alice asks until she is told that she has too much; what she is told.
-    async fn until_alice_is_refused(&self) -> String {
+    pub(super) async fn until_alice_is_refused(&self) -> String {
         let mut client =
             HttpClient::new(&format!("{}/mcp/echo", self.url)).header("authorization", &self.alice);
         client.deadline = LONG;
@@ -110,7 +110,7 @@ impl Two {
     }
 
     /// There is room for alice again.
-    async fn until_alice_is_served(&self) {
+    pub(super) async fn until_alice_is_served(&self) {
         let mut client =
             HttpClient::new(&format!("{}/mcp/echo", self.url)).header("authorization", &self.alice);
         client.deadline = LONG;
@@ -120,7 +120,7 @@ impl Two {
         }
     }
 
-    async fn worker(&self) -> i32 {
+    pub(super) async fn worker(&self) -> i32 {
         worker_of(self.gateway.pid()).await
     }
 }
@@ -146,14 +146,14 @@ fn error(message: &Value) -> String {
 }
 
 /// Memory of its own that a process has, at its most, until the end.
-struct Peak {
+pub(super) struct Peak {
     before: u64,
     over: Arc<AtomicBool>,
     looking: tokio::task::JoinHandle<u64>,
 }
 
 impl Peak {
-    fn of(process: i32) -> Self {
+    pub(super) fn of(process: i32) -> Self {
         let anonymous = move || kib(process, "status", "RssAnon");
         let (before, over) = (anonymous(), Arc::<AtomicBool>::default());
         let ended = over.clone();
@@ -174,15 +174,20 @@ impl Peak {
 
     /// Fails where it grew by more than it may.
     async fn stays_bounded(self, what: &str) {
+        self.stays_within(BOUND_KIB, what).await;
+    }
+
+    /// The same with a bound of its own.
+    pub(super) async fn stays_within(self, most: u64, what: &str) {
         self.over.store(true, Ordering::Relaxed);
         let grown = self.looking.await.unwrap().saturating_sub(self.before);
         eprintln!("figure: {what} cost {} MiB", grown / 1024);
-        assert!(grown < BOUND_KIB, "{what}: {} MiB", grown / 1024);
+        assert!(grown < most, "{what}: {} MiB", grown / 1024);
     }
 }
 
 /// A socket of alice's that has shaken hands.
-async fn socket(two: &Two) -> tokio_tungstenite::WebSocketStream<TcpStream> {
+pub(super) async fn socket(two: &Two) -> tokio_tungstenite::WebSocketStream<TcpStream> {
     let address = format!("ws://{}/ws/echo", two.authority());
     let headers = [("authorization", two.alice.as_str())];
     let mut socket = dial_ws(&address, &headers).await.unwrap();

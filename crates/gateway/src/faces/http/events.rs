@@ -17,12 +17,14 @@ use std::{
     task::{Context, Poll},
     time::{Duration, Instant},
 };
-use switchboard_transport::http::sse::encode_event;
+use switchboard_transport::{GivesWay, Pass, Share, http::sse::encode_event, limits::QUEUE_STEP};
 use switchboard_wire::Payload;
 
 /// The events of one stream, and who reads them.
 pub(super) struct EventLog {
     number: u64,
+    /// Where what it holds is counted: all of it, whatever the size of one event.
+    share: Share,
     state: Mutex<State>,
     waker: AtomicWaker,
 }
@@ -51,13 +53,14 @@ struct Event {
 }
 
 impl EventLog {
-    pub(super) fn new(number: u64) -> Arc<Self> {
+    pub(super) fn new(number: u64, share: Share) -> Arc<Self> {
         let state = State {
             next: 1,
             ..State::default()
         };
         Arc::new(Self {
             number,
+            share,
             state: Mutex::new(state),
             waker: AtomicWaker::new(),
         })
@@ -72,6 +75,7 @@ impl EventLog {
     pub(super) fn finish(&self) {
         self.state.lock().finished.get_or_insert_with(Instant::now);
         self.waker.wake();
+        self.share.can_give_way();
     }
 
     /// Since when nothing more comes.
@@ -137,10 +141,13 @@ impl EventLog {
 
 impl Outlet for EventLog {
     fn send(&self, payload: Payload, weight: Weight) {
+        // Asked for before it is locked: it may have to give way itself.
+        let is_crowded = weight <= Weight::Notice && !self.share.has_room();
         let mut state = self.state.lock();
-        if state.finished.is_some() {
+        if state.finished.is_some() || (is_crowded && state.bytes > QUEUE_STEP) {
             return;
         }
+        let payload = self.share.queue(payload);
         state.make_room(payload.len());
         let full = state.events.len() >= limits::STREAM_EVENTS
             || state.bytes + payload.len() > limits::STREAM_BYTES;
@@ -157,6 +164,23 @@ impl Outlet for EventLog {
         });
         drop(state);
         self.waker.wake();
+    }
+}
+
+impl GivesWay for EventLog {
+    fn give_way(&self, pass: Pass) -> bool {
+        let mut state = self.state.lock();
+        let (sent, is_over) = (state.sent, state.finished.is_some());
+        match pass {
+            Pass::Read if is_over && sent >= state.next => state.keep_only(|_| false),
+            Pass::Read => {}
+            Pass::Sent => state.keep_only(|event| event.number >= sent),
+            // Not where its first reader is on the way.
+            Pass::Left if state.left.is_none() => {}
+            Pass::Left => state.keep_only(|event| !is_over && event.weight > Weight::Notice),
+            Pass::Behind => state.keep_only(|event| event.weight > Weight::Notice),
+        }
+        !is_over || !state.events.is_empty()
     }
 }
 
@@ -187,8 +211,15 @@ impl State {
 
     /// What is large is not kept for a reader that might come again once it has all been read.
     fn forget_large(&mut self) {
-        self.events
-            .retain(|event| event.payload.len() < limits::KEPT_EVENT);
+        self.keep_only(|event| event.payload.len() < limits::KEPT_EVENT);
+    }
+
+    fn keep_only(&mut self, stays: impl Fn(&Event) -> bool) {
+        let before = self.events.len();
+        self.events.retain(stays);
+        if self.events.len() < before {
+            self.events.shrink_to_fit();
+        }
         self.bytes = self.events.iter().map(|event| event.payload.len()).sum();
     }
 
@@ -240,12 +271,13 @@ impl Stream for Reader {
                     encode_event(Some(&id), Some(MESSAGE), payload).into_bytes()
                 )));
             }
-            if state.finished.is_some() {
-                state.forget_large();
-                return Poll::Ready(None);
+            if state.finished.is_none() {
+                return Poll::Pending;
             }
+            state.forget_large();
         }
-        Poll::Pending
+        this.log.share.can_give_way();
+        Poll::Ready(None)
     }
 }
 
@@ -256,6 +288,8 @@ impl Drop for Reader {
         if state.readers == self.reader {
             state.left = Some(Instant::now());
         }
+        drop(state);
+        self.log.share.can_give_way();
     }
 }
 
@@ -269,11 +303,63 @@ pub(super) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
+    /// A log of somebody's who is one of two.
+    fn log() -> (Share, Arc<EventLog>) {
+        let share = switchboard_transport::Budget::default().share_of(&"alice".into(), true);
+        let log = EventLog::new(1, share.clone());
+        (share, log)
+    }
+
+    fn numbers(log: &EventLog) -> Vec<u64> {
+        let state = log.state.lock();
+        let bytes: usize = state.events.iter().map(|event| event.payload.len()).sum();
+        assert_eq!(state.bytes, bytes, "the count is right");
+        state.events.iter().map(|event| event.number).collect()
+    }
+
+    /// What a reader has goes before what it has not, and an answer that somebody
+    /// waits for stays.
+    #[tokio::test]
+    async fn a_log_gives_way_in_order() {
+        use futures_util::StreamExt;
+        let (share, log) = log();
+        let mut reader = log.read(None, false);
+        for weight in [Weight::Notice, Weight::Question, Weight::Notice] {
+            log.send(Payload::from("x".repeat(100)), weight);
+        }
+        assert!(share.used() >= 300, "small ones count");
+        reader.next().await.unwrap().unwrap();
+        assert!(log.give_way(Pass::Read));
+        assert_eq!(numbers(&log), [1, 2, 3]);
+        assert!(log.give_way(Pass::Sent));
+        assert_eq!(numbers(&log), [2, 3]);
+        assert!(log.give_way(Pass::Left));
+        assert_eq!(numbers(&log), [2, 3]);
+        log.send(Payload::from("x".repeat(100)), Weight::Reply);
+        log.finish();
+        assert!(log.give_way(Pass::Behind));
+        assert_eq!(numbers(&log), [2, 4]);
+        while reader.next().await.is_some() {}
+        assert!(!log.give_way(Pass::Read));
+        assert_eq!((numbers(&log), share.used()), (vec![], 0));
+    }
+
+    /// Nobody came back for it.
+    #[tokio::test]
+    async fn what_has_ended_without_a_reader_gives_way() {
+        let (_, log) = log();
+        log.send(Payload::from("x".repeat(100)), Weight::Reply);
+        log.finish();
+        assert!(log.give_way(Pass::Left), "its reader is on the way");
+        drop(log.read(None, false));
+        assert!(!log.give_way(Pass::Left));
+    }
+
     const SHORT: Duration = Duration::from_millis(20);
 
     #[tokio::test]
     async fn a_log_is_deserted_once_its_reader_is_gone_for_long() {
-        let log = EventLog::new(1);
+        let (_, log) = log();
         let (first, second) = (log.read(None, false), log.read(None, false));
         // Whoever read before was sent away, and is not missed.
         drop(first);

@@ -283,7 +283,7 @@ async fn initialize(post: Post, message: Message) -> Response<Body> {
         Ok(place) => place,
         Err(full) => return reply::full(&full, Some(&id_of(&message))),
     };
-    let general = EventLog::new(0);
+    let general = EventLog::new(0, post.admission.share().clone());
     let opened = Session::open(
         post.face.gateway.clone(),
         post.scope.clone(),

@@ -13,14 +13,16 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
-use switchboard_transport::http::sse::encode_event;
+use switchboard_host::Full;
+use switchboard_transport::{Share, http::sse::encode_event, limits::QUEUE_STEP};
 use switchboard_wire::Payload;
 use tokio_util::sync::DropGuard;
 
 /// The events of one stream that have not been written.
-#[derive(Default)]
 pub(super) struct Mailbox {
     state: Mutex<State>,
+    /// Where what waits is counted.
+    share: Share,
     waker: AtomicWaker,
 }
 
@@ -32,18 +34,31 @@ struct State {
 }
 
 impl Mailbox {
+    /// An empty one of this principal's.
+    pub(super) fn new(share: &Share) -> Self {
+        Self {
+            state: Mutex::default(),
+            share: share.clone(),
+            waker: AtomicWaker::new(),
+        }
+    }
+
     /// Adds an event. One that finds no room ends the stream: its reader does not read.
     pub(super) fn add(&self, event: Payload) {
         let mut state = self.state.lock();
         if state.finished {
             return;
         }
-        if state.bytes + event.len() > limits::MAILBOX_BYTES {
-            *state = State {
-                finished: true,
-                ..State::default()
-            };
+        let is_behind = state.bytes > QUEUE_STEP;
+        if state.bytes + event.len() > limits::MAILBOX_BYTES
+            || (is_behind && self.share.overcrowded().is_some())
+        {
+            state.break_off();
         } else {
+            let event = match is_behind {
+                true => self.share.queue(event),
+                false => event,
+            };
             state.bytes += event.len();
             state.pieces.extend(event.into_pieces());
         }
@@ -67,13 +82,29 @@ impl Mailbox {
     }
 }
 
+impl State {
+    /// Ends the stream without what waits.
+    fn break_off(&mut self) {
+        *self = Self {
+            finished: true,
+            ..Self::default()
+        };
+    }
+}
+
 impl Queue for Arc<Mailbox> {
     fn queued(&self) -> usize {
         self.state.lock().bytes
     }
 
-    fn push(&self, message: Payload) {
+    fn push(&self, message: Payload, _: Option<&Share>) {
         self.add(encode_event(None, Some(MESSAGE), message));
+    }
+
+    fn end(&self, full: &Full) {
+        tracing::info!(%full, "the client of an event stream does not read");
+        self.state.lock().break_off();
+        self.waker.wake();
     }
 }
 

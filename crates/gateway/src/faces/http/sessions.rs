@@ -44,6 +44,9 @@ impl Held {
     ) -> Self {
         // Looked after from now on, so that it ends with its token.
         let _ = admission.is_revoked();
+        admission
+            .share()
+            .keeps(Arc::<EventLog>::downgrade(&general));
         let streams = Mutex::new(BTreeMap::from([(0, general.clone())]));
         Self {
             session,
@@ -59,11 +62,15 @@ impl Held {
 
     /// A log for one request's events, not yet known to anybody.
     pub(super) fn log(&self) -> Arc<EventLog> {
-        EventLog::new(self.next.fetch_add(1, Ordering::Relaxed))
+        let share = self.admission.share().clone();
+        EventLog::new(self.next.fetch_add(1, Ordering::Relaxed), share)
     }
 
-    /// Keeps a log so that it can be resumed. The oldest finished one gives way.
+    /// Keeps a log so that it can be resumed. The oldest finished one gives way,
+    /// and so does what is in it when its principal's share is full.
     pub(super) fn keep(&self, log: &Arc<EventLog>) {
+        let share = self.admission.share();
+        share.keeps(Arc::<EventLog>::downgrade(log));
         let mut streams = self.streams.lock();
         if streams.len() >= limits::STREAMS
             && let Some(oldest) = streams

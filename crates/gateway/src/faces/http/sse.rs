@@ -63,7 +63,7 @@ pub(super) fn open(
             posted,
         },
     );
-    let mailbox = Arc::<Mailbox>::default();
+    let mailbox = Arc::new(Mailbox::new(admission.share()));
     mailbox.add(Payload::from(format!(
         "event: endpoint\ndata: /messages?sessionId={id}\n\n"
     )));
@@ -77,7 +77,8 @@ pub(super) fn open(
         modern: false,
         announcement: face.announcement(),
     };
-    let client = Conversation::new(face.gateway.clone(), terms, Backlog::of(mailbox.clone()));
+    let outlet = Backlog::of(mailbox.clone(), admission.share());
+    let client = Conversation::new(face.gateway.clone(), terms, outlet);
     let owner = face.clone();
     tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
         let serving = converse(&client, incoming, &gone, &admission);

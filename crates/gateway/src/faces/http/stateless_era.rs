@@ -192,6 +192,11 @@ where
         async move {
             let (admission, id) = &*ending;
             let mut steps = steps?;
+            // A client that does not read leaves some of them in its connection.
+            let event = |notice| match admission {
+                Some(admission) => event(notice).map(|it| admission.share().queue_bytes(it)),
+                None => event(notice),
+            };
             if let Some(notice) = first {
                 return Some((event(notice), (Some(steps), None)));
             }

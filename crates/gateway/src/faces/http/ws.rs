@@ -9,7 +9,7 @@ use super::{
 use crate::{
     admission::{Admission, Ended},
     faces::{
-        backlog::{Backlog, Queue},
+        backlog::{Backlog, Queue, counted},
         conversation::{ClientTerms, Conversation},
     },
     limits,
@@ -19,9 +19,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, he
 use hyper::{body::Incoming, upgrade::Upgraded};
 use hyper_util::rt::TokioIo;
 use std::sync::Arc;
-use switchboard_host::Scope;
+use switchboard_host::{Full, Scope};
 use switchboard_tasks as tasks;
-use switchboard_transport::ws::{self, PROTOCOL, WsOptions, WsWriter};
+use switchboard_transport::{
+    Share,
+    ws::{self, PROTOCOL, WsOptions, WsWriter},
+};
 use switchboard_wire::Payload;
 use tokio::{sync::mpsc, time::timeout};
 
@@ -139,7 +142,7 @@ async fn converse(face: &Arc<Face>, scope: Scope, admission: Admission, upgraded
         modern: true,
         announcement: face.announcement(),
     };
-    let outlet = Backlog::of(writer.clone());
+    let outlet = Backlog::of(writer.clone(), admission.share());
     let client = Conversation::new(face.gateway.clone(), terms, outlet);
     // A handshake with servers takes its time, and what keeps the connection
     // alive must be read meanwhile.
@@ -201,9 +204,13 @@ impl Queue for WsWriter {
         self.queued()
     }
 
-    fn push(&self, message: Payload) {
-        if self.send(message).is_err() {
+    fn push(&self, message: Payload, share: Option<&Share>) {
+        if self.send(counted(message, share)).is_err() {
             self.close(POLICY, "messages are not read");
         }
+    }
+
+    fn end(&self, full: &Full) {
+        self.close(POLICY, &full.to_string());
     }
 }

@@ -144,10 +144,13 @@ fn log(call: &Call, arguments: &Value) -> Answer {
     };
     if least.is_some_and(|least| own >= least) {
         let params = json!({"level": LEVELS[own], "logger": "echo", "data": arguments["text"]});
-        call.out.send(
-            json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
-                .to_string(),
-        );
+        let message =
+            json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params});
+        let message = message.to_string();
+        // Not among what is listed: only those who want many know of it.
+        for _ in 0..arguments["times"].as_u64().unwrap_or(1) {
+            call.out.send(message.clone());
+        }
     }
     Answer::text("logged")
 }

@@ -88,8 +88,8 @@ fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
     let gone = CancellationToken::new();
     let session = Arc::new(Session {
         client: client(&admission),
+        stream: Arc::new(Mailbox::new(admission.share())),
         admission,
-        stream: Arc::default(),
         gone: gone.clone(),
         calls: Arc::new(Semaphore::new(limits::PLAIN_CALLS)),
         used: Mutex::new(Instant::now()),
