@@ -18,3 +18,5 @@ pub const AGENT_EVENTS: usize = 256;
 /// How much later than a server's own time we stop waiting for it: the host's limit says
 /// better what went wrong.
 pub const GRACE: Duration = Duration::from_millis(250);
+/// The longest frontmatter of a skill that is read.
+pub const FRONTMATTER_BYTES: usize = 64 * 1024;

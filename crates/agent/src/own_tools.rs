@@ -3,6 +3,7 @@
 
 use super::Agent;
 use serde_json::{Value, json};
+use switchboard_host::CallError;
 use switchboard_model::{search, shape::read_result};
 use switchboard_tasks as tasks;
 
@@ -53,33 +54,53 @@ pub(super) enum Own {
     Text(String, bool),
 }
 
+/// Why one of our own tools has nothing to say. The texts are for the model.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OwnToolError {
+    #[error(transparent)]
+    Search(#[from] search::WrongArguments),
+    #[error(transparent)]
+    ReadResult(#[from] read_result::ReadResultError),
+    #[error(transparent)]
+    Broken(#[from] tokio::task::JoinError),
+    #[error("There is no server {name:?}; there are: {}", .known.join(", "))]
+    UnknownServer { name: String, known: Vec<String> },
+    #[error("\"server\" and \"uri\" are needed.")]
+    Unnamed,
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 impl Agent {
     /// Runs a tool of our own; `None` if it is none.
     pub(super) async fn run_own(&self, name: &str, arguments: &str) -> Option<Own> {
-        let told = |result: Result<String, String>| match result {
+        let told = |result: Result<String, OwnToolError>| match result {
             Ok(text) => Own::Text(text, false),
-            Err(text) => Own::Text(text, true),
+            Err(fault) => Own::Text(fault.to_string(), true),
         };
         Some(match name {
-            search::NAME => told(self.search(arguments.as_bytes())),
+            search::NAME => told(
+                self.search(arguments.as_bytes())
+                    .map_err(OwnToolError::from),
+            ),
             read_result::NAME => {
                 let store = self.inner.setup.shaper.store.clone()?;
                 let arguments = arguments.as_bytes().to_vec();
                 let read = move || read_result::run(&store, &arguments);
-                let read = tasks::blocking(read).await;
-                told(read.unwrap_or_else(|fault| Err(fault.to_string())))
+                let read = tasks::blocking(read).await.map_err(OwnToolError::from);
+                told(read.and_then(|read| Ok(read?)))
             }
             LIST_RESOURCES => told(self.list_for_model(arguments).await),
             READ_RESOURCE => match self.read_for_model(arguments).await {
                 Ok(blocks) => Own::Blocks(blocks),
-                Err(text) => Own::Text(text, true),
+                Err(fault) => Own::Text(fault.to_string(), true),
             },
             _ => return None,
         })
     }
 
     /// Searches, and shows what was found from now on.
-    fn search(&self, arguments: &[u8]) -> Result<String, String> {
+    fn search(&self, arguments: &[u8]) -> Result<String, search::WrongArguments> {
         let toolset = self.known_tools();
         let found = search::run(&toolset.index, arguments)?;
         let mut shown = self.inner.found.lock();

@@ -1,6 +1,6 @@
 //! Resources: what a model lists and reads, and what a person mentions as `@server:uri`.
 
-use super::Agent;
+use super::{Agent, own_tools::OwnToolError};
 use serde_json::{Value, json};
 use switchboard_host::{CallError, catalog::List};
 use switchboard_model::shape::{Origin, Unexpected};
@@ -47,7 +47,7 @@ impl Agent {
         let shaped = tasks::blocking(move || {
             let origin = Origin {
                 server: &server,
-                tool: "resources/read",
+                tool: Method::ResourcesRead.as_str(),
                 max_chars: None,
             };
             shaper
@@ -65,17 +65,15 @@ impl Agent {
         }
     }
 
-    pub(super) async fn list_for_model(&self, arguments: &str) -> Result<String, String> {
+    pub(super) async fn list_for_model(&self, arguments: &str) -> Result<String, OwnToolError> {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let only = arguments["server"].as_str();
         if let Some(name) = only
             && self.place(name).is_none()
         {
             let known: Vec<String> = self.servers().iter().map(ToString::to_string).collect();
-            return Err(format!(
-                "There is no server {name:?}; there are: {}",
-                known.join(", ")
-            ));
+            let name = name.to_owned();
+            return Err(OwnToolError::UnknownServer { name, known });
         }
         self.refresh(&[List::Resources]).await;
         let mut all = Vec::new();
@@ -101,14 +99,12 @@ impl Agent {
         Ok(Value::Array(all).to_string())
     }
 
-    pub(super) async fn read_for_model(&self, arguments: &str) -> Result<Vec<Value>, String> {
+    pub(super) async fn read_for_model(&self, arguments: &str) -> Result<Vec<Value>, OwnToolError> {
         let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
         let (Some(server), Some(uri)) = (arguments["server"].as_str(), arguments["uri"].as_str())
         else {
-            return Err("\"server\" and \"uri\" are needed.".to_owned());
+            return Err(OwnToolError::Unnamed);
         };
-        self.read(server, uri)
-            .await
-            .map_err(|fault| fault.to_string())
+        Ok(self.read(server, uri).await?)
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     engine_http::Proving,
     error::SignInError,
     flow::Flow,
+    limits,
     needs_auth::NeedsAuth,
     net::NetLimits,
     record::{Client, ClientKind, Record},
@@ -33,14 +34,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 use switchboard_local::hex;
-
-/// How long another process may take to renew.
-const LOCK_LIMIT: Duration = Duration::from_secs(45);
-/// With a token that still works, a renewal is waited for no longer than this.
-const PATIENCE_WHILE_VALID: Duration = Duration::from_secs(2);
 
 /// The way in to one server.
 #[derive(Clone)]
@@ -204,7 +199,10 @@ impl Authority {
         // Only now: a person takes minutes, and what was granted before is used
         // and renewed meanwhile.
         let _turn = inner.turn.lock().await;
-        let lock = inner.vault.lock(&inner.key, LOCK_LIMIT).await?;
+        let lock = inner
+            .vault
+            .lock(&inner.key, limits::RENEWAL_ELSEWHERE)
+            .await?;
         inner.vault.replace(&inner.key, &record).await?;
         drop(lock);
         inner.keep(record)?;
@@ -221,7 +219,10 @@ impl Authority {
     pub async fn sign_out(&self) -> Result<SignedOut, SignInError> {
         let inner = &self.inner;
         let _turn = inner.turn.lock().await;
-        let lock = inner.vault.lock(&inner.key, LOCK_LIMIT).await?;
+        let lock = inner
+            .vault
+            .lock(&inner.key, limits::RENEWAL_ELSEWHERE)
+            .await?;
         // A record that cannot be read is removed all the same.
         let known = inner.vault.load(&inner.key).await;
         let (existed, ended) = match known {
@@ -334,7 +335,7 @@ impl Authority {
             ..Record::default()
         };
         let key = inner.client_key();
-        let lock = inner.vault.lock(&key, LOCK_LIMIT).await?;
+        let lock = inner.vault.lock(&key, limits::RENEWAL_ELSEWHERE).await?;
         inner.vault.replace(&key, &record).await?;
         drop(lock);
         Ok(())

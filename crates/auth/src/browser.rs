@@ -1,7 +1,7 @@
 //! Opening the system's browser: no shell, nothing but a web address, and none of
 //! the secrets in our environment.
 
-use crate::settings::Opener;
+use crate::{limits, settings::Opener};
 use std::{
     io,
     process::{ExitStatus, Stdio},
@@ -54,7 +54,7 @@ async fn open(url: &Url) -> Result<(), OpenError> {
         .spawn()
         .map_err(|source| OpenError::NotStarted { program, source })?;
     // Openers return at once, or stay as long as the browser does.
-    let waited = tokio::time::timeout(std::time::Duration::from_secs(3), child.wait()).await;
+    let waited = tokio::time::timeout(limits::BROWSER_START, child.wait()).await;
     match waited {
         Ok(Ok(status)) if !status.success() => Err(OpenError::Failed { program, status }),
         _ => Ok(()),

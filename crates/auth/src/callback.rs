@@ -1,7 +1,10 @@
 //! The way back from the browser: a listener on loopback that takes one answer,
 //! the one to our question, and the checks on that answer.
 
-use crate::error::{SignInError, shown};
+use crate::{
+    error::{SignInError, shown},
+    limits,
+};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
@@ -13,7 +16,6 @@ use std::{
     io,
     net::{Ipv4Addr, Ipv6Addr},
     sync::Arc,
-    time::Duration,
 };
 use subtle::ConstantTimeEq;
 use switchboard_tasks as tasks;
@@ -25,8 +27,6 @@ use tokio::{
 use url::Url;
 
 const PATH: &str = "/callback";
-/// Connections at once; a browser makes two or three.
-const CONNECTIONS: usize = 16;
 
 /// What an answer must say to be ours.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl Listener {
         let door = Arc::new(Door {
             expected,
             came,
-            room: Semaphore::new(CONNECTIONS),
+            room: Semaphore::new(limits::CALLBACK_CONNECTIONS),
         });
         let mut listeners = JoinSet::new();
         for socket in self.sockets {
@@ -167,7 +167,7 @@ impl Listener {
         }
         let arrived = arrivals.recv().await;
         // The page that says so is still on its way to the browser.
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(limits::LAST_PAGE).await;
         listeners.abort_all();
         arrived.ok_or_else(|| SignInError::Callback("the listener ended".into()))
     }
@@ -190,7 +190,7 @@ impl Door {
     async fn listen(self: Arc<Self>, socket: TcpListener) {
         loop {
             let Ok((stream, _)) = socket.accept().await else {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+                tokio::time::sleep(limits::ACCEPT_PAUSE).await;
                 continue;
             };
             tasks::spawn(tasks::Kind::SignIn, self.clone().serve(stream));
@@ -207,10 +207,10 @@ impl Door {
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(Duration::from_secs(10))
+            .header_read_timeout(limits::CALLBACK_HEAD)
             .keep_alive(false)
             .serve_connection(TokioIo::new(stream), service);
-        let _ = tokio::time::timeout(Duration::from_secs(20), connection).await;
+        let _ = tokio::time::timeout(limits::CALLBACK_CONNECTION, connection).await;
     }
 
     fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {

@@ -6,6 +6,7 @@ use crate::{
     discovery::same_issuer,
     error::SignInError,
     jwt::{self, Claims, Unfit},
+    limits,
     net::{self, NetError, NetLimits, Outbound},
 };
 use jsonwebtoken::jwk::JwkSet;
@@ -19,20 +20,9 @@ use std::{
 use tokio::time::timeout;
 use url::Url;
 
-/// Keys are fetched anew after this.
-const KEYS_LIVE: Duration = Duration::from_secs(600);
-/// Keys that could not be fetched anew are good for this long: an issuer that is away
-/// for a while locks nobody out, and what it withdrew does not live for ever.
-const KEYS_TRUSTED: Duration = Duration::from_secs(24 * 3600);
-/// How long one who comes in waits for newer keys, where there are older ones.
-const RENEWAL: Duration = Duration::from_secs(2);
-/// A token with an unknown key makes us look again, but not more often than this:
-/// otherwise anybody could make us flood the issuer.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
 /// Longer than anything here lasts.
+// tidy: it bounds nothing: it is what never comes
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// The longest token that is looked at.
-const TOKEN_BYTES: usize = 16 * 1024;
 
 /// Whom to let in.
 #[derive(Clone, Debug)]
@@ -173,7 +163,7 @@ impl Door {
             .map(|(_, token)| token.trim())
             .filter(|token| !token.is_empty())
             .ok_or(Rejected::NoToken)?;
-        if token.len() > TOKEN_BYTES {
+        if token.len() > limits::TOKEN_BYTES {
             return Err(Rejected::Invalid("it is too long"));
         }
         let keys = self.keys(None).await?;
@@ -246,7 +236,7 @@ impl Door {
         };
         let good = |keys: &Arc<Keys>| match old {
             Some(old) => !Arc::ptr_eq(keys, old),
-            None => keys.fetched.elapsed() < KEYS_LIVE,
+            None => keys.fetched.elapsed() < limits::KEYS_LIVE,
         };
         if let Some(keys) = cached().filter(good) {
             return Ok(keys);
@@ -262,7 +252,7 @@ impl Door {
         if let Some(keys) = cached().filter(good) {
             return Ok(keys);
         }
-        if looked.is_some_and(|at| at.elapsed() < LOOK_AGAIN) {
+        if looked.is_some_and(|at| at.elapsed() < limits::KEYS_LOOK_AGAIN) {
             return cached().ok_or_else(|| Rejected::Unavailable("asked a moment ago".into()));
         }
         let fetched = match cached() {

@@ -1,7 +1,7 @@
 //! Proof of possession (RFC 9449): a key that never leaves the vault signs every
 //! request, so that a token stolen on the way is of no use.
 
-use crate::secret::Secret;
+use crate::{limits, secret::Secret};
 use aws_lc_rs::{
     digest,
     rand::SystemRandom,
@@ -17,9 +17,6 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, fmt};
 use switchboard_local::random;
 use url::Url;
-
-/// At most this many origins' nonces are kept; a server has two.
-const NONCES: usize = 16;
 
 /// What goes wrong with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -128,7 +125,7 @@ impl Dpop {
         };
         let origin = crate::address::origin(url);
         let mut nonces = self.nonces.lock();
-        if nonces.len() >= NONCES && !nonces.contains_key(&origin) {
+        if nonces.len() >= limits::NONCES && !nonces.contains_key(&origin) {
             nonces.clear();
         }
         nonces.insert(origin, nonce.to_owned()).as_deref() != Some(nonce)

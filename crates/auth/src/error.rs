@@ -1,7 +1,7 @@
 //! What can go wrong on the way in, in words that are safe to show: no token, no
 //! secret and no control character is in any of them.
 
-use crate::{address::AddressError, dpop::DpopError, vault::VaultError};
+use crate::{address::AddressError, dpop::DpopError, limits, vault::VaultError};
 use std::time::Duration;
 use switchboard_local::{secret, visible};
 
@@ -88,12 +88,11 @@ impl SignInError {
 /// What a server said, made fit to be shown: one line, nothing hidden in it,
 /// short, and nothing that looks like a secret.
 pub(crate) fn shown(text: &str) -> String {
-    const LIMIT: usize = 300;
     let text = secret::text(text);
     let text = text.replace(char::is_control, " ");
     let text = visible::line(&text);
-    let mut line: String = text.chars().take(LIMIT).collect();
-    if text.chars().nth(LIMIT).is_some() {
+    let mut line: String = text.chars().take(limits::SHOWN_CHARS).collect();
+    if text.chars().nth(limits::SHOWN_CHARS).is_some() {
         line.push('…');
     }
     line.trim().to_owned()

@@ -3,7 +3,10 @@
 //! It sees of our environment what a server would, and the variables that the
 //! command itself names; besides, the server's name and address.
 
-use crate::error::{SignInError, shown};
+use crate::{
+    error::{SignInError, shown},
+    limits,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -23,10 +26,7 @@ use tokio::{
 };
 use zeroize::Zeroizing;
 
-/// How long a helper may take.
-pub const LIMIT: Duration = Duration::from_secs(10);
-/// How much it may print.
-const OUTPUT: u64 = 64 * 1024;
+pub use crate::limits::HELPER as LIMIT;
 
 /// A helper and what it last gave.
 pub struct HeadersHelper {
@@ -253,7 +253,10 @@ fn named_variables(command: &str) -> impl Iterator<Item = &str> {
 async fn read(pipe: Option<impl AsyncRead + Unpin>) -> Zeroizing<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::new());
     if let Some(pipe) = pipe {
-        let _ = pipe.take(OUTPUT).read_to_end(&mut text).await;
+        let _ = pipe
+            .take(limits::HELPER_OUTPUT)
+            .read_to_end(&mut text)
+            .await;
     }
     text
 }

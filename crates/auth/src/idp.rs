@@ -9,6 +9,7 @@ use crate::{
     error::{SignInError, shown},
     flow::{configure, set_param},
     jwt::{self, Claims},
+    limits,
     net::NetLimits,
     page_visit::{Return, through_page},
     record::{Client, ClientKind, Record},
@@ -18,13 +19,10 @@ use crate::{
     vault::{Vault, VaultKey},
 };
 use rmcp::transport::auth::AuthorizationMetadata;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use switchboard_local::random;
 use url::Url;
-
-/// An identity token is renewed this long before it ends, in seconds.
-const MARGIN: u64 = 60;
 
 /// The identity provider as the configuration names it.
 #[derive(Clone, Debug)]
@@ -79,7 +77,7 @@ impl IdentityProvider {
         let key = self.key();
         // Held while somebody signs in: the others wait for that sign-in and use it.
         let _lock = vault
-            .lock(&key, settings.patience + Duration::from_secs(10))
+            .lock(&key, settings.patience + limits::SIGN_IN_GRACE)
             .await?;
         let known = vault
             .load(&key)
@@ -130,7 +128,7 @@ impl IdentityProvider {
     /// The provider will not take the token any more: the next one is a new one.
     pub(crate) async fn discard(&self, vault: &Vault, refused: &Secret) -> Result<(), SignInError> {
         let key = self.key();
-        let _lock = vault.lock(&key, Duration::from_secs(30)).await?;
+        let _lock = vault.lock(&key, limits::DISCARD_LOCK).await?;
         if let Some(mut known) = vault.load(&key).await?
             && known.id_token.as_ref() == Some(refused)
         {
@@ -308,7 +306,7 @@ impl IdentityProvider {
 fn live_token(record: &Record) -> Option<Secret> {
     let token = record.id_token.clone()?;
     let end = jwt::unverified(token.expose())?.get("exp")?.as_u64()?;
-    (end > clock::seconds() + MARGIN).then_some(token)
+    (end > clock::seconds() + limits::IDENTITY_MARGIN).then_some(token)
 }
 
 fn nonce() -> Result<String, SignInError> {

@@ -22,8 +22,7 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::PS384,
     Algorithm::PS512,
 ];
-/// How far clocks may differ, in seconds.
-pub(crate) const LEEWAY: u64 = 30;
+pub(crate) use crate::limits::LEEWAY;
 
 /// The claims of a token.
 pub(crate) type Claims = Map<String, Value>;

@@ -2,16 +2,13 @@
 //! absent, or wait for a window that nobody sees: every question to it is asked on
 //! a thread of its own and answered within seconds, or given up.
 
-use crate::secret::Secret;
+use crate::{limits, secret::Secret};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc, time::Duration};
 use switchboard_local::random;
 use zeroize::Zeroizing;
 
 type Key = Zeroizing<[u8; 32]>;
-
-/// How long a keychain may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a keychain is of no help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,7 +80,7 @@ impl Keychain {
     pub fn new(keeper: Arc<dyn KeyKeeper>) -> Self {
         Self {
             keeper,
-            patience: PATIENCE,
+            patience: limits::KEYCHAIN,
             known: Mutex::new(None),
         }
     }
@@ -126,7 +123,7 @@ impl fmt::Debug for Keychain {
 /// # Errors
 /// When the keychain cannot be asked or keeps no text there.
 pub async fn kept_token(account: &'static str) -> Result<Option<Secret>, KeychainError> {
-    let kept = within(PATIENCE, move || System.secret(account)).await?;
+    let kept = within(limits::KEYCHAIN, move || System.secret(account)).await?;
     let Some(kept) = kept.map(Zeroizing::new) else {
         return Ok(None);
     };

@@ -31,6 +31,7 @@ mod helper;
 mod idp;
 mod jwt;
 mod keychain;
+pub mod limits;
 mod needs_auth;
 mod net;
 mod page_visit;

@@ -6,12 +6,10 @@ use serde_json::{Map, Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 use switchboard_local::private;
 
-/// How long a finding counts.
-pub const REMEMBERED: Duration = Duration::from_secs(15 * 60);
+pub use crate::limits::REMEMBERED;
 
 /// The cache file.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 use crate::{
     address::{AddressError, Guard, origin},
     dpop::DpopError,
+    limits,
 };
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
@@ -32,8 +33,8 @@ pub struct NetLimits {
 impl Default for NetLimits {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(10),
-            total: Duration::from_secs(30),
+            connect: limits::NET_CONNECT,
+            total: limits::NET_TOTAL,
             body: 1024 * 1024,
         }
     }

@@ -1,13 +1,10 @@
 //! All that is known about one sign-in. The engine forgets most of this over a
 //! restart (client secret, granted scopes, resource), so the record is ours.
 
-use crate::{clock, engine_http::Proving, secret::Secret};
+use crate::{clock, engine_http::Proving, limits, secret::Secret};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
-
-/// A token is renewed at most this long before it expires.
-const MARGIN_MS: u64 = 30_000;
 
 /// One server's (or identity provider's) sign-in, as the vault keeps it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -126,7 +123,7 @@ impl Tokens {
     pub fn fresh(&self, now: u64) -> bool {
         self.expires_at.is_none_or(|end| {
             let life = end.saturating_sub(self.received_at);
-            now < end.saturating_sub(MARGIN_MS.min(life / 5))
+            now < end.saturating_sub(limits::MARGIN_MS.min(life / 5))
         })
     }
 }

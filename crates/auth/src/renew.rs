@@ -8,6 +8,7 @@ use crate::{
     engine_http::{Last, ResourceParam},
     error::SignInError,
     flow::configure,
+    limits,
     net::{NetError, Outbound},
     record::{Client, Record, Tokens},
     secret::Secret,
@@ -21,10 +22,6 @@ use rmcp::transport::auth::{
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use url::Url;
-
-/// After a failure that certainly changed nothing, wait this long, doubling.
-const FIRST_WAIT: Duration = Duration::from_secs(2);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A renewal that failed.
 pub(crate) struct NotRenewed {
@@ -40,10 +37,13 @@ pub(crate) struct NotRenewed {
 impl NotRenewed {
     /// How long nobody should try again.
     pub(crate) fn wait(&self, tokens: Option<&Tokens>, times: u32) -> Duration {
-        let backoff = FIRST_WAIT
+        let backoff = limits::FIRST_RENEWAL_WAIT
             .saturating_mul(2u32.saturating_pow(times.min(8)))
-            .min(LONGEST_WAIT);
-        let backoff = self.retry_after.unwrap_or(backoff).min(LONGEST_WAIT * 5);
+            .min(limits::LONGEST_RENEWAL_WAIT);
+        let backoff = self
+            .retry_after
+            .unwrap_or(backoff)
+            .min(limits::LONGEST_RENEWAL_WAIT * 5);
         let life = tokens
             .and_then(|tokens| tokens.expires_at)
             .map(|end| Duration::from_millis(end.saturating_sub(crate::clock::millis())));

@@ -1,7 +1,8 @@
 //! What the configuration says about getting in, as plain values.
 
 use crate::{
-    client_credentials::ClientCredentials, secret::Secret, workload::Workload, xaa::Enterprise,
+    client_credentials::ClientCredentials, limits, secret::Secret, workload::Workload,
+    xaa::Enterprise,
 };
 use std::{fmt, sync::Arc, time::Duration};
 use switchboard_transport::http::BoxFuture;
@@ -62,7 +63,7 @@ impl Default for OauthSettings {
             legacy_endpoints: false,
             dpop: true,
             client_name: "Switchboard".into(),
-            patience: Duration::from_secs(300),
+            patience: limits::PERSON,
         }
     }
 }

@@ -4,11 +4,9 @@
 //! begin. A change right after the acknowledgement would be missed, so what
 //! there was before is noted when rmcp asks, and picked up at the beginning.
 
+use crate::limits;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-
-/// How many may be between the question and the beginning.
-const MOST: usize = 64;
 
 /// Notes from before, oldest first.
 #[derive(Debug)]
@@ -24,7 +22,7 @@ impl<T> Early<T> {
     pub(crate) fn note(&self, what: T) {
         let mut notes = self.0.lock();
         // One that never began.
-        if notes.len() == MOST {
+        if notes.len() == limits::EARLY_CALLS {
             notes.pop_front();
         }
         notes.push_back(what);

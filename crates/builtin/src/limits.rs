@@ -115,3 +115,13 @@ pub const FLOW_RESULTS: usize = 32 * 1024 * 1024;
 pub const FLOW_TIME: Duration = Duration::from_secs(600);
 /// How long another program may take to make the file of a memory.
 pub(crate) const MEMORY_MADE: Duration = Duration::from_millis(500);
+/// How many may be between the question and the beginning.
+pub const EARLY_CALLS: usize = 64;
+/// The longest file that names another place, in bytes.
+pub const POINTER_BYTES: u64 = 4096;
+/// How many flows may call each other.
+pub const FLOWS_DEEP: u64 = 8;
+/// How long another program may keep the file of the memory.
+pub const MEMORY_BUSY: Duration = Duration::from_secs(5);
+/// How often it is looked whether another program has made the memory.
+pub const MEMORY_PAUSE: Duration = Duration::from_millis(20);

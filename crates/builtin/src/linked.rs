@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, sink, stream::BoxStream};
 use rmcp::{
     RoleServer, ServiceExt,
+    model::ErrorCode,
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
 };
 use serde_json::{Value, json};
@@ -73,7 +74,7 @@ fn read(bytes: &[u8], send: &dyn Fn(Bytes)) -> Option<RxJsonRpcMessage<RoleServe
     tracing::debug!(%fault, "a message that cannot be read");
     let message: Value = serde_json::from_slice(bytes).unwrap_or_default();
     if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
-        let error = json!({ "code": -32600, "message": format!("Invalid request: {fault}") });
+        let error = json!({ "code": ErrorCode::INVALID_REQUEST.0, "message": format!("Invalid request: {fault}") });
         let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
         send(Bytes::from(answer.to_string()));
     }

@@ -1,15 +1,9 @@
 //! The list of connectors beside a command that does not wait for it.
 
-use crate::context::Context;
+use crate::{context::Context, limits};
 use parking_lot::Mutex;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use switchboard::{Background, Fetching};
-
-/// How long `list`, which has shown all else by then, waits for a list that was
-/// never there before.
-const FIRST: Duration = Duration::from_secs(2);
-/// How long a command that is done waits for a list that is on its way.
-const LAST: Duration = Duration::from_secs(1);
 
 /// A fetch that may be under way.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +22,7 @@ impl Late {
     /// the next one.
     pub fn finish(&self) {
         if let Some(background) = self.0.lock().take() {
-            background.wait(LAST);
+            background.wait(limits::LAST_CONNECTORS);
         }
     }
 }
@@ -40,7 +34,11 @@ pub fn arrived(context: &Context, fetching: Option<&Fetching>, known: bool) -> b
         return false;
     };
     let background = context.late.0.lock().take();
-    let limit = if known { LAST } else { FIRST };
+    let limit = if known {
+        limits::LAST_CONNECTORS
+    } else {
+        limits::FIRST_CONNECTORS
+    };
     let changed = match background.map(|background| background.wait(limit)) {
         Some(Some(fetched)) => fetched.unwrap_or_default(),
         Some(None) => {

@@ -2,7 +2,7 @@
 
 use crate::show::{safe, term};
 use serde_json::json;
-use std::{error::Error, fmt, io::Write};
+use std::{borrow::Cow, error::Error, fmt, io::Write};
 use switchboard::{Unfollowable, Unusable, config::check::CheckError, local::secret};
 
 /// Exit codes: part of what scripts rely on.
@@ -42,6 +42,24 @@ impl Code {
             Self::TimedOut => "timed-out",
             Self::Interrupted => "interrupted",
         }
+    }
+}
+
+/// What to write instead of what somebody has just written. It is only ever shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice(Cow<'static, str>);
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Advice {}
+
+impl<T: Into<Cow<'static, str>>> From<T> for Advice {
+    fn from(text: T) -> Self {
+        Self(text.into())
     }
 }
 

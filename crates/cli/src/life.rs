@@ -1,6 +1,9 @@
 //! The program's life: under a keeper, in a runtime, until a signal or the end.
 
-use crate::failure::{Code, Failure};
+use crate::{
+    failure::{Code, Failure},
+    limits,
+};
 use std::{
     process::exit,
     sync::{Arc, OnceLock},
@@ -16,10 +19,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 static KEPT: OnceLock<Kept> = OnceLock::new();
-
-/// Signals this close together are one: what is sent to the whole process group
-/// (`kill -TERM -PGID`, systemd) reaches us directly and by way of the keeper.
-const ONE_SIGNAL: Duration = Duration::from_millis(500);
 
 /// What only commands without a keeper read: no other process of ours, and
 /// nothing that it starts, has a use for it.
@@ -117,7 +116,7 @@ fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
         let (stop, first) = (stop.clone(), first.clone());
         tasks::spawn(tasks::Kind::Upkeep, async move {
             while signals.recv().await.is_some() {
-                if first.get_or_init(Instant::now).elapsed() > ONE_SIGNAL {
+                if first.get_or_init(Instant::now).elapsed() > limits::ONE_SIGNAL {
                     end(Code::Interrupted);
                 }
                 stop.cancel();

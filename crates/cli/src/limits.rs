@@ -1,7 +1,44 @@
-//! The caps and times of this crate, as far as they are in one place yet.
+//! The caps and times of this crate, in one place.
 
 use std::time::Duration;
 
+/// How often a call is sent again after pages were visited.
+pub const VISITS: u32 = 3;
+/// How often a field is asked for that does not fit.
+pub const FIELD_TRIES: usize = 5;
+/// Fields that a form may have.
+pub const FORM_FIELDS: usize = 64;
+/// How long other servers are waited for once one has the tool: they could
+/// have one of the same name.
+pub const OTHER_SERVERS: Duration = Duration::from_secs(3);
+/// How much longer than its server a gateway may take to answer.
+pub const GATEWAY_GRACE: Duration = Duration::from_secs(10);
+/// How often a file is looked at for more.
+pub const LOG_LOOK: Duration = Duration::from_millis(200);
+/// Bytes that are read at once.
+pub const LOG_CHUNK: usize = 64 * 1024;
+/// A longer line is shown in pieces.
+pub const LOG_LINE: usize = 64 * 1024;
+/// How long a gateway may take: its servers start meanwhile.
+pub const RECONNECT: Duration = Duration::from_secs(120);
+/// News that have not been shown yet.
+pub const NEWS: usize = 64;
+/// How long `list`, which has shown all else by then, waits for a list that was
+/// never there before.
+pub const FIRST_CONNECTORS: Duration = Duration::from_secs(2);
+/// How long a command that is done waits for a list that is on its way.
+pub const LAST_CONNECTORS: Duration = Duration::from_secs(1);
+/// Signals this close together are one: what is sent to the whole process group
+/// (`kill -TERM -PGID`, systemd) reaches us directly and by way of the keeper.
+pub const ONE_SIGNAL: Duration = Duration::from_millis(500);
+/// Lines shown around a change.
+pub const DIFF_AROUND: usize = 2;
+/// Rows that a page leaves for what stands around it.
+pub const PAGE_AROUND: usize = 4;
+/// Warnings that are remembered.
+pub const WARNINGS_KEPT: usize = 1024;
+/// How long the word that a call is given up may take to leave before its server ends.
+pub const LAST_WORD: Duration = Duration::from_millis(20);
 /// How long a gateway that was told to stop may take: its servers have their time, too.
 pub const ENDING: Duration = Duration::from_secs(60);
 /// How often it is looked whether it has ended.

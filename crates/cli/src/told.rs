@@ -1,11 +1,9 @@
 //! What has been warned about: the same thing is worth one warning, however
 //! often the files that are to blame are read.
 
+use crate::limits;
 use parking_lot::Mutex;
 use std::collections::HashMap;
-
-/// Warnings that are remembered.
-const KEPT: usize = 1024;
 
 /// Each with the reading in which it was said last.
 static TOLD: Mutex<Option<Told>> = Mutex::new(None);
@@ -26,10 +24,11 @@ pub fn read_again() {
 pub fn is_news(text: &str) -> bool {
     let mut told = TOLD.lock();
     let Told { reading, said } = told.get_or_insert_default();
-    if said.len() >= KEPT {
+    if said.len() >= limits::WARNINGS_KEPT {
         said.retain(|_, last| *last == *reading);
     }
-    let last = (said.len() < KEPT).then(|| said.insert(without_lines(text), *reading));
+    let last =
+        (said.len() < limits::WARNINGS_KEPT).then(|| said.insert(without_lines(text), *reading));
     last.flatten().is_none_or(|last| last + 1 < *reading)
 }
 

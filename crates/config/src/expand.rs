@@ -52,32 +52,7 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
             faults.push(fault);
         }
     };
-    for (field, text) in [
-        ("command", &mut out.command),
-        ("cwd", &mut out.cwd),
-        ("url", &mut out.url),
-        ("tls.ca", &mut out.tls.ca),
-        ("tls.cert", &mut out.tls.cert),
-        ("tls.key", &mut out.tls.key),
-        ("authToken", &mut out.auth_token),
-        ("lockFolder", &mut out.lock_folder),
-        ("oauth.clientId", &mut out.oauth.client_id),
-        ("oauth.clientSecret", &mut out.oauth.client_secret),
-        ("oauth.issuer", &mut out.oauth.issuer),
-        (
-            "oauth.clientMetadataUrl",
-            &mut out.oauth.client_metadata_url,
-        ),
-        (
-            "oauth.authServerMetadataUrl",
-            &mut out.oauth.auth_server_metadata_url,
-        ),
-        ("oauth.privateKey", &mut out.oauth.private_key),
-        ("oauth.signingAlgorithm", &mut out.oauth.signing_algorithm),
-        ("oauth.assertionFile", &mut out.oauth.assertion_file),
-        ("data", &mut out.builtin_options.data),
-        ("folder", &mut out.builtin_options.folder),
-    ] {
+    for (field, text) in texts(&mut out) {
         if let Some(text) = text {
             fill(field, text);
         }
@@ -112,6 +87,36 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
     } else {
         Err(faults)
     }
+}
+
+/// The fields that hold one text.
+fn texts(out: &mut Entry) -> [(&'static str, &mut Option<String>); 18] {
+    [
+        ("command", &mut out.command),
+        ("cwd", &mut out.cwd),
+        ("url", &mut out.url),
+        ("tls.ca", &mut out.tls.ca),
+        ("tls.cert", &mut out.tls.cert),
+        ("tls.key", &mut out.tls.key),
+        ("authToken", &mut out.auth_token),
+        ("lockFolder", &mut out.lock_folder),
+        ("oauth.clientId", &mut out.oauth.client_id),
+        ("oauth.clientSecret", &mut out.oauth.client_secret),
+        ("oauth.issuer", &mut out.oauth.issuer),
+        (
+            "oauth.clientMetadataUrl",
+            &mut out.oauth.client_metadata_url,
+        ),
+        (
+            "oauth.authServerMetadataUrl",
+            &mut out.oauth.auth_server_metadata_url,
+        ),
+        ("oauth.privateKey", &mut out.oauth.private_key),
+        ("oauth.signingAlgorithm", &mut out.oauth.signing_algorithm),
+        ("oauth.assertionFile", &mut out.oauth.assertion_file),
+        ("data", &mut out.builtin_options.data),
+        ("folder", &mut out.builtin_options.folder),
+    ]
 }
 
 /// The text with its variables filled in, or the names of those that are missing.

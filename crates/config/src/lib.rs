@@ -5,6 +5,8 @@
 //! variables ([`expand`]) and says exactly what is wrong where ([`Fault`]).
 //! What becomes of an entry is decided by those who use it.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod approval;
 pub mod check;
 pub mod connectors;
@@ -19,6 +21,7 @@ mod inherit;
 pub mod itself;
 mod launchers;
 pub mod limits;
+mod links;
 mod load;
 mod places;
 mod plugin;

@@ -18,7 +18,7 @@ mod pattern;
 use crate::{
     entry::{Entry, Transport},
     launchers::{Line, command_lines},
-    limits, program,
+    limits, links, program,
     program_variables::changes_programs,
 };
 use pattern::UrlPattern;
@@ -26,7 +26,6 @@ pub(crate) use pattern::decoded;
 use serde_json::Value;
 use std::{
     ffi::{OsStr, OsString},
-    fs,
     net::IpAddr,
     path::{Component, Path},
     sync::Arc,
@@ -343,14 +342,20 @@ impl Runs {
 fn names(program: String, directory: &Path, path: &OsStr) -> Vec<String> {
     let found = program::resolve(&program, directory, path, &[]);
     let mut names = vec![program];
-    let real = found.as_ref().and_then(|file| file.canonicalize().ok());
-    let mut next = found;
-    while let Some(file) = next.filter(|_| names.len() < limits::LINKS) {
-        names.push(file.display().to_string());
-        let folder = file.parent().unwrap_or(Path::new("/"));
-        next = fs::read_link(&file).ok().map(|to| folder.join(to));
+    let Some(mut file) = found else {
+        return names;
+    };
+    names.push(file.display().to_string());
+    let real = links::follow(&file.clone(), |link| {
+        if link.is_last {
+            let folder = file.parent().unwrap_or(Path::new("/"));
+            file = folder.join(link.to);
+            names.push(file.display().to_string());
+        }
+    });
+    if real.exists() {
+        names.push(real.display().to_string());
     }
-    names.extend(real.map(|real| real.display().to_string()));
     names
 }
 

@@ -2,7 +2,10 @@
 //! open for a client (a session, a socket, a stream, a call that waits for its
 //! client) is made from an [`Admission`] and ends with it.
 
-use crate::door::{ClientToken, Door, Refused, Shown};
+use crate::{
+    door::{ClientToken, Door, Refused, Shown},
+    limits,
+};
 use http::HeaderMap;
 use parking_lot::Mutex;
 use std::{
@@ -15,13 +18,6 @@ use switchboard_host::{Comers, Host};
 use switchboard_transport::{Budget, Share};
 use tokio_util::sync::CancellationToken;
 use url::Url;
-
-/// How often the tokens are looked through for those that were revoked.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// The clock of the wall is looked at this often: it may be set, and it goes on
-/// while the machine sleeps.
-const GLANCE: Duration = Duration::from_secs(30);
 
 /// A principal that was let in, together with what ends that and where what it
 /// holds is counted.
@@ -196,7 +192,7 @@ impl fmt::Debug for Admission {
 async fn expiry(at: SystemTime) {
     while let Ok(left) = at.duration_since(SystemTime::now()) {
         // Some more than is left, so that it is over when we look.
-        tokio::time::sleep(left.min(GLANCE) + Duration::from_millis(1)).await;
+        tokio::time::sleep(left.min(limits::CLOCK_LOOK) + Duration::from_millis(1)).await;
     }
 }
 
@@ -293,7 +289,7 @@ impl Entrance {
     /// after what ended.
     pub(crate) async fn watch(&self, tell: impl Fn()) {
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(limits::REVOKED_LOOK).await;
             let gone = self.look();
             for principal in &gone {
                 tracing::info!(%principal, "its token was revoked; what it had open has ended");

@@ -2,24 +2,19 @@
 //! or of the identity provider that clients sign in at. What a client shows is
 //! for us alone and never passed on.
 
+use crate::limits;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority};
 use parking_lot::Mutex;
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    time::{Instant, SystemTime},
 };
 use subtle::ConstantTimeEq;
 use switchboard_auth as auth;
 use switchboard_transport::dial::DoorTls;
 use url::Url;
-
-/// Wrong tokens within [`WINDOW`] that are answered at once; the answers to more
-/// of them are held back, so that guessing is slow.
-const GUESSES: u32 = 10;
-const WINDOW: Duration = Duration::from_secs(1);
-const HELD_BACK: Duration = Duration::from_millis(250);
 
 /// Who comes in without a token, where everybody may.
 const ANYBODY: &str = "anonymous";
@@ -214,13 +209,13 @@ impl Door {
         let is_guessing = {
             let mut wrong = self.wrong_tokens.lock();
             let (since, count) = wrong
-                .filter(|(since, _)| since.elapsed() < WINDOW)
+                .filter(|(since, _)| since.elapsed() < limits::GUESSING)
                 .unwrap_or((Instant::now(), 0));
             *wrong = Some((since, count.saturating_add(1)));
-            count >= GUESSES
+            count >= limits::GUESSES
         };
         if is_guessing {
-            tokio::time::sleep(HELD_BACK).await;
+            tokio::time::sleep(limits::GUESS_HELD_BACK).await;
         }
     }
 

@@ -115,3 +115,22 @@ pub const SEEN_FOR: Duration = Duration::from_secs(600);
 pub const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 /// How often the files of our certificate are looked at.
 pub const TLS_LOOK: Duration = Duration::from_secs(1);
+/// How often the tokens are looked through for those that were revoked.
+pub const REVOKED_LOOK: Duration = Duration::from_secs(1);
+/// The clock of the wall is looked at this often: it may be set, and it goes on
+/// while the machine sleeps.
+pub const CLOCK_LOOK: Duration = Duration::from_secs(30);
+/// Wrong tokens within [`GUESSING`] that are answered at once; the answers to more of
+/// them are held back, so that guessing is slow.
+pub const GUESSES: u32 = 10;
+/// The time within which wrong tokens are counted.
+pub const GUESSING: Duration = Duration::from_secs(1);
+/// How long the answers to more of them are held back.
+pub const GUESS_HELD_BACK: Duration = Duration::from_millis(250);
+/// How much is read back at once. Many answers may be read back side by side,
+/// and each takes twice as much.
+pub const SPOOL_CHUNK: usize = 32 * 1024;
+/// Servers of which it is said that something of them waits for approval.
+pub const SERVERS_NAMED: usize = 20;
+/// How often sessions are looked through for those that nobody uses.
+pub const SESSIONS_LOOK: Duration = Duration::from_secs(30);

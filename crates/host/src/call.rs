@@ -13,6 +13,7 @@
 //! last: a future holds what it is given twice, and is itself held by others.
 
 mod again;
+mod question;
 mod route;
 
 pub(crate) use again::{Retry, Standing};
@@ -22,17 +23,18 @@ use crate::{
     catalog::{List, Listing},
     client::Client,
     error::CallError,
-    exchange::{Asked, Consent, Exchange, can_be_asked},
+    exchange::{Asked, Exchange},
     host::Host,
     limits, mirror,
     observe::{Origin, Watched},
-    permission::{Decision, FOR_PROJECTS, What, held, not_permitted},
+    permission::{Decision, What, held, not_permitted},
     pins::Kind,
     upstream::{Connection, Server},
 };
+use question::{Question, question, say_one_thing, shown};
 use std::{sync::Arc, time::Duration};
 use switchboard_transport::{Full, InFlight, limits::COUNTED_BYTES};
-use switchboard_wire::{Edits, Message, Method, Named, Params, code, json, reading::ambiguous_key};
+use switchboard_wire::{Edits, Message, Method, Named, Params, code};
 use tokio::time::timeout;
 
 /// Whom a client addresses.
@@ -287,12 +289,6 @@ impl Admitted {
     }
 }
 
-/// What somebody has to say yes to first.
-struct Question {
-    consent: Arc<Consent>,
-    definition: Option<String>,
-}
-
 /// Whether a rule could depend on the tool's definition or arguments.
 fn is_governed(host: &Host, routed: &Routed) -> bool {
     let is_tool = matches!(routed.named, Named::Tool(_));
@@ -363,96 +359,4 @@ fn permit(
         },
     };
     Ok((permitted, question))
-}
-
-/// Refuses arguments that do not say the same to everybody: the server must get
-/// what somebody said yes to.
-fn say_one_thing(arguments: Option<&[u8]>) -> Result<(), CallError> {
-    let Some(key) = arguments.and_then(ambiguous_key) else {
-        return Ok(());
-    };
-    let key: String = key.chars().take(80).collect();
-    let text = format!(
-        "Invalid params: somebody has to say yes to this call, and its arguments hold the key \
-         {key:?} twice, or in a spelling that some readers take for another; write it once and plainly"
-    );
-    Err(CallError::refused(code::INVALID_PARAMS, text))
-}
-
-/// The question, if there is anybody to put it to.
-fn question(
-    host: &Host,
-    client: &Client,
-    server: &Server,
-    what: What<'_>,
-    arguments: Option<&[u8]>,
-    reason: String,
-) -> Result<Question, CallError> {
-    let guard = host.guard();
-    let tool = what.name().unwrap_or_default();
-    let canonical = match what {
-        What::Resource(uri) => uri.to_owned(),
-        _ => guard.canonical(client, server, tool),
-    };
-    let every_time = guard.asks_every_time(client, server, what);
-    if !can_be_asked(client) {
-        let remedy = if every_time {
-            "an ask rule of Switchboard's settings covers it".to_owned()
-        } else {
-            let project = match guard.rules().is_from_project(server.name()) {
-                true => FOR_PROJECTS,
-                false => "",
-            };
-            format!(
-                "to allow it, put \"{project}{canonical}\" into permissions.allow of Switchboard's settings"
-            )
-        };
-        return Err(CallError::NotAllowed {
-            what: what.of_server(server.name()),
-            reason: format!(
-                "somebody has to say yes first, and nobody can be asked here (a client can be if it declares elicitation); {remedy}"
-            ),
-        });
-    }
-    let consent = Consent {
-        server: server.name().to_string(),
-        kind: what.kind(),
-        tool: tool.to_owned(),
-        canonical,
-        reason,
-        hints: guard.annotations(client, server, tool).words(),
-        arguments: arguments.map(|text| String::from_utf8_lossy(text).into_owned()),
-        may_remember: !every_time,
-    };
-    // A person who cannot see all of it cannot say yes to it. Whoever is at a
-    // terminal of ours turns pages.
-    let length = consent.text().len();
-    if !client.decides && length > limits::CONSENT_BYTES {
-        return Err(CallError::NotAllowed {
-            what: what.of_server(server.name()),
-            reason: format!(
-                "somebody has to see its arguments and say yes first, and a question of {length} bytes is more than a client is asked to show ({} bytes)",
-                limits::CONSENT_BYTES
-            ),
-        });
-    }
-    Ok(Question {
-        definition: guard.definition(client, server, tool),
-        consent: Arc::new(consent),
-    })
-}
-
-/// What a question shows besides the name.
-fn shown(message: &Message) -> Option<&[u8]> {
-    let (key, absent): (_, Option<&[u8]>) = match message.method() {
-        Method::ToolsCall | Method::PromptsGet => ("arguments", Some(b"{}")),
-        Method::Complete => ("argument", None),
-        _ => return None,
-    };
-    match json::field(message.body(), key) {
-        Ok(Some(span)) => Some(span.of(message.body())),
-        Ok(None) => absent,
-        // What cannot be read in one way is shown as it is.
-        Err(_) => Some(message.body()),
-    }
 }

@@ -104,7 +104,84 @@ pub enum CallError {
     },
 }
 
+/// Whose fault it is that a call failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The client's: it asks for what is not there, or may not be reached.
+    Client,
+    /// Ours.
+    Us,
+    /// The server's.
+    Server,
+}
+
+/// Whether the same request may be made once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// It was not carried out, so that a second time does no harm.
+    Safe,
+    /// It may have been carried out: only if doing it twice does no harm.
+    IfRepeatable,
+    /// It would end in the same way until somebody changes something.
+    Useless,
+}
+
 impl CallError {
+    /// Whose fault it was.
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Refused(error) if error.code == code::INTERNAL => Blame::Us,
+            Self::Refused(_)
+            | Self::NotPermitted { .. }
+            | Self::NotAllowed { .. }
+            | Self::Cancelled => Blame::Client,
+            Self::WrongForm { .. } | Self::Busy { .. } => Blame::Us,
+            Self::NotConnected { .. }
+            | Self::EraMismatch { .. }
+            | Self::Interrupted { .. }
+            | Self::Undelivered { .. }
+            | Self::Unreadable { .. }
+            | Self::TimedOut { .. } => Blame::Server,
+        }
+    }
+
+    /// Whether a retry is safe.
+    pub fn again(&self) -> Again {
+        match self {
+            Self::NotConnected { .. } | Self::WrongForm { .. } | Self::Busy { .. } => Again::Safe,
+            Self::Undelivered { why, .. } => match why {
+                Undelivered::NotSent(_) | Undelivered::SessionExpired => Again::Safe,
+                Undelivered::Unknown(_) | Undelivered::TimedOut(_) | Undelivered::Status { .. } => {
+                    Again::IfRepeatable
+                }
+                Undelivered::NeedsAuth { .. } => Again::Useless,
+            },
+            Self::Interrupted { .. }
+            | Self::TimedOut { .. }
+            | Self::Unreadable { .. }
+            | Self::Cancelled => Again::IfRepeatable,
+            Self::Refused(_)
+            | Self::EraMismatch { .. }
+            | Self::NotPermitted { .. }
+            | Self::NotAllowed { .. } => Again::Useless,
+        }
+    }
+
+    /// Whether it failed on the way, so that another connection may do better; what
+    /// took too long did not.
+    pub(crate) fn was_lost(&self) -> bool {
+        match self {
+            Self::Interrupted { .. } | Self::WrongForm { .. } => true,
+            Self::Undelivered { why, .. } => !matches!(
+                why,
+                Undelivered::TimedOut(_)
+                    | Undelivered::Status { .. }
+                    | Undelivered::NeedsAuth { .. }
+            ),
+            _ => false,
+        }
+    }
+
     /// The error as the client gets it. Causes that are the client's own business keep their code.
     pub fn to_error(&self) -> ErrorObject {
         let (server, reason) = match self {
@@ -166,3 +243,6 @@ impl From<ErrorObject> for CallError {
         Self::Refused(error)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,8 @@ pub const LIST_FETCH: Duration = Duration::from_secs(30);
 pub const LIST_PAGES: usize = 100;
 /// Items of one list.
 pub const LIST_ITEMS: usize = 2048;
+/// The longest cursor that a server may give.
+pub const CURSOR_BYTES: usize = 64 * 1024;
 /// Items left out of a list that are named; all of them are counted.
 pub const LEFT_OUT_NAMED: usize = 20;
 /// Characters of such a name that are kept.
@@ -148,3 +150,29 @@ pub const OWNED_COPIES: usize = 1024;
 /// Owners of one server's copies whose lists are kept, before those that nobody
 /// uses are forgotten.
 pub const CATALOGS: usize = 1024;
+/// How much an in-process server that speaks in lines may have unread.
+pub const IN_PROCESS_BUFFER: usize = 256 * 1024;
+/// Rounds of one request, at most.
+pub const ROUNDS: u32 = 10;
+/// How often a task is asked for, where the server says nothing sensible.
+pub const TASK_POLL: Duration = Duration::from_millis(500);
+/// No shorter pause than this that a server asks for is kept, in milliseconds.
+pub const SHORTEST_TASK_POLL: u64 = 50;
+/// No longer one either, in milliseconds.
+pub const LONGEST_TASK_POLL: u64 = 5_000;
+/// No lock file is larger.
+pub const IDE_LOCK_BYTES: u64 = 64 * 1024;
+/// More lock files are not looked at.
+pub const IDE_LOCKS: usize = 256;
+/// How long clients wait for the server's acknowledgement.
+pub const LISTEN_ACKNOWLEDGED: Duration = Duration::from_millis(300);
+/// How long the old stream waits for the new one's.
+pub const LISTEN_HANDOVER: Duration = Duration::from_secs(5);
+/// Before a server that ends the stream by itself is asked again.
+pub const LISTEN_PAUSE: Duration = Duration::from_secs(1);
+/// Characters of something wrong that are shown.
+pub const WRONG_SHOWN: usize = 200;
+/// The first pause before a request is sent again; each is twice the one before.
+pub const ROUND_PAUSE: Duration = Duration::from_millis(100);
+/// The first pause before a connection is tried again; each is twice the one before.
+pub const RETRY_PAUSE: Duration = Duration::from_millis(250);

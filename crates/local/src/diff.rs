@@ -1,9 +1,5 @@
 //! Two texts, line by line: what went, what came and what stayed.
 
-/// Lines of either side beyond which they are not compared one by one: all that is
-/// not the same at both ends went or came.
-const COMPARED: usize = 2000;
-
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -75,7 +71,7 @@ pub fn rows<'a, S: AsRef<str>>(before: &'a [S], after: &'a [S]) -> Vec<(Change, 
     );
     let stayed = |line: &'a S| (Change::Stayed, text(line));
     let mut rows: Vec<_> = before[..start].iter().map(stayed).collect();
-    if old.len() > COMPARED || new.len() > COMPARED {
+    if old.len() > crate::limits::COMPARED_LINES || new.len() > crate::limits::COMPARED_LINES {
         rows.extend(old.iter().map(|line| (Change::Went, text(line))));
         rows.extend(new.iter().map(|line| (Change::Came, text(line))));
     } else {
@@ -150,7 +146,9 @@ mod tests {
 
     #[test]
     fn long_texts_are_not_compared_line_by_line() {
-        let before: Vec<String> = (0..COMPARED + 2).map(|n| n.to_string()).collect();
+        let before: Vec<String> = (0..crate::limits::COMPARED_LINES + 2)
+            .map(|n| n.to_string())
+            .collect();
         let mut after: Vec<String> = before.iter().rev().cloned().collect();
         after.insert(0, "0".into());
         let rows = rows(&before, &after);

@@ -17,6 +17,7 @@
 
 pub mod diff;
 mod hex;
+pub mod limits;
 pub mod private;
 pub mod random;
 pub mod secret;

@@ -2,11 +2,9 @@
 //! could take for two things: a key twice, tags, more than one document. Aliases
 //! are refused too: a few lines of them can stand for gigabytes.
 
+use crate::limits;
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde_json::{Map, Number, Value};
-
-/// The deepest nesting that is read.
-const DEPTH: usize = 64;
 
 /// Why a text is not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,7 +71,7 @@ impl<'a> Reader<'a> {
 
     /// The value that `event` begins.
     fn value(&mut self, event: Event<'a>, depth: usize) -> Result<Value, YamlError> {
-        if depth > DEPTH {
+        if depth > limits::YAML_DEPTH {
             return Err(YamlError::TooDeep);
         }
         match event {

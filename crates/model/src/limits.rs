@@ -89,3 +89,31 @@ pub const CONTEXT_WINDOW: usize = 200_000;
 pub const FOUND_TOOLS: (usize, usize) = (5, 50);
 /// Characters of a search query that are read.
 pub const QUERY_CHARS: usize = 1000;
+/// Words of one tool that are indexed: a longer text would only drown the others.
+pub const INDEXED_WORDS: usize = 600;
+/// Characters of the start that are shown all the same.
+pub const PREVIEW_CHARS: usize = 500;
+/// Levels that are described.
+pub const DESCRIBED_DEPTH: usize = 3;
+/// Keys of one object that are named.
+pub const DESCRIBED_KEYS: usize = 10;
+/// Characters of one key.
+pub const DESCRIBED_KEY_CHARS: usize = 60;
+/// How long a look at the directory counts.
+pub const STORE_LOOK: Duration = Duration::from_secs(3600);
+/// Characters before and after a match in a line that is too long to show.
+pub const MATCH_AROUND: usize = 200;
+/// References that are followed at the root, and combinators inside combinators.
+pub const ROOT_STEPS: usize = 16;
+/// Branches at the root that are merged, all together.
+pub const ROOT_BRANCHES: usize = 500;
+/// The most characters of an argument's name.
+pub const ARGUMENT_NAME_CHARS: usize = 64;
+/// Faults that are left out one by one before everything is given up.
+pub const SOUND_ROUNDS: usize = 64;
+/// Characters of a value that are quoted.
+pub const QUOTED_CHARS: usize = 80;
+/// Values of an `enum` that are named.
+pub const NAMED_VALUES: usize = 20;
+/// Alternatives inside alternatives that are told.
+pub const NESTED_ALTERNATIVES: usize = 3;

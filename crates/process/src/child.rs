@@ -3,7 +3,6 @@
 use std::io;
 use std::process::Child;
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::process::Pid;
@@ -13,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
 
-use crate::descriptors;
+use crate::{descriptors, limits};
 
 use crate::command::{ServerCommand, SpawnError};
 use crate::exit::Exit;
@@ -173,7 +172,7 @@ impl ExitWatch {
     /// The end if it comes within a quarter of a second: for one whose pipes
     /// have just closed, which mostly means that it is ending.
     pub async fn soon(self) -> Option<Exit> {
-        tokio::time::timeout(Duration::from_millis(250), self.wait())
+        tokio::time::timeout(limits::EXIT_SOON, self.wait())
             .await
             .ok()
     }
@@ -203,10 +202,10 @@ async fn watch_leader(family: Arc<Family>, exited: watch::Sender<Option<Exit>>) 
         }
         match &mut child_ended {
             Some(signal) => drop(signal.recv().await),
-            None => tokio::time::sleep(Duration::from_millis(20)).await,
+            None => tokio::time::sleep(limits::EXIT_LOOK).await,
         }
     }
-    let mut pause = Duration::from_millis(100);
+    let mut pause = limits::GROUP_PAUSE;
     loop {
         let looking = Arc::clone(&family);
         match tasks::blocking(move || looking.presence()).await {
@@ -214,6 +213,6 @@ async fn watch_leader(family: Arc<Family>, exited: watch::Sender<Option<Exit>>) 
             _ => return,
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_secs(5));
+        pause = (pause * 2).min(limits::LONGEST_GROUP_PAUSE);
     }
 }

@@ -9,18 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, waitid};
 
-use crate::registry;
 use crate::table::{self, Entry, ProcessId, Table};
-
-/// Someone who cannot be killed (another user's, or asleep in the kernel) must
-/// not keep us for ever.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(2);
-
-/// A dead child that nobody waited for in this time is nobody's.
-const ORPHANED_AFTER: Duration = Duration::from_millis(500);
-
-/// The same for one of our own group, which more likely is somebody's.
-const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
+use crate::{limits, registry};
 
 /// Kills every descendant of this process with SIGKILL, again and again until
 /// none is left, and lets no further server start. Returns how many are left
@@ -35,10 +25,10 @@ pub fn kill_all() -> usize {
 
 /// Like [`kill_all`], but spares these and all below them.
 pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
-    let give_up = Instant::now() + GIVE_UP_AFTER;
+    let give_up = Instant::now() + limits::UNKILLABLE_AFTER;
     let me = getpid().as_raw_nonzero().get();
     let mut known = HashSet::new();
-    let mut pause = Duration::from_micros(500);
+    let mut pause = limits::DEATH_LOOK;
     loop {
         if bury_all() == Family::Childless {
             return 0;
@@ -54,7 +44,7 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
                 kill(&living);
                 // New faces: someone forks while being killed. Be quicker.
                 if living.iter().any(|entry| known.insert(entry.id)) {
-                    pause = Duration::from_micros(500);
+                    pause = limits::DEATH_LOOK;
                 }
                 living.len()
             }
@@ -65,7 +55,7 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
             return left;
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
+        pause = (pause * 2).min(limits::LONGEST_DEATH_LOOK);
     }
 }
 
@@ -129,7 +119,7 @@ impl Undertaker {
     pub(crate) fn sweep(&mut self) -> Option<Duration> {
         registry::reap_abandoned();
         let Ok(table) = Table::read() else {
-            return Some(ORPHANED_AFTER);
+            return Some(limits::ORPHANED_AFTER);
         };
         let now = Instant::now();
         let me = getpid().as_raw_nonzero().get();
@@ -143,9 +133,10 @@ impl Undertaker {
             // What this program starts by other means than as a server is
             // mostly in our group, and someone may be about to wait for it.
             let is_orphan = if Some(dead.group) == our_group {
-                now.duration_since(since) >= FORGOTTEN_AFTER
+                now.duration_since(since) >= limits::FORGOTTEN_AFTER
             } else {
-                registry::is_leader(dead.group) || now.duration_since(since) >= ORPHANED_AFTER
+                registry::is_leader(dead.group)
+                    || now.duration_since(since) >= limits::ORPHANED_AFTER
             };
             if is_orphan && let Some(pid) = Pid::from_raw(dead.id.pid) {
                 let _ = waitid(
@@ -157,6 +148,6 @@ impl Undertaker {
             }
         }
         self.seen = waiting;
-        (!self.seen.is_empty()).then_some(ORPHANED_AFTER)
+        (!self.seen.is_empty()).then_some(limits::ORPHANED_AFTER)
     }
 }

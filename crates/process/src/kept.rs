@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use switchboard_local::private;
@@ -16,10 +16,6 @@ use switchboard_tasks as tasks;
 use tokio::time::timeout;
 
 use crate::limits;
-
-/// How long the disk may take before what comes is not kept any more: the server
-/// would have to wait with us.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The file that is put aside.
 pub fn put_aside(file: &Path) -> PathBuf {
@@ -55,14 +51,14 @@ impl KeptStderr {
         let (path, pid, file) = (self.path.clone(), self.pid, self.file.take());
         let bytes = bytes.to_vec();
         let adding = tasks::blocking(move || append(&path, pid, file, &bytes));
-        let why = match timeout(PATIENCE, adding).await {
+        let why = match timeout(limits::STDERR_DISK, adding).await {
             Ok(Ok(Ok(file))) => {
                 self.file = Some(file);
                 return;
             }
             Ok(Ok(Err(error))) => error.to_string(),
             Ok(Err(_)) => return,
-            Err(_) => format!("the disk took longer than {PATIENCE:?}"),
+            Err(_) => format!("the disk took longer than {:?}", limits::STDERR_DISK),
         };
         self.is_lost = true;
         let file = self.path.display().to_string();
@@ -161,6 +157,7 @@ fn spoken(time: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn times_are_those_of_the_calendar() {

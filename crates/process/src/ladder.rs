@@ -10,19 +10,12 @@ use rustix::process::Signal;
 use switchboard_tasks as tasks;
 use tokio::process::ChildStdin;
 
-use crate::exit::Exit;
 use crate::family::{Family, Presence};
+use crate::{exit::Exit, limits};
 
-/// SIGTERM is sent this long after SIGINT.
-pub const TERMINATE_AFTER: Duration = Duration::from_millis(100);
-/// SIGKILL is sent this long after SIGINT.
-pub const KILL_AFTER: Duration = Duration::from_millis(500);
-/// Nobody is waited for longer than this.
-pub const GIVE_UP_AFTER: Duration = Duration::from_millis(600);
-
-/// Those who left the group got no SIGINT with it: once only they are left,
-/// they get SIGTERM, and this long to follow it.
-const OUTSIDERS_GRACE: Duration = Duration::from_millis(100);
+pub use crate::limits::GIVE_UP_AFTER;
+pub use crate::limits::KILL_AFTER;
+pub use crate::limits::TERMINATE_AFTER;
 
 /// How far the ladder had to be climbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +76,7 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
         {
             rung = Rung::Terminate;
             if presence == Presence::Outsiders {
-                kill_after = KILL_AFTER.min(passed + OUTSIDERS_GRACE);
+                kill_after = KILL_AFTER.min(passed + limits::OUTSIDERS_GRACE);
             }
             look(family, |family| {
                 family.signal_all(Signal::TERM);
@@ -91,7 +84,7 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
             .await;
             pause = Duration::from_millis(1);
         } else if rung == Rung::Terminate && presence == Presence::Outsiders {
-            kill_after = kill_after.min(passed + OUTSIDERS_GRACE);
+            kill_after = kill_after.min(passed + limits::OUTSIDERS_GRACE);
         }
         let next = match rung {
             Rung::None | Rung::Interrupt => TERMINATE_AFTER,
@@ -99,7 +92,7 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
             Rung::Kill => GIVE_UP_AFTER,
         };
         tokio::time::sleep(pause.min(next.saturating_sub(begun.elapsed()))).await;
-        pause = (pause * 2).min(Duration::from_millis(10));
+        pause = (pause * 2).min(limits::LONGEST_DEATH_LOOK);
         presence = look(family, Family::presence).await;
     }
     Stopped {
@@ -113,7 +106,7 @@ pub(super) async fn climb(family: &Arc<Family>, stdin: Option<ChildStdin>) -> St
 /// Kills a family at once and without waiting for anyone else: for when there
 /// may be no runtime to wait on. Returns within a tenth of a second.
 pub(super) fn kill_now(family: &Family) {
-    let give_up = Instant::now() + Duration::from_millis(100);
+    let give_up = Instant::now() + limits::KILLED_AT_ONCE;
     loop {
         family.kill_all();
         if family.presence() == Presence::Gone {

@@ -4,8 +4,8 @@
 //! the end has begun, or the end would never come), and is a dead child of
 //! ours one that its owner will wait for.
 
+use crate::limits;
 use std::collections::HashSet;
-use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -37,7 +37,7 @@ pub(crate) fn permit() -> Option<Permit> {
 /// From now on nothing is started. Waits a little for starts under way; one
 /// that hangs (a dead file server) must not keep us from ending.
 pub(crate) fn begin_end() {
-    if let Some(mut ending) = ENDING.try_write_for(Duration::from_millis(100)) {
+    if let Some(mut ending) = ENDING.try_write_for(limits::STARTS_HELD) {
         *ending = true;
     }
 }

@@ -12,16 +12,9 @@ use switchboard_local::{secret, visible};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 
-use crate::kept::KeptStderr;
+use crate::{kept::KeptStderr, limits};
 
-/// How much of the end is kept in memory.
-pub const KEPT: usize = 64 * 1024;
-
-/// A longer line goes to the sink in pieces of this size.
-const LONGEST_LINE: usize = 8 * 1024;
-
-/// A longer line is cut in an error message.
-const LONGEST_SHOWN: usize = 1000;
+pub use crate::limits::STDERR_IN_MEMORY as KEPT;
 
 /// Receives each line as it was written, without its newline.
 pub type LineSink = Box<dyn FnMut(&[u8]) + Send>;
@@ -130,8 +123,8 @@ impl Ring {
     }
 
     fn push_line(&mut self, piece: &[u8]) {
-        for part in piece.chunks(LONGEST_LINE) {
-            if self.line.len() + part.len() > LONGEST_LINE {
+        for part in piece.chunks(limits::STDERR_LINE) {
+            if self.line.len() + part.len() > limits::STDERR_LINE {
                 self.emit();
             }
             self.line.extend_from_slice(part);
@@ -155,7 +148,7 @@ async fn read_all(
     shared: &Mutex<Ring>,
     mut kept: Option<KeptStderr>,
 ) {
-    let mut buffer = vec![0; LONGEST_LINE];
+    let mut buffer = vec![0; limits::STDERR_LINE];
     loop {
         match from.read(&mut buffer).await {
             Ok(0) => break,
@@ -180,7 +173,7 @@ async fn read_all(
 fn shown(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     for (count, c) in line.chars().enumerate() {
-        if count == LONGEST_SHOWN {
+        if count == limits::STDERR_LINE_SHOWN {
             safe.push('…');
             break;
         }
@@ -210,7 +203,7 @@ mod tests {
         assert_eq!(ring.total(), 3_000_007);
         assert_eq!(ring.bytes().len(), KEPT);
         assert!(ring.bytes().ends_with(b"xthe end"));
-        assert!(ring.shared.lock().line.capacity() <= 2 * LONGEST_LINE);
+        assert!(ring.shared.lock().line.capacity() <= 2 * limits::STDERR_LINE);
     }
 
     #[tokio::test]

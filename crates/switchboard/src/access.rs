@@ -4,6 +4,7 @@
 use crate::{
     apart::{Apart, SAFE_PATH},
     dirs::Dirs,
+    limits,
     spec::surroundings,
     stand_in::stand_in,
 };
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{
     fs::File,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -29,16 +30,13 @@ use switchboard_local::hex;
 use switchboard_transport::http::Authorize;
 use url::Url;
 
-/// The largest private key that is read.
-const KEY_BYTES: u64 = 64 * 1024;
-
 /// Where sign-ins are kept, and who vouches for us.
 #[derive(Clone, Debug)]
 pub struct Access {
     vault: Vault,
     needs_auth: NeedsAuth,
     /// The enterprise's identity provider, or what is wrong with its settings.
-    idp: Option<Result<IdentityProvider, String>>,
+    idp: Option<Result<IdentityProvider, ProviderError>>,
     /// Whether it is used wherever it can be (`CLAUDE_CODE_ENABLE_XAA=1`).
     xaa_everywhere: bool,
     /// Whether clients of ours can start a sign-in.
@@ -182,7 +180,7 @@ impl Access {
                                 .unwrap_or_else(|| "ES256".into()),
                         },
                         Err(problem) => {
-                            faults.push(entry.fault("oauth.privateKey", problem));
+                            faults.push(entry.fault("oauth.privateKey", problem.to_string()));
                             ClientProof::Kept
                         }
                     },
@@ -229,7 +227,7 @@ impl Access {
                 client_secret: secret,
             }),
             Some(Err(problem)) => {
-                faults.push(entry.fault("oauth.xaa", problem.clone()));
+                faults.push(entry.fault("oauth.xaa", problem.to_string()));
                 Grant::Person
             }
             None => {
@@ -320,14 +318,23 @@ fn settings(entry: &Entry, faults: &mut Vec<Fault>) -> OauthSettings {
     }
 }
 
+/// Why the enterprise's identity provider cannot be used; where its settings are.
+#[derive(Clone, Debug, thiserror::Error)]
+enum ProviderError {
+    #[error("{0}: the variable {1} is not set")]
+    Variable(String, String),
+    #[error("{0}: the issuer of xaaIdp is no web address")]
+    Issuer(String),
+}
+
 fn provider(
     idp: &switchboard_config::Idp,
     lookup: expand::Lookup<'_>,
-) -> Result<IdentityProvider, String> {
+) -> Result<IdentityProvider, ProviderError> {
     let place = &idp.place;
     let fill = |text: &str| {
         expand::substitute(text, lookup)
-            .map_err(|missing| format!("{place}: the variable {} is not set", missing.join(", ")))
+            .map_err(|missing| ProviderError::Variable(place.clone(), missing.join(", ")))
     };
     let issuer = fill(&idp.issuer)?;
     let secret = match &idp.client_secret {
@@ -335,8 +342,7 @@ fn provider(
         None => lookup("MCP_XAA_IDP_CLIENT_SECRET"),
     };
     Ok(IdentityProvider {
-        issuer: web_address(&issuer)
-            .ok_or_else(|| format!("{place}: the issuer of xaaIdp is no web address"))?,
+        issuer: web_address(&issuer).ok_or_else(|| ProviderError::Issuer(place.clone()))?,
         client_id: fill(&idp.client_id)?,
         client_secret: secret.map(Secret::new),
         callback_port: idp.callback_port,
@@ -345,13 +351,24 @@ fn provider(
     })
 }
 
-fn read_key(file: &Path) -> Result<Secret, String> {
+/// Why there is no private key.
+#[derive(Debug, thiserror::Error)]
+enum KeyError {
+    #[error("holds no private key in PEM")]
+    NoKey,
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+}
+
+fn read_key(file: &Path) -> Result<Secret, KeyError> {
     let mut text = String::new();
-    let read = File::open(file).and_then(|file| file.take(KEY_BYTES).read_to_string(&mut text));
-    match read {
-        Ok(_) if text.contains("PRIVATE KEY") => Ok(Secret::new(text)),
-        Ok(_) => Err("holds no private key in PEM".to_owned()),
-        Err(error) => Err(format!("cannot be read: {error}")),
+    File::open(file)?
+        .take(limits::KEY_BYTES)
+        .read_to_string(&mut text)?;
+    if text.contains("PRIVATE KEY") {
+        Ok(Secret::new(text))
+    } else {
+        Err(KeyError::NoKey)
     }
 }
 

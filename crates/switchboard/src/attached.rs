@@ -4,9 +4,10 @@
 use crate::{
     Options,
     control::{GatewayStatus, State},
+    limits,
     roster::Prepared,
     running::{self, Running},
-    tokens,
+    tokens::{self, TokenError},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -20,13 +21,7 @@ use std::{
 use switchboard_config::{Configured, Entry, Loaded, Scope, Source, Standing, Transport};
 use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
 
-/// How long a gateway on this machine may take to answer what needs nobody
-/// else. One that is frozen, or has no room left, is passed by.
-pub const PROMPT: Duration = Duration::from_secs(1);
-/// How long it may take to read its configuration again.
-const RELOAD: Duration = Duration::from_secs(10);
-/// No answer is longer.
-const ANSWER_BYTES: usize = 16 * 1024 * 1024;
+pub use crate::limits::PROMPT;
 
 /// A server of a running gateway.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,13 +58,30 @@ pub struct ViaGateway {
     pub segment: String,
 }
 
+/// Why a running gateway is of no use to us.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// Nothing would let us in.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// It is frozen, or has no room left.
+    #[error("it does not answer within {PROMPT:?}")]
+    Silent,
+    /// It is none of ours, or too different.
+    #[error("it does not answer as it should: {0}")]
+    Unfit(#[source] io::Error),
+    /// A fault of our own.
+    #[error("asking it went wrong")]
+    Broken,
+}
+
 impl Attached {
     /// Asks a gateway what it has; why not, if it does not answer as ours.
-    pub fn open(running: &Running) -> Result<Self, String> {
+    pub fn open(running: &Running) -> Result<Self, AttachError> {
         let secret = |file| tokens::from_file(file).map(|token| token.secret);
-        let control = secret(&running.control_token).map_err(|fault| fault.to_string())?;
+        let control = secret(&running.control_token)?;
         let client = match &running.client_token {
-            Some(file) => Some(secret(file).map_err(|fault| fault.to_string())?),
+            Some(file) => Some(secret(file)?),
             None => None,
         };
         let mut attached = Self {
@@ -79,10 +91,8 @@ impl Attached {
             client,
         };
         attached.servers = attached.known().map_err(|fault| match fault.kind() {
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-                format!("it does not answer within {PROMPT:?}")
-            }
-            _ => format!("it does not answer as it should: {fault}"),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => AttachError::Silent,
+            _ => AttachError::Unfit(fault),
         })?;
         Ok(attached)
     }
@@ -94,7 +104,7 @@ impl Attached {
 
     /// Has the gateway read its configuration again, and asks what it has then.
     pub fn reload(&mut self) -> io::Result<()> {
-        self.ask("POST", "reload", RELOAD)?;
+        self.ask("POST", "reload", limits::RELOAD)?;
         self.servers = self.known()?;
         Ok(())
     }
@@ -133,7 +143,7 @@ impl Attached {
         )?;
         let mut answer = Vec::new();
         let mut chunk = vec![0; 64 * 1024];
-        while answer.len() < ANSWER_BYTES {
+        while answer.len() < limits::CONTROL_ANSWER_BYTES {
             let left = end.saturating_duration_since(Instant::now());
             // A limit of nothing would be none.
             stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
@@ -226,7 +236,7 @@ pub(crate) fn answering(options: &Options) -> Vec<Attached> {
     });
     let mut answering = Vec::new();
     for (running, asked) in found.running.iter().zip(asked) {
-        match asked.unwrap_or_else(|_| Err("asking it went wrong".to_owned())) {
+        match asked.unwrap_or_else(|_| Err(AttachError::Broken)) {
             Ok(attached) => answering.push(attached),
             Err(why) => options.tell.warn(&format!(
                 "the gateway at http://{} (process {}) is passed by: {why}; switchboard doctor says what to do",

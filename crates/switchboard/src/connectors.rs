@@ -9,6 +9,7 @@ mod token;
 #[path = "absent/token.rs"]
 mod token;
 
+use crate::limits;
 use std::{
     path::Path,
     sync::mpsc::{self, Receiver},
@@ -20,9 +21,6 @@ use switchboard_config::{
 };
 use token::Token;
 use tokio_util::sync::CancellationToken;
-
-/// How often a gateway asks itself whether it is time.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// One address, and all that is needed to ask it.
 #[derive(Clone, Debug)]
@@ -132,7 +130,7 @@ pub async fn follow(current: impl Fn() -> Option<Fetching>, stop: CancellationTo
             }
         }
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(limits::CONNECTORS_LOOK) => {}
             () = stop.cancelled() => return,
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::{
     attached::Known,
+    pipeline::ReloadError,
     pools::Pools,
     report::{self, Report, report},
     settings::Settings,
@@ -37,7 +38,7 @@ pub struct GatewayControl {
 }
 
 /// Reads the configuration again and changes the servers; what changed, or why it cannot.
-pub type Reload = Box<dyn Fn() -> Result<bool, String> + Send + Sync>;
+pub type Reload = Box<dyn Fn() -> Result<bool, ReloadError> + Send + Sync>;
 
 impl fmt::Debug for GatewayControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +78,7 @@ impl GatewayControl {
     }
 
     /// Reads the configuration again.
-    pub fn reload(&self) -> Result<bool, String> {
+    pub fn reload(&self) -> Result<bool, ReloadError> {
         (self.reload)()
     }
 
@@ -132,7 +133,7 @@ impl GatewayControl {
             },
             (false, ("reload", "")) => match self.reload() {
                 Ok(changed) => json!({ "changed": changed }),
-                Err(why) => return refused(StatusCode::CONFLICT, &why),
+                Err(why) => return refused(StatusCode::CONFLICT, &why.to_string()),
             },
             _ => return refused(StatusCode::NOT_FOUND, "there is nothing at this path"),
         };

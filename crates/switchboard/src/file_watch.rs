@@ -2,13 +2,9 @@
 //! dozen at most, most of which do not exist yet; looking is cheaper than being
 //! told, and works on every file system.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
+use crate::limits;
+use std::{collections::BTreeMap, fs, path::PathBuf};
 use tokio_util::sync::CancellationToken;
-
-/// How often files are looked at.
-const EVERY: Duration = Duration::from_secs(1);
-/// Files that are looked at.
-const FILES: usize = 1000;
 
 /// What files looked like: who they are, how long, and when they last changed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -26,7 +22,7 @@ impl Snapshot {
     #[must_use]
     pub fn and(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         for file in files {
-            if !self.0.contains_key(&file) && self.0.len() < FILES {
+            if !self.0.contains_key(&file) && self.0.len() < limits::FILES_WATCHED {
                 let look = look(&file);
                 self.0.insert(file, look);
             }
@@ -62,7 +58,7 @@ pub async fn watch(
 ) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(limits::FILES_LOOK) => {}
             () = stop.cancelled() => return,
         }
         let now = seen.again();

@@ -1,5 +1,7 @@
 //! The caps of what is assembled here, in one place.
 
+use std::time::Duration;
+
 /// Calls that one connection to a server of one's own may have in flight.
 pub const CALLS: usize = 1024;
 /// Chunks of stdin that such a server reads ahead.
@@ -10,3 +12,71 @@ pub const CHUNK: usize = 16 * 1024;
 /// Bytes between a client on our own streams and servers of its own before the writer
 /// waits.
 pub const PIPE_BYTES: usize = 64 * 1024;
+/// The largest private key that is read.
+pub const KEY_BYTES: u64 = 64 * 1024;
+/// How long a gateway on this machine may take to answer what needs nobody
+/// else. One that is frozen, or has no room left, is passed by.
+pub const PROMPT: Duration = Duration::from_secs(1);
+/// How long it may take to read its configuration again.
+pub const RELOAD: Duration = Duration::from_secs(10);
+/// No answer is longer.
+pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// How often a gateway asks itself whether it is time.
+pub const CONNECTORS_LOOK: Duration = Duration::from_secs(1);
+/// How often files are looked at.
+pub const FILES_LOOK: Duration = Duration::from_secs(1);
+/// Files that are looked at.
+pub const FILES_WATCHED: usize = 1000;
+/// How long built-in servers may take to end what they have started.
+pub const BUILTIN_CLOSING: Duration = Duration::from_secs(3);
+/// Characters of a server's name that a file's name keeps.
+pub const LOG_NAME_CHARS: usize = 100;
+/// How often it is looked at what was approved.
+pub const PINS_LOOK: Duration = Duration::from_secs(1);
+/// How long a start may keep its place. One that takes longer goes on without
+/// it, so that a slow or broken server never holds up another.
+pub const START_PLACE: Duration = Duration::from_secs(3);
+/// Requests whose answers are waited for; more than a client may have in flight.
+pub const RELAY_UNANSWERED: usize = 64 * 1024;
+/// Questions that a client has not answered.
+pub const RELAY_QUESTIONS: usize = 4096;
+/// Subscriptions that are made again.
+pub const RELAY_SUBSCRIPTIONS: usize = 4096;
+/// How long nothing may come while an answer is owed before the gateway is asked
+/// whether it is there.
+pub const RELAY_SILENCE: Duration = Duration::from_secs(5);
+/// How long that may take. While somebody is let in nothing else is read.
+pub const RELAY_PROBE: Duration = Duration::from_secs(15);
+/// How much longer than it gives what is in flight a gateway may take to finish, once the
+/// client of a relay has closed its end.
+pub const RELAY_GRACE: Duration = Duration::from_secs(2);
+/// How long the client may take to take the last of it.
+pub const RELAY_LAST_WRITE: Duration = Duration::from_secs(1);
+/// Bytes that may wait for the client before nothing more is read for it.
+pub const RELAY_WAITING_BYTES: usize = 1024 * 1024;
+/// No answer to the handshake is longer.
+pub const RELAY_HEAD_BYTES: usize = 16 * 1024;
+/// Notes that are looked at; more gateways than this nobody runs.
+pub const NOTES: usize = 64;
+/// No note is longer.
+pub const NOTE_BYTES: u64 = 64 * 1024;
+/// How often a gateway looks at its note.
+pub const NOTE_RENEWAL: Duration = Duration::from_secs(5);
+/// How often we look whether somebody has signed in elsewhere.
+pub const SIGNED_IN_LOOK: Duration = Duration::from_secs(2);
+/// How long answers on their way out are waited for at the end.
+pub const STAND_IN_FAREWELL: Duration = Duration::from_secs(2);
+/// Calls at once; each of them waits for the same sign-in.
+pub const STAND_IN_CALLS: usize = 64;
+/// Longer than any token; a file with more is not one.
+pub const TOKEN_FILE_BYTES: u64 = 4096;
+/// A token shorter than this could be guessed.
+pub const SHORTEST_TOKEN: usize = 16;
+/// A folder's time may stand still for as long as this while it changes.
+pub const FOLDER_GRAIN: Duration = Duration::from_millis(100);
+/// How long a connection to the list of connectors may take.
+pub const CONNECTORS_CONNECT: Duration = Duration::from_secs(5);
+/// How long fetching the list of connectors may take.
+pub const CONNECTORS_TOTAL: Duration = Duration::from_secs(10);
+/// The largest list of connectors.
+pub const CONNECTORS_BYTES: usize = 1024 * 1024;

@@ -1,10 +1,7 @@
 //! Where what servers write to stderr is kept.
 
-use crate::Dirs;
+use crate::{Dirs, limits};
 use std::path::{Path, PathBuf};
-
-/// Characters of a server's name that a file's name keeps.
-const NAME: usize = 100;
 
 /// The folder of all of them.
 pub fn folder(dirs: &Dirs) -> PathBuf {
@@ -14,7 +11,11 @@ pub fn folder(dirs: &Dirs) -> PathBuf {
 /// The file of a server of this name.
 pub fn file(folder: &Path, server: &str) -> PathBuf {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let mut name: String = server.chars().filter(|c| plain(*c)).take(NAME).collect();
+    let mut name: String = server
+        .chars()
+        .filter(|c| plain(*c))
+        .take(limits::LOG_NAME_CHARS)
+        .collect();
     // Names that are not told apart by what is left of them are by this.
     if name != server {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

@@ -1,13 +1,9 @@
 //! How many servers are started or met at once: a few local ones, since each
 //! takes a processor while it starts, and many remote ones, since they do not.
 
-use crate::settings::Settings;
-use std::{pin::pin, sync::Arc, time::Duration};
+use crate::{limits, settings::Settings};
+use std::{pin::pin, sync::Arc};
 use tokio::{sync::Semaphore, time::timeout};
-
-/// How long a start may keep its place. One that takes longer goes on without
-/// it, so that a slow or broken server never holds up another.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The two pools. Sliding: a place is taken again as soon as it is free.
 #[derive(Clone, Debug)]
@@ -31,7 +27,7 @@ impl Pools {
         let pool = if remote { &self.remote } else { &self.local };
         let place = pool.acquire().await;
         let mut work = pin!(work);
-        match timeout(PATIENCE, &mut work).await {
+        match timeout(limits::START_PLACE, &mut work).await {
             Ok(done) => done,
             Err(_) => {
                 drop(place);

@@ -1,19 +1,13 @@
 //! Gateways that run: each leaves a note in the state directory that says where
 //! it is, and commands of the same user find it there.
 
-use crate::dirs::Dirs;
+use crate::{dirs::Dirs, limits};
 use serde_json::{Value, json};
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 use switchboard_local::private;
-
-/// Notes that are looked at; more gateways than this nobody runs.
-const NOTES: usize = 64;
-/// No note is longer.
-const NOTE_BYTES: u64 = 64 * 1024;
 
 /// A gateway that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,11 +76,24 @@ pub struct Found {
 pub struct Damaged {
     /// Which.
     pub file: PathBuf,
-    why: String,
+    #[source]
+    why: NoteError,
 }
 
-/// How often a gateway looks at its note.
-pub const RENEWAL: Duration = Duration::from_secs(5);
+/// Why a note cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum NoteError {
+    #[error("it is no note of ours")]
+    NotOurs,
+    #[error("others could have written it")]
+    Writable,
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    #[error(transparent)]
+    NoJson(#[from] serde_json::Error),
+}
+
+pub use crate::limits::NOTE_RENEWAL as RENEWAL;
 
 impl Drop for Note {
     fn drop(&mut self) {
@@ -140,7 +147,7 @@ pub fn all(dirs: &Dirs) -> Found {
     };
     let mut damaged = Vec::new();
     let mut found: Vec<(u64, Running)> = Vec::new();
-    for file in files.flatten().take(NOTES) {
+    for file in files.flatten().take(limits::NOTES) {
         let path = file.path();
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
@@ -166,7 +173,7 @@ enum Looked {
     /// In another container, perhaps: its process numbers mean nothing here.
     Elsewhere,
     /// It cannot be read; why.
-    Damaged(String),
+    Damaged(NoteError),
     Stale,
 }
 
@@ -178,16 +185,16 @@ fn may_run(path: &Path) -> bool {
     told.is_none_or(|(pid, since)| started(pid) == Some(since))
 }
 
-fn read_note(path: &Path) -> Result<Value, String> {
-    let found = fs::symlink_metadata(path).map_err(|fault| fault.to_string())?;
-    if !found.is_file() || found.len() > NOTE_BYTES {
-        return Err("it is no note of ours".into());
+fn read_note(path: &Path) -> Result<Value, NoteError> {
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_file() || found.len() > limits::NOTE_BYTES {
+        return Err(NoteError::NotOurs);
     }
     if !is_ours(&found) {
-        return Err("others could have written it".into());
+        return Err(NoteError::Writable);
     }
-    let text = fs::read_to_string(path).map_err(|fault| fault.to_string())?;
-    serde_json::from_str(&text).map_err(|fault| fault.to_string())
+    let text = fs::read_to_string(path)?;
+    Ok(serde_json::from_str(&text)?)
 }
 
 fn look(path: &Path) -> Looked {

@@ -162,7 +162,7 @@ fn may_start(entry: &Expanded) -> Option<MayStart> {
         let advice = advice(&entry.name);
         bound
             .check(&entry)
-            .map_err(|why| format!("{why}; {advice}"))
+            .map_err(|why| format!("{why}; {advice}").into())
     })))
 }
 

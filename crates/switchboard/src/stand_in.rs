@@ -2,27 +2,21 @@
 //! program with one tool, `authenticate`. When somebody has signed in, here or
 //! by `switchboard login`, it ends, and the real server takes its place.
 
+use crate::limits;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::{collections::HashMap, sync::Arc, time::Duration};
-use switchboard_auth::{Authority, REMEMBERED, Visit};
+use std::{collections::HashMap, sync::Arc};
+use switchboard_auth::{Authority, REMEMBERED, SignInError, Visit};
 use switchboard_host::{AUTHENTICATE, StandIn};
 use switchboard_local::{hex, random};
 use switchboard_tasks as tasks;
 use switchboard_transport::in_process::{End, Sender};
-use switchboard_wire::code;
+use switchboard_wire::{Method, code};
 use tokio::{
     sync::{oneshot, watch},
     task::JoinSet,
     time::{Instant, interval, timeout},
 };
-
-/// How often we look whether somebody has signed in elsewhere.
-const LOOK: Duration = Duration::from_secs(2);
-/// How long answers on their way out are waited for at the end.
-const FAREWELL: Duration = Duration::from_secs(2);
-/// Calls at once; each of them waits for the same sign-in.
-const CALLS: usize = 64;
 
 /// What lets clients sign in to `name`.
 pub(crate) fn stand_in(name: &str, authority: Authority) -> StandIn {
@@ -53,13 +47,27 @@ struct SignInTool {
     done: watch::Sender<u64>,
 }
 
+/// How a sign-in ends, for all who wait for it.
+type Outcome = Result<(), Arc<NotSignedIn>>;
+
+/// Why nobody signed in.
+#[derive(Debug, thiserror::Error)]
+enum NotSignedIn {
+    #[error(transparent)]
+    Failed(#[from] SignInError),
+    #[error("it was broken off")]
+    BrokenOff,
+    #[error("a bug in Switchboard broke the sign-in off")]
+    Bug,
+}
+
 /// A sign-in under way.
 #[derive(Default)]
 struct SignIn {
     /// The page to go to, once it is known.
     page: watch::Sender<Option<String>>,
     /// How it ended.
-    outcome: watch::Sender<Option<Result<(), String>>>,
+    outcome: watch::Sender<Option<Outcome>>,
 }
 
 impl SignIn {
@@ -75,7 +83,7 @@ impl SignIn {
         let done = async move {
             let ended = outcome.wait_for(Option::is_some).await;
             let ended = ended.ok().and_then(|ended| ended.clone());
-            ended.unwrap_or_else(|| Err("it was broken off".to_owned()))
+            Ok(ended.unwrap_or_else(|| Err(Arc::new(NotSignedIn::BrokenOff)))?)
         };
         switchboard_host::SignIn {
             page,
@@ -102,7 +110,7 @@ async fn serve(tool: Arc<SignInTool>, end: End) {
     } = end;
     let before = tool.authority.fingerprint().await;
     let mut done = tool.done.subscribe();
-    let mut clock = interval(LOOK);
+    let mut clock = interval(limits::SIGNED_IN_LOOK);
     let begun = Instant::now();
     let mut conversation = Conversation {
         tool: tool.clone(),
@@ -135,7 +143,7 @@ async fn serve(tool: Arc<SignInTool>, end: End) {
     }
     // Whoever waits for the sign-in is told before the end.
     let rest = async { while conversation.calls.join_next().await.is_some() {} };
-    let _ = timeout(FAREWELL, rest).await;
+    let _ = timeout(limits::STAND_IN_FAREWELL, rest).await;
     tool.authority.reload();
 }
 
@@ -152,18 +160,21 @@ impl Conversation {
             return;
         };
         let empty = |list: &str| Ok(json!({ list: [] }));
-        let answer = match method {
-            "initialize" => {
+        let answer = match Method::parse(method) {
+            Method::Initialize => {
                 self.asks = message["params"]["capabilities"]["elicitation"]["url"].is_object();
                 Ok(self.hello(&message["params"]["protocolVersion"]))
             }
-            "ping" => Ok(json!({})),
-            "tools/list" => Ok(json!({ "tools": [self.tool()] })),
-            "resources/list" => empty("resources"),
-            "resources/templates/list" => empty("resourceTemplates"),
-            "prompts/list" => empty("prompts"),
-            "tools/call" => return self.call(id, &message["params"]["name"]),
-            other => Err(json!({"code": -32601, "message": format!("Method not found: {other}")})),
+            Method::Ping => Ok(json!({})),
+            Method::ToolsList => Ok(json!({ "tools": [self.tool()] })),
+            Method::ResourcesList => empty("resources"),
+            Method::ResourceTemplatesList => empty("resourceTemplates"),
+            Method::PromptsList => empty("prompts"),
+            Method::ToolsCall => return self.call(id, &message["params"]["name"]),
+            _ => {
+                let text = format!("Method not found: {method}");
+                Err(json!({"code": code::METHOD_NOT_FOUND, "message": text}))
+            }
         };
         self.answer(&id, answer);
     }
@@ -215,7 +226,7 @@ impl Conversation {
             return self.answer(&id, Ok(told(&text, true)));
         }
         while self.calls.try_join_next().is_some() {}
-        if self.calls.len() >= CALLS {
+        if self.calls.len() >= limits::STAND_IN_CALLS {
             return self.answer(&id, Ok(told("A sign-in is under way already.", true)));
         }
         let call = Call {
@@ -283,13 +294,13 @@ impl Call {
     async fn ask(
         &self,
         page: &str,
-        outcome: &mut watch::Receiver<Option<Result<(), String>>>,
+        outcome: &mut watch::Receiver<Option<Outcome>>,
     ) -> Option<bool> {
         let id = new_key()?;
         let (asked, answered) = oneshot::channel();
         self.questions.lock().insert(id.clone(), asked);
         let question = json!({
-            "jsonrpc": "2.0", "id": id, "method": "elicitation/create",
+            "jsonrpc": "2.0", "id": id, "method": Method::ElicitationCreate.as_str(),
             "params": {
                 "mode": "url",
                 "message": format!("Sign in to {}", self.tool.name),
@@ -304,7 +315,7 @@ impl Call {
                 // Signed in without the client's word: the question is void.
                 self.questions.lock().remove(&id);
                 let params = json!({"requestId": id});
-                send(&self.sender, &notification("notifications/cancelled", &params));
+                send(&self.sender, &notification(Method::Cancelled, &params));
                 return Some(true);
             }
         };
@@ -316,17 +327,14 @@ impl Call {
             tasks::spawn(tasks::Kind::Background, async move {
                 if outcome.wait_for(Option::is_some).await.is_ok() {
                     let params = json!({"elicitationId": id});
-                    send(
-                        &sender,
-                        &notification("notifications/elicitation/complete", &params),
-                    );
+                    send(&sender, &notification(Method::ElicitationComplete, &params));
                 }
             });
         }
         Some(action == "accept")
     }
 
-    fn ended(&self, outcome: Option<Result<(), String>>) -> Value {
+    fn ended(&self, outcome: Option<Outcome>) -> Value {
         match outcome {
             Some(Ok(())) => told(
                 &format!(
@@ -365,7 +373,7 @@ impl SignInTool {
             if let Err(fault) = &outcome {
                 tracing::info!(server = tool.name, %fault, "nobody signed in");
             }
-            let outcome = outcome.map(drop).map_err(|fault| fault.to_string());
+            let outcome = outcome.map(drop).map_err(|fault| Arc::new(fault.into()));
             let good = outcome.is_ok();
             ours.outcome.send_replace(Some(outcome));
             if good {
@@ -375,8 +383,8 @@ impl SignInTool {
         };
         tasks::spawn_or(tasks::Kind::SignIn, signing_in, move || {
             *broken.under_way.lock() = None;
-            let why = "a bug in Switchboard broke the sign-in off".to_owned();
-            left.outcome.send_replace(Some(Err(why)));
+            let why = NotSignedIn::Bug;
+            left.outcome.send_replace(Some(Err(Arc::new(why))));
         });
         sign_in
     }
@@ -386,8 +394,8 @@ fn told(text: &str, is_error: bool) -> Value {
     json!({"content": [{"type": "text", "text": text}], "isError": is_error})
 }
 
-fn notification(method: &str, params: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "method": method, "params": params})
+fn notification(method: Method, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method.as_str(), "params": params})
 }
 
 fn send(sender: &Sender, message: &Value) {

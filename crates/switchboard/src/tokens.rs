@@ -1,7 +1,7 @@
 //! The tokens that let clients in. Made at first use, kept in a file that only
 //! the user can read, and never shown in a log.
 
-use crate::dirs::Dirs;
+use crate::{dirs::Dirs, limits};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use std::{
@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 use switchboard_gateway::{ClientToken, LiveTokens};
 use switchboard_local::{
@@ -18,11 +18,8 @@ use switchboard_local::{
     random::{self, NoRandomness},
 };
 
-/// Longer than any token; a file with more is not one.
-const FILE_BYTES: u64 = 4096;
-/// A token shorter than this could be guessed.
-const SHORTEST: usize = 16;
 /// What we make ourselves is this long: less of it is a part.
+// tidy: the length of what we make ourselves, not a cap
 const OWN: usize = 43;
 
 /// Why there is no token.
@@ -45,7 +42,9 @@ pub enum TokenError {
     Exposed(PathBuf),
     /// What is in it is no token.
     #[error(
-        "the token file {0} holds no token: one line of at least {SHORTEST} printable characters is expected"
+        "the token file {} holds no token: one line of at least {} printable characters is expected",
+        .0.display(),
+        limits::SHORTEST_TOKEN
     )]
     Unusable(PathBuf),
     /// It holds a part of a token.
@@ -218,9 +217,6 @@ struct Known {
     tokens: Arc<[ClientToken]>,
 }
 
-/// A folder's time may stand still for as long as this while it changes.
-const GRAIN: Duration = Duration::from_millis(100);
-
 impl LiveTokens for Folder {
     fn current(&self) -> Arc<[ClientToken]> {
         let folder = folder(&self.dirs);
@@ -230,7 +226,7 @@ impl LiveTokens for Folder {
         let mut known = self.known.lock();
         if let Some(known) = &*known
             && known.changed == changed
-            && changed.is_none_or(|changed| known.read > changed + GRAIN)
+            && changed.is_none_or(|changed| known.read > changed + limits::FOLDER_GRAIN)
         {
             return known.tokens.clone();
         }
@@ -424,11 +420,11 @@ fn read(path: &Path) -> Result<Option<String>, TokenError> {
         return Err(TokenError::Exposed(path.into()));
     }
     let mut text = String::new();
-    file.take(FILE_BYTES)
+    file.take(limits::TOKEN_FILE_BYTES)
         .read_to_string(&mut text)
         .map_err(failed)?;
     let token = text.trim();
-    if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if token.len() < limits::SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenError::Unusable(path.into()));
     }
     Ok(Some(token.to_owned()))

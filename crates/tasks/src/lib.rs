@@ -91,6 +91,7 @@ where
 }
 
 /// How long a task that is kept rests after a panic.
+// tidy: the one time of this crate
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// A future whose panic is its outcome.

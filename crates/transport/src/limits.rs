@@ -41,3 +41,88 @@ pub const COPIED_BYTES: usize = 4 * 1024;
 pub const NOISE_WARNINGS: u64 = 5;
 /// Characters of the scopes that a server asks for which are shown.
 pub const SCOPE_CHARS: usize = 500;
+/// What wakes those who wait can pass one of them by: they look by themselves as well.
+pub const ROOM_LOOK: Duration = Duration::from_millis(250);
+/// A peer that says nothing for this long is probed, and is dead if it answers
+/// none of the probes: noticed after 30 s, whatever the streams on it carry.
+pub const KEEPALIVE: Duration = Duration::from_secs(15);
+/// How far those probes are apart.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// How many of them there are.
+pub const KEEPALIVE_PROBES: u32 = 3;
+/// The longest head of a proxy's answer.
+pub const PROXY_HEAD_BYTES: usize = 8 * 1024;
+/// How much of a large answer is counted before it is read; what it really
+/// takes is counted as it comes. A server that announces more than it sends
+/// can hold no more than this of the budget.
+pub const RESERVED_BYTES: usize = 1024 * 1024;
+/// The most that is allocated on the strength of an announcement. Growing would
+/// take up to twice as much; what is not filled takes no memory.
+pub const ALLOCATED_BYTES: usize = 8 * 1024 * 1024;
+/// How long the budget may hold an answer back before it is read all the same.
+pub const RESERVE_WAIT: Duration = Duration::from_secs(20);
+/// No wait is longer, whatever the server asks for.
+pub const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+/// No wait that the server asks for is shorter.
+pub const SHORTEST_BACKOFF: Duration = Duration::from_millis(200);
+/// The first of the doubling steps.
+pub const BACKOFF_STEP: Duration = Duration::from_secs(1);
+/// How long the rest of an answer that nobody needs may take.
+pub const LEFTOVERS: Duration = Duration::from_millis(250);
+/// How often one request may be refused and tried again. Who authorizes decides;
+/// this only bounds a mistake of theirs. A nonce, a refresh and three step-ups fit.
+pub const REFUSALS: u32 = 6;
+/// How long requests wait at most.
+pub const GATE: Duration = Duration::from_secs(5);
+/// How long a POST may take to be accepted. Its answer comes on the stream, in its own time.
+pub const SSE_POST: Duration = Duration::from_secs(60);
+/// How long messages without an answer may take to leave when the link closes.
+pub const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long ending a session may take.
+pub const SESSION_DELETE: Duration = Duration::from_secs(2);
+/// hyper's read buffer per connection; its own default would let 256 large
+/// answers take 100 MiB.
+pub const HTTP_READ_BUFFER: usize = 64 * 1024;
+/// How often unused connections are looked at.
+pub const POOL_SWEEP: Duration = Duration::from_secs(5);
+/// How long the beginning of an unexpected body is waited for.
+pub const PREVIEW: Duration = Duration::from_secs(2);
+/// How much of a body is looked at.
+pub const PREVIEW_BYTES: usize = 2048;
+/// How many characters are shown.
+pub const PREVIEW_CHARS: usize = 200;
+/// How many redirects one request follows.
+pub const REDIRECTS: usize = 5;
+/// Longer ids are not remembered: they could not be sent back in a header.
+pub const EVENT_ID_BYTES: usize = 4096;
+/// Below this size copying is cheaper than a second piece.
+pub const COPY_BELOW: usize = 16 * 1024;
+/// How often in a row a request's stream is resumed without anything coming.
+pub const STREAM_RESUMED: u32 = 5;
+/// How long requests wait for the head of the server's stream. Some servers
+/// hold it back until they have something to say.
+pub const STREAM_HEAD: Duration = Duration::from_millis(500);
+/// How long the goodbye may take.
+pub const WS_FAREWELL: Duration = Duration::from_secs(1);
+/// tungstenite's own default would give every connection 128 KiB.
+pub const WS_READ_BUFFER: usize = 16 * 1024;
+/// How long a connection to a server may take, by default.
+pub const CONNECT: Duration = Duration::from_secs(30);
+/// How long a message without an answer may take to be accepted, by default.
+pub const NOTIFICATION: Duration = Duration::from_secs(30);
+/// How long the body of an answer may stand still, by default.
+pub const BODY_STALL: Duration = Duration::from_secs(30);
+/// How long a connection that nobody uses is kept, by default.
+pub const IDLE: Duration = Duration::from_secs(30);
+/// No stream is taken for dead before it has been silent for this long, by default.
+pub const SILENCE_FLOOR: Duration = Duration::from_secs(5);
+/// How long a stream that lasts may be silent before it is looked at, by default.
+pub const LASTING_SILENCE: Duration = Duration::from_secs(30);
+/// How long the rest of a refusal that nobody needs may take.
+pub const REFUSAL_LEFTOVERS: Duration = Duration::from_millis(50);
+/// How often it is looked whether everything that was queued is written.
+pub const DRAIN_LOOK: Duration = Duration::from_millis(2);
+/// How often a peer on a WebSocket is pinged, by default.
+pub const PING: Duration = Duration::from_secs(15);
+/// How long a peer on a WebSocket may be silent, by default.
+pub const WS_SILENCE: Duration = Duration::from_secs(30);

@@ -27,6 +27,18 @@ pub mod code {
     pub const UNSUPPORTED_VERSION: i64 = -32022;
     /// URL elicitation required (2025-11-25 only).
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+
+    /// What servers may mean by codes that are theirs to choose. Nobody acts on
+    /// that: the documents disagree.
+    pub fn possible_meaning(code: i64) -> Option<&'static str> {
+        match code {
+            -32000 => Some("\"Connection closed\""),
+            SESSION_NOT_FOUND => Some("\"Request timeout\""),
+            RESOURCE_NOT_FOUND => Some("\"Method not supported\" or \"Resource not found\""),
+            -32003 => Some("\"Resource not found\""),
+            _ => None,
+        }
+    }
 }
 
 /// An error to be sent as a JSON-RPC response.

@@ -59,8 +59,37 @@ pub struct MirroredParam {
     pub path: Vec<String>,
 }
 
+/// How a schema breaks the rules for parameters that are mirrored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MirrorError {
+    /// It is not searched any further.
+    #[error("the schema is nested too deeply")]
+    TooDeep,
+    /// One property has two annotations.
+    #[error("x-mcp-header is there twice on one property")]
+    TwiceOnOne,
+    /// An annotation is no text.
+    #[error("x-mcp-header must be a string")]
+    NoString,
+    /// An annotation holds what no header's name can.
+    #[error("x-mcp-header {0:?} is not a header name")]
+    NoHeaderName(String),
+    /// Where it stands, no value could be found for it.
+    #[error("x-mcp-header {0:?} is not on a property reached by properties alone")]
+    OutOfReach(String),
+    /// A value of this kind cannot be mirrored.
+    #[error("x-mcp-header {0:?} is on a parameter that is no string, integer or boolean")]
+    WrongKind(String),
+    /// Two parameters want the same header.
+    #[error("x-mcp-header {0:?} is used twice")]
+    UsedTwice(String),
+    /// More than one request could carry.
+    #[error("more than {MIRRORED_PARAMS} x-mcp-header")]
+    TooMany,
+}
+
 /// The mirrored parameters of a tool's `inputSchema`, or why the schema breaks the rules.
-pub fn mirrored_params(input_schema: &[u8]) -> Result<Vec<MirroredParam>, String> {
+pub fn mirrored_params(input_schema: &[u8]) -> Result<Vec<MirroredParam>, MirrorError> {
     // Most schemas have none; the key can also be written escaped, so an
     // escaped character anywhere means looking properly.
     if memchr::memmem::find(input_schema, b"x-mcp-header").is_none()
@@ -90,9 +119,9 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Looks at a schema, or at what may be one. `reachable` says whether only `properties` led here.
-    fn schema(&mut self, reachable: bool, depth: usize) -> Result<(), String> {
+    fn schema(&mut self, reachable: bool, depth: usize) -> Result<(), MirrorError> {
         if depth > TREE_DEPTH {
-            return Err("the schema is nested too deeply".into());
+            return Err(MirrorError::TooDeep);
         }
         self.scanner.white_space();
         match self.scanner.peek() {
@@ -110,7 +139,7 @@ impl Search<'_> {
             match text(key.of(self.source)).as_deref() {
                 Some("x-mcp-header") => {
                     if annotation.replace(self.skip()).is_some() {
-                        return Err("x-mcp-header is there twice on one property".into());
+                        return Err(MirrorError::TwiceOnOne);
                     }
                 }
                 Some("type") => {
@@ -136,7 +165,7 @@ impl Search<'_> {
     }
 
     /// The elements of an array, as schemas.
-    fn schemas(&mut self, depth: usize) -> Result<(), String> {
+    fn schemas(&mut self, depth: usize) -> Result<(), MirrorError> {
         self.step(b'[');
         self.scanner.white_space();
         while !self.step(b']') {
@@ -149,7 +178,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn properties(&mut self, reachable: bool, depth: usize) -> Result<(), String> {
+    fn properties(&mut self, reachable: bool, depth: usize) -> Result<(), MirrorError> {
         if !self.step(b'{') {
             self.skip();
             return Ok(());
@@ -165,7 +194,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn definitions(&mut self, depth: usize) -> Result<(), String> {
+    fn definitions(&mut self, depth: usize) -> Result<(), MirrorError> {
         if !self.step(b'{') {
             self.skip();
             return Ok(());
@@ -182,30 +211,26 @@ impl Search<'_> {
         header: Span,
         kind: Option<Span>,
         reachable: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), MirrorError> {
         let header = text(header.of(self.source))
-            .ok_or("x-mcp-header must be a string")?
+            .ok_or(MirrorError::NoString)?
             .into_owned();
         if header.is_empty() || !header.bytes().all(is_token_byte) {
-            return Err(format!("x-mcp-header {header:?} is not a header name"));
+            return Err(MirrorError::NoHeaderName(header));
         }
         if !reachable || self.path.is_empty() {
-            return Err(format!(
-                "x-mcp-header {header:?} is not on a property reached by properties alone"
-            ));
+            return Err(MirrorError::OutOfReach(header));
         }
         let kind = kind.and_then(|span| text(span.of(self.source)));
         if !matches!(kind.as_deref(), Some("string" | "integer" | "boolean")) {
-            return Err(format!(
-                "x-mcp-header {header:?} is on a parameter that is no string, integer or boolean"
-            ));
+            return Err(MirrorError::WrongKind(header));
         }
         let mut others = self.found.iter();
         if others.any(|other| other.header.eq_ignore_ascii_case(&header)) {
-            return Err(format!("x-mcp-header {header:?} is used twice"));
+            return Err(MirrorError::UsedTwice(header));
         }
         if self.found.len() == MIRRORED_PARAMS {
-            return Err(format!("more than {MIRRORED_PARAMS} x-mcp-header"));
+            return Err(MirrorError::TooMany);
         }
         self.found.push(MirroredParam {
             header,

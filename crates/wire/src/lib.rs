@@ -6,6 +6,8 @@
 //! stays the bytes that came. Method names, protocol revisions and error codes
 //! are known here and nowhere else.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod address;
 mod error;
 pub mod header;

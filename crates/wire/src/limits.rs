@@ -17,3 +17,9 @@ pub const MIRRORED_PARAMS: usize = 64;
 pub const KEY_BYTES: usize = 255;
 /// Of messages at least this large, small parts that are kept are copies.
 pub const LARGE_BYTES: usize = 16 * 1024;
+/// What is left of an item's name at least, however long its server's is.
+pub const NAME_KEPT: usize = 24;
+/// How many hashes are tried before a collision is left as it is.
+pub const NAME_ROUNDS: u64 = 16;
+/// Below this size copying is cheaper than a second piece.
+pub const COPY_BELOW: usize = 16 * 1024;

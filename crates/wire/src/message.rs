@@ -109,6 +109,23 @@ impl Received {
     }
 }
 
+/// The id, if it is one; `null` is none where it may stand.
+fn usable_id(
+    raw: &[u8],
+    id: Option<Span>,
+    may_be_null: bool,
+) -> Result<Option<Span>, &'static str> {
+    let Some(span) = id else { return Ok(None) };
+    match ValueKind::of(span.of(raw)) {
+        Some(ValueKind::String | ValueKind::Number) if span.len() <= limits::ID_BYTES => {
+            Ok(Some(span))
+        }
+        Some(ValueKind::String | ValueKind::Number) => Err("the id is too long"),
+        Some(ValueKind::Null) if may_be_null => Ok(None),
+        _ => Err("the id must be a string or a number"),
+    }
+}
+
 impl Message {
     /// Reads one message; a batch is an error.
     pub fn parse(raw: Bytes) -> Result<Self, ParseError> {
@@ -135,16 +152,10 @@ impl Message {
         let [version, id, method, params, result, error, ..] =
             found.map_err(|fault| invalid(fault.to_string(), sole_id(&raw)))?;
 
-        let (id, id_fault) = match id {
-            Some(span) => match ValueKind::of(span.of(&raw)) {
-                Some(ValueKind::String | ValueKind::Number) if span.len() <= limits::ID_BYTES => {
-                    (Some(span), None)
-                }
-                Some(ValueKind::String | ValueKind::Number) => (None, Some("the id is too long")),
-                Some(ValueKind::Null) if error.is_some() && method.is_none() => (None, None),
-                _ => (None, Some("the id must be a string or a number")),
-            },
-            None => (None, None),
+        let may_be_null = error.is_some() && method.is_none();
+        let (id, id_fault) = match usable_id(&raw, id, may_be_null) {
+            Ok(id) => (id, None),
+            Err(what) => (None, Some(what)),
         };
         let fault = |what: &str| {
             Err(invalid(

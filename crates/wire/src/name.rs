@@ -4,6 +4,7 @@
 //! (server, tool) pair: where two would be the same, or one would be too long,
 //! a short hash of the full name is put at its end.
 
+use crate::limits;
 use std::collections::HashMap;
 
 /// How the gateway names tools outward.
@@ -69,7 +70,7 @@ impl Namer {
             let mut own = prefix.clone();
             if shared {
                 // A hash that looks like another server's name is passed over.
-                let tries = (0..ROUNDS).map(|round| {
+                let tries = (0..limits::NAME_ROUNDS).map(|round| {
                     let limit = prefix.len() + TAG;
                     hashed(prefix, limit, name, "", round)
                 });
@@ -123,7 +124,7 @@ impl Namer {
             }
         }
         // A hash can meet another name, by chance or by craft: then the next one is tried.
-        for round in 0..ROUNDS {
+        for round in 0..limits::NAME_ROUNDS {
             let shared = shared(&names, pairs);
             if shared.is_empty() {
                 break;
@@ -155,7 +156,9 @@ impl Namer {
             normalize(item),
             style.limit() - TAG,
         );
-        let kept = own.len().min(KEPT.max(room.saturating_sub(head.len())));
+        let kept = own
+            .len()
+            .min(limits::NAME_KEPT.max(room.saturating_sub(head.len())));
         let head = if head.len() + kept <= room {
             head
         } else {
@@ -178,7 +181,7 @@ impl Namer {
     fn ambiguous(&self, style: Style, server: &str, name: &str) -> bool {
         let own = self.find(server).map_or(0, |server| server.head.len());
         // As little as there may be left of another server's.
-        let kept = style.limit() - TAG - KEPT - JOINT.len();
+        let kept = style.limit() - TAG - limits::NAME_KEPT - JOINT.len();
         let like_a_hash = ends_like_a_hash(name);
         self.servers.iter().any(|other| {
             // `a` + `b__c` reads like `a__b` + `c` if there is a server `a__b`; and a name
@@ -201,13 +204,8 @@ fn head(style: Style, prefix: &str) -> String {
 /// What stands between a server's name and an item's.
 const JOINT: &str = "__";
 
-/// What is left of an item's name at least, however long its server's is.
-const KEPT: usize = 24;
-
-/// How many hashes are tried before a collision is left as it is.
-const ROUNDS: u64 = 16;
-
 /// Length of the hash at the end of a name, with its underscore.
+// tidy: the form of a name, not a cap
 const TAG: usize = 9;
 
 fn hashed(name: &str, limit: usize, server: &str, item: &str, round: u64) -> String {

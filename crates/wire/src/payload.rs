@@ -1,11 +1,9 @@
 //! Bytes on their way out: one message in a few pieces, so that a large part
 //! can be shared with the message it came from.
 
+use crate::limits;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
-
-/// Below this size copying is cheaper than a second piece.
-const COPY_BELOW: usize = 16 * 1024;
 
 /// The bytes of one outgoing message.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +56,7 @@ impl Payload {
 
     /// One piece if the whole is small, the same pieces otherwise.
     pub(crate) fn compacted(self) -> Self {
-        if self.length < COPY_BELOW && self.pieces.len() > 1 {
+        if self.length < limits::COPY_BELOW && self.pieces.len() > 1 {
             Self::from(self.into_bytes())
         } else {
             self

@@ -14,8 +14,6 @@ pub struct Debt {
 
 /// All of them. The first that fits a place counts.
 pub const DEBTS: &[Debt] = &[
-    debt("methods", "crates/", 12, "not moved yet"),
-    debt("codes", "crates/", 7, "not moved yet"),
     debt(
         "eras",
         "crates/host/src/permission/guard.rs",
@@ -29,166 +27,9 @@ pub const DEBTS: &[Debt] = &[
         "what speaks to a server as a client of our own is an adapter, but not in one file yet",
     ),
     debt("eras", "crates/host/", 1, "asked between the adapters"),
-    debt("bans", "crates/", 2, "not said yet"),
-    debt(
-        "caps",
-        "crates/agent/",
-        1,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/auth/",
-        21,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/builtin/",
-        3,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/cli/",
-        16,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/gateway/",
-        7,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/host/",
-        17,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/local/",
-        5,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/model/",
-        14,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/process/",
-        17,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/switchboard/",
-        30,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/tasks/",
-        1,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/transport/",
-        33,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "caps",
-        "crates/wire/",
-        5,
-        "named and documented where they are used, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/auth/",
-        12,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/builtin/",
-        2,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/cli/",
-        1,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/gateway/",
-        1,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/host/",
-        2,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/process/",
-        11,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/switchboard/",
-        2,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "waits",
-        "crates/transport/",
-        11,
-        "pauses and defaults in the middle of code, not moved yet",
-    ),
-    debt(
-        "files",
-        "crates/builtin/src/files/roots.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "files",
-        "crates/host/src/catalog/fetch.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "files",
-        "crates/host/src/permission/decide.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/cli/src/commands/add.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
     debt(
         "functions",
         "crates/cli/src/commands/approve.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/config/src/expand.rs",
         1,
         "longer than it should be; split when it is next changed",
     ),
@@ -201,12 +42,6 @@ pub const DEBTS: &[Debt] = &[
     debt(
         "functions",
         "crates/config/src/settings/permissions.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/gateway/src/faces/http/handshake_era.rs",
         1,
         "longer than it should be; split when it is next changed",
     ),
@@ -235,10 +70,10 @@ pub const DEBTS: &[Debt] = &[
         "longer than it should be; split when it is next changed",
     ),
     debt(
-        "functions",
-        "crates/wire/src/message.rs",
-        1,
-        "longer than it should be; split when it is next changed",
+        "caps",
+        "crates/host/src/pins/",
+        5,
+        "named and documented where they are used, not moved yet",
     ),
 ];
 

@@ -58,7 +58,8 @@ impl Needed {
                         limits::OPEN_INPUTS
                     )));
                 }
-                let question = question(member.value.of(&requests), server).map_err(bad)?;
+                let question = question(member.value.of(&requests), server);
+                let question = question.map_err(|fault| bad(fault.to_string()))?;
                 let key = requests.slice(member.key.start..member.key.end);
                 needed.requests.push(Request { key, question });
             }
@@ -110,23 +111,32 @@ impl Needed {
     }
 }
 
-fn question(request: &[u8], server: &Arc<str>) -> Result<Question, String> {
-    let [method, params] =
-        json::fields(request, ["method", "params"]).map_err(|fault| fault.to_string())?;
+/// Why something that a server needs cannot be asked for.
+#[derive(Debug, thiserror::Error)]
+enum QuestionError {
+    #[error(transparent)]
+    Fields(#[from] json::FieldError),
+    #[error("it asks for something that a client cannot give")]
+    NotOurs,
+    #[error("its question cannot be read: {0}")]
+    Params(#[from] serde_json::Error),
+}
+
+fn question(request: &[u8], server: &Arc<str>) -> Result<Question, QuestionError> {
+    let [method, params] = json::fields(request, ["method", "params"])?;
     let method = method
         .and_then(|span| Method::from_token(span.of(request)))
         .unwrap_or(Method::Other);
     if !method.asks_for_input() {
-        return Err("it asks for something that a client cannot give".into());
+        return Err(QuestionError::NotOurs);
     }
     let params = params.map_or(Ok(Value::Null), |span| {
         serde_json::from_slice(span.of(request))
     });
-    let params = params.map_err(|fault| format!("its question cannot be read: {fault}"))?;
     Ok(Question {
         server: server.clone(),
         method,
-        params,
+        params: params?,
     })
 }
 

@@ -4,6 +4,8 @@
 
 mod frontmatter;
 
+pub use frontmatter::FrontmatterError;
+
 #[cfg(test)]
 mod tests;
 
@@ -60,8 +62,46 @@ pub enum SkillError {
         /// Which file.
         uri: String,
         /// What differs.
-        why: String,
+        #[source]
+        why: Mismatch,
     },
+}
+
+/// How a file of a skill differs from what its server listed.
+#[derive(Debug, thiserror::Error)]
+pub enum Mismatch {
+    /// The answer is no result of a read.
+    #[error(transparent)]
+    Unreadable(#[from] serde_json::Error),
+    /// Another file came, or several, or none.
+    #[error("the server did not send exactly this file")]
+    NotThisFile,
+    /// Its bytes are not written as they should be.
+    #[error("it is not base64")]
+    NoBase64,
+    /// It has another length.
+    #[error("it has {found} bytes, not {listed}")]
+    Size {
+        /// What came.
+        found: usize,
+        /// What was listed.
+        listed: u64,
+    },
+    /// Nobody here can tell whether it is the same.
+    #[error("its digest is not of a kind that is known here")]
+    UnknownDigest,
+    /// It is another.
+    #[error("its digest differs")]
+    Digest,
+    /// It is no text.
+    #[error("it is not UTF-8")]
+    NoText,
+    /// What it says of itself cannot be read.
+    #[error("its frontmatter cannot be read: {0}")]
+    Frontmatter(#[from] FrontmatterError),
+    /// It says something else of itself.
+    #[error("its frontmatter differs")]
+    OtherFrontmatter,
 }
 
 /// The skills that a server offers. None of their files is read.
@@ -106,15 +146,14 @@ pub async fn list(dialogue: &Dialogue) -> Result<Vec<Skill>, CallError> {
 /// Loads a skill: the text of its `SKILL.md`, if it is the one that was listed.
 pub async fn load(dialogue: &Dialogue, skill: &Skill) -> Result<String, SkillError> {
     let bytes = read(dialogue, skill, &skill.uri).await?;
-    let mismatch = |why: String| SkillError::Mismatch {
+    let mismatch = |why: Mismatch| SkillError::Mismatch {
         uri: skill.uri.clone(),
         why,
     };
-    let text = String::from_utf8(bytes.to_vec()).map_err(|_| mismatch("it is not UTF-8".into()))?;
-    let found = frontmatter::read(&text)
-        .map_err(|why| mismatch(format!("its frontmatter cannot be read: {why}")))?;
+    let text = String::from_utf8(bytes.to_vec()).map_err(|_| mismatch(Mismatch::NoText))?;
+    let found = frontmatter::read(&text).map_err(|why| mismatch(why.into()))?;
     if !frontmatter::same(&found, &skill.frontmatter) {
-        return Err(mismatch("its frontmatter differs".into()));
+        return Err(mismatch(Mismatch::OtherFrontmatter));
     }
     Ok(text)
 }
@@ -125,7 +164,7 @@ pub async fn read(dialogue: &Dialogue, skill: &Skill, uri: &str) -> Result<Bytes
     let file = listed.ok_or_else(|| SkillError::NotListed(uri.to_owned()))?;
     let params = format!("{{\"uri\":{}}}", json::quote(uri));
     let result = dialogue.request(Method::ResourcesRead, &params).await?;
-    let mismatch = |why: String| SkillError::Mismatch {
+    let mismatch = |why: Mismatch| SkillError::Mismatch {
         uri: uri.to_owned(),
         why,
     };
@@ -135,7 +174,7 @@ pub async fn read(dialogue: &Dialogue, skill: &Skill, uri: &str) -> Result<Bytes
 }
 
 /// The bytes of the one resource in a read's result.
-fn content(result: &[u8], uri: &str) -> Result<Bytes, String> {
+fn content(result: &[u8], uri: &str) -> Result<Bytes, Mismatch> {
     #[derive(Deserialize)]
     struct Read {
         contents: Vec<Content>,
@@ -146,7 +185,7 @@ fn content(result: &[u8], uri: &str) -> Result<Bytes, String> {
         text: Option<String>,
         blob: Option<String>,
     }
-    let read: Read = serde_json::from_slice(result).map_err(|fault| fault.to_string())?;
+    let read: Read = serde_json::from_slice(result)?;
     let mut found = read
         .contents
         .into_iter()
@@ -170,24 +209,25 @@ fn content(result: &[u8], uri: &str) -> Result<Bytes, String> {
         ) => STANDARD
             .decode(blob)
             .map(Bytes::from)
-            .map_err(|_| "it is not base64".into()),
-        _ => Err("the server did not send exactly this file".into()),
+            .map_err(|_| Mismatch::NoBase64),
+        _ => Err(Mismatch::NotThisFile),
     }
 }
 
-fn verify(file: &SkillFile, bytes: &[u8]) -> Result<(), String> {
-    if let Some(size) = file.size
-        && size != bytes.len() as u64
+fn verify(file: &SkillFile, bytes: &[u8]) -> Result<(), Mismatch> {
+    if let Some(listed) = file.size
+        && listed != bytes.len() as u64
     {
-        return Err(format!("it has {} bytes, not {size}", bytes.len()));
+        let found = bytes.len();
+        return Err(Mismatch::Size { found, listed });
     }
     let expected = file
         .digest
         .strip_prefix("sha256:")
-        .ok_or("its digest is not of a kind that is known here")?;
+        .ok_or(Mismatch::UnknownDigest)?;
     let digest = hex(Sha256::digest(bytes));
     if !digest.eq_ignore_ascii_case(expected) {
-        return Err("its digest differs".into());
+        return Err(Mismatch::Digest);
     }
     Ok(())
 }

@@ -62,11 +62,9 @@ fn a_file_is_what_its_entry_says_or_not_used() {
         size,
     };
     let digest = "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-    assert_eq!(verify(&file(digest, Some(5)), b"hello"), Ok(()));
-    assert_eq!(
-        verify(&file(&digest.replace("cf24dba", "CF24DBA"), None), b"hello"),
-        Ok(())
-    );
+    assert!(verify(&file(digest, Some(5)), b"hello").is_ok());
+    let upper = digest.replace("cf24dba", "CF24DBA");
+    assert!(verify(&file(&upper, None), b"hello").is_ok());
     assert!(verify(&file(digest, Some(6)), b"hello").is_err());
     assert!(verify(&file(digest, Some(5)), b"hellO").is_err());
     assert!(
@@ -81,9 +79,9 @@ fn a_file_is_what_its_entry_says_or_not_used() {
 #[test]
 fn a_read_brings_exactly_the_file_that_was_asked_for() {
     let text = br#"{"contents":[{"uri":"skill://a","text":"hi"}]}"#;
-    assert_eq!(content(text, "skill://a").as_deref(), Ok(&b"hi"[..]));
+    assert_eq!(content(text, "skill://a").ok().as_deref(), Some(&b"hi"[..]));
     let blob = br#"{"contents":[{"uri":"skill://a","blob":"aGk="}]}"#;
-    assert_eq!(content(blob, "skill://a").as_deref(), Ok(&b"hi"[..]));
+    assert_eq!(content(blob, "skill://a").ok().as_deref(), Some(&b"hi"[..]));
     assert!(content(text, "skill://b").is_err());
     assert!(content(br#"{"contents":[]}"#, "skill://a").is_err());
     let twice =

@@ -1,10 +1,11 @@
 //! Credentials for requests, and what to do about refusals.
 
-use super::{Authority, Current, Inner, LOCK_LIMIT};
+use super::{Authority, Current, Inner};
 use crate::{
     challenge::{self, Challenge},
     dpop::DpopError,
     error::SignInError,
+    limits,
     record::Record,
     settings::{Grant, Visit},
 };
@@ -13,14 +14,10 @@ use http::{HeaderMap, HeaderValue, header};
 use serde_json::Value;
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 use switchboard_transport::http::{Asking, Authorize, BoxFuture, Refusal, Withheld};
 use url::Url;
-
-/// How often scopes may be added within [`STEP_WINDOW`].
-const STEPS: usize = 3;
-const STEP_WINDOW: Duration = Duration::from_secs(3600);
 
 impl Authorize for Authority {
     fn headers<'a>(
@@ -156,7 +153,10 @@ impl Inner {
             return Ok(true);
         }
         // Nobody is there: remembered for the sign-in that somebody will start.
-        let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
+        let lock = self
+            .vault
+            .lock(&self.key, limits::RENEWAL_ELSEWHERE)
+            .await?;
         if let Some(mut record) = self.vault.load(&self.key).await? {
             for scope in challenge.scopes() {
                 if !record.scopes.contains(&scope) && !record.wanted.contains(&scope) {
@@ -206,7 +206,10 @@ impl Inner {
     }
 
     async fn admit(&self, record: Record) -> Result<(), SignInError> {
-        let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
+        let lock = self
+            .vault
+            .lock(&self.key, limits::RENEWAL_ELSEWHERE)
+            .await?;
         let kept = self.vault.save(&self.key, &record).await;
         drop(lock);
         self.keep(record)?;
@@ -219,11 +222,11 @@ impl Inner {
         let now = Instant::now();
         while steps
             .front()
-            .is_some_and(|step| now.duration_since(*step) > STEP_WINDOW)
+            .is_some_and(|step| now.duration_since(*step) > limits::STEP_WINDOW)
         {
             steps.pop_front();
         }
-        if steps.len() >= STEPS {
+        if steps.len() >= limits::STEPS {
             return false;
         }
         steps.push_back(now);

@@ -1,6 +1,6 @@
 //! Getting tokens: from the vault, by renewing, or by a grant that needs nobody.
 
-use super::{Current, Inner, LOCK_LIMIT, PATIENCE_WHILE_VALID};
+use super::{Current, Inner};
 use crate::{
     challenge::{self, Challenge},
     client_credentials::ClientProof,
@@ -9,7 +9,7 @@ use crate::{
     engine::Engine,
     engine_http::{Proving, ResourceParam},
     error::SignInError,
-    flow,
+    flow, limits,
     net::Outbound,
     record::{Client, ClientKind, Record},
     renew,
@@ -57,7 +57,7 @@ impl Inner {
             async move { inner.renew_stale().await },
         );
         let outcome = if tokens.valid(now) {
-            match tokio::time::timeout(PATIENCE_WHILE_VALID, renewing).await {
+            match tokio::time::timeout(limits::RENEWAL_WHILE_VALID, renewing).await {
                 Ok(outcome) => outcome,
                 Err(_) => return Ok(Some(current)),
             }
@@ -91,7 +91,10 @@ impl Inner {
         refused: Option<&str>,
         challenge: Option<&Challenge>,
     ) -> Result<Arc<Current>, SignInError> {
-        let lock = self.vault.lock(&self.key, LOCK_LIMIT).await?;
+        let lock = self
+            .vault
+            .lock(&self.key, limits::RENEWAL_ELSEWHERE)
+            .await?;
         let stored = self.vault.load(&self.key).await?;
         let Some(stored) = stored else {
             *self.current.lock() = None;

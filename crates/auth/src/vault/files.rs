@@ -1,6 +1,7 @@
 //! The vault's files: 0600 in a folder of 0700, replaced as a whole or not at all.
 
 use super::VaultError;
+use crate::limits;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -8,9 +9,6 @@ use std::{
 use switchboard_local::private;
 use switchboard_tasks as tasks;
 use zeroize::Zeroizing;
-
-/// No record comes near this.
-const LARGEST: u64 = 4 * 1024 * 1024;
 
 fn fault(path: &Path, why: impl ToString) -> VaultError {
     VaultError::File {
@@ -46,7 +44,7 @@ pub(super) async fn read(path: PathBuf) -> Result<Option<Zeroizing<Vec<u8>>>, Va
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(why) => return Err(fault(path, why)),
         };
-        if !about.is_file() || about.len() > LARGEST {
+        if !about.is_file() || about.len() > limits::RECORD_BYTES {
             return Err(fault(path, "is not a file that Switchboard wrote"));
         }
         guarded(path, &about)?;

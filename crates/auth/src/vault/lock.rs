@@ -1,6 +1,7 @@
 //! The vault's lock between processes.
 
 use super::VaultError;
+use crate::limits;
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -22,7 +23,7 @@ pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, Va
     };
     let mut waiting = Lock::ask(&path).map_err(fault)?;
     let begun = Instant::now();
-    let mut pause = Duration::from_millis(2);
+    let mut pause = limits::LOCK_PAUSE;
     loop {
         match waiting.take().map_err(fault)? {
             Ok(lock) => return Ok(VaultLock { _lock: lock }),
@@ -32,6 +33,6 @@ pub(super) async fn take(path: PathBuf, limit: Duration) -> Result<VaultLock, Va
             return Err(VaultError::Busy(limit));
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(50));
+        pause = (pause * 2).min(limits::LONGEST_LOCK_PAUSE);
     }
 }

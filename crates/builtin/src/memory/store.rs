@@ -13,7 +13,7 @@ use std::{
     io,
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::Path,
-    time::{Duration, Instant},
+    time::Instant,
 };
 use switchboard_local::private;
 
@@ -91,7 +91,7 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let open = || {
             let connection = Connection::open_with_flags(&file, flags)?;
-            connection.busy_timeout(Duration::from_secs(5))?;
+            connection.busy_timeout(limits::MEMORY_BUSY)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "trusted_schema", false)?;
             let version: i64 =
@@ -356,7 +356,7 @@ fn prepare(directory: &Path) -> io::Result<std::path::PathBuf> {
                 "{FILE} is empty, and no memory ever is; move it away to begin with a new one"
             )));
         }
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(limits::MEMORY_PAUSE);
     }
     if found.mode() & 0o077 != 0 {
         std::fs::set_permissions(&file, Permissions::from_mode(0o600))?;

@@ -12,9 +12,6 @@ use std::{cell::Cell, time::Duration};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// How many flows may call each other.
-const DEEPEST: u64 = 8;
-
 /// A flow whose references have been checked.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -213,11 +210,12 @@ fn filled(template: &Value, args: &Value, steps: &Value) -> Result<Option<Value>
 fn deeper(meta: &JsonObject) -> Result<JsonObject, Failure> {
     let depth = meta.get(FLOW_DEPTH).and_then(Value::as_u64).unwrap_or(0);
     let depth = depth.saturating_add(1);
-    if depth > DEEPEST {
-        return Err(
-            Failure::new(format!("more than {DEEPEST} flows call each other"))
-                .hint("one of them probably calls itself"),
-        );
+    if depth > limits::FLOWS_DEEP {
+        return Err(Failure::new(format!(
+            "more than {} flows call each other",
+            limits::FLOWS_DEEP
+        ))
+        .hint("one of them probably calls itself"));
     }
     let mut meta = meta.clone();
     meta.insert(FLOW_DEPTH.to_owned(), depth.into());

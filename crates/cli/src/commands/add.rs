@@ -276,21 +276,7 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
                     .hint("add --client-id ID, as the server's issuer knows us"),
             );
         }
-        let mut oauth = Map::new();
-        oauth.extend(
-            options
-                .client_id
-                .clone()
-                .map(|id| ("clientId".to_owned(), id.into())),
-        );
-        oauth.extend(
-            options
-                .callback_port
-                .map(|port| ("callbackPort".to_owned(), port.into())),
-        );
-        if options.xaa {
-            oauth.insert("xaa".to_owned(), true.into());
-        }
+        let oauth = oauth(options);
         if !oauth.is_empty() {
             entry.insert("oauth".into(), oauth.into());
         }
@@ -301,6 +287,19 @@ fn entry(options: &Options) -> Result<Map<String, Value>, Failure> {
             .map(|timeout| ("timeout".to_owned(), timeout.into())),
     );
     Ok(entry)
+}
+
+/// How it is signed in to.
+fn oauth(options: &Options) -> Map<String, Value> {
+    let mut oauth = Map::new();
+    let id = options.client_id.clone();
+    oauth.extend(id.map(|id| ("clientId".to_owned(), id.into())));
+    let port = options.callback_port;
+    oauth.extend(port.map(|port| ("callbackPort".to_owned(), port.into())));
+    if options.xaa {
+        oauth.insert("xaa".to_owned(), true.into());
+    }
+    oauth
 }
 
 /// Checks the entry as a file with it would be checked, asks policy, and writes.

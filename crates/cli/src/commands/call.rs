@@ -12,7 +12,7 @@ use crate::{
     commands::tools::unreachable,
     context::{Context, note, warn},
     failure::{Code, Failure},
-    life,
+    life, limits,
     show::{answered, anthropic, content, out, safe, term},
 };
 use arguments::Arguments;
@@ -32,9 +32,6 @@ use switchboard::{
 };
 use terminal::Terminal;
 use tokio_util::sync::CancellationToken;
-
-/// How often a call is sent again after pages were visited.
-const VISITS: u32 = 3;
 
 /// Options of `call`.
 #[derive(Debug, Args)]
@@ -117,7 +114,7 @@ async fn call(
         () = stop.cancelled() => {
             terminal.clear();
             // The word must be out before the server's input is closed.
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            tokio::time::sleep(limits::LAST_WORD).await;
             return Err(interrupted());
         }
     };
@@ -154,7 +151,7 @@ async fn send(found: &Found, arguments: &str, terminal: &Terminal) -> Result<Rep
         let call = found.met.follow_tool(&found.item.key, arguments, terminal);
         let reply = call.await?;
         let wanted = reply.message.error_code() == Some(code::URL_ELICITATION_REQUIRED);
-        if !wanted || visits == VISITS || !term::can_ask() {
+        if !wanted || visits == limits::VISITS || !term::can_ask() {
             return Ok(reply);
         }
         visits += 1;

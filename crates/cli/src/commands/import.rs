@@ -3,7 +3,7 @@
 use super::add::{Kept, Scope, failed, permitted, trust, untrusted};
 use crate::{
     context::{Context, Say, warn},
-    failure::{Code, Failure},
+    failure::{Advice, Code, Failure},
     show::{out, safe, term},
 };
 use clap::Args;
@@ -34,10 +34,10 @@ pub struct Options {
     pub json: bool,
 }
 
-fn client(text: &str) -> Result<Client, String> {
+fn client(text: &str) -> Result<Client, Advice> {
     Client::parse(text).ok_or_else(|| {
         let names: Vec<&str> = Client::ALL.iter().map(|client| client.as_str()).collect();
-        format!("known are {}", names.join(", "))
+        Advice::from(format!("known are {}", names.join(", ")))
     })
 }
 

@@ -7,14 +7,14 @@ use crate::{
     connectors,
     context::{self, Context, Say},
     failure::{Code, Failure},
-    life,
+    life, limits,
     show::{out, sums},
     trusting,
 };
 use clap::Args;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use row::{Layout, Row, State};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use switchboard::tasks;
 use switchboard::{
     Approvals, Approved, Caller, Governed, Look, Pools, Preview, Purpose, Report, Status,
@@ -23,9 +23,6 @@ use switchboard::{
     host::Server,
     report,
 };
-
-/// How much longer than its server a gateway may take to answer.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// Options of `list`.
 #[derive(Debug, Args)]
@@ -272,7 +269,7 @@ async fn meet_each(
 /// What a running gateway says of a server.
 async fn ask(via: &ViaGateway, server: &Server) -> Report {
     let (gateway, path) = (via.gateway.clone(), format!("servers/{}", via.segment));
-    let patience = server.spec.timeouts.connect * 2 + GRACE;
+    let patience = server.spec.timeouts.connect * 2 + limits::GATEWAY_GRACE;
     let asked = tasks::blocking(move || gateway.ask("GET", &path, patience)).await;
     let answer = asked.map_err(std::io::Error::other).flatten();
     let report = answer.and_then(|text| Ok(serde_json::from_str(&text)?));

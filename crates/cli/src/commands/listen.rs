@@ -3,7 +3,7 @@
 
 use crate::{
     context::{Context, warn},
-    failure::{Code, Failure},
+    failure::{Advice, Code, Failure},
     show::{live, term},
 };
 use clap::{ArgGroup, Args, ValueEnum};
@@ -73,20 +73,20 @@ pub struct Listen {
 }
 
 /// Reads an address; `localhost` is this machine, whatever a resolver says.
-fn address(text: &str) -> Result<SocketAddr, String> {
+fn address(text: &str) -> Result<SocketAddr, Advice> {
     let local = text.strip_prefix("localhost:");
     let text = local.map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
     let parsed = text.parse();
-    parsed.map_err(|_| "write a numeric address and a port, such as 127.0.0.1:3700".to_owned())
+    parsed.map_err(|_| "write a numeric address and a port, such as 127.0.0.1:3700".into())
 }
 
 /// Reads an origin as browsers write it.
-pub fn origin(text: &str) -> Result<String, String> {
+pub fn origin(text: &str) -> Result<String, Advice> {
     let url = url::Url::parse(text).ok();
     let origin = url.map(|url| url.origin().ascii_serialization());
     match origin {
         Some(origin) if text.trim_end_matches('/').eq_ignore_ascii_case(&origin) => Ok(origin),
-        _ => Err("write a scheme, a host and a port, such as http://localhost:5173".to_owned()),
+        _ => Err("write a scheme, a host and a port, such as http://localhost:5173".into()),
     }
 }
 
@@ -243,6 +243,7 @@ mod tests {
             assert!(
                 address(wrong)
                     .unwrap_err()
+                    .to_string()
                     .contains("such as 127.0.0.1:3700"),
                 "{wrong}"
             );

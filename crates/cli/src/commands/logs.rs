@@ -3,7 +3,7 @@
 use crate::{
     context::{Context, Say, warn},
     failure::{Code, Failure},
-    life,
+    life, limits,
     near::{did_you_mean, near},
     show::{out, safe},
 };
@@ -13,16 +13,8 @@ use std::{
     io::{self, Read},
     os::unix::fs::MetadataExt,
     path::Path,
-    time::Duration,
 };
 use switchboard::{logs, process::put_aside};
-
-/// How often a file is looked at for more.
-const LOOK: Duration = Duration::from_millis(200);
-/// Bytes that are read at once.
-const CHUNK: usize = 64 * 1024;
-/// A longer line is shown in pieces.
-const LONGEST: usize = 64 * 1024;
 
 /// Options of `logs`.
 #[derive(Debug, Args)]
@@ -66,7 +58,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             loop {
                 tokio::select! {
                     () = &mut stopped => return Ok::<(), Failure>(()),
-                    () = tokio::time::sleep(LOOK) => {}
+                    () = tokio::time::sleep(limits::LOG_LOOK) => {}
                 }
                 file = shown.more(&path, file.take())?;
             }
@@ -115,7 +107,7 @@ struct Shown {
 impl Shown {
     /// Shows what has not been read of a file.
     fn rest_of(&mut self, mut file: &File) -> Result<(), Failure> {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; limits::LOG_CHUNK];
         loop {
             match file.read(&mut chunk) {
                 Ok(0) => return Ok(()),
@@ -154,7 +146,7 @@ impl Shown {
     fn add(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
-            if self.line.ends_with(b"\n") || self.line.len() > LONGEST {
+            if self.line.ends_with(b"\n") || self.line.len() > limits::LOG_LINE {
                 self.end()?;
             }
         }

@@ -3,6 +3,7 @@
 use crate::{
     context::Context,
     failure::{Code, Failure},
+    limits,
     near::{did_you_mean, near},
     show::{
         out, safe,
@@ -11,11 +12,7 @@ use crate::{
 };
 use clap::Args;
 use serde_json::{Value, json};
-use std::time::Duration;
 use switchboard::{Attached, Known};
-
-/// How long a gateway may take: its servers start meanwhile.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Options of `reconnect`.
 #[derive(Debug, Args)]
@@ -43,7 +40,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         };
         let address = &gateway.running.address;
         let answer = gateway
-            .ask("POST", &format!("reconnect/{what}"), PATIENCE)
+            .ask("POST", &format!("reconnect/{what}"), limits::RECONNECT)
             .map_err(|error| {
                 let text = format!("the gateway at http://{address} could not do it: {error}");
                 Failure::new(Code::Unreachable, text)

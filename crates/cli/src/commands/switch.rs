@@ -4,7 +4,7 @@
 use super::{add::failed, explain::missing};
 use crate::{
     context::{Context, Say},
-    failure::{Code, Failure},
+    failure::{Advice, Code, Failure},
     show::{out, safe, term},
 };
 use clap::Args;
@@ -120,11 +120,11 @@ fn pick<'a>(names: &[&'a str], on: bool) -> Result<Vec<&'a str>, Failure> {
     if read.is_err() || line.trim().is_empty() {
         return Err(Failure::new(Code::Interrupted, "nothing was chosen"));
     }
-    chosen(&line, names).map_err(Failure::usage)
+    chosen(&line, names).map_err(|advice| Failure::usage(advice.to_string()))
 }
 
 /// The servers that an answer names, by their numbers.
-fn chosen<'a>(line: &str, names: &[&'a str]) -> Result<Vec<&'a str>, String> {
+fn chosen<'a>(line: &str, names: &[&'a str]) -> Result<Vec<&'a str>, Advice> {
     if line.trim() == "all" {
         return Ok(names.to_vec());
     }

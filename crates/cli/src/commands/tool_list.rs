@@ -1,5 +1,6 @@
 //! `--tools`: what clients are shown of the tools, by token if need be.
 
+use crate::failure::Advice;
 use clap::Args;
 use std::fmt::Write;
 use switchboard::gateway::{ToolList, ToolLists};
@@ -21,7 +22,7 @@ pub struct Choice {
     list: ToolList,
 }
 
-fn choice(text: &str) -> Result<Choice, String> {
+fn choice(text: &str) -> Result<Choice, Advice> {
     let (token, mode) = match text.rsplit_once('=') {
         Some((token, mode)) => (Some(token.to_owned()), mode),
         None => (None, text),
@@ -30,7 +31,11 @@ fn choice(text: &str) -> Result<Choice, String> {
         "all" => ToolList::All,
         "search" => ToolList::Search,
         "auto" => ToolList::Auto,
-        _ => return Err("write all, search or auto, or TOKEN=MODE for one token".to_owned()),
+        _ => {
+            return Err(Advice::from(
+                "write all, search or auto, or TOKEN=MODE for one token",
+            ));
+        }
     };
     Ok(Choice { token, list })
 }

@@ -1,10 +1,8 @@
 //! What changes in a text, line by line.
 
 use super::{safe, term};
+use crate::limits;
 use switchboard::local::diff::{self, Change, Row};
-
-/// Lines shown around a change.
-const AROUND: usize = 2;
 
 /// What changes, with a few lines around it.
 pub fn lines(before: &str, after: &str) -> Vec<String> {
@@ -22,7 +20,7 @@ pub fn lines(before: &str, after: &str) -> Vec<String> {
             }
         }
     };
-    let shown = diff::near_changes(&rows, AROUND);
+    let shown = diff::near_changes(&rows, limits::DIFF_AROUND);
     shown.into_iter().map(show).collect()
 }
 

@@ -1,15 +1,13 @@
 //! What somebody has to see to its end before they answer: a page at a time.
 
 use super::{safe, term};
+use crate::limits;
 use std::io::{BufRead, Write};
-
-/// Rows that a page leaves for what stands around it.
-const AROUND: usize = 4;
 
 /// Shows these rows, each of which fits on a line. Whether the person saw them
 /// to their end; `what` says of what there is more.
 pub fn show(rows: &[String], what: &str, input: &mut dyn BufRead, out: &mut dyn Write) -> bool {
-    let page = term::height().saturating_sub(AROUND).max(5);
+    let page = term::height().saturating_sub(limits::PAGE_AROUND).max(5);
     for (i, row) in rows.iter().enumerate() {
         if i > 0 && i % page == 0 {
             let left = rows.len() - i;

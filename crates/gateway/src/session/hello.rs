@@ -1,15 +1,12 @@
 //! How the gateway introduces itself: the answers to `initialize` and
 //! `server/discover`, for one server and for all of them.
 
-use crate::gateway::Gateway;
+use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use switchboard_host::{CallError, Client, Hello, Scope, Server, bridge};
 use switchboard_wire::{Edits, Era, Message, Revision, json as text, meta};
-
-/// Servers of which it is said that something of them waits for approval.
-const SERVERS_NAMED: usize = 20;
 
 /// The revision we answer a legacy client with: its own if we know it, else the newest there is.
 pub fn negotiate(initialize: &Message) -> Revision {
@@ -176,8 +173,8 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
         }
     }
     if !held.is_empty() {
-        let rest = held.len().saturating_sub(SERVERS_NAMED);
-        held.truncate(SERVERS_NAMED);
+        let rest = held.len().saturating_sub(limits::SERVERS_NAMED);
+        held.truncate(limits::SERVERS_NAMED);
         if rest > 0 {
             held.push(format!(
                 "The same is so of more servers, in number: {rest}."

@@ -97,8 +97,8 @@ pub fn hide(
     let Some(list) = List::of(method) else {
         return Ok(());
     };
-    let page = Page::read(list, &reply.message.body_bytes()).map_err(|reason| {
-        let server = server.name().to_string();
+    let page = Page::read(list, &reply.message.body_bytes()).map_err(|fault| {
+        let (server, reason) = (server.name().to_string(), fault.to_string());
         CallError::Unreadable { server, reason }
     })?;
     page.tell(list, connection);

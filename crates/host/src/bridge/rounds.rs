@@ -5,17 +5,17 @@ use super::{member, request::Retry};
 use crate::{
     error::CallError,
     exchange::{Answer, Input},
+    limits,
 };
 use bytes::Bytes;
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 use switchboard_local::{hex, random};
 use switchboard_wire::{ErrorObject, Id, Kind, Message, Method, Revision, code, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Rounds of one request, at most.
-pub const ROUNDS: u32 = 10;
+pub use crate::limits::ROUNDS;
 
 /// The questions of one round and what has come of them.
 #[derive(Clone, Debug)]
@@ -96,7 +96,7 @@ impl Round {
     pub async fn answered(&self, round: u32) -> Result<Retry, CallError> {
         if self.asked == 0 {
             // Only a state: the server wants to be asked again later.
-            tokio::time::sleep(Duration::from_millis(100 << round.min(6))).await;
+            tokio::time::sleep(limits::ROUND_PAUSE * (1 << round.min(6))).await;
             return Ok(Retry {
                 state: self.state.clone(),
                 ..Retry::default()

@@ -3,15 +3,10 @@
 //! as if there had been none.
 
 use super::{member, object_with};
-use crate::client::Client;
+use crate::{client::Client, limits};
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_wire::{Era, Id, Kind, Message, Method, code, json, meta::TASKS_EXTENSION};
-
-/// How often a task is asked for, where the server says nothing sensible.
-const POLL: Duration = Duration::from_millis(500);
-const SHORTEST_POLL: u64 = 50;
-const LONGEST_POLL: u64 = 5_000;
 
 /// How far it has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,8 +56,8 @@ pub(crate) fn begun(reply: &Message) -> Option<TaskRun> {
     };
     let every = member(&about, "pollIntervalMs").or_else(|| member(&about, "pollInterval"));
     let every = every.and_then(|every| std::str::from_utf8(&every).ok()?.parse::<u64>().ok());
-    let every = every.map_or(POLL, |every| {
-        Duration::from_millis(every.clamp(SHORTEST_POLL, LONGEST_POLL))
+    let every = every.map_or(limits::TASK_POLL, |every| {
+        Duration::from_millis(every.clamp(limits::SHORTEST_TASK_POLL, limits::LONGEST_TASK_POLL))
     });
     let task = text(&about, "taskId")?;
     Some(TaskRun::Runs { task, every })
@@ -102,10 +97,13 @@ pub(crate) fn news(reply: Message) -> News {
             News::Ended(Message::response(&id, &String::from_utf8_lossy(&result)))
         }
         Some("failed") => {
-            let error = member(&about, "error").unwrap_or(Bytes::from_static(
-                b"{\"code\":-32603,\"message\":\"the task has failed\"}",
-            ));
-            let error = String::from_utf8_lossy(&error);
+            let error = member(&about, "error").map_or_else(
+                || {
+                    let code = code::INTERNAL;
+                    format!("{{\"code\":{code},\"message\":\"the task has failed\"}}")
+                },
+                |error| String::from_utf8_lossy(&error).into_owned(),
+            );
             let whole = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{error}}}");
             News::Ended(Message::parse(Bytes::from(whole)).unwrap_or(reply))
         }

@@ -5,11 +5,10 @@ use super::Permitted;
 use crate::{
     catalog::List,
     client::Client,
-    error::CallError,
+    error::{Again, CallError},
     permission::{Decision, What, held, not_permitted},
     upstream::{Connection, Server},
 };
-use switchboard_transport::Undelivered;
 use switchboard_wire::Method;
 
 /// What a request was decided by. Wherever one waits before it leaves, the rules
@@ -93,15 +92,11 @@ impl Retry {
 
     /// Whether a request that ended so may be sent again.
     pub(crate) fn after(&self, fault: &CallError) -> bool {
-        match fault {
-            CallError::Undelivered { why, .. } => match why {
-                Undelivered::SessionExpired | Undelivered::NotSent(_) => true,
-                Undelivered::Unknown(_) => self.repeatable,
-                _ => false,
-            },
-            CallError::Interrupted { .. } => self.repeatable,
-            CallError::WrongForm { .. } => true,
-            _ => false,
-        }
+        let is_safe = match fault.again() {
+            Again::Safe => true,
+            Again::IfRepeatable => self.repeatable,
+            Again::Useless => false,
+        };
+        is_safe && fault.was_lost()
     }
 }

@@ -5,18 +5,25 @@ mod annotations;
 mod app;
 mod fetch;
 mod fresh;
+mod item;
+mod kept;
+mod listing;
 mod merge;
 mod owned;
+mod page;
 mod shape;
 pub mod task;
 mod uri;
 
 pub use annotations::Annotations;
 pub use app::{Pages, Ui, is_page};
-pub use fetch::{Catalog, Item, LeftOut, Listing, Page};
 pub use fresh::Freshness;
+pub use item::{Item, ItemError, LeftOut};
+pub use kept::Catalog;
+pub use listing::Listing;
 pub use merge::{Merged, MergedItem};
 pub use owned::Catalogs;
+pub use page::{Page, PageError};
 pub use uri::{Destination, UriRoutes, qualify, split_qualified};
 
 use switchboard_wire::Method;

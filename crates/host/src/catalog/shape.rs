@@ -1,7 +1,7 @@
 //! The shape that an item of a list must have. One of another shape costs
 //! clients that read strictly the whole list, so it is left out and named.
 
-use super::List;
+use super::{ItemError, List};
 use switchboard_wire::json::{self, ValueKind};
 
 /// The fields that clients read, what each must be, and whether it must be there.
@@ -51,37 +51,32 @@ const fn fields(list: List) -> &'static [(&'static str, ValueKind, bool)] {
     }
 }
 
-/// What is wrong with an item, if anything is.
-pub(super) fn fault(list: List, raw: &[u8]) -> Option<String> {
+/// Says what is wrong with an item, if anything is.
+pub(super) fn check(list: List, raw: &[u8]) -> Result<(), ItemError> {
     if ValueKind::of(raw) != Some(ValueKind::Object) {
-        return Some("it is no object".into());
+        return Err(ItemError::NoObject);
     }
     let key = json::field(raw, list.key()).ok().flatten();
     let key = key.and_then(|span| json::text(span.of(raw)));
-    let who = key
-        .as_ref()
-        .map_or_else(|| "it".to_owned(), |key| format!("{key:?}"));
     if key.as_ref().is_some_and(|key| key.is_empty()) {
-        return Some(format!("its {:?} is empty", list.key()));
+        return Err(ItemError::EmptyKey(list.key()));
     }
     // To some readers it ends there, and names another.
-    if key.is_some_and(|key| key.contains('\0')) {
-        return Some(format!("{who}: its {:?} has U+0000 in it", list.key()));
+    if let Some(key) = key.as_ref().filter(|key| key.contains('\0')) {
+        return Err(ItemError::NulInKey(key.to_string(), list.key()));
     }
+    let who = || key.as_deref().map(str::to_owned);
     for (field, kind, required) in fields(list) {
-        let found = match json::field(raw, field) {
-            Ok(found) => found.and_then(|span| ValueKind::of(span.of(raw))),
-            Err(fault) => return Some(format!("{who}: {fault}")),
-        };
-        match found {
-            None if *required => return Some(format!("{who} has no {field:?}")),
+        let found = json::field(raw, field).map_err(|twice| ItemError::Twice(who(), twice))?;
+        match found.and_then(|span| ValueKind::of(span.of(raw))) {
+            None if *required => return Err(ItemError::Missing(who(), field)),
             None => {}
             Some(ValueKind::Null) if !required => {}
             Some(found) if found == *kind => {}
-            Some(_) => return Some(format!("{who} has a {field:?} that is no {}", word(*kind))),
+            Some(_) => return Err(ItemError::WrongKind(who(), field, *kind)),
         }
     }
-    None
+    Ok(())
 }
 
 /// The name of a kind of value.
@@ -111,7 +106,7 @@ mod tests {
             (List::Templates, r#"{"uriTemplate":"a:{b}","name":"n"}"#),
             (List::Prompts, r#"{"name":"p","arguments":[]}"#),
         ] {
-            assert_eq!(fault(list, item.as_bytes()), None, "{item}");
+            assert_eq!(check(list, item.as_bytes()), Ok(()), "{item}");
         }
     }
 
@@ -153,7 +148,7 @@ mod tests {
             (List::Resources, r#"{"uri":"a:b"}"#, "\"name\""),
             (List::Prompts, r#"{"name":"p","arguments":{}}"#, "no array"),
         ] {
-            let said = fault(list, item.as_bytes()).expect(item);
+            let said = check(list, item.as_bytes()).expect_err(item).to_string();
             assert!(said.contains(named), "{item}: {said}");
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     client::Client,
     error::CallError,
     limits,
-    upstream::{Connection, SignIn, StandIn},
+    upstream::{BoxError, Connection, SignIn, StandIn},
 };
 use serde_json::{Value, json};
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
@@ -114,7 +114,7 @@ async fn signed_in(
     withdrawn: CancellationToken,
 ) -> Result<(), CallError> {
     let SignIn { page, id, mut done } = (stand_in.begin)().await;
-    let failed = |why: String| refused.fault(&why, None);
+    let failed = |why: BoxError| refused.fault(&why.to_string(), None);
     let Some(page) = page else {
         return done.await.map_err(failed);
     };

@@ -13,7 +13,7 @@ pub use watched::Watched;
 
 use crate::{
     client::Client,
-    error::CallError,
+    error::{Blame, CallError},
     exchange::{Input, Notice, Outcome, Reply},
 };
 use parking_lot::RwLock;
@@ -118,17 +118,6 @@ pub enum Ending<'a> {
     GivenUp,
 }
 
-/// Whose fault it is that a call failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    /// The client's: it asks for what is not there, or may not be reached.
-    Client,
-    /// Ours.
-    Us,
-    /// The server's.
-    Server,
-}
-
 impl<'a> Ending<'a> {
     /// The ending that an outcome is.
     pub fn of(outcome: &'a Outcome) -> Self {
@@ -139,35 +128,18 @@ impl<'a> Ending<'a> {
     }
 
     /// Whose fault it was, where it failed.
-    pub fn fault(&self) -> Option<Whose> {
+    pub fn fault(&self) -> Option<Blame> {
         match self {
             Self::Reply(reply) if !is_failure(&reply.message) => None,
             Self::Reply(reply) => Some(match reply.message.error_code() {
                 Some(code::INVALID_PARAMS | code::METHOD_NOT_FOUND | code::INVALID_REQUEST) => {
-                    Whose::Client
+                    Blame::Client
                 }
-                _ => Whose::Server,
+                _ => Blame::Server,
             }),
-            Self::Failed(fault) => Some(whose(fault)),
+            Self::Failed(fault) => Some(fault.blame()),
             Self::GivenUp => None,
         }
-    }
-}
-
-fn whose(fault: &CallError) -> Whose {
-    match fault {
-        CallError::Refused(error) if error.code == code::INTERNAL => Whose::Us,
-        CallError::Refused(_)
-        | CallError::NotPermitted { .. }
-        | CallError::NotAllowed { .. }
-        | CallError::Cancelled => Whose::Client,
-        CallError::WrongForm { .. } | CallError::Busy { .. } => Whose::Us,
-        CallError::NotConnected { .. }
-        | CallError::EraMismatch { .. }
-        | CallError::Interrupted { .. }
-        | CallError::Undelivered { .. }
-        | CallError::Unreadable { .. }
-        | CallError::TimedOut { .. } => Whose::Server,
     }
 }
 

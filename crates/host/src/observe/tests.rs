@@ -12,10 +12,10 @@ fn whose_fault_it_was() {
     let fine = reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#);
     assert_eq!(Ending::Reply(&fine).fault(), None);
     let failed = reply(r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}"#);
-    assert_eq!(Ending::Reply(&failed).fault(), Some(Whose::Server));
+    assert_eq!(Ending::Reply(&failed).fault(), Some(Blame::Server));
     let wrong = reply(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}"#);
-    assert_eq!(Ending::Reply(&wrong).fault(), Some(Whose::Client));
+    assert_eq!(Ending::Reply(&wrong).fault(), Some(Blame::Client));
     let broken = CallError::broke_off();
-    assert_eq!(Ending::Failed(&broken).fault(), Some(Whose::Us));
+    assert_eq!(Ending::Failed(&broken).fault(), Some(Blame::Us));
     assert_eq!(Ending::GivenUp.fault(), None);
 }

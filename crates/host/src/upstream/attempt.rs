@@ -10,7 +10,8 @@
 use super::{
     connecting::{too_slow, with_last_words},
     connection::{Connection, Ended},
-    server::{Server, ServerState},
+    health::ServerState,
+    server::Server,
     slot::{ConnectError, Content, Slot},
     slots::{Key, Owner},
 };
@@ -66,11 +67,11 @@ impl Server {
         old: Option<Arc<Connection>>,
         failures: u32,
     ) {
-        let Some(server) = self.me.upgrade() else {
+        let Some(server) = self.weak().upgrade() else {
             return;
         };
-        self.note_pending();
-        let busy = self.busy.token();
+        self.health().begin_start(|state| self.tell(state));
+        let busy = self.retirement().busy();
         let place = Place {
             server,
             key: key.clone(),
@@ -106,10 +107,13 @@ impl Attempt {
         let allowed = server.spec.timeouts.connect;
         let made = tokio::select! {
             made = timeout(allowed, server.connect(key, &self.client)) => made,
-            () = server.over.cancelled() => return Err(ConnectError::Failed(server.why_over())),
+            () = server.retirement().begun() => {
+                let why = server.retirement().why().unwrap_or_default();
+                return Err(ConnectError::Failed(why.to_owned()));
+            }
         };
         made.unwrap_or_else(|_| {
-            let opened = server.opening.lock().upgrade();
+            let opened = server.health().opened_last();
             let words = opened.map(|opened| opened.last_words()).unwrap_or_default();
             let reason = too_slow(&server.spec.target, allowed);
             Err(ConnectError::Failed(with_last_words(reason, &words)))
@@ -122,12 +126,12 @@ impl Attempt {
         let needs_auth = matches!(met, Err(ConnectError::NeedsAuth(_)));
         let result = match &server.spec.stand_in {
             Some(stand_in) if needs_auth => {
-                server.stand_ins.note(&key.owner, true);
+                server.stand_ins().note(&key.owner, true);
                 server.stand_in(key, &self.client, stand_in).await
             }
             _ => {
                 if met.is_ok() {
-                    server.stand_ins.note(&key.owner, false);
+                    server.stand_ins().note(&key.owner, false);
                 }
                 met
             }
@@ -140,7 +144,7 @@ impl Attempt {
     async fn succeed(&self, connection: &Arc<Connection>) {
         let Place { server, key, .. } = &self.place;
         // It may have become superfluous while it was made.
-        if let Some(why) = server.retired.get() {
+        if let Some(why) = server.retirement().why() {
             connection.close_because(why).await;
         }
         let catalog = connection.catalogs().of(key.era);
@@ -210,7 +214,7 @@ fn swapped(
     let old = old?;
     match &made.result {
         Ok(new) if new.is_stand_in() != old.is_stand_in() => Some(new.clone()),
-        Err(ConnectError::WrongEra(_)) if old.is_stand_in() != server.stand_ins.serve(owner) => {
+        Err(ConnectError::WrongEra(_)) if old.is_stand_in() != server.stand_ins().serve(owner) => {
             Some(old.clone())
         }
         _ => None,
@@ -218,26 +222,13 @@ fn swapped(
 }
 
 impl Server {
-    /// It is being started, as far as it does not work already.
-    fn note_pending(&self) {
-        self.state.send_if_modified(|state| {
-            let changed = *state != ServerState::Connected && *state != ServerState::Pending;
-            if changed {
-                *state = ServerState::Pending;
-                self.tell(state);
-            }
-            changed
-        });
-        self.pending.lock().get_or_insert_with(Instant::now);
-    }
-
     /// Says how an attempt went.
     fn note_attempt(&self, owner: &Owner, made: &Made) {
-        *self.pending.lock() = None;
+        self.health().end_start();
         if let Err(error) = &made.result
             && !made.needs_auth
             && !self.is_retired()
-            && *self.state.borrow() != ServerState::Failed(error.to_string())
+            && !self.health().is(&ServerState::Failed(error.to_string()))
         {
             tracing::info!(server = %self.spec.name, %error, "the server cannot be used");
         }
@@ -278,7 +269,7 @@ impl Place {
             let why = with_last_words(why, &connection.last_words());
             server.note(ServerState::Failed(why));
         }
-        let busy = server.busy.token();
+        let busy = server.retirement().busy();
         connection.close().await;
         drop(busy);
         let Some(client) = connection.attached().into_iter().next() else {
@@ -314,7 +305,7 @@ impl Place {
         }
         tokio::select! {
             () = sleep_until(Instant::from_std(retry)) => {}
-            () = server.over.cancelled() => return,
+            () = server.retirement().begun() => return,
         }
         let listening = old
             .as_ref()
@@ -322,7 +313,7 @@ impl Place {
         let Some(client) = listening.or_else(|| wanted.upgrade()) else {
             return;
         };
-        let is_ours = server.slots.has(&self.key, &self.slot);
+        let is_ours = server.slots().has(&self.key, &self.slot);
         if is_ours && !server.is_retired() && self.slot.claim(false) {
             self.connect(&client, old, attempts);
         }
@@ -338,7 +329,7 @@ impl Place {
         if !matches!(self.slot.content(), Content::Connecting) {
             return;
         }
-        *self.server.pending.lock() = None;
+        self.server.health().end_start();
         let why = CallError::broke_off().to_string();
         self.server.note(ServerState::Failed(why.clone()));
         let failed = Err(ConnectError::Failed(why));

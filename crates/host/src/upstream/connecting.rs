@@ -34,7 +34,7 @@ impl Server {
         client: &Arc<Client>,
     ) -> Result<Arc<Connection>, ConnectError> {
         let wanted = key.era;
-        if wanted == Era::Legacy && self.stand_ins.serve(&key.owner) && self.is_modern_alone() {
+        if wanted == Era::Legacy && self.stand_ins().serve(&key.owner) && self.is_modern_alone() {
             return Err(ConnectError::NeedsAuth(Undelivered::NeedsAuth {
                 status: 401,
                 challenge: None,
@@ -43,7 +43,7 @@ impl Server {
         if self.spec.era.is_some_and(|era| era != wanted) {
             return Err(ConnectError::WrongEra(self.spec.era.unwrap_or(wanted)));
         }
-        if self.known.lacks(wanted) {
+        if self.known().lacks(wanted) {
             return Err(ConnectError::WrongEra(other(wanted)));
         }
         let result = match wanted {
@@ -51,8 +51,8 @@ impl Server {
             Era::Modern => self.connect_modern(key).await,
         };
         match &result {
-            Ok(_) => self.known.note_has(wanted),
-            Err(ConnectError::WrongEra(_)) => self.known.note_lacks(wanted),
+            Ok(_) => self.known().note_has(wanted),
+            Err(ConnectError::WrongEra(_)) => self.known().note_lacks(wanted),
             Err(_) => {}
         }
         if let Ok(connection) = &result {
@@ -61,7 +61,7 @@ impl Server {
             }
             let hello = connection.hello().cloned();
             connection.catalogs().set_hello(wanted, hello);
-            self.known.note_first_lists(connection.catalogs());
+            self.known().note_first_lists(connection.catalogs());
             self.remember();
         }
         result
@@ -72,7 +72,7 @@ impl Server {
         key: &Key,
         client: &Arc<Client>,
     ) -> Result<Arc<Connection>, ConnectError> {
-        let carrier = self.known.carrier();
+        let carrier = self.known().carrier();
         let (mut connection, mut outcome) = self.greet(key, client, carrier).await?;
         if carrier == Carrier::Streamable
             && takes_no_post(&outcome)
@@ -82,14 +82,14 @@ impl Server {
             let (older, answer) = self.greet(key, client, Carrier::Sse).await?;
             if matches!(answer, Outcome::Reply(_)) {
                 tracing::debug!(server = %self.spec.name, "speaks HTTP+SSE");
-                self.known.note_sse();
+                self.known().note_sse();
                 connection.close().await;
                 (connection, outcome) = (older, answer);
             } else {
                 older.close().await;
             }
         } else if carrier == Carrier::Sse && !matches!(outcome, Outcome::Reply(_)) {
-            self.known.doubt_sse();
+            self.known().doubt_sse();
         }
         match initialize::complete(&connection, outcome) {
             Ok(_) => {
@@ -157,7 +157,7 @@ impl Server {
         };
         match self.connect_modern(&key).await {
             Ok(connection) => {
-                self.known.note_has(Era::Modern);
+                self.known().note_has(Era::Modern);
                 connection.close().await;
                 true
             }
@@ -191,7 +191,7 @@ impl Server {
 
     /// Whether it is known not to have the handshake era.
     fn is_modern_alone(&self) -> bool {
-        self.spec.era == Some(Era::Modern) || self.known.lacks(Era::Legacy)
+        self.spec.era == Some(Era::Modern) || self.known().lacks(Era::Legacy)
     }
 
     fn open(&self, key: &Key) -> Result<Unmet, ConnectError> {
@@ -200,15 +200,16 @@ impl Server {
 
     fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
         let connection = self.connection_to(key, false);
-        *self.opening.lock() = Arc::downgrade(&connection);
-        link::open(&self.spec, carrier, &self.budget, &connection).map_err(ConnectError::Failed)?;
+        self.health().note_opened(&connection);
+        link::open(&self.spec, carrier, self.budget(), &connection)
+            .map_err(|fault| ConnectError::Failed(fault.to_string()))?;
         Ok(self.unmet(connection))
     }
 
     fn unmet(&self, connection: Arc<Connection>) -> Unmet {
         Unmet {
             connection: Some(connection),
-            busy: self.busy.clone(),
+            busy: self.retirement().tasks().clone(),
         }
     }
 
@@ -221,16 +222,16 @@ impl Server {
                 catalogs.of(era).invalidate(method);
             }
         });
-        let me = self.me.clone();
+        let me = self.weak();
         let unclear = Box::new(move || {
             if let Some(server) = me.upgrade() {
                 server.remember();
             }
         });
-        let me = self.me.clone();
+        let me = self.weak();
         // Whoever is not there any more cannot tell: then it is as strict as can be.
         let several = Box::new(move || me.upgrade().is_none_or(|at| at.has_several_principals()));
-        let me = self.me.clone();
+        let me = self.weak();
         let listed = Box::new(
             move |connection: &Arc<Connection>, list: List, listing: &Listing| {
                 if let Some(server) = me.upgrade()
@@ -245,8 +246,8 @@ impl Server {
             unclear,
             several,
             listed,
-            needs_turns: self.known.needs_turns().clone(),
-            remarks: self.remarks.clone(),
+            needs_turns: self.known().needs_turns().clone(),
+            remarks: self.remarks().clone(),
             observers: self.observers(),
         };
         Connection::new(

@@ -16,7 +16,7 @@ impl Server {
     /// Looks at a copy from time to time. Whether it was used in between is told by
     /// the number of its next request, so that a call has nothing to note.
     pub(super) fn end_when_superfluous(&self, key: Key, slot: &Arc<Slot>) {
-        let (server, slot) = (self.me.clone(), Arc::downgrade(slot));
+        let (server, slot) = (self.weak(), Arc::downgrade(slot));
         let pause = self.spec.timeouts.unused_era;
         tasks::spawn(tasks::Kind::Upkeep, async move {
             let mut before = None;
@@ -31,7 +31,9 @@ impl Server {
                 };
                 let count = connection.calls().begun();
                 let is_unused = before.replace(count) == Some(count);
-                if is_unused && connection.is_unused() && server.slots.remove_other_era(&key, &slot)
+                if is_unused
+                    && connection.is_unused()
+                    && server.slots().remove_other_era(&key, &slot)
                 {
                     let why = "nobody uses it, and there is one of the other era";
                     return connection.close_because(why).await;

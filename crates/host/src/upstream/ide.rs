@@ -3,6 +3,7 @@
 //! since a restarted IDE has another port and another token.
 
 use super::spec::Remote;
+use crate::limits;
 use http::{HeaderName, HeaderValue, Uri};
 use serde_json::Value;
 use std::{
@@ -13,10 +14,6 @@ use std::{
 
 /// The header in which an IDE wants its token.
 const TOKEN: HeaderName = HeaderName::from_static("x-claude-code-ide-authorization");
-/// No lock file is larger.
-const LOCK_BYTES: u64 = 64 * 1024;
-/// More lock files are not looked at.
-const LOCKS: usize = 256;
 
 /// How an IDE is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +40,26 @@ pub struct Ide {
     pub token: Option<String>,
 }
 
+/// Why no IDE is reached.
+#[derive(Debug, thiserror::Error)]
+pub enum IdeError {
+    /// Nothing says that one runs.
+    #[error("no IDE is running: there is no lock file for it in {}", .0.display())]
+    NotRunning(PathBuf),
+    /// Some run, for others than us.
+    #[error("no IDE has {} open; those that run have other folders open", .0.display())]
+    OtherFolders(PathBuf),
+    /// The folder with the lock files cannot be looked at.
+    #[error("{} cannot be read: {}", .0.display(), .1)]
+    Locks(PathBuf, #[source] std::io::Error),
+    /// A lock file leads nowhere.
+    #[error("the IDE's lock file names no usable port")]
+    Port,
+    /// A token holds what no header can; which.
+    #[error("{0} cannot be sent")]
+    Token(&'static str),
+}
+
 /// One lock file.
 #[derive(Debug)]
 struct Lock {
@@ -56,16 +73,13 @@ struct Lock {
 impl Ide {
     /// The IDE that the entry describes in full, or the one that has our folder
     /// open: the one whose folder is nearest, then the newest.
-    pub fn find(&self) -> Result<Remote, String> {
+    pub fn find(&self) -> Result<Remote, IdeError> {
         if let (Some(address), Some(token)) = (&self.address, &self.token) {
             return remote(address.clone(), token, "the entry's authToken");
         }
         let locks = self.read()?;
         if locks.is_empty() {
-            return Err(format!(
-                "no IDE is running: there is no lock file for it in {}",
-                self.locks.display()
-            ));
+            return Err(IdeError::NotRunning(self.locks.clone()));
         }
         let workspace =
             fs::canonicalize(&self.workspace).unwrap_or_else(|_| self.workspace.clone());
@@ -84,18 +98,15 @@ impl Ide {
         let found = found.max_by_key(|(depth, written, _)| (*depth, *written));
         match found {
             Some((_, _, lock)) => lock.remote(self.token.as_deref()),
-            None => Err(format!(
-                "no IDE has {} open; those that run have other folders open",
-                workspace.display()
-            )),
+            None => Err(IdeError::OtherFolders(workspace)),
         }
     }
 
-    fn read(&self) -> Result<Vec<Lock>, String> {
+    fn read(&self) -> Result<Vec<Lock>, IdeError> {
         let files = match fs::read_dir(&self.locks) {
             Ok(files) => files,
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(fault) => return Err(format!("{} cannot be read: {fault}", self.locks.display())),
+            Err(fault) => return Err(IdeError::Locks(self.locks.clone(), fault)),
         };
         let locks = files.filter_map(|file| {
             let path = file.ok()?.path();
@@ -104,20 +115,18 @@ impl Ide {
             let wanted = lock.carrier == self.carrier && port.is_none_or(|port| port == lock.port);
             wanted.then_some(lock)
         });
-        Ok(locks.take(LOCKS).collect())
+        Ok(locks.take(limits::IDE_LOCKS).collect())
     }
 }
 
 impl Lock {
     /// Always this machine: the token is for the IDE alone.
-    fn remote(&self, token: Option<&str>) -> Result<Remote, String> {
+    fn remote(&self, token: Option<&str>) -> Result<Remote, IdeError> {
         let address = match self.carrier {
             IdeCarrier::Sse => format!("http://127.0.0.1:{}/sse", self.port),
             IdeCarrier::Ws => format!("ws://127.0.0.1:{}/", self.port),
         };
-        let url: Uri = address
-            .parse()
-            .map_err(|_| "the IDE's lock file names no usable port".to_owned())?;
+        let url: Uri = address.parse().map_err(|_| IdeError::Port)?;
         match token {
             Some(token) => remote(url, token, "the entry's authToken"),
             None => remote(url, &self.token, "the token in the IDE's lock file"),
@@ -125,11 +134,10 @@ impl Lock {
     }
 }
 
-fn remote(url: Uri, token: &str, whose: &str) -> Result<Remote, String> {
+fn remote(url: Uri, token: &str, whose: &'static str) -> Result<Remote, IdeError> {
     let mut remote = Remote::new(url);
     if !token.is_empty() {
-        let mut token =
-            HeaderValue::from_str(token).map_err(|_| format!("{whose} cannot be sent"))?;
+        let mut token = HeaderValue::from_str(token).map_err(|_| IdeError::Token(whose))?;
         token.set_sensitive(true);
         remote.headers.insert(TOKEN, token);
     }
@@ -142,7 +150,7 @@ fn read(path: &Path) -> Option<Lock> {
         return None;
     }
     let about = fs::symlink_metadata(path).ok()?;
-    if !about.is_file() || about.len() > LOCK_BYTES || !is_ours(&about) {
+    if !about.is_file() || about.len() > limits::IDE_LOCK_BYTES || !is_ours(&about) {
         tracing::debug!(file = %path.display(), "not an IDE's lock file, or not the user's own");
         return None;
     }

@@ -16,14 +16,13 @@ use tokio::time::{Instant, sleep_until};
 impl Server {
     /// Copies of other servers that single clients have: all, and this principal's.
     pub(super) fn copies_elsewhere(&self, principal: &Arc<str>) -> Held {
-        let host = self.host.get().and_then(std::sync::Weak::upgrade);
-        let Some(host) = host else {
+        let Some(host) = self.host() else {
             return Held::default();
         };
         let mut held = Held::default();
         for server in host.servers().iter() {
             if !std::ptr::eq(&**server, self) {
-                server.slots.count_copies(&mut held, principal);
+                server.slots().count_copies(&mut held, principal);
             }
         }
         held.several |= host.has_several_principals();
@@ -33,7 +32,7 @@ impl Server {
     /// Ends the copies of a modern client whose connection to us has ended.
     pub(crate) fn end_keyed(&self, client: &Client) {
         let owner = Owner::Keyed(client.principal.clone(), client.identity);
-        for slot in self.slots.remove_of(&owner) {
+        for slot in self.slots().remove_of(&owner) {
             self.end_copy(&slot, "its client has gone");
         }
     }
@@ -41,15 +40,19 @@ impl Server {
     /// Ends a copy whose place has been taken away.
     pub(super) fn end_copy(&self, slot: &Slot, why: &'static str) {
         if let Content::Ready(connection) = slot.content() {
-            tasks::spawn_in(&self.busy, tasks::Kind::Background, async move {
-                connection.close_because(why).await;
-            });
+            tasks::spawn_in(
+                self.retirement().tasks(),
+                tasks::Kind::Background,
+                async move {
+                    connection.close_because(why).await;
+                },
+            );
         }
     }
 
     /// Looks at a copy from time to time, until nobody has used it for a while.
     pub(super) fn end_when_idle(&self, key: Key, slot: &Arc<Slot>) {
-        let (server, slot) = (self.me.clone(), Arc::downgrade(slot));
+        let (server, slot) = (self.weak(), Arc::downgrade(slot));
         tasks::spawn(tasks::Kind::Upkeep, async move {
             loop {
                 let Some(used) = slot.upgrade().map(|slot| slot.used()) else {
@@ -60,7 +63,7 @@ impl Server {
                 let (Some(server), Some(slot)) = (server.upgrade(), slot.upgrade()) else {
                     return;
                 };
-                match server.slots.remove_unused(&key, &slot) {
+                match server.slots().remove_unused(&key, &slot) {
                     None => return,
                     Some(true) => return server.end_copy(&slot, "nobody has used it for a while"),
                     Some(false) => {}

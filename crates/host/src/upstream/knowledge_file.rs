@@ -102,7 +102,7 @@ impl KnowledgeFile {
 impl Server {
     /// Begins with what was known last time.
     pub(super) fn recall(&self) {
-        let Some(mut known) = self.knowledge_file.as_ref().and_then(KnowledgeFile::read) else {
+        let Some(mut known) = self.knowledge_file().and_then(KnowledgeFile::read) else {
             return;
         };
         let carrier = match known.sse {
@@ -131,16 +131,16 @@ impl Server {
                 }
             }
         }
-        self.known.recall(traits, known.turns, catalogs);
+        self.known().recall(traits, known.turns, catalogs);
     }
 
     /// Writes down what is known, in a moment: several changes are one.
     pub(super) fn remember(&self) {
-        let (Some(file), Some(server)) = (&self.knowledge_file, self.me.upgrade()) else {
+        let (Some(file), Some(server)) = (self.knowledge_file(), self.weak().upgrade()) else {
             return;
         };
         // What stands in for it while it wants a sign-in is not the server.
-        if self.stand_ins.any() {
+        if self.stand_ins().any() {
             return;
         }
         if file.pending.swap(true, Ordering::AcqRel) {
@@ -152,7 +152,7 @@ impl Server {
             let _ = tasks::blocking(move || server.write_down()).await;
         };
         tasks::spawn_or(tasks::Kind::Upkeep, writing, move || {
-            if let Some(file) = &broken.knowledge_file {
+            if let Some(file) = broken.knowledge_file() {
                 file.pending.store(false, Ordering::Release);
             }
         });
@@ -160,7 +160,7 @@ impl Server {
 
     /// Writes it down now, if there is anything new.
     pub(super) fn write_down(&self) {
-        let Some(file) = &self.knowledge_file else {
+        let Some(file) = self.knowledge_file() else {
             return;
         };
         let _writing = file.writing.lock();
@@ -173,16 +173,16 @@ impl Server {
     }
 
     fn snapshot(&self) -> Remembered {
-        let traits = self.known.traits();
+        let traits = self.known().traits();
         let mut known = Remembered {
             legacy: traits.legacy,
             modern: traits.modern,
             sse: traits.carrier == Carrier::Sse,
-            turns: self.known.needs_turns().are_needed(),
+            turns: self.known().needs_turns().are_needed(),
             ..Remembered::default()
         };
-        let latest = self.known.latest();
-        let Some(catalogs) = latest.as_deref().or(self.known.recalled()) else {
+        let latest = self.known().latest();
+        let Some(catalogs) = latest.as_deref().or(self.known().recalled()) else {
             return known;
         };
         known.principal = catalogs.principal.as_ref().map(ToString::to_string);

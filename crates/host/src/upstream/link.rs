@@ -3,12 +3,12 @@
 use super::{
     callers::Callers,
     connection::Connection,
-    ide::IdeCarrier,
-    spec::{MayStart, Remote, ServerSpec, StandIn, Target},
+    ide::{IdeCarrier, IdeError},
+    spec::{BoxError, MayStart, Remote, ServerSpec, StandIn, Target},
 };
 use crate::limits;
 use std::sync::Arc;
-use switchboard_process::ServerProcess;
+use switchboard_process::{ServerProcess, SpawnError};
 use switchboard_transport::{
     self as transport, Budget, Link, Receive,
     http::HttpTarget,
@@ -16,9 +16,6 @@ use switchboard_transport::{
     stdio::StdioLink,
 };
 use switchboard_wire::limits::MESSAGE_BYTES;
-
-/// How much an in-process server that speaks in lines may have unread.
-const IN_PROCESS_BUFFER: usize = 256 * 1024;
 
 /// What carries messages to an HTTP address, as far as that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -30,15 +27,32 @@ pub(super) enum Carrier {
     Sse,
 }
 
+/// Why there is no link to a server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OpenError {
+    /// It must not be started as things are now.
+    #[error(transparent)]
+    NotStarted(BoxError),
+    /// Its process cannot be started.
+    #[error(transparent)]
+    Process(#[from] SpawnError),
+    /// It is an IDE, and there is none.
+    #[error(transparent)]
+    Ide(#[from] IdeError),
+    /// It is inside this process, and cannot serve.
+    #[error(transparent)]
+    InProcess(BoxError),
+}
+
 /// Starts the process or prepares the client behind `connection`.
 pub(super) fn open(
     spec: &ServerSpec,
     carrier: Carrier,
     budget: &Budget,
     connection: &Arc<Connection>,
-) -> Result<(), String> {
+) -> Result<(), OpenError> {
     if let Some(MayStart(ask)) = &spec.may_start {
-        ask()?;
+        ask().map_err(OpenError::NotStarted)?;
     }
     let receive: Arc<dyn Receive> = connection.clone();
     let remote = |remote: &Remote, carrier| {
@@ -47,7 +61,7 @@ pub(super) fn open(
     };
     let link = match &spec.target {
         Target::Stdio(command) => {
-            let process = ServerProcess::spawn(command).map_err(|fault| fault.to_string())?;
+            let process = ServerProcess::spawn(command)?;
             Link::Stdio(StdioLink::process(
                 process,
                 MESSAGE_BYTES,
@@ -66,16 +80,16 @@ pub(super) fn open(
         },
         Target::Linked(serve) => {
             let (ours, theirs) = in_process::pair();
-            serve(theirs)?;
+            serve(theirs).map_err(OpenError::InProcess)?;
             Link::InProcess(InProcessLink::new(ours, receive))
         }
         Target::Calling(serve) => {
             let (ours, theirs) = in_process::pair();
-            serve(theirs, Callers::new(connection))?;
+            serve(theirs, Callers::new(connection)).map_err(OpenError::InProcess)?;
             Link::InProcess(InProcessLink::new(ours, receive))
         }
         Target::InProcess(serve) => {
-            let (ours, theirs) = tokio::io::duplex(IN_PROCESS_BUFFER);
+            let (ours, theirs) = tokio::io::duplex(limits::IN_PROCESS_BUFFER);
             serve(theirs);
             let (read, write) = tokio::io::split(ours);
             Link::Stdio(StdioLink::streams(

@@ -2,19 +2,17 @@
 //! clients want.
 
 use super::{connection::Connection, discover, subscriptions::Topic};
-use crate::exchange::{Event, Exchange, Outcome};
+use crate::{
+    exchange::{Event, Exchange, Outcome},
+    limits,
+};
 use std::{sync::Arc, time::Duration};
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Kind, Method, json};
 use tokio::time::timeout;
 
-/// How long clients wait for the server's acknowledgement.
-const PATIENCE: Duration = Duration::from_millis(300);
-/// How long the old stream waits for the new one's.
-const HANDOVER: Duration = Duration::from_secs(5);
-/// Before a server that ends the stream by itself is asked again.
-const PAUSE: Duration = Duration::from_secs(1);
 /// It has no end of its own.
+// tidy: it bounds nothing: the stream has no end of its own
 const FOR_EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 impl Connection {
@@ -34,7 +32,7 @@ impl Connection {
                 broken.audience().subscriptions().settled.notify_waiters();
             });
         }
-        let _ = timeout(PATIENCE, settled).await;
+        let _ = timeout(limits::LISTEN_ACKNOWLEDGED, settled).await;
     }
 }
 
@@ -91,7 +89,7 @@ async fn listen(connection: Arc<Connection>) {
             Over::Changed => {}
             Over::Ended => {
                 current = None;
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(limits::LISTEN_PAUSE).await;
             }
             Over::Refused | Over::Gone => break,
         }
@@ -112,7 +110,7 @@ async fn replace(
         return Over::Gone;
     };
     let early = tokio::select! {
-        _ = timeout(HANDOVER, settled) => Over::Changed,
+        _ = timeout(limits::LISTEN_HANDOVER, settled) => Over::Changed,
         over = end_of(connection, &mut stream) => over,
     };
     match early {

@@ -14,6 +14,7 @@ mod connection;
 mod declared;
 mod discover;
 mod dual_era;
+mod health;
 mod hello;
 mod ide;
 mod initialize;
@@ -30,6 +31,7 @@ mod owners;
 mod peer;
 mod questions;
 mod remarks;
+mod retirement;
 mod sending;
 mod server;
 mod shape;
@@ -43,13 +45,14 @@ mod turns;
 
 pub use callers::{Behalf, Callers};
 pub use connection::{Connection, Ended};
+pub use health::ServerState;
 pub use hello::Hello;
-pub use ide::{Ide, IdeCarrier};
+pub use ide::{Ide, IdeCarrier, IdeError};
 pub use remarks::Remarks;
-pub use server::{Server, ServerState};
+pub use server::Server;
 pub use spec::{
-    AUTHENTICATE, Isolation, MayStart, Remote, ServerSpec, SignIn, StandIn, Target, Timeouts,
-    ToolFilter,
+    AUTHENTICATE, BoxError, Isolation, MayStart, Remote, ServerSpec, SignIn, StandIn, Target,
+    Timeouts, ToolFilter,
 };
 pub use subscriptions::Topic;
 pub(crate) use turns::Turn;

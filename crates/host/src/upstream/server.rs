@@ -3,11 +3,13 @@
 
 use super::{
     connection::Connection,
+    health::{Health, ServerState},
     hello::Hello,
     knowledge::{Knowledge, other},
     knowledge_file::KnowledgeFile,
     owners::Owned,
     remarks::Remarks,
+    retirement::Retirement,
     slot::Content,
     slots::{Key, Owner, Slots},
     spec::{AUTHENTICATE, Isolation, ServerSpec},
@@ -33,39 +35,32 @@ use std::{
 use switchboard_tasks as tasks;
 use switchboard_transport::Budget;
 use switchboard_wire::{Era, Revision};
-use tokio::{sync::watch, time::Instant};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::watch;
 
 /// A server and everything we hold of it.
 #[derive(Debug)]
 pub struct Server {
     /// As it was configured.
     pub spec: Arc<ServerSpec>,
-    pub(super) budget: Budget,
-    pub(super) me: Weak<Server>,
+    budget: Budget,
+    me: Weak<Server>,
+    /// Who tells clients of it, and decides about it.
+    host: OnceLock<Weak<Host>>,
     /// What is known of it, by whichever connection.
-    pub(super) known: Knowledge,
+    known: Knowledge,
+    /// What outlives this process of all that.
+    knowledge_file: Option<KnowledgeFile>,
     /// Its connections.
-    pub(super) slots: Slots,
+    slots: Slots,
     /// What each owner is told.
     catalogs: Mutex<HashMap<Owner, Arc<Catalogs>>>,
-    pub(super) state: watch::Sender<ServerState>,
+    health: Health,
     /// How many of its connections work.
     copies: watch::Sender<usize>,
     /// Whose clients a stand-in serves, since the server wants a sign-in.
-    pub(super) stand_ins: StandIns,
-    /// What was opened last: if it never says anything, its stderr may.
-    pub(super) opening: Mutex<Weak<Connection>>,
-    /// Since when it has been starting.
-    pub(super) pending: Mutex<Option<Instant>>,
-    /// Why nothing is started any more, once that is so.
-    pub(super) retired: OnceLock<&'static str>,
-    /// Ends what waits or is being made, when nothing is started any more.
-    pub(super) over: CancellationToken,
-    /// What is being started or ended just now: it is waited for in the end, so
-    /// that each process has the time that it is given to end well.
-    pub(super) busy: TaskTracker,
-    pub(super) remarks: Arc<Remarks>,
+    stand_ins: StandIns,
+    retirement: Retirement,
+    remarks: Arc<Remarks>,
     /// Whose its things are, where all connections lead to the same ones.
     owned: Arc<Owned>,
     /// The same for each copy of a server that is a process of its own.
@@ -74,26 +69,6 @@ pub struct Server {
     holds: AtomicBool,
     /// Whether what is new or changed of it does.
     strict: AtomicBool,
-    /// Who tells them.
-    pub(super) host: OnceLock<Weak<Host>>,
-    /// What outlives this process of all that.
-    pub(super) knowledge_file: Option<KnowledgeFile>,
-}
-
-/// How a server is doing.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum ServerState {
-    /// Nobody has needed it yet.
-    #[default]
-    Idle,
-    /// Being started.
-    Pending,
-    /// At least one connection works.
-    Connected,
-    /// It could not be reached; why.
-    Failed(String),
-    /// It wants us to sign in.
-    NeedsAuth,
 }
 
 impl Server {
@@ -105,24 +80,20 @@ impl Server {
             spec: Arc::new(spec),
             budget,
             me: me.clone(),
+            host: OnceLock::new(),
             known: Knowledge::new(modern),
+            knowledge_file,
             slots: Slots::default(),
             catalogs: Mutex::default(),
-            state: watch::Sender::default(),
+            health: Health::default(),
             copies: watch::Sender::default(),
             stand_ins: StandIns::default(),
-            opening: Mutex::default(),
-            pending: Mutex::default(),
-            retired: OnceLock::new(),
-            over: CancellationToken::new(),
-            busy: TaskTracker::new(),
+            retirement: Retirement::default(),
             remarks: Arc::default(),
             owned: Arc::default(),
             owned_by_copy: Mutex::default(),
             holds: AtomicBool::new(false),
             strict: AtomicBool::new(false),
-            host: OnceLock::new(),
-            knowledge_file,
         });
         server.recall();
         server
@@ -135,7 +106,7 @@ impl Server {
 
     /// How it is doing, now and from now on.
     pub fn state(&self) -> watch::Receiver<ServerState> {
-        self.state.subscribe()
+        self.health.subscribe()
     }
 
     /// How many copies of it there are, now and from now on: processes of a program,
@@ -158,7 +129,7 @@ impl Server {
     }
 
     /// What it does wrong although it works.
-    pub fn remarks(&self) -> &Remarks {
+    pub fn remarks(&self) -> &Arc<Remarks> {
         &self.remarks
     }
 
@@ -185,16 +156,59 @@ impl Server {
         self.strict.store(strict, Ordering::Release);
     }
 
+    /// Whom it tells when a list that was owed is there, and asks what it may.
+    pub(crate) fn report_to(&self, host: &Arc<Host>) {
+        let _ = self.host.set(Arc::downgrade(host));
+    }
+
+    /// The host that it belongs to, once there is one.
+    pub(super) fn host(&self) -> Option<Arc<Host>> {
+        self.host.get()?.upgrade()
+    }
+
+    /// Itself, for what may outlive it.
+    pub(super) fn weak(&self) -> Weak<Self> {
+        self.me.clone()
+    }
+
+    /// The bytes that its connections may hold.
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// What is known of it, by whichever connection.
+    pub(super) fn known(&self) -> &Knowledge {
+        &self.known
+    }
+
+    /// What outlives this process of what is known.
+    pub(super) fn knowledge_file(&self) -> Option<&KnowledgeFile> {
+        self.knowledge_file.as_ref()
+    }
+
+    /// Its connections.
+    pub(super) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// How it is doing.
+    pub(super) fn health(&self) -> &Health {
+        &self.health
+    }
+
+    /// How it ends.
+    pub(super) fn retirement(&self) -> &Retirement {
+        &self.retirement
+    }
+
     /// Who decides about it, once there is somebody.
     pub(crate) fn guard(&self) -> Option<Arc<Guard>> {
-        let host = self.host.get()?.upgrade()?;
-        Some(host.guard().clone())
+        Some(self.host()?.guard().clone())
     }
 
     /// Those who watch calls, once there is a host.
     pub(super) fn observers(&self) -> Option<Arc<Observers>> {
-        let host = self.host.get()?.upgrade()?;
-        Some(host.observers().clone())
+        Some(self.host()?.observers().clone())
     }
 
     /// Who listens to any of its copies.
@@ -288,8 +302,8 @@ impl Server {
         client: &Arc<Client>,
         era: Era,
     ) -> Result<Arc<Connection>, CallError> {
-        if let Some(why) = self.retired.get() {
-            let (server, reason) = (self.spec.name.to_string(), (*why).to_owned());
+        if let Some(why) = self.retirement.why() {
+            let (server, reason) = (self.spec.name.to_string(), why.to_owned());
             return Err(CallError::NotConnected { server, reason });
         }
         let key = self.key(client, era);
@@ -353,9 +367,13 @@ impl Server {
                 self.owned_by_copy.lock().remove(&key.owner);
                 self.catalogs.lock().remove(&key.owner);
                 self.slots.remove(&key);
-                tasks::spawn_in(&self.busy, tasks::Kind::Background, async move {
-                    connection.close().await;
-                });
+                tasks::spawn_in(
+                    self.retirement.tasks(),
+                    tasks::Kind::Background,
+                    async move {
+                        connection.close().await;
+                    },
+                );
             }
         }
     }
@@ -379,8 +397,8 @@ impl Server {
 
     /// Whether more than one principal can come in.
     pub(crate) fn has_several_principals(&self) -> bool {
-        let host = self.host.get().and_then(Weak::upgrade);
-        host.is_some_and(|host| host.has_several_principals())
+        self.host()
+            .is_some_and(|host| host.has_several_principals())
     }
 
     /// Whose copy of it this client uses.
@@ -410,6 +428,11 @@ impl Server {
     /// this client is served: it is always allowed.
     pub fn is_sign_in(&self, client: &Client, tool: &str) -> bool {
         tool == AUTHENTICATE && self.stands_in(client)
+    }
+
+    /// Whose clients a stand-in serves.
+    pub(super) fn stand_ins(&self) -> &StandIns {
+        &self.stand_ins
     }
 
     /// Whether a stand-in serves this client.

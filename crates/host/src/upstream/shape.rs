@@ -2,13 +2,11 @@
 //! code and a message. What is in them is between client and server, and so is
 //! the result of a method that we do not know.
 
+use crate::limits;
 use switchboard_wire::{
     Kind, Message, Method,
     json::{self, ValueKind},
 };
-
-/// Characters of something wrong that are shown.
-const SHOWN: usize = 200;
 
 /// What is wrong with an answer to a request of this method, if anything is.
 pub(super) fn fault(message: &Message, method: Method) -> Option<String> {
@@ -70,10 +68,10 @@ fn shown(kind: Option<ValueKind>, body: &[u8]) -> String {
 pub(super) fn beginning(text: &str) -> String {
     let mut shown: String = text
         .chars()
-        .take(SHOWN)
+        .take(limits::WRONG_SHOWN)
         .flat_map(char::escape_debug)
         .collect();
-    if text.chars().nth(SHOWN).is_some() {
+    if text.chars().nth(limits::WRONG_SHOWN).is_some() {
         shown.push('…');
     }
     shown

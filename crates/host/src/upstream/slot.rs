@@ -265,7 +265,7 @@ pub(super) fn backoff(attempts: u32) -> Duration {
     if attempts >= limits::ATTEMPTS {
         return limits::BACKOFF_CAP;
     }
-    let bound = Duration::from_millis(250)
+    let bound = limits::RETRY_PAUSE
         .saturating_mul(1 << attempts.min(10))
         .min(limits::BACKOFF_CAP);
     // Without randomness the whole wait: never none at all.

@@ -214,20 +214,20 @@ impl Server {
     /// The place of a connection; made if it is not there and may be.
     pub(super) fn slot(&self, key: &Key) -> Result<Arc<Slot>, CallError> {
         if !key.owner.is_one() {
-            let (slot, is_new) = self.slots.place_or_new(key);
+            let (slot, is_new) = self.slots().place_or_new(key);
             if is_new && matches!(self.spec.target, Target::Stdio(_)) {
                 self.end_when_superfluous(key.clone(), &slot);
             }
             return Ok(slot);
         }
-        if let Some(slot) = self.slots.get(key) {
+        if let Some(slot) = self.slots().get(key) {
             if key.owner.is_keyed() {
                 slot.touch();
             }
             return Ok(slot);
         }
         let elsewhere = self.copies_elsewhere(key.owner.principal());
-        let copy = self.slots.place_of_copy(key, elsewhere);
+        let copy = self.slots().place_of_copy(key, elsewhere);
         let copy = copy.map_err(|full| CallError::Busy {
             server: self.spec.name.to_string(),
             reason: full.to_string(),

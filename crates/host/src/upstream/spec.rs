@@ -7,7 +7,7 @@ use super::{
 };
 use crate::limits;
 use http::{HeaderMap, Uri};
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error, fmt, path::PathBuf, sync::Arc, time::Duration};
 use switchboard_local::wildcard::matches;
 use switchboard_process::ServerCommand;
 use switchboard_transport::{
@@ -51,9 +51,13 @@ pub struct ServerSpec {
     pub is_vouched_for: bool,
 }
 
+/// Why something that is not the host's own did not go well: only whoever gave it
+/// knows the kinds.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
 /// Says why a server must not be started as things are now.
 #[derive(Clone)]
-pub struct MayStart(pub Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
+pub struct MayStart(pub Arc<dyn Fn() -> Result<(), BoxError> + Send + Sync>);
 
 impl fmt::Debug for MayStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,7 +83,7 @@ pub struct SignIn {
     /// An id of its own.
     pub id: String,
     /// How it ends.
-    pub done: BoxFuture<'static, Result<(), String>>,
+    pub done: BoxFuture<'static, Result<(), BoxError>>,
 }
 
 impl fmt::Debug for StandIn {
@@ -106,9 +110,9 @@ pub enum Target {
     Ide(Ide),
     /// A server inside this process: gets one end of a pair and serves it in a task of its own,
     /// or says why it cannot.
-    Linked(Arc<dyn Fn(End) -> Result<(), String> + Send + Sync>),
+    Linked(Arc<dyn Fn(End) -> Result<(), BoxError> + Send + Sync>),
     /// The same for a server that calls others on behalf of whoever calls it.
-    Calling(Arc<dyn Fn(End, Callers) -> Result<(), String> + Send + Sync>),
+    Calling(Arc<dyn Fn(End, Callers) -> Result<(), BoxError> + Send + Sync>),
     /// The same as the first for a server that speaks in lines: gets one end of a pipe.
     InProcess(Arc<dyn Fn(DuplexStream) + Send + Sync>),
 }

@@ -4,57 +4,43 @@
 
 use super::{
     connection::Connection,
-    server::{Server, ServerState},
+    health::ServerState,
+    server::Server,
     slot::Content,
     slots::{Key, Owner},
 };
 use crate::{
     catalog::{List, Listing},
     client::Client,
-    host::Host,
-    limits,
 };
 use futures_util::future::join_all;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use switchboard_tasks as tasks;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 impl Server {
-    /// Whom it tells when a list that was owed is there.
-    pub(crate) fn report_to(&self, host: &Arc<Host>) {
-        let _ = self.host.set(Arc::downgrade(host));
-    }
-
     /// Whether it is out of use for good.
     pub fn is_retired(&self) -> bool {
-        self.retired.get().is_some()
-    }
-
-    /// Why nothing is started any more.
-    pub(super) fn why_over(&self) -> String {
-        let why = self.retired.get().copied();
-        why.unwrap_or_default().to_owned()
+        self.retirement().why().is_some()
     }
 
     /// Ends all connections; who asks for one from now on is told why there is none.
     pub async fn retire(&self, why: &'static str) {
-        let _ = self.retired.set(why);
-        self.over.cancel();
-        let slots = self.slots.drain();
+        self.retirement().begin(why);
+        let slots = self.slots().drain();
         let ready = slots.iter().filter_map(|(_, slot)| match slot.content() {
             Content::Ready(connection) => Some(connection),
             _ => None,
         });
         join_all(ready.map(async |connection| connection.close_because(why).await)).await;
-        self.busy.close();
-        let _ = timeout(limits::CLOSING, self.busy.wait()).await;
+        self.retirement().finish().await;
         self.write_down();
     }
 
     /// Takes over from a server that was configured differently: its clients
     /// and what they subscribed to.
     pub(crate) fn succeed(&self, before: &Self) {
-        for (key, slot) in before.slots.all() {
+        for (key, slot) in before.slots().all() {
             let old = match slot.content() {
                 Content::Ready(old) => Some(old),
                 Content::Failed { old, .. } => old,
@@ -67,7 +53,7 @@ impl Server {
     /// Ends what there is and makes it anew, at once: for those who listen now,
     /// and for the rest when they ask.
     pub async fn reconnect(&self) {
-        for (key, slot) in self.slots.drain() {
+        for (key, slot) in self.slots().drain() {
             let old = match slot.content() {
                 Content::Ready(connection) => {
                     connection.close_because("it is being reconnected").await;
@@ -77,7 +63,7 @@ impl Server {
                 // Whoever is connecting now started late enough.
                 Content::Empty | Content::Connecting => {
                     slot.pardon();
-                    self.slots.put_back(key, slot);
+                    self.slots().put_back(key, slot);
                     continue;
                 }
             };
@@ -89,7 +75,7 @@ impl Server {
     /// Says how it is doing. As long as one of its connections works, it does.
     pub(super) fn note(&self, state: ServerState) {
         let lost = matches!(state, ServerState::Idle | ServerState::Failed(_));
-        self.note_unless(state, lost && self.slots.working(None) > 0);
+        self.note_unless(state, lost && self.slots().working(None) > 0);
     }
 
     /// The same for what became of an attempt to connect: that one owner was not let
@@ -97,7 +83,7 @@ impl Server {
     pub(super) fn note_for(&self, owner: &Owner, state: ServerState) {
         match state {
             ServerState::NeedsAuth => {
-                self.note_unless(state, self.slots.working(Some(owner)) > 0);
+                self.note_unless(state, self.slots().working(Some(owner)) > 0);
             }
             other => self.note(other),
         }
@@ -105,17 +91,12 @@ impl Server {
 
     fn note_unless(&self, state: ServerState, works: bool) {
         let state = if works { ServerState::Connected } else { state };
-        self.state.send_if_modified(|now| {
-            let changed = *now != state;
-            *now = state;
-            self.tell(now);
-            changed
-        });
+        self.health().set(state, |now| self.tell(now));
     }
 
     /// Tells whoever listens to the states of all servers.
     pub(super) fn tell(&self, state: &ServerState) {
-        if let Some(host) = self.host.get().and_then(Weak::upgrade) {
+        if let Some(host) = self.host() {
             host.server_is(self, state);
         }
     }
@@ -128,7 +109,7 @@ impl Server {
         else {
             return;
         };
-        let slot = self.slots.place(key);
+        let slot = self.slots().place(key);
         if slot.claim(false) {
             self.spawn_connect(key, &slot, &client, old, 0);
         }
@@ -137,17 +118,17 @@ impl Server {
     /// Somebody has signed in: the server itself is asked again.
     pub(super) fn signed_in(&self) {
         tracing::info!(server = %self.spec.name, "the server itself is asked again");
-        self.stand_ins.end();
+        self.stand_ins().end();
         if let Some(guard) = self.guard() {
             guard.signed_in(self);
         }
         self.note(ServerState::Idle);
-        self.slots.forget_failures();
+        self.slots().forget_failures();
     }
 
     /// Since when it has been starting, if it is.
     pub(crate) fn pending_since(&self) -> Option<Instant> {
-        *self.pending.lock()
+        self.health().starting_since()
     }
 
     /// Whether these lists (or, where none is named, the server itself) are
@@ -178,7 +159,8 @@ impl Server {
     /// Fetches what is stale, and tells clients about what turned out different.
     pub(crate) fn refresh_stale(&self, connection: Arc<Connection>) {
         let stale = std::mem::take(&mut *connection.catalogs().stale.lock());
-        let (Some(server), Some(host)) = (self.me.upgrade(), self.host.get().cloned()) else {
+        let host = self.host().map(|host| Arc::downgrade(&host));
+        let (Some(server), Some(host)) = (self.weak().upgrade(), host) else {
             return;
         };
         if stale.is_empty() {

@@ -3,16 +3,10 @@
 //! look like any word.
 
 use super::{HIDDEN, arguments, kept_value};
+use crate::limits;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
-
-/// How many are remembered. Configurations have a few dozen.
-const MOST: usize = 4096;
-/// Shorter ones are parts of words.
-const SHORTEST: usize = 6;
-/// Longer ones are files, and nobody repeats them whole.
-const LONGEST: usize = 16 * 1024;
 
 static KNOWN: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
@@ -45,11 +39,13 @@ pub fn remember_arguments<'a>(all: impl IntoIterator<Item = &'a str> + Clone) {
 /// Remembers a secret.
 pub fn remember(secret: &str) {
     let secret = secret.trim();
-    if !(SHORTEST..=LONGEST).contains(&secret.len()) || super::value::is_everyday(secret) {
+    if !(limits::SHORTEST_SECRET..=limits::LONGEST_SECRET).contains(&secret.len())
+        || super::value::is_everyday(secret)
+    {
         return;
     }
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    if known.len() < MOST {
+    if known.len() < limits::SECRETS {
         known.insert(secret.to_owned());
     }
 }

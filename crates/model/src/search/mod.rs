@@ -25,8 +25,6 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// What an equal beginning counts, beside an equal word.
 const PREFIX_SHARE: f32 = 0.5;
-/// Words of one tool that are indexed: a longer text would only drown the others.
-const WORDS: usize = 600;
 
 /// An index over tools. Made anew when the tools change; that takes a few milliseconds.
 #[derive(Debug, Default)]
@@ -76,7 +74,7 @@ impl Index {
             let mut weights: HashMap<String, f32> = HashMap::new();
             let mut length = 0.0;
             let mut add = |text: &str, weight: f32| {
-                for word in words_of(text).take(WORDS) {
+                for word in words_of(text).take(limits::INDEXED_WORDS) {
                     *weights.entry(word).or_default() += weight;
                     length += 1.0;
                 }
@@ -290,10 +288,14 @@ struct Arguments {
     max_results: Option<usize>,
 }
 
-/// Runs the tool. The error is for the model.
-pub fn run(index: &Index, arguments: &[u8]) -> Result<Found, String> {
-    let Arguments { query, max_results } = serde_json::from_slice(arguments)
-        .map_err(|fault| format!("The arguments of {NAME} are wrong: {fault}"))?;
+/// The call does not say what it should. The text is for the model.
+#[derive(Debug, thiserror::Error)]
+#[error("The arguments of {NAME} are wrong: {0}")]
+pub struct WrongArguments(#[from] serde_json::Error);
+
+/// Runs the tool.
+pub fn run(index: &Index, arguments: &[u8]) -> Result<Found, WrongArguments> {
+    let Arguments { query, max_results } = serde_json::from_slice(arguments)?;
     Ok(index.search(&query, max_results.unwrap_or(limits::FOUND_TOOLS.0)))
 }
 

@@ -196,6 +196,7 @@ fn the_tool_that_searches() {
     assert!(
         run(&index, br#"{"q":"message"}"#)
             .unwrap_err()
+            .to_string()
             .contains("ToolSearch")
     );
 }

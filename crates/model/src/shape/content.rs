@@ -170,7 +170,7 @@ impl<'a> Converter<'a> {
     fn image(&mut self, binary: &Binary<'_>, prefixed: bool, out: &mut Vec<Block>) {
         let bytes = match decode(binary) {
             Ok(bytes) => bytes,
-            Err(reason) => return out.push(refusal(binary, &reason)),
+            Err(fault) => return out.push(refusal(binary, &fault.to_string())),
         };
         let image = match image::for_model(&bytes) {
             Ok(image) => image,
@@ -214,7 +214,7 @@ impl<'a> Converter<'a> {
         }
         match decode(binary) {
             Ok(bytes) => self.keep(binary, &bytes),
-            Err(reason) => refusal(binary, &reason),
+            Err(fault) => refusal(binary, &fault.to_string()),
         }
     }
 
@@ -250,24 +250,28 @@ fn refusal(binary: &Binary<'_>, reason: &str) -> Block {
     ))
 }
 
+/// Why there are no bytes to show or keep.
+#[derive(Debug, thiserror::Error)]
+enum BlobError {
+    #[error("it has {} bytes, and the limit is {}", .0, limits::BLOB_BYTES)]
+    TooLarge(u64),
+    #[error("it is not valid base64 ({0})")]
+    NoBase64(#[from] base64::DecodeError),
+}
+
 /// The bytes behind base64 text. What is or says that it is too large is not even decoded.
-fn decode(binary: &Binary<'_>) -> Result<Vec<u8>, String> {
+fn decode(binary: &Binary<'_>) -> Result<Vec<u8>, BlobError> {
     let encoded = (binary.data.len() as u64).div_ceil(4) * 3;
     let size = binary.declared.unwrap_or(0).max(encoded);
     if size > limits::BLOB_BYTES as u64 {
-        return Err(format!(
-            "it has {size} bytes, and the limit is {}",
-            limits::BLOB_BYTES
-        ));
+        return Err(BlobError::TooLarge(size));
     }
     // Some servers wrap the lines of base64.
     let data = match binary.data.bytes().any(|byte| byte.is_ascii_whitespace()) {
         true => Cow::Owned(binary.data.split_ascii_whitespace().collect()),
         false => Cow::Borrowed(binary.data),
     };
-    BASE64
-        .decode(data.as_bytes())
-        .map_err(|fault| format!("it is not valid base64 ({fault})"))
+    Ok(BASE64.decode(data.as_bytes())?)
 }
 
 /// How a file of this type is called. Only known endings: the type is a server's text.

@@ -5,9 +5,6 @@ use super::{Block, Draft, Form, Origin, Shaped, Shaper};
 use crate::limits;
 use switchboard_wire::json;
 
-/// Characters of the start that are shown all the same.
-const PREVIEW: usize = 500;
-
 /// How much text a result may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
@@ -124,7 +121,7 @@ impl Shaper {
             .map(|store| store.put(text.as_bytes(), extension))
         {
             Some(Ok(stored)) => {
-                let start: String = text.chars().take(PREVIEW).collect();
+                let start: String = text.chars().take(limits::PREVIEW_CHARS).collect();
                 let notice = format!(
                     "{about}\nThe whole of it was saved to {} ({} characters, {} bytes, {} lines).\nFormat: {format}.\n\
                      Read it in parts with the tool ReadResult: id {:?}, offset (the first line) and lines, or pattern \

@@ -1,6 +1,6 @@
 //! `ReadResult`: the tool with which a model reads a stored result in parts.
 
-use super::store::{Query, Store};
+use super::store::{Query, ReadError, Store};
 use crate::limits;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,22 +52,29 @@ struct Arguments {
     pattern: Option<String>,
 }
 
-/// Runs it. Both the text and the error are for the model.
-pub fn run(store: &Store, arguments: &[u8]) -> Result<String, String> {
+/// Why nothing was read. The text is for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadResultError {
+    /// The call does not say what it should.
+    #[error("The arguments of {NAME} are wrong: {0}")]
+    Arguments(#[from] serde_json::Error),
+    /// There is no such result, or not that part of it.
+    #[error(transparent)]
+    Store(#[from] ReadError),
+}
+
+/// Runs it. The text is for the model.
+pub fn run(store: &Store, arguments: &[u8]) -> Result<String, ReadResultError> {
     let Arguments {
         id,
         offset,
         lines,
         pattern,
-    } = serde_json::from_slice(arguments)
-        .map_err(|fault| format!("The arguments of {NAME} are wrong: {fault}"))?;
+    } = serde_json::from_slice(arguments)?;
     let query = Query {
         offset: offset.unwrap_or(1),
         lines,
         pattern,
     };
-    store
-        .read(&id, &query)
-        .map(|page| page.to_text())
-        .map_err(|fault| fault.to_string())
+    Ok(store.read(&id, &query)?.to_text())
 }

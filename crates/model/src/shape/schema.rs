@@ -1,20 +1,14 @@
 //! A compact schema of a value: enough for a model to know what it would find in a file.
 
 use super::Block;
+use crate::limits;
 use serde_json::Value;
-
-/// Levels that are described.
-const DEPTH: usize = 3;
-/// Keys of one object that are named.
-const KEYS: usize = 10;
-/// Characters of one key.
-const KEY_CHARS: usize = 60;
 
 /// For example `{id: number, tags: [string], owner: {name: string}}`. An array
 /// is described by its first element.
 pub fn compact_schema(value: &Value) -> String {
     let mut out = String::new();
-    describe(value, DEPTH, &mut out);
+    describe(value, limits::DESCRIBED_DEPTH, &mut out);
     out
 }
 
@@ -37,15 +31,15 @@ fn describe(value: &Value, depth: usize, out: &mut String) {
         Value::Object(_) if depth == 0 => out.push_str("{…}"),
         Value::Object(members) => {
             out.push('{');
-            for (i, (key, value)) in members.iter().take(KEYS).enumerate() {
+            for (i, (key, value)) in members.iter().take(limits::DESCRIBED_KEYS).enumerate() {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                out.extend(key.chars().take(KEY_CHARS));
+                out.extend(key.chars().take(limits::DESCRIBED_KEY_CHARS));
                 out.push_str(": ");
                 describe(value, depth - 1, out);
             }
-            if members.len() > KEYS {
+            if members.len() > limits::DESCRIBED_KEYS {
                 out.push_str(", …");
             }
             out.push('}');

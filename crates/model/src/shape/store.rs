@@ -67,9 +67,6 @@ struct Usage {
     looked: Instant,
 }
 
-/// How long a look at the directory counts.
-const LOOK_AGAIN: Duration = Duration::from_secs(3600);
-
 impl Store {
     /// The store in this directory, which is made if it is missing. Old results are removed.
     pub fn open(dir: impl Into<PathBuf>) -> io::Result<Arc<Self>> {
@@ -101,7 +98,7 @@ impl Store {
             usage.files += 1;
             usage.bytes > self.caps.bytes
                 || usage.files > self.caps.files
-                || usage.looked.elapsed() > LOOK_AGAIN
+                || usage.looked.elapsed() > limits::STORE_LOOK
         };
         if full && let Err(fault) = self.clean() {
             tracing::warn!(dir = %self.dir.display(), %fault, "old results could not be removed");

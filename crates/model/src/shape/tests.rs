@@ -434,7 +434,8 @@ fn read_result_is_defined_and_refuses_wrong_arguments() {
         (json!({}), "missing field `id`"),
         (json!({ "id": "x", "limit": 1 }), "unknown field `limit`"),
     ] {
-        let fault = read_result::run(&store, arguments.to_string().as_bytes()).unwrap_err();
+        let fault = read_result::run(&store, arguments.to_string().as_bytes());
+        let fault = fault.unwrap_err().to_string();
         assert!(fault.contains(part), "{fault}");
     }
 }

@@ -34,10 +34,6 @@ const REFUSED_AT_ROOT: [&str; 8] = [
     "dependentSchemas",
     "dependencies",
 ];
-/// References that are followed at the root, and combinators inside combinators.
-const ROOT_STEPS: usize = 16;
-/// Branches at the root that are merged, all together.
-const ROOT_BRANCHES: usize = 500;
 
 /// Makes the text of an `inputSchema` acceptable.
 pub fn acceptable_schema(raw: &[u8]) -> Acceptable {
@@ -59,9 +55,9 @@ pub fn acceptable_schema(raw: &[u8]) -> Acceptable {
     root = Flattener {
         whole: &whole,
         changes: &mut changes,
-        left: ROOT_BRANCHES,
+        left: limits::ROOT_BRANCHES,
     }
-    .flatten(root, ROOT_STEPS);
+    .flatten(root, limits::ROOT_STEPS);
     for key in REFUSED_AT_ROOT {
         if root.remove(key).is_some() {
             changes.push(format!("{key:?} left out at the root"));

@@ -5,9 +5,6 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 use switchboard_wire::name;
 
-/// The most characters of an argument's name.
-const NAME_CHARS: usize = 64;
-
 /// Which arguments the model knows under another name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renames {
@@ -101,13 +98,13 @@ pub(super) fn rename(schema: &mut Value, depth: usize) -> Renames {
 
 fn is_fine(name: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
-    (1..=NAME_CHARS).contains(&name.len()) && name.bytes().all(good)
+    (1..=limits::ARGUMENT_NAME_CHARS).contains(&name.len()) && name.bytes().all(good)
 }
 
 /// A name like the server's that nothing else here has.
 fn free_name(theirs: &str, taken: &mut HashSet<String>) -> String {
     let mut base = name::normalize(theirs);
-    base.truncate(NAME_CHARS - 6);
+    base.truncate(limits::ARGUMENT_NAME_CHARS - 6);
     if base.is_empty() {
         base.push('_');
     }

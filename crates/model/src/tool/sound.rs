@@ -8,9 +8,6 @@ use super::acceptable::resolve;
 use crate::{limits, validate::dialect_fault};
 use serde_json::{Map, Value, json};
 
-/// Faults that are left out one by one before everything is given up.
-const ROUNDS: usize = 64;
-
 /// Makes a whole schema valid.
 pub(super) fn mend(schema: &mut Value, changes: &mut Vec<String>) {
     let whole = schema.clone();
@@ -24,7 +21,7 @@ pub(super) fn mend(schema: &mut Value, changes: &mut Vec<String>) {
             modernise(members, &whole, changes);
         }
     });
-    for _ in 0..ROUNDS {
+    for _ in 0..limits::SOUND_ROUNDS {
         let Some(pointer) = dialect_fault(schema) else {
             return;
         };

@@ -18,6 +18,7 @@ pub(super) const WORKER: &str = "worker";
 
 /// A worker starts right after what keeps it. A process that started much later
 /// and finds the variable got it by accident.
+// tidy: it tells two processes apart by their start times, and bounds nothing
 const WORKER_STARTS_WITHIN: u64 = 5 * table::TICKS_PER_SECOND;
 
 pub(super) fn enter(forget: &[&str]) -> Result<Kept, KeeperError> {

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -17,14 +17,11 @@ use rustix::process::{
 use signal_hook::consts::{SIGCHLD, SIGHUP};
 
 use super::{KeeperError, Kept, hide_memory, refused};
-use crate::descendants::{self, Undertaker};
+use crate::{
+    descendants::{self, Undertaker},
+    limits,
+};
 use switchboard_local::signals;
-
-/// How long after the first news of dead children they are looked for.
-const SWEEP_AFTER: Duration = Duration::from_millis(50);
-
-/// How often we ask for the guard where its end does not show by itself.
-const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// Takes up the worker's part.
 pub(super) fn begin(guard: Pid, keeper: Pid) -> Result<Kept, KeeperError> {
@@ -95,7 +92,7 @@ impl Watch {
                 // Dead children come in crowds: look once, a little later.
                 _ if news => {
                     self.forget_news();
-                    let soon = Instant::now() + SWEEP_AFTER;
+                    let soon = Instant::now() + limits::SWEEP_AFTER;
                     sweep_at = Some(sweep_at.map_or(soon, |due| due.min(soon)));
                 }
                 _ => {}
@@ -110,14 +107,18 @@ impl Watch {
         let mut watched = vec![PollFd::new(&self.child_ended, PollFlags::IN)];
         match &self.guard_ended {
             Some(ended) => watched.push(PollFd::new(ended, PollFlags::IN)),
-            None => most = Some(most.map_or(ASK_EVERY, |most| most.min(ASK_EVERY))),
+            None => {
+                most = Some(most.map_or(limits::GUARD_ASKED_EVERY, |most| {
+                    most.min(limits::GUARD_ASKED_EVERY)
+                }))
+            }
         }
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
         match poll(&mut watched, timeout.as_ref()) {
             Ok(_) => !watched[0].revents().is_empty(),
             Err(rustix::io::Errno::INTR) => false,
             Err(_) => {
-                thread::sleep(ASK_EVERY);
+                thread::sleep(limits::GUARD_ASKED_EVERY);
                 false
             }
         }

@@ -3,21 +3,16 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::{Entry, Mark, ProcessId};
-use crate::tag::Tag;
-
-/// No environment is longer than the kernel lets a command line be.
-const LONGEST_ENVIRONMENT: u64 = 8 * 1024 * 1024;
+use crate::{limits, tag::Tag};
 
 /// The unit of start times; the same on every architecture that we run on.
+// tidy: a unit, not a cap
 pub(crate) const TICKS_PER_SECOND: u64 = 100;
 
-/// How often newcomers are looked for, and how many at once.
-const MOST_ROUNDS: usize = 20;
 const MOST_NEW: i32 = 1000;
 
 /// All processes. Reading them takes time, in which one may start another and
@@ -33,7 +28,7 @@ pub(super) fn entries() -> io::Result<Vec<Entry>> {
     }
     let mut seen: HashSet<i32> = found.iter().map(|entry| entry.id.pid).collect();
     // On a machine where this many start one after the other, enough is enough.
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..limits::NEWCOMER_ROUNDS {
         let now = last_pid();
         let (Some(from), Some(to)) = (last, now) else {
             break;
@@ -90,15 +85,17 @@ pub(crate) fn mark(id: ProcessId, tag: &Tag) -> Mark {
     let is_there = || entry(id.pid).is_some_and(|now| now.id == id && !now.is_zombie);
     for _ in 0..3 {
         let mut environ = Vec::new();
-        let read = File::open(format!("/proc/{}/environ", id.pid))
-            .and_then(|file| file.take(LONGEST_ENVIRONMENT).read_to_end(&mut environ));
+        let read = File::open(format!("/proc/{}/environ", id.pid)).and_then(|file| {
+            file.take(limits::ENVIRONMENT_BYTES)
+                .read_to_end(&mut environ)
+        });
         match read {
             _ if tag.is_in(&environ) => return Mark::Ours,
             Ok(length) if length > 0 => return Mark::Other,
             _ if !is_there() => return Mark::Vanished,
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Mark::Other,
             // It has none; or it is just becoming another program, or ending.
-            _ => std::thread::sleep(Duration::from_micros(200)),
+            _ => std::thread::sleep(limits::BECOMING_PAUSE),
         }
     }
     if is_young(id) {

@@ -1,6 +1,6 @@
 //! The token that the list of connectors is fetched with.
 
-use std::time::Duration;
+use crate::limits;
 use switchboard_auth::{BearerError, NetLimits, Secret, get_with_token, kept_token};
 use switchboard_config::{connectors::Connectors, expand};
 
@@ -9,9 +9,9 @@ const VARIABLE: &str = "SWITCHBOARD_CONNECTORS_TOKEN";
 /// The keychain's account with the token, where the environment has none.
 const ACCOUNT: &str = "connectors";
 const LIMITS: NetLimits = NetLimits {
-    connect: Duration::from_secs(5),
-    total: Duration::from_secs(10),
-    body: 1024 * 1024,
+    connect: limits::CONNECTORS_CONNECT,
+    total: limits::CONNECTORS_TOTAL,
+    body: limits::CONNECTORS_BYTES,
 };
 
 const NO_TOKEN: &str = "there is no token for the list of connectors; set SWITCHBOARD_CONNECTORS_TOKEN, or put it into the keychain as account \"connectors\" of service \"switchboard\"";

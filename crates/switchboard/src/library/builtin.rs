@@ -1,16 +1,13 @@
 //! Servers that come with Switchboard.
 
-use crate::{VERSION, dirs::own_folders, flows::Flows, spec::LateHost};
+use crate::{VERSION, dirs::own_folders, flows::Flows, limits, spec::LateHost};
 use parking_lot::Mutex;
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 use switchboard_builtin::{Server, ServerKind, Setup};
 use switchboard_config::Variables;
 use switchboard_host::{ServerSpec, Target};
 use switchboard_transport::in_process::End;
 use tokio::time::timeout;
-
-/// How long built-in servers may take to end what they have started.
-const CLOSING: Duration = Duration::from_secs(3);
 
 /// A server that comes with Switchboard, under its own name. The folders that
 /// `variables` say are ours are protected from it, also where the setup does not say so.
@@ -40,7 +37,7 @@ pub(crate) fn made_when_needed(kind: ServerKind, setup: Setup, host: Option<Late
         let server = match &*made {
             Some(server) => server.clone(),
             None => {
-                let server = Server::new(kind, &setup).map_err(|fault| fault.to_string())?;
+                let server = Server::new(kind, &setup)?;
                 made.insert(server).clone()
             }
         };
@@ -71,5 +68,9 @@ pub fn system() -> ServerSpec {
 
 /// Waits for what built-in servers have started, for a moment.
 pub(super) async fn ended() {
-    let _ = timeout(CLOSING, switchboard_builtin::sessions_ended()).await;
+    let _ = timeout(
+        limits::BUILTIN_CLOSING,
+        switchboard_builtin::sessions_ended(),
+    )
+    .await;
 }

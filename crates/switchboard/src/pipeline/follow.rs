@@ -5,25 +5,24 @@ use super::{Arrangement, Look, Options, Unusable, approved};
 use crate::{
     connectors::{self, Fetching},
     file_watch::{self, Snapshot},
-    permissions::{Governance, Purpose},
+    limits,
+    permissions::{Governance, Purpose, Unfollowable},
     roster::{Member, Roster},
 };
 use parking_lot::Mutex;
-use std::{path::PathBuf, sync::Arc, time::Duration};
-use switchboard_host::{Announcement, Host, permission::Mode};
+use std::{path::PathBuf, sync::Arc};
+use switchboard_config::{Fault, settings::Permissions};
+use switchboard_host::{Announcement, BoxError, Host, permission::Mode};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-
-/// How often it is looked at what was approved.
-const PINS: Duration = Duration::from_secs(1);
 
 /// What was loaded, as far as a reload must know.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     files: Vec<PathBuf>,
-    faults: Vec<String>,
+    faults: Vec<Fault>,
     /// The permission rules, to see whether they are what they were.
-    rules: String,
+    rules: Permissions,
     fetching: Option<Fetching>,
 }
 
@@ -32,19 +31,32 @@ impl Known {
         Self {
             files: look.files(),
             faults: faults_of(look),
-            rules: rules_of(look),
+            rules: look.permissions.clone(),
             fetching: look.fetching(),
         }
     }
 }
 
-fn faults_of(look: &Look) -> Vec<String> {
+fn faults_of(look: &Look) -> Vec<Fault> {
     let faults = look.faults.iter();
-    faults.map(|(_, fault)| fault.to_string()).collect()
+    faults.map(|(_, fault)| fault.clone()).collect()
 }
 
-fn rules_of(look: &Look) -> String {
-    format!("{:?}", look.permissions)
+/// Why what was read again cannot be used. What runs goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// Nothing of it can be.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
+    /// Something is wrong that was not before.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+    /// Whoever arranges servers does not agree.
+    #[error(transparent)]
+    Arrangement(BoxError),
+    /// The rules cannot be followed.
+    #[error(transparent)]
+    Unfollowable(#[from] Unfollowable),
 }
 
 /// Follows the configuration files, and keeps the list of connectors fresh. Clones
@@ -94,7 +106,7 @@ impl Follower {
     ///
     /// # Errors
     /// Why it cannot be used. What runs goes on, unless an administrator shuts it.
-    pub fn reload(&self) -> Result<bool, String> {
+    pub fn reload(&self) -> Result<bool, ReloadError> {
         self.0.reload()
     }
 
@@ -112,7 +124,7 @@ impl Follower {
     /// Looks every second whether something was approved that waits here.
     async fn follow_pins(&self, stop: CancellationToken) {
         while stop
-            .run_until_cancelled(tokio::time::sleep(PINS))
+            .run_until_cancelled(tokio::time::sleep(limits::PINS_LOOK))
             .await
             .is_some()
         {
@@ -129,7 +141,7 @@ impl Follower {
                 }
                 Ok(false) => {}
                 Err(why) => tracing::warn!(
-                    why,
+                    %why,
                     "the configuration has changed, but cannot be used; what runs goes on"
                 ),
             }
@@ -140,7 +152,7 @@ impl Follower {
 }
 
 impl Followed {
-    fn reload(&self) -> Result<bool, String> {
+    fn reload(&self) -> Result<bool, ReloadError> {
         self.options.tell.read_again();
         let look = Look::new(&self.options);
         look.warn(false);
@@ -156,25 +168,24 @@ impl Followed {
             if look.exclusive.is_some() {
                 self.host.replace(Vec::new());
             }
-            return Err(unusable.to_string());
+            return Err(unusable.into());
         }
         // Half a file, most likely: what runs is better than half of it.
         let now = faults_of(&look);
         let known = std::mem::replace(&mut self.known.lock().faults, now.clone());
         if let Some(new) = now.iter().find(|fault| !known.contains(fault)) {
-            return Err(new.clone());
+            return Err(Box::new(new.clone()).into());
         }
         self.change(look)
     }
 
     /// The servers and their rules become what was read.
-    fn change(&self, look: Look) -> Result<bool, String> {
-        let config = look.usable().map_err(|why: Unusable| why.to_string())?;
+    fn change(&self, look: Look) -> Result<bool, ReloadError> {
+        let config = look.usable()?;
         let mut look = config.approve(&self.options.approvals()).look;
         for arrangement in &self.arrangements {
-            approved::apply(arrangement, &mut look.loaded).map_err(|why| why.to_string())?;
+            approved::apply(arrangement, &mut look.loaded).map_err(ReloadError::Arrangement)?;
         }
-        let rules = rules_of(&look);
         self.announcement.set(look.about_folder());
         let kit = look.kit(self.purpose);
         let permissions = std::mem::take(&mut look.loaded.permissions);
@@ -186,13 +197,15 @@ impl Followed {
             data: data.as_deref(),
         };
         let reloaded = kit.with(|with| Roster::reload(&self.host, look.loaded, with, &governance));
-        let reloaded = reloaded.map_err(|fault| fault.to_string())?;
+        let reloaded = reloaded?;
         for warning in &reloaded.warnings {
             self.options.tell.warn(warning);
         }
         self.members.send_replace(reloaded.members);
-        let before = std::mem::replace(&mut self.known.lock().rules, rules.clone());
-        let other_rules = before != rules;
+        let mut known = self.known.lock();
+        let other_rules = known.rules != permissions;
+        known.rules = permissions;
+        drop(known);
         if other_rules && !reloaded.changed {
             self.host.announce_all();
         }

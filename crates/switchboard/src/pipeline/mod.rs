@@ -81,7 +81,7 @@ pub use approved::{Approvals, Approved, Arrangement};
 #[cfg(feature = "gateway")]
 pub use behind::{Behind, Candidate};
 pub use config::{Config, Look, Unusable};
-pub use follow::Follower;
+pub use follow::{Follower, ReloadError};
 pub use governed::Governed;
 pub use options::{Options, Tell};
 #[cfg(feature = "gateway")]

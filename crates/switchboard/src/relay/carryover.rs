@@ -1,6 +1,7 @@
 //! What a client and its gateway have said, as far as the next gateway must know
 //! it: the handshake, the log level, subscriptions; what is owed to whom.
 
+use crate::limits;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use switchboard_wire::{
@@ -9,12 +10,6 @@ use switchboard_wire::{
 
 /// What our own questions are known by; no client has such ids.
 const OURS: &str = "switchboard-relay-";
-/// Requests whose answers are waited for; more than a client may have in flight.
-const UNANSWERED: usize = 64 * 1024;
-/// Questions that a client has not answered.
-const QUESTIONS: usize = 4096;
-/// Subscriptions that are made again.
-const SUBSCRIPTIONS: usize = 4096;
 
 /// The id under which a gateway is asked whether it is there.
 pub(super) fn ping() -> Id {
@@ -84,7 +79,7 @@ impl Carryover {
 
     fn note(&mut self, message: &Message) {
         if let (Kind::Request, Some(id)) = (message.kind(), message.id())
-            && self.unanswered.len() < UNANSWERED
+            && self.unanswered.len() < limits::RELAY_UNANSWERED
         {
             self.unanswered.insert(id);
         }
@@ -96,7 +91,9 @@ impl Carryover {
             (Kind::Notification, Method::Initialized) => self.initialized = true,
             (Kind::Request, Method::SetLevel) => self.level = Some(message.clone()),
             (Kind::Request, Method::ResourcesSubscribe) => {
-                if let Some(uri) = uri(message).filter(|_| self.subscribed.len() < SUBSCRIPTIONS) {
+                if let Some(uri) =
+                    uri(message).filter(|_| self.subscribed.len() < limits::RELAY_SUBSCRIPTIONS)
+                {
                     self.subscribed.insert(uri, message.clone());
                 }
             }
@@ -170,7 +167,7 @@ impl Carryover {
             return message.payload();
         };
         let id = self.outward(&own);
-        if self.questions.len() < QUESTIONS {
+        if self.questions.len() < limits::RELAY_QUESTIONS {
             self.questions.insert(id.clone(), own);
         }
         message.edited(&message.with_id(&id))

@@ -8,6 +8,7 @@ mod way;
 
 pub use way::Way;
 
+use crate::limits;
 use bytes::Bytes;
 use carryover::{Carryover, Heard, ping};
 use parking_lot::Mutex;
@@ -24,18 +25,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long nothing may come while an answer is owed before the gateway is asked
-/// whether it is there.
-const SILENCE: Duration = Duration::from_secs(5);
-/// How long that may take. While somebody is let in nothing else is read.
-const PATIENCE: Duration = Duration::from_secs(15);
 /// How long the gateway may take to finish once the client has closed its end: a
 /// little longer than it gives what is in flight.
-const FAREWELL: Duration = DRAIN.saturating_add(Duration::from_secs(2));
-/// How long the client may take to take the last of it.
-const LAST_WRITE: Duration = Duration::from_secs(1);
-/// Bytes that may wait for the client before nothing more is read for it.
-const WAITING_BYTES: usize = 1024 * 1024;
+const FAREWELL: Duration = DRAIN.saturating_add(limits::RELAY_GRACE);
 
 /// How the relaying over one way ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +153,7 @@ impl Relay {
     /// Sees to it that the client has what was written to it.
     pub async fn finish(self) {
         self.output.close();
-        let _ = timeout(LAST_WRITE, self.output.closed()).await;
+        let _ = timeout(limits::RELAY_LAST_WRITE, self.output.closed()).await;
     }
 }
 
@@ -184,7 +176,7 @@ fn pass(carryover: &Mutex<Carryover>, output: &LineWriter, line: Bytes) -> bool 
 
 /// Waits while too much waits for the client.
 async fn room(output: &LineWriter) {
-    if output.queued() > WAITING_BYTES {
+    if output.queued() > limits::RELAY_WAITING_BYTES {
         output.drained().await;
     }
 }
@@ -201,15 +193,15 @@ async fn fallen_silent(
     owed: impl Fn() -> bool,
 ) {
     loop {
-        sleep(SILENCE).await;
+        sleep(limits::RELAY_SILENCE).await;
         if owed() {
             break;
         }
     }
     let asked = async { send(&mut *write.lock().await, &question()).await };
     // Whatever it says to it, and be it that it does not know the method.
-    let _ = timeout(PATIENCE, asked).await;
-    sleep(PATIENCE).await;
+    let _ = timeout(limits::RELAY_PROBE, asked).await;
+    sleep(limits::RELAY_PROBE).await;
 }
 
 /// Asks the gateway whether it is there.

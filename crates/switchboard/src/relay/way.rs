@@ -1,6 +1,9 @@
 //! A way to whoever serves a client: lines in, lines out.
 
-use crate::attached::{Attached, PROMPT};
+use crate::{
+    attached::{Attached, PROMPT},
+    limits,
+};
 use std::{fmt, io};
 use switchboard_gateway::faces::http::{ATTACH_ANNOUNCEMENT, ATTACH_PROTOCOL};
 use tokio::{
@@ -8,9 +11,6 @@ use tokio::{
     net::TcpStream,
     time::timeout,
 };
-
-/// No answer to the handshake is longer.
-const HEAD: usize = 16 * 1024;
 
 /// Both directions of it.
 pub struct Way {
@@ -82,7 +82,7 @@ async fn open(
         if let Some(at) = head.windows(4).position(|four| four == b"\r\n\r\n") {
             break at + 4;
         }
-        if head.len() > HEAD || stream.read_buf(&mut head).await? == 0 {
+        if head.len() > limits::RELAY_HEAD_BYTES || stream.read_buf(&mut head).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     };

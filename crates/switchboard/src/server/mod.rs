@@ -47,7 +47,7 @@ mod tool;
 pub use answer::{Answer, IntoAnswer, Json};
 pub use call::{Answered, AskFault, Call, Level, Page};
 pub use schemars::{self, JsonSchema};
-pub use tool::{NoArguments, Tool, ToolInput, Typed, typed};
+pub use tool::{ArgumentsError, NoArguments, Tool, ToolInput, Typed, typed};
 
 use line::Kit;
 use serde_json::{Value, json};

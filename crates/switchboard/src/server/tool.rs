@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::{fmt, marker::PhantomData};
 use switchboard_builtin::{Check, plain_schema};
+use switchboard_host::BoxError;
 
 /// What a tool takes: a schema, and how values that fit it are read.
 pub trait ToolInput: Send + 'static {
@@ -19,8 +20,22 @@ pub trait ToolInput: Send + 'static {
     /// Reads arguments that fit the schema.
     ///
     /// # Errors
-    /// When they do not fit the type all the same; which of them, in words.
-    fn read(arguments: Value) -> Result<Self::Arguments, String>;
+    /// When they do not fit the type all the same.
+    fn read(arguments: Value) -> Result<Self::Arguments, ArgumentsError>;
+}
+
+/// Why a call's arguments cannot be taken. The text is for whoever made the call.
+#[derive(Debug, thiserror::Error)]
+pub enum ArgumentsError {
+    /// They do not fit the schema; all that is wrong, in words.
+    #[error("{0}")]
+    Schema(String),
+    /// They do not fit the type.
+    #[error(transparent)]
+    Type(#[from] serde_json::Error),
+    /// What an input of one's own says of them.
+    #[error(transparent)]
+    Other(BoxError),
 }
 
 /// Arguments of a type; see [`typed`].
@@ -45,8 +60,8 @@ impl<T: JsonSchema + DeserializeOwned + Send + 'static> ToolInput for Typed<T> {
         schema_of::<T>(false)
     }
 
-    fn read(arguments: Value) -> Result<T, String> {
-        serde_json::from_value(arguments).map_err(|fault| fault.to_string())
+    fn read(arguments: Value) -> Result<T, ArgumentsError> {
+        Ok(serde_json::from_value(arguments)?)
     }
 }
 
@@ -58,7 +73,7 @@ impl ToolInput for Value {
         self.clone()
     }
 
-    fn read(arguments: Self) -> Result<Self, String> {
+    fn read(arguments: Self) -> Result<Self, ArgumentsError> {
         Ok(arguments)
     }
 }
@@ -74,7 +89,7 @@ impl ToolInput for NoArguments {
         json!({"type": "object", "properties": {}, "additionalProperties": false})
     }
 
-    fn read(_: Value) -> Result<Self, String> {
+    fn read(_: Value) -> Result<Self, ArgumentsError> {
         Ok(Self)
     }
 }
@@ -94,7 +109,8 @@ pub(super) fn schema_of<T: JsonSchema>(is_form: bool) -> Value {
 }
 
 /// What answers a call that fits.
-type Handler = Box<dyn Fn(Value, Call) -> Result<BoxFuture<'static, Answer>, String> + Send + Sync>;
+type Handler =
+    Box<dyn Fn(Value, Call) -> Result<BoxFuture<'static, Answer>, ArgumentsError> + Send + Sync>;
 
 /// A tool, for [`Server::with_tool`](super::Server::with_tool).
 pub struct Tool {
@@ -210,12 +226,12 @@ impl Ready {
         &self,
         arguments: Value,
         call: Call,
-    ) -> Result<BoxFuture<'static, Answer>, String> {
+    ) -> Result<BoxFuture<'static, Answer>, ArgumentsError> {
         let faults = self.check.faults(&arguments);
         if faults.is_empty() {
             (self.handler)(arguments, call)
         } else {
-            Err(faults)
+            Err(ArgumentsError::Schema(faults))
         }
     }
 }

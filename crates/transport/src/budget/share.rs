@@ -12,20 +12,14 @@ use crate::{
     limits,
 };
 use bytes::Bytes;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 use tokio::{sync::Notify, time::timeout};
 
 const BYTES: &str = "bytes of large messages";
 const CALLS: &str = "calls in flight";
-
-/// What wakes those who wait can pass one of them by: they look by themselves as well.
-const LOOK: Duration = Duration::from_millis(250);
 
 /// One principal's part. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -186,7 +180,7 @@ impl Share {
         } else {
             &self.0.budget.freed
         };
-        let _ = timeout(LOOK, freed.notified()).await;
+        let _ = timeout(limits::ROOM_LOOK, freed.notified()).await;
     }
 
     /// Who found room, or gave up, wakes the next.

@@ -144,7 +144,7 @@ impl LineWriter {
     pub async fn drained(&self) {
         // The flusher has no reason to tell us each time; draining is rare and short.
         while !self.0.state.lock().is_idle() {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+            tokio::time::sleep(limits::DRAIN_LOOK).await;
         }
     }
 }

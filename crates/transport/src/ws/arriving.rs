@@ -20,6 +20,7 @@ use std::{
 };
 
 /// A control frame besides what it carries: two bytes, and four of a mask.
+// tidy: what the protocol says, not a choice of ours
 const CONTROL_HEAD: usize = 6;
 
 /// What has arrived of a message; known to the stream that reads it and to

@@ -9,6 +9,7 @@ use crate::{
     budget::Budget,
     dial::{Dialer, origin},
     http::{Asking, HttpTarget, Refusal, Withheld, preview},
+    limits,
     link::Undelivered,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
@@ -17,9 +18,6 @@ use tokio_tungstenite::{
     client_async_with_config,
     tungstenite::{Error, handshake::client::generate_key},
 };
-
-/// How often a refused handshake may be tried again with other credentials.
-const REFUSALS: u32 = 6;
 
 /// Connects and shakes hands.
 pub(super) async fn connect(
@@ -71,7 +69,9 @@ pub(super) async fn connect(
             times: refusals,
         };
         let again = match &target.authorize {
-            Some(authorize) if matches!(refusal.status, 401 | 403) && refusals < REFUSALS => {
+            Some(authorize)
+                if matches!(refusal.status, 401 | 403) && refusals < limits::REFUSALS =>
+            {
                 authorize.challenged(&refusal).await
             }
             _ => false,

@@ -11,13 +11,11 @@ use crate::{
 };
 use http::Uri;
 use parking_lot::Mutex;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{task::AbortHandle, time::timeout};
 
-/// How long the goodbye may take.
-const FAREWELL: Duration = Duration::from_secs(1);
 /// Closed as planned.
 const NORMAL: u16 = 1000;
 
@@ -108,7 +106,7 @@ impl WsLink {
         let before = std::mem::replace(&mut *self.0.shared.state.lock(), State::Ended);
         if let State::Open(writer) = before {
             writer.close(NORMAL, "");
-            let _ = timeout(FAREWELL, writer.closed()).await;
+            let _ = timeout(limits::WS_FAREWELL, writer.closed()).await;
         }
         if let Some(task) = self.0.task.lock().take() {
             task.abort();

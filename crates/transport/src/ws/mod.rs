@@ -12,6 +12,7 @@ mod socket;
 pub use link::WsLink;
 pub use socket::{WsEnd, WsReader, WsWriter, serve};
 
+use crate::limits;
 use std::time::Duration;
 
 /// The subprotocol.
@@ -34,9 +35,9 @@ impl Default for WsOptions {
     fn default() -> Self {
         Self {
             message_cap: switchboard_wire::limits::MESSAGE_BYTES,
-            connect_timeout: Duration::from_secs(30),
-            ping_every: Duration::from_secs(15),
-            silence: Duration::from_secs(30),
+            connect_timeout: limits::CONNECT,
+            ping_every: limits::PING,
+            silence: limits::WS_SILENCE,
         }
     }
 }

@@ -35,11 +35,6 @@ use tokio_tungstenite::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// tungstenite's own default would give every connection 128 KiB.
-const READ_BUFFER: usize = 16 * 1024;
-/// How long the last words may take.
-const FAREWELL: Duration = Duration::from_secs(1);
-
 /// What a socket reads and writes: a name for the traits that that takes.
 pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Wire for T {}
@@ -136,8 +131,8 @@ pub(super) fn heard(stream: impl Wire, clock: Clock) -> Heard<Box<dyn Wire>> {
 
 pub(super) fn config(options: &WsOptions) -> WebSocketConfig {
     WebSocketConfig::default()
-        .read_buffer_size(READ_BUFFER)
-        .write_buffer_size(READ_BUFFER)
+        .read_buffer_size(limits::WS_READ_BUFFER)
+        .write_buffer_size(limits::WS_READ_BUFFER)
         .max_message_size(Some(options.message_cap))
         .max_frame_size(Some(options.message_cap))
 }
@@ -287,7 +282,7 @@ async fn write(
                 }
             }
             Next::Close(frame) => {
-                let _ = timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
+                let _ = timeout(limits::WS_FAREWELL, sink.send(Message::Close(Some(frame)))).await;
                 break WsEnd::Closed(String::new());
             }
             Next::End => return,
@@ -338,7 +333,7 @@ impl WsReader {
                 Some(Ok(Message::Frame(_))) => continue,
                 Some(Ok(Message::Close(frame))) => {
                     // The answer to a goodbye is sent by reading on.
-                    let _ = timeout(FAREWELL, self.stream.next()).await;
+                    let _ = timeout(limits::WS_FAREWELL, self.stream.next()).await;
                     WsEnd::Closed(frame.map_or_else(String::new, said))
                 }
                 Some(Err(fault)) => self.refuse(&fault),

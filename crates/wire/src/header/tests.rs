@@ -2,7 +2,7 @@ use super::*;
 use crate::json::{quote, tests::value};
 use proptest::prelude::*;
 
-fn params(schema: &str) -> Result<Vec<(String, Vec<String>)>, String> {
+fn params(schema: &str) -> Result<Vec<(String, Vec<String>)>, MirrorError> {
     json::check(schema.as_bytes()).unwrap_or_else(|e| panic!("{schema}: {e}"));
     Ok(mirrored_params(schema.as_bytes())?
         .into_iter()

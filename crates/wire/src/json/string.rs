@@ -22,6 +22,7 @@ pub fn loose_text(token: &[u8]) -> Cow<'_, str> {
 
 /// The token with `\ufffd` for each half of a pair that stands alone.
 fn whole_pairs(token: &[u8]) -> Vec<u8> {
+    // tidy: what JSON says, not a choice of ours
     const ESCAPE: usize = "\\u0000".len();
     let unit = |at: usize| {
         let digits = token.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;

@@ -248,6 +248,7 @@ const fn item_keys(method: Method) -> &'static [&'static str] {
 }
 
 /// The most keys that the table has for one object.
+// tidy: the size of a table of ours
 pub const MOST_KEYS: usize = 8;
 
 /// Where the keys of an object are, in the order of [`Object::keys`].

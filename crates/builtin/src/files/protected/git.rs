@@ -3,14 +3,12 @@
 //! directory a repository in the first place.
 
 use super::{links, table::Forbidden};
+use crate::limits;
 use std::{
     fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
 };
-
-/// The longest file that names another place, in bytes.
-const POINTER_BYTES: u64 = 4096;
 
 /// Where the `.git` of a working tree leads: through a link, through a file that
 /// says `gitdir: …`, and from there to what several working trees share.
@@ -44,7 +42,10 @@ fn pointer(file: &Path) -> Option<String> {
     let about = fs::symlink_metadata(file).ok()?;
     let mut text = String::new();
     let opened = about.is_file().then(|| File::open(file).ok()).flatten()?;
-    opened.take(POINTER_BYTES).read_to_string(&mut text).ok()?;
+    opened
+        .take(limits::POINTER_BYTES)
+        .read_to_string(&mut text)
+        .ok()?;
     Some(text)
 }
 

@@ -2,7 +2,11 @@
 //! terminal: field by field, each checked before the next.
 
 use super::pages;
-use crate::show::{safe, term};
+use crate::{
+    failure::Advice,
+    limits,
+    show::{safe, term},
+};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, Write};
 use switchboard::{
@@ -22,11 +26,6 @@ pub enum Filled {
     /// The person went away.
     Cancelled,
 }
-
-/// How often a field is asked for that does not fit.
-const TRIES: usize = 5;
-/// Fields that a form may have.
-const FIELDS: usize = 64;
 
 /// Asks for the fields of a form.
 pub fn fill(server: &str, params: &Value, input: &mut dyn BufRead, out: &mut dyn Write) -> Filled {
@@ -55,7 +54,7 @@ pub fn fill(server: &str, params: &Value, input: &mut dyn BufRead, out: &mut dyn
         .filter_map(Value::as_str)
         .collect();
     let mut content = Map::new();
-    for (name, schema) in form.fields().take(FIELDS) {
+    for (name, schema) in form.fields().take(limits::FORM_FIELDS) {
         let needed = required.contains(&name);
         match field(name, schema, needed, input, out) {
             Ok(Some(value)) => {
@@ -90,7 +89,7 @@ fn field(
         let _ = writeln!(out, "  {}. {}", at + 1, safe::line(label));
     }
     let default = schema.get("default");
-    for _ in 0..TRIES {
+    for _ in 0..limits::FIELD_TRIES {
         let hint = default
             .map(|value| format!(" [{}]", safe::line(&shown(value))))
             .unwrap_or_default();
@@ -104,7 +103,7 @@ fn field(
             ("", None) => "the server needs an answer here".to_owned(),
             (text, _) => match value(schema, &choices, text) {
                 Ok(value) => return Ok(Some(value)),
-                Err(problem) => problem,
+                Err(problem) => problem.to_string(),
             },
         };
         let _ = writeln!(out, "  {}", paint.red(&problem));
@@ -223,7 +222,7 @@ fn choices(schema: &Value) -> Vec<(Value, String)> {
 }
 
 /// The value that a line stands for.
-fn value(schema: &Value, choices: &[(Value, String)], text: &str) -> Result<Value, String> {
+fn value(schema: &Value, choices: &[(Value, String)], text: &str) -> Result<Value, Advice> {
     if schema["type"] == "array" {
         let each = text
             .split(',')
@@ -234,8 +233,8 @@ fn value(schema: &Value, choices: &[(Value, String)], text: &str) -> Result<Valu
             .collect::<Result<_, _>>()?;
         let count = values.len() as u64;
         return match (schema["minItems"].as_u64(), schema["maxItems"].as_u64()) {
-            (Some(least), _) if count < least => Err(format!("choose at least {least}")),
-            (_, Some(most)) if count > most => Err(format!("choose at most {most}")),
+            (Some(least), _) if count < least => Err(format!("choose at least {least}").into()),
+            (_, Some(most)) if count > most => Err(format!("choose at most {most}").into()),
             _ => Ok(Value::Array(values)),
         };
     }
@@ -246,7 +245,7 @@ fn value(schema: &Value, choices: &[(Value, String)], text: &str) -> Result<Valu
         Some("boolean") => match text.to_ascii_lowercase().as_str() {
             "y" | "yes" | "true" => Ok(json!(true)),
             "n" | "no" | "false" => Ok(json!(false)),
-            _ => Err("answer yes or no".to_owned()),
+            _ => Err("answer yes or no".into()),
         },
         Some("integer") => {
             let number: i64 = text.parse().map_err(|_| "a whole number is needed")?;
@@ -258,28 +257,28 @@ fn value(schema: &Value, choices: &[(Value, String)], text: &str) -> Result<Valu
             in_range(schema, number)?;
             serde_json::Number::from_f64(number)
                 .map(Value::Number)
-                .ok_or_else(|| "a number is needed".to_owned())
+                .ok_or_else(|| "a number is needed".into())
         }
         _ => string(schema, text),
     }
 }
 
-fn in_range(schema: &Value, number: f64) -> Result<(), String> {
+fn in_range(schema: &Value, number: f64) -> Result<(), Advice> {
     match (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
-        (Some(least), _) if number < least => Err(format!("it must be at least {least}")),
-        (_, Some(most)) if number > most => Err(format!("it must be at most {most}")),
+        (Some(least), _) if number < least => Err(format!("it must be at least {least}").into()),
+        (_, Some(most)) if number > most => Err(format!("it must be at most {most}").into()),
         _ => Ok(()),
     }
 }
 
-fn string(schema: &Value, text: &str) -> Result<Value, String> {
+fn string(schema: &Value, text: &str) -> Result<Value, Advice> {
     let length = text.chars().count() as u64;
     match (schema["minLength"].as_u64(), schema["maxLength"].as_u64()) {
         (Some(least), _) if length < least => {
-            return Err(format!("it must have at least {least} characters"));
+            return Err(format!("it must have at least {least} characters").into());
         }
         (_, Some(most)) if length > most => {
-            return Err(format!("it must have at most {most} characters"));
+            return Err(format!("it must have at most {most} characters").into());
         }
         _ => {}
     }
@@ -308,12 +307,12 @@ fn string(schema: &Value, text: &str) -> Result<Value, String> {
         Ok(json!(text))
     } else {
         let format = schema["format"].as_str().unwrap_or_default();
-        Err(format!("this is no {format}"))
+        Err(format!("this is no {format}").into())
     }
 }
 
 /// One of the choices: by its number, its value or its name.
-fn chosen(choices: &[(Value, String)], text: &str) -> Result<Value, String> {
+fn chosen(choices: &[(Value, String)], text: &str) -> Result<Value, Advice> {
     let by_number = text
         .parse::<usize>()
         .ok()
@@ -324,7 +323,7 @@ fn chosen(choices: &[(Value, String)], text: &str) -> Result<Value, String> {
     let found = by_name.or(by_number);
     found
         .map(|(value, _)| value.clone())
-        .ok_or_else(|| format!("choose by number, from 1 to {}", choices.len()))
+        .ok_or_else(|| format!("choose by number, from 1 to {}", choices.len()).into())
 }
 
 /// What kind of answer a field takes.

@@ -3,10 +3,11 @@
 use crate::{
     commands::tools::{one, unreachable},
     failure::{Code, Failure},
+    limits,
     near::{did_you_mean, near},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use switchboard::{
     Caller, Dialogue, Governed, Pools, Settings,
     host::{
@@ -17,10 +18,6 @@ use switchboard::{
     },
 };
 use tokio::time::{Instant, sleep_until};
-
-/// How long other servers are waited for once one has the tool: they could
-/// have one of the same name.
-const OTHERS: Duration = Duration::from_secs(3);
 
 /// A tool or prompt and the server that has it.
 #[derive(Clone, Debug)]
@@ -248,7 +245,7 @@ async fn fetch(
                     hidden: hidden(&met, What::listed(list, &item.key)),
                 }));
                 if until.is_none() && all.iter().any(|found: &Found| found.is_called(name)) {
-                    until = Some(Instant::now() + OTHERS);
+                    until = Some(Instant::now() + limits::OTHER_SERVERS);
                 }
             }
         }

@@ -3,10 +3,13 @@
 //! something is not what it was.
 
 use super::follow::{Follower, How, News, State};
-use crate::show::{
-    live::{Line, Live},
-    out, safe,
-    term::{self, Paint},
+use crate::{
+    limits,
+    show::{
+        live::{Line, Live},
+        out, safe,
+        term::{self, Paint},
+    },
 };
 use std::{convert::Infallible, sync::Arc};
 use switchboard::{
@@ -20,8 +23,6 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-/// News that have not been shown yet.
-const NEWS: usize = 64;
 /// Said when every server has been met.
 const READY: &str = "\nReady. Ctrl-C ends it.";
 /// Columns of a name: so many at least, and at most.
@@ -34,7 +35,7 @@ pub async fn show(
     settings: &Settings,
     mut members: watch::Receiver<Vec<Member>>,
 ) -> Infallible {
-    let (tell, mut news) = mpsc::channel(NEWS);
+    let (tell, mut news) = mpsc::channel(limits::NEWS);
     let follower = Follower::new(host, settings, tell);
     let mut resized = signal(SignalKind::window_change()).ok();
     let mut table = Table::new();

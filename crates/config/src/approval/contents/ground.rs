@@ -1,10 +1,9 @@
 //! What a repository could have written, and where a path really leads.
 
-use crate::{approval, entry::Entry, limits, places::Places};
+use crate::{approval, entry::Entry, links, places::Places};
 use std::{
-    ffi::OsString,
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 /// What an entry's words are held against.
@@ -78,25 +77,10 @@ impl Ground {
     /// Goes along a path as the system does: what follows `..` is not known
     /// before the link in front of it is.
     pub(super) fn follow(&self, path: &Path) -> Leads {
-        let mut real = PathBuf::new();
         let mut by_the_repository = false;
-        let mut links = 0;
-        let mut rest = parts(path);
-        while let Some(part) = rest.pop() {
-            if part == ".." {
-                real.pop();
-                continue;
-            }
-            let here = real.join(&part);
-            match fs::read_link(&here) {
-                Ok(to) if links < limits::LINKS => {
-                    links += 1;
-                    by_the_repository |= self.is_inside(&real);
-                    rest.extend(parts(&to));
-                }
-                _ => real = here,
-            }
-        }
+        let real = links::follow(path, |link| {
+            by_the_repository |= self.is_inside(link.folder);
+        });
         Leads {
             real,
             by_the_repository,
@@ -125,16 +109,6 @@ impl Ground {
             _ => base.join(text),
         }
     }
-}
-
-/// The parts of a path, the last one first. One that begins at the root replaces
-/// whatever it is joined to.
-fn parts(path: &Path) -> Vec<OsString> {
-    let parts = path.components().rev();
-    parts
-        .filter(|part| *part != Component::CurDir)
-        .map(|part| part.as_os_str().to_owned())
-        .collect()
 }
 
 fn is_repository(folder: &Path) -> bool {

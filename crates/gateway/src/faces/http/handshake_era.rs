@@ -202,30 +202,7 @@ async fn answer(
     }
     held.keep(&log);
     if let Some(future) = running.take() {
-        let log = log.clone();
-        let over = log.clone();
-        let admission = admission.clone();
-        let answering = async move {
-            tokio::select! {
-                payload = future => if let Some(payload) = payload {
-                    log.send(payload, Weight::Reply);
-                },
-                // Nothing is done any more for a client that may not come in.
-                _ = admission.withdrawn() => {}
-                () = log.deserted(limits::DEPARTED) => {
-                    tracing::info!("nobody came back for an answer; the call is given up");
-                }
-            }
-            log.finish();
-        };
-        let kind = tasks::Kind::Stream;
-        tasks::spawn_in_or(&face.tasks, kind, answering, move || {
-            let error = CallError::broke_off().to_error();
-            for id in &owed {
-                over.send(error.response(Some(id)), Weight::Reply);
-            }
-            over.finish();
-        });
+        answer_later(&face, &log, admission.clone(), owed, future);
     }
     events(
         &log,
@@ -233,6 +210,39 @@ async fn answer(
         held.session.client().revision.has_priming_events(),
         admission,
     )
+}
+
+/// Puts an answer on its stream when it is there, for as long as anybody may come
+/// back for it.
+fn answer_later(
+    face: &Face,
+    log: &Arc<EventLog>,
+    admission: Admission,
+    owed: Owed,
+    future: Running,
+) {
+    let (log, over) = (log.clone(), log.clone());
+    let answering = async move {
+        tokio::select! {
+            payload = future => if let Some(payload) = payload {
+                log.send(payload, Weight::Reply);
+            },
+            // Nothing is done any more for a client that may not come in.
+            _ = admission.withdrawn() => {}
+            () = log.deserted(limits::DEPARTED) => {
+                tracing::info!("nobody came back for an answer; the call is given up");
+            }
+        }
+        log.finish();
+    };
+    let kind = tasks::Kind::Stream;
+    tasks::spawn_in_or(&face.tasks, kind, answering, move || {
+        let error = CallError::broke_off().to_error();
+        for id in &owed {
+            over.send(error.response(Some(id)), Weight::Reply);
+        }
+        over.finish();
+    });
 }
 
 /// A client that goes away has not given its request up: it may come back for the

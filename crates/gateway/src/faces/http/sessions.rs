@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 use switchboard_host::Place;
 use switchboard_local::random;
@@ -186,7 +186,7 @@ impl Held {
 /// Ends what nobody has used for long, until it is stopped itself.
 pub(super) async fn sweep(face: Arc<Face>) {
     loop {
-        tokio::time::sleep(Duration::from_secs(30)).await;
+        tokio::time::sleep(limits::SESSIONS_LOOK).await;
         face.sessions.sweep();
     }
 }

@@ -15,10 +15,6 @@ use switchboard_transport::Share;
 use switchboard_wire::Payload;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// How much is read back at once. Many answers may be read back side by side,
-/// and each takes twice as much.
-const CHUNK: usize = 32 * 1024;
-
 /// A payload in an unnamed file that only we can open.
 pub(super) struct Spooled {
     file: tokio::fs::File,
@@ -79,7 +75,11 @@ impl Stream for Spooled {
         }
         let this = &mut *self;
         if this.piece.is_empty() {
-            this.piece = vec![0; CHUNK.min(usize::try_from(this.left).unwrap_or(CHUNK))];
+            this.piece = vec![
+                0;
+                limits::SPOOL_CHUNK
+                    .min(usize::try_from(this.left).unwrap_or(limits::SPOOL_CHUNK))
+            ];
         }
         let mut buffer = ReadBuf::new(&mut this.piece);
         if let Err(fault) = ready!(Pin::new(&mut this.file).poll_read(context, &mut buffer)) {

@@ -67,8 +67,17 @@ type Shelves = HashMap<(Arc<str>, Era), Arc<Shelf>>;
 struct Shelf {
     merged: Arc<Merged>,
     index: Index,
-    /// For each that was indexed: where it is in the list, or our own definition.
-    places: Vec<Result<usize, String>>,
+    /// For each that was indexed: where it is found.
+    places: Vec<Place>,
+}
+
+/// Where the definition of a tool is.
+#[derive(Debug)]
+enum Place {
+    /// At this place of the list.
+    Listed(usize),
+    /// Here: it is one of our own.
+    Own(String),
 }
 
 /// What became of a call.
@@ -160,7 +169,7 @@ impl Shelf {
             if let (true, Ok(mut tool)) = (item.item.is_for_model(), tool) {
                 tool.named(item.outward.clone());
                 tools.push(tool);
-                places.push(Ok(at));
+                places.push(Place::Listed(at));
             }
         }
         if has_resources(host, client) {
@@ -168,7 +177,7 @@ impl Shelf {
                 let text = definition.to_string();
                 if let Ok(tool) = ModelTool::read(own::SERVER, &text.clone().into()) {
                     tools.push(tool);
-                    places.push(Err(text));
+                    places.push(Place::Own(text));
                 }
             }
         }
@@ -183,11 +192,11 @@ impl Shelf {
     fn search(&self, query: &str, most: usize) -> String {
         let found = self.index.search(query, most);
         found.lines(|at| match self.places.get(at)? {
-            Ok(at) => {
+            Place::Listed(at) => {
                 let item = self.merged.items.get(*at)?;
                 Some(String::from_utf8_lossy(&item.text()).into_owned())
             }
-            Err(own) => Some(own.clone()),
+            Place::Own(text) => Some(text.clone()),
         })
     }
 }

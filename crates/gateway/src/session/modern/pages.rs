@@ -11,7 +11,7 @@ use crate::{
 };
 use serde_json::json;
 use switchboard_host::{CallError, Scope};
-use switchboard_wire::{Edits, ErrorObject, Id, Message, code, json as text};
+use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, code, json as text};
 
 impl Relayed {
     /// A legacy server's error as the question that it stands for, if it is one.
@@ -31,10 +31,9 @@ impl Relayed {
                 .and_then(|span| text::text(span.of(params)))
                 .map_or_else(|| requests.len().to_string(), String::from);
             let params = String::from_utf8_lossy(params);
-            requests.push((
-                key,
-                format!("{{\"method\":\"elicitation/create\",\"params\":{params}}}"),
-            ));
+            let method = Method::ElicitationCreate.as_str();
+            let request = format!("{{\"method\":\"{method}\",\"params\":{params}}}");
+            requests.push((key, request));
         }
         if requests.is_empty() {
             return None;

@@ -36,6 +36,7 @@ fn the_ide_with_the_nearest_folder_is_found() {
             .find()
             .err()
             .unwrap()
+            .to_string()
             .contains("no IDE is running")
     );
     lock(&locks, "1.lock", &text(1001, &outer, "outer"), 0o600);
@@ -72,6 +73,7 @@ fn another_workspace_is_refused() {
             .find()
             .err()
             .unwrap()
+            .to_string()
             .contains("has")
     );
     let sse = Ide {

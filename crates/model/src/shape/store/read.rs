@@ -55,9 +55,6 @@ pub enum ReadError {
     Io(#[from] io::Error),
 }
 
-/// Characters before and after a match in a line that is too long to show.
-const AROUND: usize = 200;
-
 impl Store {
     /// One page of a stored result.
     pub fn read(&self, id: &str, query: &Query) -> Result<Page, ReadError> {
@@ -185,7 +182,7 @@ fn around(line: &str, start: usize, end: usize) -> String {
     let before = line[..start]
         .char_indices()
         .rev()
-        .nth(AROUND - 1)
+        .nth(limits::MATCH_AROUND - 1)
         .map_or(0, |(at, _)| at);
     let end = line[start..end]
         .char_indices()
@@ -193,7 +190,7 @@ fn around(line: &str, start: usize, end: usize) -> String {
         .map_or(end, |(at, _)| start + at);
     let after = line[end..]
         .char_indices()
-        .nth(AROUND)
+        .nth(limits::MATCH_AROUND)
         .map_or(line.len(), |(at, _)| end + at);
     let mut text = String::new();
     if before > 0 {

@@ -2,12 +2,13 @@
 //! inside combinators, references to references. Each step costs stack at every
 //! level of the value, so the way is measured before anything is compiled.
 
+use super::SchemaError;
 use crate::limits;
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// Refuses ways that are too long or lead in a circle, and references that lead out of the schema.
-pub(super) fn check(schema: &Value) -> Result<(), String> {
+pub(super) fn check(schema: &Value) -> Result<(), SchemaError> {
     let mut all = Vec::new();
     let mut anchors = HashMap::new();
     collect(schema, true, &mut all, &mut anchors)?;
@@ -32,15 +33,12 @@ fn collect<'a>(
     root: bool,
     all: &mut Vec<&'a Value>,
     anchors: &mut HashMap<&'a str, &'a Value>,
-) -> Result<(), String> {
+) -> Result<(), SchemaError> {
     match value {
         Value::Object(members) => {
             all.push(value);
             if all.len() > limits::SCHEMA_NODES {
-                return Err(format!(
-                    "it has more than {} subschemas",
-                    limits::SCHEMA_NODES
-                ));
+                return Err(SchemaError::TooManyParts);
             }
             for key in ["$anchor", "$dynamicAnchor", "$id", "id"] {
                 let Some(Value::String(name)) = members.get(key) else {
@@ -55,7 +53,7 @@ fn collect<'a>(
                     }
                     // A base of its own would change where references inside it lead.
                     None if key == "$id" && !root => {
-                        return Err("a part of it has an \"$id\" of its own".to_owned());
+                        return Err(SchemaError::OwnId);
                     }
                     None => {}
                 }
@@ -84,18 +82,12 @@ struct Ways<'a> {
 
 impl<'a> Ways<'a> {
     /// How many subschemas apply to the same value from this one on. `before` led here.
-    fn length(&mut self, node: &'a Value, before: usize) -> Result<usize, String> {
-        let too_long = || {
-            format!(
-                "more than {} subschemas lead from one to the next",
-                limits::SCHEMA_CHAIN
-            )
-        };
+    fn length(&mut self, node: &'a Value, before: usize) -> Result<usize, SchemaError> {
         let place: *const Value = node;
         let length = match self.known.get(&place) {
-            Some(None) => return Err("it refers to itself in a circle".to_owned()),
+            Some(None) => return Err(SchemaError::Circle),
             Some(Some(length)) => *length,
-            None if before >= limits::SCHEMA_CHAIN => return Err(too_long()),
+            None if before >= limits::SCHEMA_CHAIN => return Err(SchemaError::TooLongAWay),
             None => {
                 self.known.insert(place, None);
                 let mut longest = 0;
@@ -107,14 +99,14 @@ impl<'a> Ways<'a> {
             }
         };
         if before + length > limits::SCHEMA_CHAIN {
-            Err(too_long())
+            Err(SchemaError::TooLongAWay)
         } else {
             Ok(length)
         }
     }
 
     /// The subschemas that apply to the same value as this one.
-    fn steps(&self, node: &'a Value) -> Result<Vec<&'a Value>, String> {
+    fn steps(&self, node: &'a Value) -> Result<Vec<&'a Value>, SchemaError> {
         let Value::Object(members) = node else {
             return Ok(Vec::new());
         };
@@ -135,17 +127,17 @@ impl<'a> Ways<'a> {
         Ok(steps)
     }
 
-    fn target(&self, reference: &str) -> Result<&'a Value, String> {
+    fn target(&self, reference: &str) -> Result<&'a Value, SchemaError> {
         let shown = || reference.chars().take(80).collect::<String>();
         let fragment = reference
             .strip_prefix('#')
-            .ok_or_else(|| format!("it refers to {:?}, which is not fetched", shown()))?;
+            .ok_or_else(|| SchemaError::Elsewhere(shown()))?;
         let found = match fragment {
             "" => Some(self.whole),
             name if name.starts_with('/') => crate::tool::acceptable::percent_decoded(name)
                 .and_then(|pointer| self.whole.pointer(&pointer)),
             name => self.anchors.get(name).copied(),
         };
-        found.ok_or_else(|| format!("it refers to {:?}, which it does not have", shown()))
+        found.ok_or_else(|| SchemaError::Dangling(shown()))
     }
 }

@@ -1,6 +1,6 @@
 //! From the text of a schema to something that values can be checked with.
 
-use super::{Invalid, Verdict, chain, deadline, words};
+use super::{Invalid, SchemaError, Verdict, chain, deadline, words};
 use crate::limits;
 use jsonschema::{PatternOptions, ValidationOptions, Validator};
 use serde_json::{Map, Value, json};
@@ -15,17 +15,17 @@ pub(super) struct Compiled {
 
 impl Compiled {
     /// Compiles the text of a schema, or says why not.
-    pub(super) fn new(text: &[u8]) -> Result<Self, String> {
-        let schema: Value = serde_json::from_slice(text).map_err(|fault| fault.to_string())?;
+    pub(super) fn new(text: &[u8]) -> Result<Self, SchemaError> {
+        let schema: Value = serde_json::from_slice(text)?;
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
-            return Err("it is neither an object nor a boolean".to_owned());
+            return Err(SchemaError::NoSchema);
         }
         chain::check(&schema)?;
         let mut guarded = schema.clone();
         Guard::default().prepare(&mut guarded)?;
         let validator = options()
             .build(&guarded)
-            .map_err(|fault| fault.to_string())?;
+            .map_err(|fault| SchemaError::Unusable(fault.to_string()))?;
         Ok(Self { validator, schema })
     }
 
@@ -83,7 +83,7 @@ struct Guard {
 }
 
 impl Guard {
-    fn prepare(&mut self, schema: &mut Value) -> Result<(), String> {
+    fn prepare(&mut self, schema: &mut Value) -> Result<(), SchemaError> {
         // A dialect that nobody knows is read as the newest.
         if let Some(members) = schema.as_object_mut()
             && let Some(dialect) = members.get("$schema")
@@ -94,7 +94,7 @@ impl Guard {
         self.node(schema)
     }
 
-    fn node(&mut self, schema: &mut Value) -> Result<(), String> {
+    fn node(&mut self, schema: &mut Value) -> Result<(), SchemaError> {
         deadline::look();
         // A boolean has no place for the clock, so that a loop over `true` would never look.
         if *schema == Value::Bool(true) {
@@ -139,7 +139,7 @@ impl Guard {
         let clock = json!({ deadline::KEYWORD: true });
         match members.get_mut("allOf") {
             Some(Value::Array(list)) => list.push(clock),
-            Some(_) => return Err("an \"allOf\" is no list".to_owned()),
+            Some(_) => return Err(SchemaError::AllOfNoList),
             None => {
                 members.insert("allOf".to_owned(), json!([clock]));
             }
@@ -148,7 +148,7 @@ impl Guard {
     }
 
     /// Leaves out patterns that the linear engine cannot run: the rest of the schema still counts.
-    fn patterns(&mut self, members: &mut Map<String, Value>) -> Result<(), String> {
+    fn patterns(&mut self, members: &mut Map<String, Value>) -> Result<(), SchemaError> {
         if let Some(pattern) = members.get("pattern").and_then(Value::as_str) {
             self.patterns += 1;
             if !is_linear(pattern) {
@@ -159,7 +159,7 @@ impl Guard {
             let before = named.len();
             self.patterns += before;
             if before > limits::SCHEMA_NAME_PATTERNS || self.patterns > limits::SCHEMA_PATTERNS {
-                return Err("it has too many \"patternProperties\"".to_owned());
+                return Err(SchemaError::TooManyNamePatterns);
             }
             named.retain(|pattern, _| is_linear(pattern));
             if named.len() < before {
@@ -169,10 +169,7 @@ impl Guard {
             }
         }
         if self.patterns > limits::SCHEMA_PATTERNS {
-            return Err(format!(
-                "it has more than {} patterns",
-                limits::SCHEMA_PATTERNS
-            ));
+            return Err(SchemaError::TooManyPatterns);
         }
         Ok(())
     }

@@ -134,17 +134,50 @@ fn check_here(kept: &Mutex<Kept>, schema: &[u8], value: &[u8], deadline: Instant
     }
 }
 
+/// Why no value can be checked with a schema.
+#[derive(Debug, thiserror::Error)]
+enum SchemaError {
+    #[error(transparent)]
+    Unreadable(#[from] serde_json::Error),
+    #[error("it is neither an object nor a boolean")]
+    NoSchema,
+    #[error("it has more than {} subschemas", limits::SCHEMA_NODES)]
+    TooManyParts,
+    #[error("a part of it has an \"$id\" of its own")]
+    OwnId,
+    #[error("it refers to itself in a circle")]
+    Circle,
+    #[error(
+        "more than {} subschemas lead from one to the next",
+        limits::SCHEMA_CHAIN
+    )]
+    TooLongAWay,
+    #[error("it refers to {0:?}, which is not fetched")]
+    Elsewhere(String),
+    #[error("it refers to {0:?}, which it does not have")]
+    Dangling(String),
+    #[error("an \"allOf\" is no list")]
+    AllOfNoList,
+    #[error("it has too many \"patternProperties\"")]
+    TooManyNamePatterns,
+    #[error("it has more than {} patterns", limits::SCHEMA_PATTERNS)]
+    TooManyPatterns,
+    /// What the crate that checks says of it.
+    #[error("{0}")]
+    Unusable(String),
+}
+
 type Key = [u8; 32];
 
 /// Compiled schemas by the hash of their text; the one that was used longest ago goes first.
 #[derive(Debug, Default)]
 struct Kept {
-    compiled: HashMap<Key, (u64, Arc<Result<Compiled, String>>)>,
+    compiled: HashMap<Key, (u64, Arc<Result<Compiled, SchemaError>>)>,
     clock: u64,
 }
 
 impl Kept {
-    fn get(&mut self, key: &Key) -> Option<Arc<Result<Compiled, String>>> {
+    fn get(&mut self, key: &Key) -> Option<Arc<Result<Compiled, SchemaError>>> {
         self.clock += 1;
         let clock = self.clock;
         self.compiled.get_mut(key).map(|(used, compiled)| {
@@ -153,7 +186,7 @@ impl Kept {
         })
     }
 
-    fn put(&mut self, key: Key, compiled: Arc<Result<Compiled, String>>) {
+    fn put(&mut self, key: Key, compiled: Arc<Result<Compiled, SchemaError>>) {
         if self.compiled.len() >= limits::SCHEMAS_KEPT
             && let Some(oldest) = self
                 .compiled

@@ -1,6 +1,7 @@
 //! A fault in words: where it is, what is wrong, and what would be right.
 
 use super::Issue;
+use crate::limits;
 use jsonschema::{
     ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -9,17 +10,9 @@ use jsonschema::{
 use serde_json::Value;
 use switchboard_local::visible;
 
-/// Characters of a value that are quoted.
-const QUOTED: usize = 80;
-/// Values of an `enum` that are named.
-const NAMED: usize = 20;
-
-/// Alternatives inside alternatives that are told.
-const NESTED: usize = 3;
-
 /// A fault, told to whoever gave the value.
 pub(super) fn issue(fault: &ValidationError<'_>, schema: &Value) -> Issue {
-    nested_issue(fault, schema, NESTED)
+    nested_issue(fault, schema, limits::NESTED_ALTERNATIVES)
 }
 
 fn nested_issue(fault: &ValidationError<'_>, schema: &Value, depth: usize) -> Issue {
@@ -222,8 +215,12 @@ fn quoted(value: &Value) -> String {
 }
 
 fn values(options: &[Value]) -> String {
-    let mut named: Vec<String> = options.iter().take(NAMED).map(quoted).collect();
-    if options.len() > NAMED {
+    let mut named: Vec<String> = options
+        .iter()
+        .take(limits::NAMED_VALUES)
+        .map(quoted)
+        .collect();
+    if options.len() > limits::NAMED_VALUES {
         named.push(format!("… ({} in all)", options.len()));
     }
     named.join(", ")
@@ -235,7 +232,7 @@ fn listed(names: &[String]) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
+    match text.char_indices().nth(limits::QUOTED_CHARS) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     }

@@ -15,6 +15,7 @@ pub(crate) use stream::Stream;
 pub use tls::tls_config;
 
 use super::{Via, origin};
+use crate::limits;
 use http::{HeaderValue, Uri};
 use hyper_util::client::legacy::connect::HttpConnector;
 use proxy::Proxy;
@@ -34,12 +35,6 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
-
-/// A peer that says nothing for this long is probed, and is dead if it answers
-/// none of the probes: noticed after 30 s, whatever the streams on it carry.
-const KEEPALIVE: Duration = Duration::from_secs(15);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-const KEEPALIVE_PROBES: u32 = 3;
 
 type AnyError = Box<dyn Error + Send + Sync>;
 type Connector = HttpConnector<Resolver>;
@@ -99,9 +94,9 @@ impl Dialer {
         let mut tcp = HttpConnector::new_with_resolver(Resolver::default());
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        tcp.set_keepalive(Some(KEEPALIVE));
-        tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
-        tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
+        tcp.set_keepalive(Some(limits::KEEPALIVE));
+        tcp.set_keepalive_interval(Some(limits::KEEPALIVE_INTERVAL));
+        tcp.set_keepalive_retries(Some(limits::KEEPALIVE_PROBES));
         let proxy = match &via.socket {
             None => proxy::of(url),
             Some(_) => None,

@@ -5,6 +5,7 @@
 use super::{
     AnyError, Connector, ProxyError, Stream, TunnelError, origin, secured, tcp, tls::tls_config,
 };
+use crate::limits;
 use http::{HeaderValue, Uri};
 use hyper_util::client::{
     legacy::connect::proxy::SocksV5,
@@ -13,9 +14,6 @@ use hyper_util::client::{
 use std::{future::poll_fn, io, net::IpAddr, sync::OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tower_service::Service;
-
-/// The longest head of a proxy's answer.
-const HEAD_BYTES: usize = 8 * 1024;
 
 /// The proxy for one origin.
 #[derive(Clone)]
@@ -124,7 +122,7 @@ impl Proxy {
         let mut answer = Vec::with_capacity(256);
         // Byte by byte: what follows the head belongs to whoever is behind the proxy.
         while !answer.ends_with(b"\r\n\r\n") {
-            if answer.len() >= HEAD_BYTES {
+            if answer.len() >= limits::PROXY_HEAD_BYTES {
                 return Err(TunnelError::TooLong);
             }
             let byte = stream.read_u8().await;

@@ -3,6 +3,7 @@
 use super::pool::{Connection, Pool};
 use crate::{
     budget::{Budget, Reserved},
+    limits,
     limits::{COPIED_BYTES, COUNTED_BYTES},
 };
 use bytes::Bytes;
@@ -16,16 +17,6 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::time::timeout;
-
-/// How much of a large answer is counted before it is read; what it really
-/// takes is counted as it comes. A server that announces more than it sends
-/// can hold no more than this of the budget.
-const RESERVED_BYTES: usize = 1024 * 1024;
-/// The most that is allocated on the strength of an announcement. Growing would
-/// take up to twice as much; what is not filled takes no memory.
-const ALLOCATED_BYTES: usize = 8 * 1024 * 1024;
-/// How long the budget may hold an answer back before it is read all the same.
-const RESERVE_WAIT: Duration = Duration::from_secs(20);
 
 /// The head of an answer and the connection that its body comes on.
 pub(super) struct Answer {
@@ -148,7 +139,7 @@ impl Answer {
         };
         let mut buffer = Vec::with_capacity(
             announced
-                .min(ALLOCATED_BYTES)
+                .min(limits::ALLOCATED_BYTES)
                 .max(first.len() + second.len()),
         );
         buffer.extend_from_slice(&first);
@@ -162,7 +153,7 @@ impl Answer {
             buffer.extend_from_slice(&chunk);
             drop(chunk);
             if reserved.is_none() && length >= COUNTED_BYTES {
-                reserved = reserve(budget, RESERVED_BYTES).await;
+                reserved = reserve(budget, limits::RESERVED_BYTES).await;
             }
             next = self.soon(stall).await?;
         }
@@ -230,7 +221,10 @@ impl Answer {
 /// Counts a large answer before it is read. Where the budget stays full it is
 /// read anyway: a slow reader elsewhere must not stop this server for ever.
 pub(super) async fn reserve(budget: &Budget, bytes: usize) -> Option<Reserved> {
-    timeout(RESERVE_WAIT, budget.reserve(bytes.min(RESERVED_BYTES)))
-        .await
-        .ok()
+    timeout(
+        limits::RESERVE_WAIT,
+        budget.reserve(bytes.min(limits::RESERVED_BYTES)),
+    )
+    .await
+    .ok()
 }

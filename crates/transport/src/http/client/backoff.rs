@@ -1,16 +1,10 @@
 //! How long to wait before connecting again.
 
+use crate::limits;
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     time::Duration,
 };
-
-/// No wait is longer, whatever the server asks for.
-const LONGEST: Duration = Duration::from_secs(30);
-/// No wait that the server asks for is shorter.
-const SHORTEST: Duration = Duration::from_millis(200);
-/// The first of the doubling steps.
-const STEP: Duration = Duration::from_secs(1);
 
 /// Waits that grow with every failure, with full jitter so that many clients of
 /// a server that came back do not come back together.
@@ -33,12 +27,14 @@ impl Backoff {
     /// The next wait. What the server asked for is kept to, within bounds, and
     /// is exact the first time: the specification says so.
     pub(super) fn next(&mut self, asked: Option<Duration>) -> Duration {
-        let step = STEP.saturating_mul(1 << self.failures.min(5)).min(LONGEST);
+        let step = limits::BACKOFF_STEP
+            .saturating_mul(1 << self.failures.min(5))
+            .min(limits::LONGEST_BACKOFF);
         let first = self.failures == 0;
         self.failures = self.failures.saturating_add(1);
-        match asked.map(|asked| asked.clamp(SHORTEST, LONGEST)) {
+        match asked.map(|asked| asked.clamp(limits::SHORTEST_BACKOFF, limits::LONGEST_BACKOFF)) {
             Some(asked) if first => asked,
-            Some(asked) => (asked + step.mul_f64(random())).min(LONGEST),
+            Some(asked) => (asked + step.mul_f64(random())).min(limits::LONGEST_BACKOFF),
             None => step.mul_f64(random()),
         }
     }
@@ -56,9 +52,9 @@ mod tests {
     #[test]
     fn what_the_server_asks_for_is_kept_within_bounds() {
         for (asked, wait) in [
-            (0, SHORTEST),
+            (0, limits::SHORTEST_BACKOFF),
             (500, Duration::from_millis(500)),
-            (1_000_000_000_000, LONGEST),
+            (1_000_000_000_000, limits::LONGEST_BACKOFF),
         ] {
             assert_eq!(
                 Backoff::default().next(Some(Duration::from_millis(asked))),
@@ -81,9 +77,11 @@ mod tests {
                 .max()
                 .unwrap_or_else(|| backoff.next(None))
         };
-        assert!(longest(0) <= STEP);
-        assert!(longest(3) > STEP * 2);
-        assert!(longest(40) <= LONGEST && longest(40) > LONGEST / 2);
+        assert!(longest(0) <= limits::BACKOFF_STEP);
+        assert!(longest(3) > limits::BACKOFF_STEP * 2);
+        assert!(
+            longest(40) <= limits::LONGEST_BACKOFF && longest(40) > limits::LONGEST_BACKOFF / 2
+        );
         let waits: std::collections::HashSet<_> = (0..50)
             .map(|_| Backoff { failures: 9 }.next(None))
             .collect();

@@ -5,16 +5,12 @@ use super::{
     Asking, Authorize, Refusal, Withheld, answer::Answer, body::PayloadBody, headers::is_ours,
     link::Shared, pool::PoolError, redirect,
 };
-use crate::link::Undelivered;
+use crate::{limits, link::Undelivered};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use std::{sync::atomic::Ordering, time::Duration};
 use switchboard_wire::Payload;
 
-/// How long the rest of an answer that nobody needs may take.
-pub(super) const LEFTOVERS: Duration = Duration::from_millis(250);
-/// How often one request may be refused and tried again. Who authorizes decides;
-/// this only bounds a mistake of theirs. A nonce, a refresh and three step-ups fit.
-const REFUSALS: u32 = 6;
+pub(super) use crate::limits::LEFTOVERS;
 
 /// What to send.
 pub(super) struct Wanted<'a> {
@@ -108,7 +104,7 @@ pub(super) async fn fetch_at(
                 }
                 answer.discard(&shared.pool, LEFTOVERS).await;
             }
-            status @ (401 | 403) if refusals < REFUSALS => {
+            status @ (401 | 403) if refusals < limits::REFUSALS => {
                 let (Some(authorize), Some(credentials)) = (&shared.authorize, &credentials) else {
                     return Ok(answer);
                 };

@@ -4,18 +4,13 @@
 //! server's stream, and what the server says there during the request is then
 //! lost. Requests wait for both here.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use crate::limits;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 use switchboard_wire::{Message, Method, Payload};
 use tokio::{sync::Notify, time::timeout};
-
-/// How long requests wait at most.
-const LIMIT: Duration = Duration::from_secs(5);
 
 /// Open, but for the moment that `notifications/initialized` and the server's stream take.
 #[derive(Clone, Default)]
@@ -46,7 +41,7 @@ impl Gate {
         if few() {
             return;
         }
-        let _ = timeout(LIMIT, async {
+        let _ = timeout(limits::GATE, async {
             loop {
                 let changed = self.0.changed.notified();
                 if few() {

@@ -1,5 +1,5 @@
 //! HTTP with server-sent events, as it was before 2025-03-26: one GET stream on
-//! which everything comes, and a POST for each message to the address that the
+//! which everything comes, and a limits::SSE_POST for each message to the address that the
 //! stream's first event (`endpoint`) names.
 
 use super::{
@@ -19,6 +19,7 @@ use crate::{
     budget::Budget,
     dial::origin,
     inbox::{Batches, deliver},
+    limits,
     limits::COUNTED_BYTES,
     link::{About, Closed, Outgoing, Receive, SendError, Undelivered},
 };
@@ -27,7 +28,6 @@ use parking_lot::Mutex;
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
@@ -36,11 +36,6 @@ use tokio::{
     task::AbortHandle,
     time::{Instant, timeout, timeout_at},
 };
-
-/// How long a POST may take to be accepted. Its answer comes on the stream, in its own time.
-const POST: Duration = Duration::from_secs(60);
-/// How long messages without an answer may take to leave when the link closes.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The link to a server over HTTP+SSE. Opens its stream at once; what is sent
 /// before the server has named its endpoint waits for that.
@@ -117,7 +112,7 @@ impl SseLink {
         if http.closed.swap(true, Ordering::Relaxed) {
             return;
         }
-        http.flights.close(LAST_WORDS).await;
+        http.flights.close(limits::LAST_WORDS).await;
         if let Some(task) = self.0.task.lock().take() {
             task.abort();
         }
@@ -160,9 +155,9 @@ async fn post(
         line.http.gate.pass().await;
     }
     let sent = tell(&line.http, &payload, endpoint.unwrap_or_default());
-    let sent = timeout(POST, sent)
+    let sent = timeout(limits::SSE_POST, sent)
         .await
-        .unwrap_or(Err(Undelivered::TimedOut(POST)));
+        .unwrap_or(Err(Undelivered::TimedOut(limits::SSE_POST)));
     drop((payload, gate));
     let wanted = flight.land();
     match (sent, request) {

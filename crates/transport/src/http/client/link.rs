@@ -12,6 +12,7 @@ use super::{
 use crate::{
     budget::Budget,
     dial::{Dialer, origin},
+    limits,
     link::{About, Closed, Outgoing, Receive, SendError},
 };
 use http::{Uri, uri::PathAndQuery};
@@ -22,16 +23,10 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Method, Payload, Revision};
 use tokio::{task::AbortHandle, time::timeout};
-
-/// How long ending a session may take.
-const DELETE_LIMIT: Duration = Duration::from_secs(2);
-/// How long messages without an answer may take to leave when the link closes.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The link to a server over streamable HTTP. Cheap to clone; when the last
 /// clone goes, everything under way is stopped.
@@ -142,10 +137,10 @@ impl HttpLink {
             return;
         }
         shared.stop_stream();
-        shared.flights.close(LAST_WORDS).await;
+        shared.flights.close(limits::LAST_WORDS).await;
         let spoken = shared.spoken(None);
         if spoken.session {
-            let _ = timeout(DELETE_LIMIT, end_session(shared, &spoken)).await;
+            let _ = timeout(limits::SESSION_DELETE, end_session(shared, &spoken)).await;
         }
         shared.pool.clear();
         shared.receive.closed(Closed::ByUs);

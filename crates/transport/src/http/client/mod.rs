@@ -35,6 +35,7 @@ pub use link::HttpLink;
 pub(crate) use preview::preview;
 
 use super::{Asking, Authorize, HttpTarget, Refusal, Withheld};
+use crate::limits;
 use std::time::Duration;
 
 impl Withheld {
@@ -78,14 +79,14 @@ impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             message_cap: switchboard_wire::limits::MESSAGE_BYTES,
-            connect_timeout: Duration::from_secs(30),
-            notification_timeout: Duration::from_secs(30),
-            body_stall: Duration::from_secs(30),
-            idle_timeout: Duration::from_secs(30),
+            connect_timeout: limits::CONNECT,
+            notification_timeout: limits::NOTIFICATION,
+            body_stall: limits::BODY_STALL,
+            idle_timeout: limits::IDLE,
             idle_connections: 256,
             in_flight: 1024,
-            silence_floor: Duration::from_secs(5),
-            lasting_silence: Duration::from_secs(30),
+            silence_floor: limits::SILENCE_FLOOR,
+            lasting_silence: limits::LASTING_SILENCE,
         }
     }
 }

@@ -10,7 +10,7 @@
 mod figures;
 
 use super::{HttpOptions, answer::Answer, body::PayloadBody, connector::Wire};
-use crate::{dial::Dialer, link::Undelivered};
+use crate::{dial::Dialer, limits, link::Undelivered};
 use http::{HeaderValue, Request};
 use hyper::client::conn::http1;
 use parking_lot::Mutex;
@@ -25,12 +25,6 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_tasks as tasks;
-
-/// hyper's read buffer per connection; its own default would let 256 large
-/// answers take 100 MiB.
-const READ_BUFFER: usize = 64 * 1024;
-/// How often unused connections are looked at.
-const SWEEP: Duration = Duration::from_secs(5);
 
 /// One connection and hyper's state for it.
 pub(super) struct Connection {
@@ -47,7 +41,7 @@ impl Connection {
     async fn open(wire: Wire) -> Result<Box<Self>, hyper::Error> {
         let wrote = wire.wrote();
         let (sender, driver) = http1::Builder::new()
-            .max_buf_size(READ_BUFFER)
+            .max_buf_size(limits::HTTP_READ_BUFFER)
             .handshake(wire)
             .await?;
         Ok(Box::new(Self {
@@ -228,7 +222,7 @@ impl Pool {
 /// Closes unused connections whose time is over or whose peer hung up, until none is left.
 async fn sweep(idle: Weak<Mutex<Idle>>) {
     loop {
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(limits::POOL_SWEEP).await;
         let Some(idle) = idle.upgrade() else { return };
         let mut idle = idle.lock();
         let now = Instant::now();

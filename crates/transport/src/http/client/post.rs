@@ -11,14 +11,14 @@ use super::{
     pump::deliver,
     stream,
 };
-use crate::link::{About, Outgoing, Undelivered};
+use crate::{
+    limits,
+    link::{About, Outgoing, Undelivered},
+};
 use http::header;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use switchboard_wire::{Era, Kind, Message, Method, Payload, Received, code};
 use tokio::time::timeout;
-
-/// How long the beginning of an unexpected body is waited for.
-const PREVIEW_LIMIT: Duration = Duration::from_secs(2);
 
 /// Sends one message and reports what became of it. While `gate` is held, later
 /// requests wait.
@@ -261,7 +261,7 @@ async fn unexpected(mut answer: Answer, what: &str) -> Undelivered {
     let shown = if answer.encoding().is_some() {
         String::new()
     } else {
-        preview(&answer.beginning(LOOKED_AT, PREVIEW_LIMIT).await)
+        preview(&answer.beginning(LOOKED_AT, limits::PREVIEW).await)
     };
     let preview = match (what, shown.as_str()) {
         ("", "") => "the answer is empty".into(),

@@ -1,11 +1,9 @@
 //! The beginning of a body that is no message, made safe to show.
 
+use crate::limits;
 use switchboard_local::{secret, visible};
 
-/// How much of a body is looked at.
-pub(super) const LOOKED_AT: usize = 2048;
-/// How many characters are shown.
-const SHOWN: usize = 200;
+pub(super) use crate::limits::PREVIEW_BYTES as LOOKED_AT;
 
 /// A short text that shows what came: one line, nothing a terminal would obey,
 /// nothing that looks like a secret.
@@ -14,8 +12,12 @@ pub(crate) fn preview(body: &[u8]) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // Before it is cut: the beginning of a secret looks like none.
     let shown = visible::line(&secret::text(&line));
-    if shown.chars().count() > SHOWN {
-        return shown.chars().take(SHOWN).chain(['…']).collect();
+    if shown.chars().count() > limits::PREVIEW_CHARS {
+        return shown
+            .chars()
+            .take(limits::PREVIEW_CHARS)
+            .chain(['…'])
+            .collect();
     }
     shown
 }

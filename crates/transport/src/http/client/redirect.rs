@@ -4,8 +4,7 @@
 use crate::dial::origin;
 use http::{Uri, uri::PathAndQuery};
 
-/// How many redirects one request follows.
-pub(super) const FOLLOWED: usize = 5;
+pub(super) use crate::limits::REDIRECTS as FOLLOWED;
 
 /// Why a redirect is not followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,18 +10,11 @@ use super::{
     link::Shared,
     pump::{Ended, Pump},
 };
-use crate::link::Undelivered;
+use crate::{limits, link::Undelivered};
 use http::{HeaderValue, Method};
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc};
 use switchboard_wire::{Era, Payload};
 use tokio::time::{sleep, timeout};
-
-/// How often in a row a request's stream is resumed without anything coming.
-const RESUMED: u32 = 5;
-
-/// How long requests wait for the head of the server's stream. Some servers
-/// hold it back until they have something to say.
-const HELD_BACK: Duration = Duration::from_millis(500);
 
 /// What became of an attempt to open a stream.
 enum Opened {
@@ -61,7 +54,7 @@ pub(super) async fn answer(
 async fn resume(shared: &Shared, mut pump: Pump<'_>) -> Result<Option<Answer>, Undelivered> {
     let mut backoff = Backoff::default();
     let mut why = String::new();
-    while backoff.failures() <= RESUMED {
+    while backoff.failures() <= limits::STREAM_RESUMED {
         sleep(backoff.next(pump.decoder.retry())).await;
         // Asked for each time: the stream of `initialize` itself belongs to the
         // session that its head gave.
@@ -85,7 +78,10 @@ async fn resume(shared: &Shared, mut pump: Pump<'_>) -> Result<Option<Answer>, U
             backoff.succeeded();
         }
     }
-    Err(lost(&format!("resuming it failed {RESUMED} times: {why}")))
+    Err(lost(&format!(
+        "resuming it failed {} times: {why}",
+        limits::STREAM_RESUMED
+    )))
 }
 
 fn lost(why: &str) -> Undelivered {
@@ -142,7 +138,7 @@ async fn open_holding(
 ) -> Opened {
     let mut opening = pin!(open(shared, spoken, last));
     if let Some(_held) = gate
-        && let Ok(opened) = timeout(HELD_BACK, &mut opening).await
+        && let Ok(opened) = timeout(limits::STREAM_HEAD, &mut opening).await
     {
         return opened;
     }
@@ -177,7 +173,7 @@ async fn open(shared: &Shared, spoken: &Spoken, last: Option<&str>) -> Opened {
         }
         _ => {
             answer
-                .discard(&shared.pool, Duration::from_millis(50))
+                .discard(&shared.pool, limits::REFUSAL_LEFTOVERS)
                 .await;
             Opened::Refused(status)
         }

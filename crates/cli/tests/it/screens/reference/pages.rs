@@ -320,9 +320,11 @@ fn limits(root: &Path) -> String {
     );
     for name in [
         "wire",
+        "local",
         "process",
         "transport",
         "config",
+        "auth",
         "host",
         "model",
         "agent",

@@ -48,11 +48,12 @@ fn sentence(comment: &str) -> String {
 /// A value as people read it.
 fn value(expression: &str) -> String {
     let text = expression.split_whitespace().collect::<Vec<_>>().join(" ");
-    let duration = Regex::new(r"^Duration::from_(secs|millis|mins)\((.+)\)$").unwrap();
+    let duration = Regex::new(r"^Duration::from_(secs|millis|micros|mins)\((.+)\)$").unwrap();
     if let Some(found) = duration.captures(&text) {
         let unit = match &found[1] {
             "secs" => "s",
             "mins" => "min",
+            "micros" => "µs",
             _ => "ms",
         };
         let number = found[2].replace('_', "");

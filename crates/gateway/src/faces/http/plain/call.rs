@@ -9,7 +9,7 @@ use switchboard_host::{
     catalog::{List, MergedItem},
 };
 use switchboard_model::Verdict;
-use switchboard_wire::{Kind, Message, Params, code, json as text};
+use switchboard_wire::{Kind, Message, Method, Params, code, json as text};
 
 /// Calls the tool; gives the text of its result.
 pub(super) async fn run(
@@ -76,9 +76,9 @@ pub(super) async fn run(
 /// `tools/call` with the parameters as they came.
 fn request(wanted: &Invocation) -> Bytes {
     let mut out = Vec::with_capacity(wanted.parameters.len() + wanted.name.len() + 96);
-    out.extend_from_slice(
-        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":",
-    );
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"");
+    out.extend_from_slice(Method::ToolsCall.as_str().as_bytes());
+    out.extend_from_slice(b"\",\"params\":{\"name\":");
     out.extend_from_slice(text::quote(&wanted.name).as_bytes());
     out.extend_from_slice(b",\"arguments\":");
     out.extend_from_slice(&wanted.parameters);

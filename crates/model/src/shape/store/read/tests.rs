@@ -89,9 +89,16 @@ fn a_search_finds_what_crosses_the_pieces_of_a_long_line() {
     assert_eq!(numbers, [2, 5, 6]);
     assert_eq!(
         page.rows[0].text,
-        format!("…{}needle{}…", "a".repeat(AROUND), "b".repeat(AROUND))
+        format!(
+            "…{}needle{}…",
+            "a".repeat(limits::MATCH_AROUND),
+            "b".repeat(limits::MATCH_AROUND)
+        )
     );
-    assert_eq!(page.rows[1].text, format!("…{}needle", "b".repeat(AROUND)));
+    assert_eq!(
+        page.rows[1].text,
+        format!("…{}needle", "b".repeat(limits::MATCH_AROUND))
+    );
     assert_eq!(page.rows[2].text, "needle");
     // From a line on.
     let rest = store.read(&id, &query(6, None, Some("needle"))).unwrap();

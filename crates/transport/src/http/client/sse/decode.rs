@@ -1,10 +1,9 @@
 //! Events out of chunks.
 
+use crate::limits;
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 
-/// Longer ids are not remembered: they could not be sent back in a header.
-const ID_BYTES: usize = 4096;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event.
@@ -228,7 +227,7 @@ impl Decoder {
                 let id = &line[value..];
                 if id.is_empty() {
                     self.id = None;
-                } else if id.len() <= ID_BYTES && !id.contains(&0) {
+                } else if id.len() <= limits::EVENT_ID_BYTES && !id.contains(&0) {
                     self.id = Some(String::from_utf8_lossy(id).into());
                 }
             }

@@ -1,17 +1,15 @@
 //! Events as bytes.
 
+use crate::limits;
 use bytes::Bytes;
 use std::time::Duration;
 use switchboard_wire::Payload;
-
-/// Below this size copying is cheaper than a second piece.
-const COPY_BELOW: usize = 16 * 1024;
 
 /// One event with a message as its data, on one line: a carriage return or line
 /// feed in a message can only stand between tokens, where a space means the same.
 pub fn encode_event(id: Option<&str>, event: Option<&str>, payload: Payload) -> Payload {
     let head_length = id.map_or(0, |id| id.len() + 5) + event.map_or(0, |name| name.len() + 8) + 6;
-    let small = payload.len() < COPY_BELOW;
+    let small = payload.len() < limits::COPY_BELOW;
     let mut out = Vec::with_capacity(head_length + if small { payload.len() + 2 } else { 0 });
     for (field, value) in [("id: ", id), ("event: ", event)] {
         if let Some(value) = value {

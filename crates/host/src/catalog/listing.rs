@@ -1,0 +1,50 @@
+//! One whole list, as it was fetched.
+
+use super::{Annotations, Item, LeftOut, fresh::Said};
+use bytes::Bytes;
+use std::collections::{HashMap, HashSet};
+use switchboard_wire::json;
+
+/// One whole list.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// In the server's order.
+    pub items: Vec<Item>,
+    /// Fields of the result other than the items and the cursor, of the first page.
+    pub extra: Vec<(String, Bytes)>,
+    /// What is left out, with the reasons.
+    pub left_out: LeftOut,
+    /// What the server says about how long it is good for.
+    pub(super) said: Said,
+    by_key: HashMap<String, usize>,
+    /// Tools that say of themselves that a second call does no harm.
+    repeatable: HashSet<String>,
+}
+
+impl Listing {
+    /// Whether this tool says of itself that a second call does no harm.
+    pub fn is_repeatable(&self, tool: &str) -> bool {
+        self.repeatable.contains(tool)
+    }
+
+    /// The item of this name, URI or template.
+    pub fn find(&self, key: &str) -> Option<&Item> {
+        self.items.get(*self.by_key.get(key)?)
+    }
+
+    /// Whether it lists the same, in the same order.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let mut pairs = self.items.iter().zip(&other.items);
+        self.items.len() == other.items.len() && pairs.all(|(a, b)| a.raw == b.raw)
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        let said = json::field(&item.raw, "annotations").ok().flatten();
+        let said = said.map(|span| Annotations::read(span.of(&item.raw)));
+        if said.is_some_and(|said| said.read_only == Some(true) || said.idempotent == Some(true)) {
+            self.repeatable.insert(item.key.clone());
+        }
+        self.by_key.insert(item.key.clone(), self.items.len());
+        self.items.push(item);
+    }
+}
