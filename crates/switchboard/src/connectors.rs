@@ -16,9 +16,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 use switchboard_config::{
+    Fault,
     connectors::{Cache, Connectors, State},
+    edit::EditError,
     expand,
 };
+pub use token::AskError;
 use token::Token;
 use tokio_util::sync::CancellationToken;
 
@@ -57,28 +60,45 @@ impl Fetching {
     ///
     /// # Errors
     /// What went wrong, where, and what to do. The list that was kept stays.
-    pub async fn fetch(&self) -> Result<bool, String> {
+    pub async fn fetch(&self) -> Result<bool, FetchError> {
         let from = self.connectors.url.as_str();
-        let kept = match self.token.ask(&self.connectors).await {
-            Ok(text) => match self.connectors.accept(&text) {
-                Ok(servers) => self.cache.keep(from, &servers).map_err(|e| e.to_string()),
-                Err(fault) => Err(fault.to_string()),
-            },
-            Err(why) => Err(why),
-        };
+        let kept = self.fetch_and_keep().await;
         if let Err(why) = &kept
-            && let Err(error) = self.cache.failed(from, why)
+            && let Err(error) = self.cache.failed(from, &why.to_string())
         {
             tracing::debug!(%error, "how fetching connectors went cannot be kept");
         }
         kept
     }
+
+    async fn fetch_and_keep(&self) -> Result<bool, FetchError> {
+        let text = self.token.ask(&self.connectors).await?;
+        let servers = self.connectors.accept(&text)?;
+        Ok(self.cache.keep(self.connectors.url.as_str(), &servers)?)
+    }
+}
+
+/// Why there is no new list of connectors.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// It did not come.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// What came is no list of servers.
+    #[error(transparent)]
+    List(#[from] Box<Fault>),
+    /// It cannot be kept.
+    #[error(transparent)]
+    Keep(#[from] EditError),
+    /// There is nobody to fetch it.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 /// A fetch beside a short command.
 #[derive(Debug)]
 pub struct Background {
-    done: Receiver<Result<bool, String>>,
+    done: Receiver<Result<bool, FetchError>>,
 }
 
 impl Background {
@@ -100,7 +120,7 @@ impl Background {
                     runtime.shutdown_background();
                     fetched
                 }
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(error.into()),
             };
             let _ = tell.send(fetched);
         };
@@ -110,7 +130,7 @@ impl Background {
     }
 
     /// What came of it, if it is known within this time.
-    pub fn wait(&self, limit: Duration) -> Option<Result<bool, String>> {
+    pub fn wait(&self, limit: Duration) -> Option<Result<bool, FetchError>> {
         self.done.recv_timeout(limit).ok()
     }
 }
@@ -124,7 +144,7 @@ pub async fn follow(current: impl Fn() -> Option<Fetching>, stop: CancellationTo
                 fetched = fetching.fetch() => match fetched {
                     Ok(true) => tracing::info!("the list of connectors has changed"),
                     Ok(false) => {}
-                    Err(why) => tracing::warn!(why, "connectors cannot be fetched; the last list goes on counting"),
+                    Err(why) => tracing::warn!(%why, "connectors cannot be fetched; the last list goes on counting"),
                 },
                 () = stop.cancelled() => return,
             }

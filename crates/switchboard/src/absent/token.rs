@@ -3,6 +3,14 @@
 use switchboard_config::{connectors::Connectors, expand};
 use switchboard_transport::NotBuilt;
 
+/// Why the list did not come.
+#[derive(Debug, thiserror::Error)]
+#[error("{from}: {why}")]
+pub struct AskError {
+    from: String,
+    why: NotBuilt,
+}
+
 /// What would let us have the list.
 #[derive(Clone, Debug)]
 pub(super) struct Token(());
@@ -16,8 +24,10 @@ impl Token {
         clippy::unused_async,
         reason = "it takes time where there is `sign-in`"
     )]
-    pub(super) async fn ask(&self, connectors: &Connectors) -> Result<String, String> {
-        let (url, place) = (&connectors.url, &connectors.place);
-        Err(format!("{url} ({place}): {}", NotBuilt("sign-in")))
+    pub(super) async fn ask(&self, connectors: &Connectors) -> Result<String, AskError> {
+        Err(AskError {
+            from: format!("{} ({})", connectors.url, connectors.place),
+            why: NotBuilt("sign-in"),
+        })
     }
 }

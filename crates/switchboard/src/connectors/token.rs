@@ -1,8 +1,9 @@
 //! The token that the list of connectors is fetched with.
 
 use crate::limits;
-use switchboard_auth::{BearerError, NetLimits, Secret, get_with_token, kept_token};
+use switchboard_auth::{BearerError, KeychainError, NetLimits, Secret, get_with_token, kept_token};
 use switchboard_config::{connectors::Connectors, expand};
+use url::Url;
 
 /// The variable with the token, where the settings have none.
 const VARIABLE: &str = "SWITCHBOARD_CONNECTORS_TOKEN";
@@ -15,6 +16,56 @@ const LIMITS: NetLimits = NetLimits {
 };
 
 const NO_TOKEN: &str = "there is no token for the list of connectors; set SWITCHBOARD_CONNECTORS_TOKEN, or put it into the keychain as account \"connectors\" of service \"switchboard\"";
+
+/// Why the list did not come: what, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The settings name a variable that is not there.
+    #[error(
+        "{place}: `connectors.token`: the environment variable {names} is not set; set it, or put the token into the keychain"
+    )]
+    Variable {
+        /// Where the settings say so.
+        place: String,
+        /// Which.
+        names: String,
+    },
+    /// Nothing would open the list.
+    #[error("{place}: {NO_TOKEN}{}", of_keychain(.keychain.as_ref()))]
+    NoToken {
+        /// Where the settings ask for the list.
+        place: String,
+        /// Why the keychain is of no help.
+        keychain: Option<KeychainError>,
+    },
+    /// The address did not give it.
+    #[error("{url} ({place}): {why}; {}", advice(.why))]
+    Refused {
+        /// Where it should be.
+        url: Url,
+        /// Where the settings say so.
+        place: String,
+        /// Why.
+        why: BearerError,
+    },
+    /// What came is no text: from where, and where the settings say so.
+    #[error("{0} ({1}): is no text")]
+    NoText(Url, String),
+}
+
+fn of_keychain(fault: Option<&KeychainError>) -> String {
+    fault.map_or(String::new(), |why| format!(" (the keychain: {why})"))
+}
+
+const fn advice(why: &BearerError) -> &'static str {
+    match why {
+        BearerError::Token | BearerError::NotAccepted(_) => "check the token",
+        BearerError::Refused(_) | BearerError::Moved(_) => "check the address",
+        BearerError::Unreachable(_) | BearerError::Status(_) => {
+            "the list that was fetched last goes on counting"
+        }
+    }
+}
 
 /// What lets us have the list.
 #[derive(Clone, Debug)]
@@ -41,33 +92,32 @@ impl Token {
     }
 
     /// Asks the address, and shows the token.
-    pub(super) async fn ask(&self, connectors: &Connectors) -> Result<String, String> {
-        let (url, place) = (&connectors.url, &connectors.place);
+    pub(super) async fn ask(&self, connectors: &Connectors) -> Result<String, AskError> {
+        let (url, place) = (&connectors.url, connectors.place.clone());
+        let no_token = |keychain| AskError::NoToken {
+            place: place.clone(),
+            keychain,
+        };
         let token = match self {
             Token::Known(token) => token.clone(),
             Token::Missing(names) => {
-                return Err(format!(
-                    "{place}: `connectors.token`: the environment variable {names} is not set; set it, or put the token into the keychain"
-                ));
+                let names = names.clone();
+                return Err(AskError::Variable { place, names });
             }
             Token::Keychain => match kept_token(ACCOUNT).await {
                 Ok(Some(token)) => token,
-                Ok(None) => return Err(format!("{place}: {NO_TOKEN}")),
-                Err(why) => return Err(format!("{place}: {NO_TOKEN} (the keychain: {why})")),
+                Ok(None) => return Err(no_token(None)),
+                Err(why) => return Err(no_token(Some(why))),
             },
         };
-        let body = get_with_token(url, &token, &LIMITS)
-            .await
-            .map_err(|fault| {
-                let advice = match fault {
-                    BearerError::Token | BearerError::NotAccepted(_) => "check the token",
-                    BearerError::Refused(_) | BearerError::Moved(_) => "check the address",
-                    BearerError::Unreachable(_) | BearerError::Status(_) => {
-                        "the list that was fetched last goes on counting"
-                    }
-                };
-                format!("{url} ({place}): {fault}; {advice}")
-            })?;
-        String::from_utf8(body.into()).map_err(|_| format!("{url} ({place}): is no text"))
+        let body = match get_with_token(url, &token, &LIMITS).await {
+            Ok(body) => body,
+            Err(why) => {
+                let url = url.clone();
+                return Err(AskError::Refused { url, place, why });
+            }
+        };
+        let no_text = |_| AskError::NoText(url.clone(), place);
+        String::from_utf8(body.into()).map_err(no_text)
     }
 }
