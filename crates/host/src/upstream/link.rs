@@ -10,7 +10,7 @@ use crate::limits;
 use std::sync::Arc;
 use switchboard_process::{ServerProcess, SpawnError};
 use switchboard_transport::{
-    self as transport, Budget, Link, Receive,
+    self as transport, Budget, Link, NotBuilt, Receive,
     http::HttpTarget,
     in_process::{self, InProcessLink},
     stdio::StdioLink,
@@ -36,6 +36,9 @@ pub(super) enum OpenError {
     /// Its process cannot be started.
     #[error(transparent)]
     Process(#[from] SpawnError),
+    /// It is somewhere else, and this build cannot go there.
+    #[error(transparent)]
+    NotBuilt(#[from] NotBuilt),
     /// It is an IDE, and there is none.
     #[error(transparent)]
     Ide(#[from] IdeError),
@@ -56,8 +59,7 @@ pub(super) fn open(
     }
     let receive: Arc<dyn Receive> = connection.clone();
     let remote = |remote: &Remote, carrier| {
-        let link = Link::remote(carrier, target(remote), budget.clone(), receive.clone());
-        link.map_err(|fault| fault.to_string())
+        Link::remote(carrier, target(remote), budget.clone(), receive.clone())
     };
     let link = match &spec.target {
         Target::Stdio(command) => {
