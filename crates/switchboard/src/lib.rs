@@ -61,8 +61,8 @@ pub use access::{Access, WayIn};
 pub use apart::Apart;
 pub use attached::Attached;
 #[cfg(feature = "gateway")]
-pub use attached::Known;
-pub use connectors::{Background, Fetching};
+pub use attached::{AttachError, Known};
+pub use connectors::{AskError, Background, FetchError, Fetching};
 #[cfg(feature = "gateway")]
 pub use control::{GatewayStatus, ServerStatus, State};
 #[cfg(feature = "builtin")]
@@ -73,7 +73,8 @@ pub use in_use::InUse;
 pub use listen::{Doors, Issuer, Listen, ListenError, Open, serve};
 pub use permissions::{Purpose, Unfollowable, pin_key};
 pub use pipeline::{
-    Approvals, Approved, Arrangement, Config, Follower, Governed, Look, Options, Tell, Unusable,
+    Approvals, Approved, Arrangement, Config, Follower, Governed, Look, Options, ReloadError, Tell,
+    Unusable,
 };
 #[cfg(feature = "gateway")]
 pub use pipeline::{Behind, Candidate, Fronted, Listening, Show};

@@ -11,7 +11,7 @@ use crate::{
 };
 use parking_lot::Mutex;
 use std::{path::PathBuf, sync::Arc};
-use switchboard_config::{Fault, settings::Permissions};
+use switchboard_config::{Fault, Permissions};
 use switchboard_host::{Announcement, BoxError, Host, permission::Mode};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
