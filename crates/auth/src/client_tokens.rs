@@ -232,7 +232,7 @@ impl Door {
     async fn keys(&self, old: Option<&Arc<Keys>>) -> Result<Arc<Keys>, Rejected> {
         let cached = || {
             let keys = self.keys.lock().clone();
-            keys.filter(|keys| keys.fetched.elapsed() < KEYS_TRUSTED)
+            keys.filter(|keys| keys.fetched.elapsed() < limits::KEYS_TRUSTED)
         };
         let good = |keys: &Arc<Keys>| match old {
             Some(old) => !Arc::ptr_eq(keys, old),
@@ -256,7 +256,7 @@ impl Door {
             return cached().ok_or_else(|| Rejected::Unavailable("asked a moment ago".into()));
         }
         let fetched = match cached() {
-            Some(_) => timeout(RENEWAL, self.fetch()).await,
+            Some(_) => timeout(limits::KEYS_RENEWAL, self.fetch()).await,
             None => Ok(self.fetch().await),
         };
         *looked = Some(Instant::now());

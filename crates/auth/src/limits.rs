@@ -14,6 +14,11 @@ pub const STEP_WINDOW: Duration = Duration::from_secs(3600);
 pub const CALLBACK_CONNECTIONS: usize = 16;
 /// Keys are fetched anew after this.
 pub const KEYS_LIVE: Duration = Duration::from_secs(600);
+/// How long keys are good that could not be fetched anew: an issuer that is away for a
+/// while locks nobody out, and what it withdrew does not live for ever.
+pub const KEYS_TRUSTED: Duration = Duration::from_secs(24 * 3600);
+/// How long one who comes in waits for newer keys of an issuer, where there are older ones.
+pub const KEYS_RENEWAL: Duration = Duration::from_secs(2);
 /// A token with an unknown key makes us look again, but not more often than this:
 /// otherwise anybody could make us flood the issuer.
 pub const KEYS_LOOK_AGAIN: Duration = Duration::from_secs(10);

@@ -25,7 +25,7 @@ fn door(age: Duration) -> (TcpListener, Door) {
 
 #[tokio::test]
 async fn an_issuer_that_hangs_locks_nobody_out() {
-    let (_issuer, door) = door(KEYS_LIVE * 2);
+    let (_issuer, door) = door(limits::KEYS_LIVE * 2);
     let begun = Instant::now();
     for _ in 0..3 {
         // One of them waits for the issuer, and not for long.
@@ -40,7 +40,7 @@ async fn an_issuer_that_hangs_locks_nobody_out() {
 
 #[tokio::test]
 async fn keys_are_not_trusted_for_ever() {
-    let (issuer, door) = door(KEYS_TRUSTED + KEYS_LIVE);
+    let (issuer, door) = door(limits::KEYS_TRUSTED + limits::KEYS_LIVE);
     // Now it refuses at once.
     drop(issuer);
     assert!(matches!(

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{limits, link::Undelivered};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
-use std::{sync::atomic::Ordering, time::Duration};
+use std::sync::atomic::Ordering;
 use switchboard_wire::Payload;
 
 pub(super) use crate::limits::LEFTOVERS;
