@@ -6,7 +6,7 @@ mod text;
 use crate::{
     args::Cli,
     context::{Context, warn},
-    failure::{Code, Failure},
+    failure::{Advice, Code, Failure},
     show::{out, safe},
 };
 use clap::{Args, CommandFactory, Subcommand};
@@ -101,7 +101,7 @@ fn install(context: &Context, manager: &Manager, up: &[String]) -> Result<Code, 
         Kind::Systemd => service.unit(),
         Kind::Launchd => service.agent(LABEL),
     };
-    let text = text.map_err(Failure::usage)?;
+    let text = text.map_err(|why| Failure::usage(why.to_string()))?;
     let folder = manager.file.parent().unwrap_or(Path::new("."));
     private::make_folder(folder)
         .and_then(|()| private::write(&manager.file, text.as_bytes()))
@@ -237,13 +237,13 @@ impl Manager {
     }
 
     /// Runs commands; why one did not do it, in its own words.
-    fn tell(&self, commands: &[Vec<String>]) -> Result<(), String> {
+    fn tell(&self, commands: &[Vec<String>]) -> Result<(), Advice> {
         for words in commands {
             let ran = Command::new(&words[0]).args(&words[1..]).output();
-            let ran = ran.map_err(|error| format!("{}: {error}", words[0]))?;
+            let ran = ran.map_err(|error| Advice::from(format!("{}: {error}", words[0])))?;
             if !ran.status.success() {
                 let said = String::from_utf8_lossy(&ran.stderr);
-                return Err(format!("{}: {}", words.join(" "), said.trim()));
+                return Err(format!("{}: {}", words.join(" "), said.trim()).into());
             }
         }
         Ok(())

@@ -120,7 +120,9 @@ fn pick<'a>(names: &[&'a str], on: bool) -> Result<Vec<&'a str>, Failure> {
     if read.is_err() || line.trim().is_empty() {
         return Err(Failure::new(Code::Interrupted, "nothing was chosen"));
     }
-    chosen(&line, names).map_err(|advice| Failure::usage(advice.to_string()))
+    chosen(&line, names).map_err(|advice| {
+        Failure::usage(advice.to_string()).hint("answer with numbers from the list, or with all")
+    })
 }
 
 /// The servers that an answer names, by their numbers.

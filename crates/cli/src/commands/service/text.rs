@@ -1,5 +1,6 @@
 //! The files by which service managers know us.
 
+use crate::failure::Advice;
 use std::{fmt::Write, path::Path};
 
 /// What is to be started.
@@ -14,23 +15,23 @@ pub struct Service<'a> {
 
 impl Service<'_> {
     /// All words of its command line; why it cannot be written down.
-    fn line(&self) -> Result<Vec<String>, String> {
+    fn line(&self) -> Result<Vec<String>, Advice> {
         let text = |path: &Path| {
             let text = path.to_str().map(str::to_owned);
-            text.ok_or_else(|| format!("{} is not UTF-8", path.display()))
+            text.ok_or_else(|| Advice::from(format!("{} is not UTF-8", path.display())))
         };
         let mut line = vec![text(self.program)?, "-C".to_owned(), text(self.directory)?];
         line.push("up".to_owned());
         line.extend(self.words.iter().cloned());
         match line.iter().find(|word| word.contains(['\n', '\r', '\0'])) {
-            Some(word) => Err(format!("{word:?} cannot stand in a service's file")),
+            Some(word) => Err(format!("{word:?} cannot stand in a service's file").into()),
             None => Ok(line),
         }
     }
 
     /// A unit of systemd's. It is ended like `up` on a terminal: the signal goes to the
     /// first process alone, which sees to its servers.
-    pub fn unit(&self) -> Result<String, String> {
+    pub fn unit(&self) -> Result<String, Advice> {
         let line: Vec<String> = self.line()?.iter().map(|word| quoted(word, true)).collect();
         let path = quoted(&format!("PATH={}", self.path), false);
         Ok(format!(
@@ -43,7 +44,7 @@ impl Service<'_> {
     }
 
     /// An agent of launchd's.
-    pub fn agent(&self, label: &str) -> Result<String, String> {
+    pub fn agent(&self, label: &str) -> Result<String, Advice> {
         let mut words = String::new();
         for word in self.line()? {
             let _ = write!(words, "\n    <string>{}</string>", escaped(&word));
