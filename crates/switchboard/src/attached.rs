@@ -236,7 +236,7 @@ pub(crate) fn answering(options: &Options) -> Vec<Attached> {
     });
     let mut answering = Vec::new();
     for (running, asked) in found.running.iter().zip(asked) {
-        match asked.unwrap_or_else(|_| Err(AttachError::Broken)) {
+        match asked.unwrap_or(Err(AttachError::Broken)) {
             Ok(attached) => answering.push(attached),
             Err(why) => options.tell.warn(&format!(
                 "the gateway at http://{} (process {}) is passed by: {why}; switchboard doctor says what to do",

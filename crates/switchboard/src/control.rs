@@ -72,7 +72,7 @@ impl GatewayControl {
             clients: self.visitors.now(),
             servers: servers
                 .iter()
-                .map(|server| ServerStatus::of(server))
+                .map(ServerStatus::of)
                 .collect(),
         }
     }

@@ -11,13 +11,16 @@ use crate::{
 use std::{io, path::Path};
 use tokio_util::sync::CancellationToken;
 
+/// What a client is told of a gateway that was started in this directory, if anything.
+pub type ToldOf<'a> = dyn Fn(&Path) -> Option<String> + 'a;
+
 /// How a client of ours is led to gateways that run, and what it has where none does.
 pub struct Behind<'a, E> {
     /// What we are told.
     pub options: &'a Options,
     /// Where any gateway will do, whatever it serves: what its client is told, by the
     /// directory that the gateway was started in.
-    pub any: Option<&'a dyn Fn(&Path) -> Option<String>>,
+    pub any: Option<&'a ToldOf<'a>>,
     /// Makes servers of our own, of what the files say by then.
     pub make: &'a dyn Fn() -> Result<Fronted, E>,
 }
