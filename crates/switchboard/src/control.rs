@@ -70,10 +70,7 @@ impl GatewayControl {
         GatewayStatus {
             since: self.since,
             clients: self.visitors.now(),
-            servers: servers
-                .iter()
-                .map(ServerStatus::of)
-                .collect(),
+            servers: servers.iter().map(ServerStatus::of).collect(),
         }
     }
 
