@@ -45,7 +45,7 @@ async fn what_nobody_waits_for_any_more() {
     let client =
         |token: &str| HttpClient::new(&format!("{url}/mcp/w")).header("authorization", token);
     let mut sessions = Vec::new();
-    for token in [&alice, &alice, &alice, &bob] {
+    for token in [&bob, &bob, &alice, &bob] {
         let mut session = client(token);
         session.initialize(LEGACY).await;
         sessions.push(session);
@@ -81,7 +81,7 @@ async fn what_nobody_waits_for_any_more() {
     assert_eq!(sessions[0].post(cancel.to_string()).await.status, 202);
     assert_eq!(sessions[1].send(Method::DELETE, &[], "").await.status, 200);
     home.run(&["token", "revoke", "alice"]).await.ok();
-    // Everything that was hers has ended.
+    // Everything that was given up has ended.
     for mut stream in streams {
         while stream.next().await.is_some() {}
     }
