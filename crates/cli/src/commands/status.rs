@@ -2,7 +2,6 @@
 
 use super::{service, up};
 use crate::{
-    args::Global,
     context::{Context, warn},
     failure::{Code, Failure},
     limits,
@@ -181,12 +180,7 @@ pub fn restart(context: &Context, which: &Which) -> Result<Code, Failure> {
         "Stopped http://{}; it goes on here.",
         gateway.address
     ))?;
-    let context = Context::new(Global {
-        directory: Some(last.directory.clone()),
-        mcp_config: last.mcp_config.clone(),
-        strict_mcp_config: last.strict,
-        ..context.global.clone()
-    })?;
+    let context = last.context(context)?;
     let port = gateway
         .address
         .rsplit_once(':')

@@ -18,7 +18,6 @@ mod remembered;
 mod table;
 
 use crate::{
-    args::Global,
     commands::{
         listen::{announce, origin},
         serve::{announce_folder, usable},
@@ -211,12 +210,7 @@ fn assemble(
 /// What `up` served last, made once more, and the directory that it is for.
 pub fn again(context: &Context) -> Result<(Fronted, PathBuf), Failure> {
     let last = last(context)?;
-    let context = Context::new(Global {
-        directory: Some(last.directory.clone()),
-        mcp_config: last.mcp_config.clone(),
-        strict_mcp_config: last.strict,
-        ..context.global.clone()
-    })?;
+    let context = last.context(context)?;
     let (fronted, notes) = assemble(&context, &last.options(), context.config()?)?;
     for note in notes {
         tracing::info!("{note}");

@@ -2,7 +2,9 @@
 //! no gateway runs: the directory, and what was said on the command line.
 
 use super::Options;
-use crate::{args::Global, commands::tool_list::ToolOptions, limits};
+use crate::{
+    args::Global, commands::tool_list::ToolOptions, context::Context, failure::Failure, limits,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -50,6 +52,16 @@ impl Remembered {
             tools: options.tools.words(),
             allow_origin: options.allow_origin.clone(),
         }
+    }
+
+    /// What is said on a command line that serves the same, the rest as in `context`.
+    pub fn context(&self, context: &Context) -> Result<Context, Failure> {
+        Context::new(Global {
+            directory: Some(self.directory.clone()),
+            mcp_config: self.mcp_config.clone(),
+            strict_mcp_config: self.strict,
+            ..context.global.clone()
+        })
     }
 
     /// Writes it down, for its owner alone.

@@ -1,26 +1,13 @@
 //! Faults 47 and 108: clients of one server that take turns, since a question of
 //! its could not be told apart. Nobody waits for a person, and nobody for ever.
 
-use crate::support::scripted::{Scripted, call, tools};
+use crate::support::scripted::{Scripted, asks, call, named, tools};
 use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::world::{Gateway, able_to, news, servers, to_the_end};
 use switchboard_testkit::{HttpClient, text_of};
 
 const LONG: Duration = Duration::from_secs(60);
-
-fn form(id: &str) -> Value {
-    let schema = json!({"type": "object", "properties": {"x": {"type": "string"}}});
-    json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create",
-        "params": {"message": id, "requestedSchema": schema}})
-}
-
-/// A tool that asks before it answers.
-fn asks(tool: &str) -> Value {
-    let mut line = call(tool);
-    line["before"] = json!([form(tool).to_string()]);
-    line
-}
 
 fn held(tool: &str) -> Value {
     let mut line = call(tool);
@@ -34,10 +21,6 @@ async fn client(gateway: &Gateway) -> HttpClient {
     client.post(ready.to_string()).await;
     client.deadline = LONG;
     client
-}
-
-fn named(tool: &str) -> Value {
-    json!({"name": tool, "arguments": {}})
 }
 
 /// A gateway before a server where a question could not be told apart; the

@@ -2,7 +2,7 @@
 //! its client's turn, between two rounds with a server of the other era, and parked
 //! until its client comes back.
 
-use crate::support::scripted::{Scripted, able_to, call, tools};
+use crate::support::scripted::{Scripted, able_to, asks, call, form, named, tools};
 use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::world::{self, Gateway, World, news, to_the_end, until};
@@ -69,23 +69,6 @@ fn write(stage: &World, scripted: &Scripted, deny: &[&str]) {
         "home/.config/switchboard/settings.json",
         settings.to_string(),
     );
-}
-
-fn form(id: &str) -> Value {
-    let schema = json!({"type": "object", "properties": {"x": {"type": "string"}}});
-    json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create",
-        "params": {"message": id, "requestedSchema": schema}})
-}
-
-/// A tool that asks before it answers.
-fn asks(tool: &str) -> Value {
-    let mut line = call(tool);
-    line["before"] = json!([form(tool).to_string()]);
-    line
-}
-
-fn named(tool: &str) -> Value {
-    json!({"name": tool, "arguments": {}})
 }
 
 /// Whether an answer says that there is no such thing, or that it may not be used.

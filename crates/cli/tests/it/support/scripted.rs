@@ -98,7 +98,26 @@ pub fn call(tool: &str) -> Value {
     json!({"method": "tools/call", "match": format!("\"{tool}\""), "reply": text.to_string()})
 }
 
-/// The same with a whole message instead of a result.
+/// A question with a form, which a server puts.
+pub fn form(id: &str) -> Value {
+    let schema = json!({"type": "object", "properties": {"x": {"type": "string"}}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create",
+        "params": {"message": id, "requestedSchema": schema}})
+}
+
+/// The answer to calls of a tool that asks before it answers.
+pub fn asks(tool: &str) -> Value {
+    let mut line = call(tool);
+    line["before"] = json!([form(tool).to_string()]);
+    line
+}
+
+/// The parameters of a call of a tool without arguments.
+pub fn named(tool: &str) -> Value {
+    json!({"name": tool, "arguments": {}})
+}
+
+/// What answers calls of a tool, with a whole message instead of a result.
 pub fn call_with(tool: &str, message: &str) -> Value {
     json!({"method": "tools/call", "match": format!("\"{tool}\""), "message": message})
 }
