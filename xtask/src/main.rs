@@ -4,9 +4,12 @@
 //! integration runs is started here, so that both are the same on every
 //! machine.
 
-// A program for people at a terminal: printing is its purpose, and nothing
-// speaks a protocol on its stdout.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people at a terminal: printing is its purpose"
+)]
+#![allow(unreachable_pub, reason = "a program has no outside")]
 
 mod bench;
 mod cargo;

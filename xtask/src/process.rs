@@ -39,6 +39,7 @@ pub fn end_children_on_signals() {
             for pid in live.iter() {
                 let _ = kill_process_group(*pid, Signal::KILL);
             }
+            #[expect(clippy::exit, reason = "all that was started has ended")]
             std::process::exit(128 + signal);
         }
     });

@@ -30,6 +30,9 @@ const OLD_SDKS: [Package; 2] = [
     Package("@modelcontextprotocol/sdk", "1.0.4"),
 ];
 
+/// Debian's package with Prometheus and promtool.
+const PROMETHEUS: &str = "prometheus";
+
 /// supergateway's name and version.
 pub fn supergateway() -> String {
     format!("{} {}", SUPERGATEWAY.0, SUPERGATEWAY.1)
@@ -64,6 +67,8 @@ pub struct Tools {
     pub inspector: PathBuf,
     /// The folders of two old SDKs.
     pub old_sdks: [PathBuf; 2],
+    /// The folder of prometheus and promtool.
+    pub prometheus: PathBuf,
 }
 
 impl Tools {
@@ -77,10 +82,11 @@ impl Tools {
         for folder in &self.old_sdks {
             println!("sdk={}", folder.display());
         }
+        println!("prometheus={}", self.prometheus.display());
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 6] {
+    pub fn variables(&self) -> [(&'static str, &Path); 7] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
@@ -88,6 +94,7 @@ impl Tools {
             ("SWITCHBOARD_TEST_INSPECTOR", &self.inspector),
             ("SWITCHBOARD_TEST_SDK_0_5", &self.old_sdks[0]),
             ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
+            ("SWITCHBOARD_TEST_PROMETHEUS", &self.prometheus),
         ]
     }
 }
@@ -126,6 +133,7 @@ pub fn run() -> Result<Tools> {
         old_sdks: old_sdks
             .try_into()
             .map_err(|_| anyhow::anyhow!("two SDKs were installed"))?,
+        prometheus: debian(&cache, PROMETHEUS)?.join("usr/bin"),
     })
 }
 
@@ -199,6 +207,45 @@ pub fn python(package: &PythonPackage) -> Result<PathBuf> {
     pip.args(["install", "--quiet", &format!("{name}=={version}")]);
     logged(&mut pip, &dir, &format!("pip install {name}=={version}"))?;
     std::fs::write(&marker, version)?;
+    Ok(dir)
+}
+
+/// A Debian package, unpacked and not installed: no service of it starts, and nobody has
+/// to be root. Where that cannot be, it is said, and the tests that need it fail and
+/// say so, too.
+fn debian(cache: &Path, package: &str) -> Result<PathBuf> {
+    let dir = cache.join(format!("debian-{package}"));
+    let marker = dir.join(".done");
+    if marker.exists() {
+        return Ok(dir);
+    }
+    if !(runs("apt-get") && runs("dpkg")) {
+        println!(
+            "setup: {package} is missing, and this is no Debian: install it, and have it on the PATH"
+        );
+        return Ok(dir);
+    }
+    println!("setup: unpacking Debian's package {package}");
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir)?; // what an interrupted run left
+    }
+    std::fs::create_dir_all(&dir)?;
+    let mut download = Command::new("apt-get");
+    download.args(["download", package]).current_dir(&dir);
+    if let Err(error) = logged(&mut download, &dir, &format!("apt-get download {package}")) {
+        println!("setup: {package} cannot be had, and the tests that need it will fail: {error:#}");
+        return Ok(dir);
+    }
+    for file in std::fs::read_dir(&dir)? {
+        let file = file?.path();
+        if file.extension().is_some_and(|extension| extension == "deb") {
+            let mut unpack = Command::new("dpkg");
+            unpack.arg("-x").arg(&file).arg(&dir);
+            logged(&mut unpack, &dir, &format!("dpkg -x {}", file.display()))?;
+            std::fs::remove_file(&file)?;
+        }
+    }
+    std::fs::write(&marker, package)?;
     Ok(dir)
 }
 

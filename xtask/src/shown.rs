@@ -186,7 +186,6 @@ fn tests_in(text: &str) -> BTreeSet<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

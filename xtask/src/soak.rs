@@ -26,7 +26,7 @@ pub struct Options {
     /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
     seed: Option<u64>,
-    /// How many rounds (1000 of `orphans`, 100 of `properties`, 10 of `suite` unless given)
+    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties`, 10 of `suite` unless given)
     #[arg(long)]
     rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
@@ -38,6 +38,8 @@ pub struct Options {
 enum Name {
     /// Two of our three processes killed at once: nobody outlives us
     Orphans,
+    /// A gateway killed under load: no record of an answered call is lost
+    Audit,
     /// Everything that is tried with random values, each round with other ones
     Properties,
     /// All tests, each round once and without a second try
@@ -63,6 +65,13 @@ impl Name {
                 busy: 0,
                 at_a_time: 20,
                 run: orphans,
+            },
+            Self::Audit => Plan {
+                name: "audit",
+                rounds: 200,
+                busy: 0,
+                at_a_time: 20,
+                run: audit,
             },
             Self::Properties => Plan {
                 name: "properties",
@@ -128,6 +137,17 @@ fn spin(over: &AtomicBool) {
 
 fn orphans(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
     let only = "binary(=orphans) & test(=orphans_of_any_two_at_once)";
+    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    command
+        .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
+        .envs(test::seeded(seed))
+        .envs(tools.variables());
+    status(command)
+}
+
+fn audit(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only =
+        "test(=gateway::audit::a_killed_gateway_loses_no_record_of_a_call_that_was_answered)";
     let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
     command
         .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())

@@ -31,7 +31,7 @@ impl Agent {
         let dialogue = self.dialogue(group, known);
         let result = dialogue.request(Method::ResourcesRead, &params).await?;
         let contents = raw::field(&result, "contents").ok().flatten();
-        let contents = contents.map(|span| span.of(&result)).unwrap_or(b"[]");
+        let contents = contents.map_or(b"[]".as_slice(), |span| span.of(&result));
         // The parts of a resource are what a tool's result embeds.
         let mut content = Vec::from(&b"{\"content\":["[..]);
         for (at, span) in raw::elements(contents).enumerate() {

@@ -10,7 +10,7 @@ mod obtain;
 
 use crate::{
     challenge::Challenge,
-    clock,
+    clock, counts,
     dpop::Dpop,
     engine::Engine,
     engine_http::Proving,
@@ -193,9 +193,10 @@ impl Authority {
             None => inner.probe().await,
         };
         let record = match &inner.grant {
-            Grant::Person => inner.flow(visit, challenge.as_ref()).await?,
-            _ => inner.obtain(Some(visit), challenge.as_ref()).await?,
+            Grant::Person => inner.flow(visit, challenge.as_ref()).await,
+            _ => inner.obtain(Some(visit), challenge.as_ref()).await,
         };
+        let record = counts::SIGN_INS.count(record)?;
         // Only now: a person takes minutes, and what was granted before is used
         // and renewed meanwhile.
         let _turn = inner.turn.lock().await;
@@ -430,7 +431,9 @@ impl Inner {
         }
         if let Some(cache) = &self.needs_auth {
             cache.note(&self.server.name, &self.server.config_hash);
-            self.asked_before.store(false, Ordering::Relaxed);
+            // That is for the next start. Whoever comes new here is asked for: what
+            // one connection was refused says nothing about another.
+            self.asked_before.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -43,6 +43,7 @@ async fn open(url: &Url) -> Result<(), OpenError> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(OpenError::NotWeb);
     }
+    #[expect(clippy::disallowed_methods, reason = "the user's own browser stays")]
     let mut child = Command::new(program)
         .args(before)
         .arg(url.as_str())

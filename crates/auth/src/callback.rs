@@ -162,7 +162,7 @@ impl Listener {
         let mut listeners = JoinSet::new();
         for socket in self.sockets {
             let listening = door.clone().listen(socket);
-            #[allow(clippy::disallowed_methods, reason = "its panics are watched")]
+            #[expect(clippy::disallowed_methods, reason = "its panics are watched")]
             listeners.spawn(tasks::watched(tasks::Kind::SignIn, listening));
         }
         let arrived = arrivals.recv().await;

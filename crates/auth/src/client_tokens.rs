@@ -24,6 +24,24 @@ use url::Url;
 // tidy: it bounds nothing: it is what never comes
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
+/// `typ` in the header of an access token (RFC 9068).
+const ACCESS_TOKEN: &str = "at+jwt";
+
+/// Claims of identity tokens (OpenID Connect Core, 2 and 3.3.2.11), and of tokens
+/// that tell of events (RFC 8417).
+const ONLY_ELSEWHERE: [&str; 5] = ["nonce", "at_hash", "c_hash", "s_hash", "events"];
+
+/// Claims by which issuers tell their own tokens apart, and what they say in access
+/// tokens.
+const SAID_BY_ISSUERS: &[(&str, &[&str])] = &[
+    ("typ", &["Bearer", "at+jwt", "application/at+jwt"]),
+    ("token_use", &["access"]),
+];
+
+/// Claims that access tokens have, and identity tokens do not: what was allowed, and
+/// to which client.
+const ONLY_ACCESS: [&str; 6] = ["scope", "scp", "client_id", "cid", "appid", "azpacr"];
+
 /// Whom to let in.
 #[derive(Clone, Debug)]
 pub struct DoorSettings {
@@ -184,14 +202,18 @@ impl Door {
     }
 
     fn verify(&self, token: &str, keys: &Keys) -> Result<Claims, Unfit> {
-        let kinds = ["at+jwt", "JWT"];
-        jwt::verify(
+        let kinds = [ACCESS_TOKEN, "JWT"];
+        let claims = jwt::verify(
             token,
             &keys.set,
             &keys.issuer,
             &self.settings.audience,
             &kinds,
-        )
+        )?;
+        if !jwt::is_kind(token, ACCESS_TOKEN) {
+            is_access_token(&claims).map_err(Unfit::Bad)?;
+        }
+        Ok(claims)
     }
 
     fn admitted(&self, claims: &Claims, issuer: &str) -> Result<Admitted, Rejected> {
@@ -360,6 +382,31 @@ impl Door {
 fn metadata_path(resource: &Url) -> String {
     let path = resource.path().trim_end_matches('/');
     format!("/.well-known/oauth-protected-resource{path}")
+}
+
+/// Whether a token whose header does not say so (RFC 9068) is an access token, by its
+/// claims. An identity token of the same issuer may have the same audience, and says
+/// who somebody is to a client of the issuer's: it lets nobody in here. So one that
+/// could be either is refused.
+fn is_access_token(claims: &Claims) -> Result<(), &'static str> {
+    let claim = |name: &str| claims.get(name).filter(|value| !value.is_null());
+    let has = |name: &&str| claim(name).is_some();
+    if ONLY_ELSEWHERE.iter().any(has) {
+        return Err("it is an identity token, or another that lets nobody in");
+    }
+    let mut is_said = ONLY_ACCESS.iter().any(has);
+    for (name, good) in SAID_BY_ISSUERS {
+        let Some(said) = claim(name) else { continue };
+        let said = said.as_str().unwrap_or_default();
+        if !good.iter().any(|good| good.eq_ignore_ascii_case(said)) {
+            return Err("it says that it is no access token");
+        }
+        is_said = true;
+    }
+    match is_said {
+        true => Ok(()),
+        false => Err("nothing in it says that it is an access token"),
+    }
 }
 
 /// Keys that can be read; one of an unknown kind does not spoil the others.

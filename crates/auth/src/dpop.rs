@@ -39,7 +39,7 @@ pub enum DpopError {
 }
 
 /// A key and the nonces that servers gave for it.
-pub struct Dpop {
+pub(crate) struct Dpop {
     key: EcdsaKeyPair,
     pkcs8: Secret,
     nonces: Mutex<HashMap<String, String>>,
@@ -50,7 +50,7 @@ impl Dpop {
     ///
     /// # Errors
     /// When there is no randomness to be had.
-    pub fn generate() -> Result<Self, DpopError> {
+    pub(crate) fn generate() -> Result<Self, DpopError> {
         let key = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
             .map_err(|_| DpopError::NoKey)?;
         let der = key.to_pkcs8v1().map_err(|_| DpopError::NoKey)?;
@@ -62,7 +62,7 @@ impl Dpop {
     ///
     /// # Errors
     /// When it is none.
-    pub fn restore(pkcs8: &Secret) -> Result<Self, DpopError> {
+    pub(crate) fn restore(pkcs8: &Secret) -> Result<Self, DpopError> {
         let der = zeroize::Zeroizing::new(
             STANDARD
                 .decode(pkcs8.expose())
@@ -82,7 +82,7 @@ impl Dpop {
     }
 
     /// The private key, for the vault.
-    pub fn pkcs8(&self) -> &Secret {
+    pub(crate) fn pkcs8(&self) -> &Secret {
         &self.pkcs8
     }
 
@@ -90,7 +90,7 @@ impl Dpop {
     ///
     /// # Errors
     /// When signing fails.
-    pub fn proof(
+    pub(crate) fn proof(
         &self,
         method: &Method,
         url: &Url,
@@ -119,7 +119,7 @@ impl Dpop {
     }
 
     /// Keeps the nonce of an answer. Says whether there is a new one.
-    pub fn note_nonce(&self, url: &Url, headers: &HeaderMap) -> bool {
+    pub(crate) fn note_nonce(&self, url: &Url, headers: &HeaderMap) -> bool {
         let Some(nonce) = headers.get("dpop-nonce").and_then(|v| v.to_str().ok()) else {
             return false;
         };

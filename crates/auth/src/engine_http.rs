@@ -23,7 +23,7 @@ use std::{sync::Arc, time::Duration};
 use url::Url;
 
 pub(crate) use amend::NO_AUTHORIZATION_ENDPOINT;
-pub use proving::Proving;
+pub(crate) use proving::Proving;
 
 /// What is said about the `resource` of token requests.
 #[derive(Clone, Debug, Default)]

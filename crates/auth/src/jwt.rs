@@ -3,7 +3,7 @@
 //! publishes, only with every claim that makes the token meant for us.
 
 use jsonwebtoken::{
-    Algorithm, DecodingKey, TokenData, Validation,
+    Algorithm, DecodingKey, Header, TokenData, Validation,
     errors::ErrorKind,
     jwk::{Jwk, JwkSet, PublicKeyUse},
 };
@@ -55,8 +55,7 @@ pub(crate) fn verify(
     if header.crit.is_some() {
         return Err(Unfit::Bad("it demands an extension that is not known"));
     }
-    let kind = header.typ.as_deref().unwrap_or("JWT");
-    let kind = kind.strip_prefix("application/").unwrap_or(kind);
+    let kind = kind_in(&header);
     if !kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
         return Err(Unfit::Bad("it is a token for another purpose"));
     }
@@ -71,6 +70,17 @@ pub(crate) fn verify(
     let data: TokenData<Claims> =
         jsonwebtoken::decode(token, &key, &wanted).map_err(|fault| unfit(&fault))?;
     Ok(data.claims)
+}
+
+/// Whether a token's header says that it is of this kind (`typ`).
+pub(crate) fn is_kind(token: &str, kind: &str) -> bool {
+    let header = jsonwebtoken::decode_header(token);
+    header.is_ok_and(|header| kind_in(&header).eq_ignore_ascii_case(kind))
+}
+
+fn kind_in(header: &Header) -> &str {
+    let kind = header.typ.as_deref().unwrap_or("JWT");
+    kind.strip_prefix("application/").unwrap_or(kind)
 }
 
 /// The key that a token names, or the only one that it can mean. The token's own

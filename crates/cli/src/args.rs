@@ -1,11 +1,12 @@
 //! The command line: the one source of help, completions and man page.
 
-use crate::{commands, failure::Failure};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use crate::{commands, failure::Failure, logging::Filter};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
+use tracing_subscriber::filter::LevelFilter;
 
 /// Connects any MCP client to any set of MCP servers.
 ///
@@ -33,6 +34,8 @@ pub enum Command {
     Up(With<commands::up::Options>),
     /// Say whether a gateway runs, who is connected, and what runs
     Status(With<commands::status::Options>),
+    /// Show how often tools were called through the running gateway, and how long that took
+    Stats(With<commands::stats::Options>),
     /// Stop the gateway that runs
     Stop(With<commands::status::Which>),
     /// Stop the gateway that runs, and start the same once more
@@ -77,6 +80,10 @@ pub enum Command {
     Doctor(With<commands::doctor::Options>),
     /// Show what a server has written to stderr
     Logs(With<commands::logs::Options>),
+    /// Show who called what and what was changed, and check that nothing of it is missing
+    Audit(With<commands::audit::Options>),
+    /// Change how much a running gateway logs
+    Log(With<commands::log::Options>),
     /// Show every configured server and whether it works
     List(With<commands::list::Options>),
     /// Show the tools of all servers
@@ -124,6 +131,7 @@ impl Command {
             Self::Prompt(with) => with.own.json,
             Self::Reconnect(with) => with.own.json,
             Self::Status(with) => with.own.json,
+            Self::Stats(with) => with.own.json,
             Self::Service(with) => {
                 matches!(
                     with.own.action,
@@ -131,6 +139,8 @@ impl Command {
                 )
             }
             Self::Doctor(with) => with.own.json,
+            Self::Audit(with) => with.own.wants_json(),
+            Self::Log(with) => with.own.json,
             _ => false,
         }
     }
@@ -145,11 +155,13 @@ impl Command {
         }
     }
 
+    #[expect(clippy::match_same_arms, reason = "a line for each command")]
     fn take_global(&mut self) -> Global {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,
             Self::Up(with) => &mut with.global,
             Self::Status(with) => &mut with.global,
+            Self::Stats(with) => &mut with.global,
             Self::Stop(with) | Self::Restart(with) => &mut with.global,
             Self::Service(with) => &mut with.global,
             Self::Update(with) => &mut with.global,
@@ -162,6 +174,8 @@ impl Command {
             Self::Disable(with) => &mut with.global,
             Self::Reconnect(with) => &mut with.global,
             Self::Logs(with) => &mut with.global,
+            Self::Audit(with) => &mut with.global,
+            Self::Log(with) => &mut with.global,
             Self::Approve(with) => &mut with.global,
             Self::Reject(with) => &mut with.global,
             Self::ResetProjectChoices(with) => &mut with.global,
@@ -212,9 +226,13 @@ pub struct Global {
     /// Do not use a running gateway: start servers for this command alone
     #[arg(long)]
     pub direct: bool,
-    /// How much to log on stderr
-    #[arg(long, value_name = "LEVEL")]
-    pub log: Option<Level>,
+    /// How much to log: error, warn, info, debug or trace; MODULE=LEVEL for one part, such as
+    /// warn,host=debug
+    #[arg(long, value_name = "LEVEL[,MODULE=LEVEL]")]
+    pub log: Option<Filter>,
+    /// Log to this file instead of stderr; it is put aside when it is large or old
+    #[arg(long, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
     /// No colours and symbols (also: NO_COLOR)
     #[arg(long)]
     pub no_color: bool,
@@ -232,6 +250,7 @@ impl Global {
             strict_mcp_config: self.strict_mcp_config || later.strict_mcp_config,
             direct: self.direct || later.direct,
             log: later.log.or(self.log),
+            log_file: later.log_file.or(self.log_file),
             no_color: self.no_color || later.no_color,
             directory: later.directory.or(self.directory),
         }
@@ -239,7 +258,7 @@ impl Global {
 }
 
 /// How much to log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// What failed.
     Error,
@@ -251,6 +270,43 @@ pub enum Level {
     Debug,
     /// Everything.
     Trace,
+}
+
+impl Level {
+    const ALL: [Self; 5] = [
+        Self::Error,
+        Self::Warn,
+        Self::Info,
+        Self::Debug,
+        Self::Trace,
+    ];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+
+    /// The level of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.word() == word)
+    }
+
+    /// The same for those who filter.
+    pub fn filter(self) -> LevelFilter {
+        match self {
+            Self::Error => LevelFilter::ERROR,
+            Self::Warn => LevelFilter::WARN,
+            Self::Info => LevelFilter::INFO,
+            Self::Debug => LevelFilter::DEBUG,
+            Self::Trace => LevelFilter::TRACE,
+        }
+    }
 }
 
 impl Cli {
@@ -318,7 +374,9 @@ pub fn parse() -> Cli {
 
 /// `switchboard mcp list` is `switchboard list`, for the habit of other clients.
 fn drop_mcp(args: &mut Vec<OsString>) {
-    let takes_value = |arg: &OsStr| arg == "--mcp-config" || arg == "--log" || arg == "-C";
+    let takes_value = |arg: &OsStr| {
+        ["--mcp-config", "--log", "--log-file", "-C"].contains(&&*arg.to_string_lossy())
+    };
     let mut at = 1;
     while let Some(arg) = args.get(at) {
         if takes_value(arg) {
@@ -404,6 +462,6 @@ mod tests {
         let global = cli.global.and(later);
         assert_eq!(global.mcp_config, ["a", "b"]);
         assert!(global.direct);
-        assert_eq!(global.log, Some(Level::Info));
+        assert_eq!(global.log, Some(Level::Info.into()));
     }
 }

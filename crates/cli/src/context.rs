@@ -42,11 +42,13 @@ impl Context {
     /// Goes to the directory that `-C` names.
     pub fn new(global: Global) -> Result<Self, Failure> {
         if let Some(directory) = &global.directory {
+            #[expect(clippy::disallowed_methods, reason = "-C, before anything else runs")]
             std::env::set_current_dir(directory).map_err(|error| {
                 Failure::usage(format!("-C {}: {error}", directory.display()))
                     .hint("give a directory that exists")
             })?;
         }
+        #[expect(clippy::disallowed_methods, reason = "the program asks, once")]
         let directory = std::env::current_dir().map_err(|error| {
             let text = format!("the working directory cannot be found: {error}");
             Failure::new(Code::Usage, text).hint("go to a directory that exists, or use -C DIR")
@@ -119,6 +121,10 @@ pub fn expanded(look: &Look, entry: &Entry) -> Result<Expanded, Failure> {
 
 /// Whether there is anything to start: decides if a keeper is needed.
 pub fn has_servers(global: &Global) -> bool {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program asks, before there is a context"
+    )]
     let here = std::env::current_dir().unwrap_or_default();
     let directory = match &global.directory {
         Some(directory) => here.join(directory),

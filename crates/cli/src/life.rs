@@ -36,6 +36,7 @@ pub fn keep() {
             let _ = KEPT.set(kept);
         }
         // Whoever started us has killed us already.
+        #[expect(clippy::exit, reason = "nothing was started yet")]
         Err(KeeperError::KeeperGone) => exit(137),
         // Logging is not there yet; it is worth a line all the same.
         Err(fault) => {
@@ -51,6 +52,7 @@ pub fn end(code: Code) -> ! {
     if let Some(kept) = KEPT.get() {
         kept.kill_all();
     }
+    #[expect(clippy::exit, reason = "everything that was started has ended")]
     exit(code as i32)
 }
 

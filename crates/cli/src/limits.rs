@@ -31,6 +31,10 @@ pub const LAST_CONNECTORS: Duration = Duration::from_secs(1);
 /// Signals this close together are one: what is sent to the whole process group
 /// (`kill -TERM -PGID`, systemd) reaches us directly and by way of the keeper.
 pub const ONE_SIGNAL: Duration = Duration::from_millis(500);
+/// How often `stats` looks again.
+pub const STATS_LOOK: Duration = Duration::from_secs(2);
+/// Characters of a name that `stats` shows.
+pub const STATS_NAME: usize = 40;
 /// Lines shown around a change.
 pub const DIFF_AROUND: usize = 2;
 /// Rows that a page leaves for what stands around it.

@@ -5,6 +5,7 @@
 //! the protocol); everything else goes to stderr.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![allow(unreachable_pub, reason = "a program has no outside")]
 
 mod args;
 mod commands;
@@ -15,6 +16,7 @@ mod life;
 mod limits;
 mod logging;
 mod near;
+mod recording;
 mod show;
 mod told;
 mod trusting;
@@ -54,8 +56,19 @@ fn code_of(json: bool, work: impl FnOnce() -> Result<Code, Failure>) -> Code {
 
 fn run(cli: args::Cli) -> Result<Code, Failure> {
     let context = Context::new(cli.global)?;
-    logging::init(context.global.log.unwrap_or(cli.command.default_log()));
+    let filter = context.global.log.clone();
+    let filter = filter.unwrap_or_else(|| cli.command.default_log().into());
+    let file = context.global.log_file.as_deref();
+    logging::init(filter, file).map_err(|error| {
+        let file = file.unwrap_or(std::path::Path::new("stderr"));
+        let text = format!("the log {} cannot be written: {error}", file.display());
+        Failure::new(Code::Configuration, text)
+    })?;
+    let recording = recording::begin(&context, &cli.command);
     let ran = command(&context, cli.command);
+    if let Some(recording) = recording {
+        recording.end(&context, ran.is_ok());
+    }
     context.late.finish();
     ran
 }
@@ -65,6 +78,7 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Serve(with) => commands::serve::run(context, &with.own),
         Command::Up(with) => commands::up::run(context, &with.own),
         Command::Status(with) => commands::status::run(context, &with.own),
+        Command::Stats(with) => commands::stats::run(context, &with.own),
         Command::Stop(with) => commands::status::stop(context, &with.own),
         Command::Restart(with) => commands::status::restart(context, &with.own),
         Command::Service(with) => commands::service::run(context, &with.own),
@@ -90,6 +104,8 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Untrust(with) => commands::trust::revoke(context, &with.own),
         Command::Explain(with) => commands::explain::run(context, &with.own),
         Command::Logs(with) => commands::logs::run(context, &with.own),
+        Command::Log(with) => commands::log::run(context, &with.own),
+        Command::Audit(with) => commands::audit::run(context, &with.own),
         Command::Token(with) => commands::token::run(context, &with.own),
         Command::Resources(with) => commands::resources::run(context, &with.own),
         Command::Read(with) => commands::resources::read(context, &with.own),

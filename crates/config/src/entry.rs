@@ -28,6 +28,8 @@ pub struct Entry {
     pub args: Vec<String>,
     /// Its own variables, in the order they are written.
     pub env: Vec<(String, String)>,
+    /// A file with more of them, read at each start; `env` beats it.
+    pub env_file: Option<String>,
     /// Which of our variables it gets besides the usual ones (`inheritEnv`):
     /// with none in the list not even those by which a network is reached.
     pub inherit_env: Option<Vec<String>>,
@@ -45,6 +47,8 @@ pub struct Entry {
     pub oauth: Oauth,
     /// Its tools never wait to be searched for.
     pub always_load: bool,
+    /// A gateway is not ready before it is connected, and connects it from the start.
+    pub required: bool,
     /// Whom to trust over TLS, and who we are.
     pub tls: Tls,
     /// The token that an IDE wants, in place of the one in its lock file.
@@ -71,6 +75,9 @@ pub struct Entry {
     pub tools: ToolLists,
     /// What becomes of its definitions that are not what they were.
     pub pins: Option<Pinning>,
+    /// The file of a repository that it was imported from: then it needs the
+    /// approval that it would need there.
+    pub imported_from: Option<String>,
     /// Switched off where it is written.
     pub disabled: bool,
     /// Whether a repository could have written it, so that somebody must approve it.
@@ -87,6 +94,8 @@ pub struct Entry {
     pub pin: Option<Arc<Pin>>,
     /// Variables that it knows by its place, such as `CLAUDE_PLUGIN_ROOT`.
     pub given: Vec<(String, String)>,
+    /// Files that its texts were filled in from.
+    pub filled_from: Vec<String>,
     /// All of it, as it is written: what an approval is bound to.
     pub written: Value,
     /// Keys that mean nothing to us (yet), as they are written.
@@ -259,6 +268,8 @@ pub struct Oauth {
     pub auth_server_metadata_url: Option<String>,
     /// Whether the server may name hosts in private networks.
     pub allow_private_addresses: bool,
+    /// Whether clients of a gateway may sign in where they are several, for all of them.
+    pub clients_sign_in: bool,
     /// Whether the enterprise's identity provider signs us in; `None` where
     /// nothing is said.
     pub xaa: Option<bool>,
@@ -347,7 +358,8 @@ pub struct ToolLists {
 }
 
 impl Entry {
-    /// The files by which it trusts its server and is known to it, with their fields.
+    /// The files by which it trusts its server and is known to it, and that its
+    /// variables and texts come from, with their fields.
     pub(crate) fn credential_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let (tls, oauth) = (&self.tls, &self.oauth);
         let files = [
@@ -356,9 +368,15 @@ impl Entry {
             ("tls.key", &tls.key),
             ("oauth.privateKey", &oauth.private_key),
             ("oauth.assertionFile", &oauth.assertion_file),
+            ("envFile", &self.env_file),
         ];
         let named = files.into_iter();
-        named.filter_map(|(field, file)| Some((field, file.as_deref()?)))
+        let named = named.filter_map(|(field, file)| Some((field, file.as_deref()?)));
+        named.chain(
+            self.filled_from
+                .iter()
+                .map(|file| ("${file:…}", file.as_str())),
+        )
     }
 
     /// An entry of which nothing but its place is known.
@@ -372,6 +390,7 @@ impl Entry {
             command: None,
             args: Vec::new(),
             env: Vec::new(),
+            env_file: None,
             inherit_env: None,
             cwd: None,
             url: None,
@@ -380,6 +399,7 @@ impl Entry {
             headers_helper_optional: false,
             oauth: Oauth::default(),
             always_load: false,
+            required: false,
             pins: None,
             tls: Tls::default(),
             auth_token: None,
@@ -393,6 +413,7 @@ impl Entry {
             isolation: Isolation::default(),
             era: None,
             tools: ToolLists::default(),
+            imported_from: None,
             disabled: false,
             inside: false,
             wary: false,
@@ -400,6 +421,7 @@ impl Entry {
             bound: None,
             pin: None,
             given: Vec::new(),
+            filled_from: Vec::new(),
             written: Value::Null,
             unknown: Map::new(),
             faults: Vec::new(),

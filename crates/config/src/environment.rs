@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::{ffi::OsString, fmt, path::Path, sync::Arc};
 
 /// What counts without a question.
-pub const SAFE: [&str; 3] = ["MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "MAX_MCP_OUTPUT_TOKENS"];
+pub(crate) const SAFE: [&str; 3] = ["MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "MAX_MCP_OUTPUT_TOKENS"];
 
 /// A variable that an administrator sets.
 #[derive(Clone, PartialEq, Eq)]

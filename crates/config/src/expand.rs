@@ -5,9 +5,13 @@
 //! set to nothing gives nothing, not the default. `$VAR` and `${VAR-x}` mean
 //! nothing special. `${env:VAR}` is the same as `${VAR}`; `${userHome}` and
 //! `${workspaceFolder}` are known to entries whose place says what they are.
+//! `${file:/path}` is what a file holds, in entries of the user's own.
 
-use crate::{entry::Entry, fault::Fault};
-use std::ops::Deref;
+use crate::{entry::Entry, env_file, fault::Fault, limits, safe_read};
+use std::{
+    ops::Deref,
+    path::{Path, PathBuf},
+};
 
 /// Where variables come from.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -35,15 +39,19 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
             .or_else(|| lookup(name))
     };
     let mut faults = Vec::new();
+    let mut filled_from = Vec::new();
     let mut fill = |field: &str, text: &mut String| {
-        match substitute(text, lookup) {
+        let mut file = |path: &str| {
+            let path = own_path(entry, path);
+            let held = held(entry, &path);
+            filled_from.push(path.display().to_string());
+            held
+        };
+        match fill_in(text, lookup, Some(&mut file)) {
             Ok(filled) => *text = filled,
-            Err(missing) => faults.extend(missing.iter().map(|name| {
-                let mut fault =
-                    entry.fault(field, format!("the environment variable {name} is not set"));
-                fault.hint = Some(format!("set it, or give a default: ${{{name}:-…}}"));
-                fault
-            })),
+            Err(missing) => {
+                faults.extend(missing.iter().map(|missing| missing.fault(entry, field)));
+            }
         }
         // Neither a path nor an argument nor a header can hold it.
         if text.contains('\0') {
@@ -82,6 +90,25 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
     if let Some(helper) = &entry.headers_helper {
         fill("headersHelper", &mut helper.clone());
     }
+    out.filled_from = filled_from;
+    if let Some(file) = out.env_file.clone() {
+        let path = own_path(entry, &file);
+        out.env_file = Some(path.display().to_string());
+        match env_file::read(&path) {
+            Ok(more) => {
+                for (name, value) in more {
+                    if !out.env.iter().any(|(known, _)| *known == name) {
+                        out.env.push((name, value));
+                    }
+                }
+            }
+            Err(error) => {
+                let mut fault = entry.fault("envFile", format!("{}: {error}", path.display()));
+                fault.hint = Some("put that right, or leave envFile out".to_owned());
+                faults.push(fault);
+            }
+        }
+    }
     if faults.is_empty() {
         Ok(Expanded(out))
     } else {
@@ -90,8 +117,9 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
 }
 
 /// The fields that hold one text.
-fn texts(out: &mut Entry) -> [(&'static str, &mut Option<String>); 18] {
+fn texts(out: &mut Entry) -> [(&'static str, &mut Option<String>); 19] {
     [
+        ("envFile", &mut out.env_file),
         ("command", &mut out.command),
         ("cwd", &mut out.cwd),
         ("url", &mut out.url),
@@ -119,13 +147,102 @@ fn texts(out: &mut Entry) -> [(&'static str, &mut Option<String>); 18] {
     ]
 }
 
+/// A path of the user's own, which may begin in the home, or else where we are.
+fn own_path(entry: &Entry, path: &str) -> PathBuf {
+    let given = |wanted: &str| {
+        let given = entry.given.iter().find(|(name, _)| name == wanted);
+        given
+            .map(|(_, value)| PathBuf::from(value))
+            .unwrap_or_default()
+    };
+    match path.strip_prefix("~/") {
+        Some(rest) => given("userHome").join(rest),
+        None => given("workspaceFolder").join(path),
+    }
+}
+
+/// What a file holds, without the line break at its end.
+fn held(entry: &Entry, path: &Path) -> Result<String, FileFault> {
+    if entry.inside {
+        return Err(FileFault::Inside);
+    }
+    let text = safe_read::read(path, None)?;
+    if text.len() > limits::FILE_VALUE_BYTES {
+        return Err(FileFault::Large);
+    }
+    Ok(text.trim().to_owned())
+}
+
+/// Why `${file:path}` is not filled in.
+#[derive(Debug, thiserror::Error)]
+enum FileFault {
+    #[error("files are not read for a server that a repository brings")]
+    Inside,
+    #[error("{0}")]
+    Distrust(#[from] safe_read::Distrust),
+    #[error("it has more than {} bytes", limits::FILE_VALUE_BYTES)]
+    Large,
+}
+
+/// What a text wants and does not get.
+enum Missing {
+    Variable(String),
+    File(String, FileFault),
+}
+
+impl Missing {
+    fn fault(&self, entry: &Entry, field: &str) -> Fault {
+        let (problem, hint) = match self {
+            Self::Variable(name) => (
+                format!("the environment variable {name} is not set"),
+                format!("set it, or give a default: ${{{name}:-…}}"),
+            ),
+            Self::File(path, why) => (
+                format!("${{file:{path}}}: {why}"),
+                "put that right, or write a variable in its place".to_owned(),
+            ),
+        };
+        let mut fault = entry.fault(field, problem);
+        fault.hint = Some(hint);
+        fault
+    }
+}
+
+type Files<'a> = &'a mut dyn FnMut(&str) -> Result<String, FileFault>;
+
 /// The text with its variables filled in, or the names of those that are missing.
+/// Files are not read.
 pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<String, Vec<String>> {
+    let names = |missing: Vec<Missing>| {
+        let names = missing.into_iter().filter_map(|missing| match missing {
+            Missing::Variable(name) => Some(name),
+            Missing::File(..) => None,
+        });
+        names.collect()
+    };
+    fill_in(text, lookup, None).map_err(names)
+}
+
+fn fill_in(
+    text: &str,
+    lookup: Lookup<'_>,
+    mut files: Option<Files<'_>>,
+) -> Result<String, Vec<Missing>> {
     let mut out = String::with_capacity(text.len());
     let mut missing = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("${") {
         out.push_str(&rest[..at]);
+        if let Some(files) = &mut files
+            && let Some((path, after)) = file_reference(&rest[at..])
+        {
+            match files(path) {
+                Ok(held) => out.push_str(&held),
+                Err(why) => missing.push(Missing::File(path.to_owned(), why)),
+            }
+            rest = after;
+            continue;
+        }
         let Some((reference, after)) = reference(&rest[at..]) else {
             out.push_str("${");
             rest = &rest[at + 2..];
@@ -134,7 +251,7 @@ pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<String, Vec<String>>
         match (lookup(reference.name), reference.default) {
             (Some(value), _) => out.push_str(&value),
             (None, Some(default)) => out.push_str(default),
-            (None, None) => missing.push(reference.name.to_owned()),
+            (None, None) => missing.push(Missing::Variable(reference.name.to_owned())),
         }
         rest = after;
     }
@@ -144,6 +261,13 @@ pub fn substitute(text: &str, lookup: Lookup<'_>) -> Result<String, Vec<String>>
     } else {
         Err(missing)
     }
+}
+
+/// The path of `${file:path}` at the start of `text`, and what follows it.
+fn file_reference(text: &str) -> Option<(&str, &str)> {
+    let (path, after) = text.strip_prefix("${file:")?.split_once('}')?;
+    let whole = path.starts_with('/') || path.starts_with("~/");
+    whole.then_some((path, after))
 }
 
 /// The variables that a text would read, without reading them.

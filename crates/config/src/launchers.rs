@@ -171,7 +171,8 @@ const INTERPRETERS: &[&str] = &[
     "gjs",
 ];
 
-/// They run what they find where they work.
+/// They run what they find where they work. Many others do, too: nobody counts on
+/// this list being whole.
 const LAUNCHERS: &[&str] = &[
     "npx",
     "npm",
@@ -225,79 +226,28 @@ const LAUNCHERS: &[&str] = &[
     "ant",
     "cmake",
     "ninja",
-    "airflow",
-    "ansible",
-    "ansible-playbook",
-    "babel-node",
-    "buck",
-    "cabal",
-    "celery",
-    "clj",
-    "clojure",
-    "daphne",
-    "dbt",
-    "django-admin",
-    "drush",
-    "dub",
-    "fab",
-    "fastapi",
-    "fastmcp",
-    "flask",
-    "flutter",
-    "foreman",
-    "grunt",
-    "gulp",
-    "gunicorn",
-    "honcho",
-    "hypercorn",
-    "invoke",
-    "ipython",
-    "jest",
-    "jupyter",
-    "lein",
-    "lerna",
-    "mcp",
-    "meson",
-    "mocha",
-    "next",
-    "nox",
-    "nuxt",
-    "nx",
-    "overmind",
-    "packer",
-    "pants",
-    "phpunit",
-    "pm2",
-    "pre-commit",
-    "puma",
-    "pulumi",
-    "pytest",
-    "rackup",
-    "rails",
-    "rspec",
-    "sam",
-    "scons",
-    "serverless",
-    "sls",
-    "snakemake",
-    "stack",
-    "streamlit",
-    "supervisord",
-    "symfony",
-    "terraform",
-    "thor",
-    "tofu",
-    "tox",
-    "turbo",
-    "uvicorn",
-    "vagrant",
-    "vite",
-    "vite-node",
-    "vitest",
-    "waf",
-    "webpack",
-    "wrangler",
-    "zig",
+];
+
+/// They run the script that they are given, and look for nothing beside it in the
+/// directory that they work in. Whatever is not in this list may.
+const LEAVE_IT_ALONE: &[&str] = &["node", "nodejs", "python", "pypy", "ruby"];
+
+/// Options of theirs that change nothing about that. Others may: `node --test` runs
+/// whatever it finds.
+const HARMLESS: &[&str] = &[
+    "-B",
+    "-E",
+    "-I",
+    "-O",
+    "-OO",
+    "-P",
+    "-q",
+    "-s",
+    "-u",
+    "--enable-source-maps",
+    "--no-deprecation",
+    "--no-warnings",
+    "--trace-warnings",
 ];
 
 /// The name by which a program is known: `/usr/bin/python3.12` is `python`.
@@ -337,6 +287,15 @@ fn kind_of(name: &str) -> Option<Kind> {
 /// Whether it takes code and settings from the directory that it works in.
 pub(crate) fn takes_code_from_its_directory(command: &str) -> bool {
     LAUNCHERS.contains(&known_name(command).as_str())
+}
+
+/// Whether it is known to leave the directory alone that it works in, but for the
+/// script that it is given. Words behind that are the script's.
+pub(crate) fn leaves_its_directory_alone(command: &str, args: &[String]) -> bool {
+    let mut words = args.iter().map(String::as_str);
+    let script = words.find(|word| !HARMLESS.contains(word));
+    LEAVE_IT_ALONE.contains(&known_name(command).as_str())
+        && script.is_some_and(|script| !script.is_empty() && !script.starts_with('-'))
 }
 
 /// Whether an option of a program that runs others says that a text follows
@@ -433,6 +392,19 @@ mod tests {
         }
         assert!(takes_code_from_its_directory("/opt/bin/npx"));
         assert!(!takes_code_from_its_directory("echo-server"));
+        let alone = |command: &str, args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            leaves_its_directory_alone(command, &args)
+        };
+        assert!(alone("/usr/bin/python3.12", &["-u", "/opt/x.py", "--test"]));
+        assert!(alone("node", &["/opt/x.js"]));
+        for command in ["echo-server", "npx", "sh", "env", "deno", "java", ""] {
+            assert!(!alone(command, &["/opt/x"]), "{command}");
+        }
+        for option in ["--test", "--experimental-default-config-file", "-", ""] {
+            assert!(!alone("node", &[option, "/opt/x.js"]), "{option}");
+        }
+        assert!(!alone("node", &[]));
     }
 
     #[test]

@@ -9,9 +9,11 @@
 
 pub mod approval;
 pub mod check;
+pub mod clients;
 pub mod connectors;
 pub mod edit;
 mod entry;
+mod env_file;
 mod environment;
 pub mod expand;
 pub mod explain;
@@ -45,6 +47,9 @@ pub use load::{Configured, Loaded, Looked, Outcome, Request, Standing, load};
 pub use places::{Places, moved_inside};
 pub use policy::Verdict;
 pub use read::read;
-pub use settings::{PermissionRule, Permissions, Written};
+pub use settings::{
+    AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure,
+    PermissionRule, Permissions, Written,
+};
 pub use sign_in::{Idp, SignIn};
 pub use target::redacted;

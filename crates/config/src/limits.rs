@@ -9,11 +9,30 @@ pub const FILE_BYTES: u64 = 32 * 1024 * 1024;
 /// Servers that one file may name. Each is judged, and most of them would be started.
 pub const SERVERS: usize = 2_000;
 
-/// How long we wait for another writer of the same folder.
+/// How long we wait for another writer of the same folder who does not get on.
 pub const LOCK_WAIT: Duration = Duration::from_secs(30);
+
+/// How many times that while others get on: each of them writes the file anew.
+pub const LOCK_WAITS: u32 = 10;
 
 /// How often we look whether it has finished.
 pub const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// Files of one client that are looked at, and entries of a folder in which they are
+/// looked for.
+pub const CLIENT_FILES: usize = 64;
+
+/// See [`CLIENT_FILES`].
+pub const CLIENT_FOLDER: usize = 4096;
+
+/// Bytes and variables of a file that an entry names as `envFile`.
+pub const ENV_FILE_BYTES: usize = 1024 * 1024;
+
+/// See [`ENV_FILE_BYTES`].
+pub const ENV_FILE_VARIABLES: usize = 1000;
+
+/// Bytes of a file that a text takes in as `${file:path}`.
+pub const FILE_VALUE_BYTES: usize = 64 * 1024;
 
 /// Servers in a list of connectors.
 pub const CONNECTORS: usize = 500;

@@ -13,7 +13,7 @@ use crate::{
     policy::Policy,
     read::read,
     safe_read,
-    settings::{Named, Permissions},
+    settings::{Named, Observe, Permissions},
     sign_in::SignIn,
     trust::{self, Folder},
 };
@@ -61,6 +61,8 @@ pub struct Loaded {
     pub connectors: Option<Connectors>,
     /// What may be done with what is used.
     pub permissions: Permissions,
+    /// What is kept of calls.
+    pub observe: Observe,
     /// Names that are switched off, with or without an entry.
     pub switched_off: Vec<Named>,
     /// Entries that count because a list of the user's names them. Before they
@@ -220,6 +222,9 @@ pub fn load(request: &Request) -> Loaded {
     loaded
         .sign_in
         .overrule(std::mem::take(&mut gathered.sign_in));
+    loaded
+        .observe
+        .overrule(std::mem::take(&mut gathered.observe));
     settle::settle(gathered, request, &mut loaded);
     trust::settle(&mut loaded, request);
     loaded

@@ -65,7 +65,7 @@ pub fn moved_inside(
 }
 
 /// Our settings file in its folder.
-pub const SETTINGS: &str = "settings.json";
+pub(crate) const SETTINGS: &str = "settings.json";
 
 impl Places {
     /// Finds them. `config`, `data` and `cache` are the folders by the rules of

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A plugin that is installed and switched on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installed {
+pub(crate) struct Installed {
     /// Its name, which its servers carry.
     pub name: String,
     /// Where it is.
@@ -16,7 +16,7 @@ pub struct Installed {
 
 /// Those of Claude Code that are `enabled` (`name@marketplace`), and those in
 /// our own folder.
-pub fn installed(places: &Places, enabled: &[String]) -> Vec<Installed> {
+pub(crate) fn installed(places: &Places, enabled: &[String]) -> Vec<Installed> {
     let mut found = Vec::new();
     let list = places.claude.join("plugins/installed_plugins.json");
     let list = json(&list).unwrap_or_default();
@@ -59,7 +59,7 @@ pub fn installed(places: &Places, enabled: &[String]) -> Vec<Installed> {
 }
 
 /// The files of a plugin that can hold servers.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     if let Some(manifest) = manifest(folder) {
         match &json(&manifest).unwrap_or_default()["mcpServers"] {

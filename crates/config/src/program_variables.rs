@@ -224,7 +224,7 @@ const ENDS: &[&str] = &[
 /// Whether a variable of this name makes a known command run something else, or
 /// talk to somebody else.
 /// Case does not matter: npm, for one, reads its own in lower case.
-pub fn changes_programs(name: &str) -> bool {
+pub(crate) fn changes_programs(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     EXACT.contains(&name.as_str())
         || BEGINS.iter().any(|start| name.starts_with(start))

@@ -49,7 +49,7 @@ pub struct Doc<'a> {
 }
 
 /// Reads a text that must be an object, and hands it on.
-pub fn with<T>(
+pub(crate) fn with<T>(
     text: &str,
     source: &Source,
     use_it: impl FnOnce(&Doc<'_>) -> T,

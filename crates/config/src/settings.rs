@@ -2,8 +2,12 @@
 //! switched off. Each is kept with its file and line.
 
 mod clear;
+mod observe;
 mod permissions;
 
+pub use observe::{
+    AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure,
+};
 pub(crate) use permissions::Writer;
 pub use permissions::{PermissionRule, Permissions, Written};
 
@@ -25,7 +29,7 @@ pub struct Named {
 
 /// The lists of one part of a file: of the whole file, or of one project in it.
 #[derive(Clone, Debug, Default)]
-pub struct Lists {
+pub(crate) struct Lists {
     /// `enabledMcpjsonServers`.
     pub enabled: Vec<Named>,
     /// `disabledMcpjsonServers`: refused, where they come from a project's file.
@@ -40,7 +44,7 @@ pub struct Lists {
 
 /// What a file says about which servers may be used.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// `allowedMcpServers`.
     pub allowed: Option<Vec<Rule>>,
     /// `deniedMcpServers`.
@@ -55,7 +59,7 @@ pub struct Rules {
 
 impl Lists {
     /// Reads them at this path.
-    pub fn read(doc: &Doc<'_>, path: &[&str], file: &str) -> Self {
+    pub(crate) fn read(doc: &Doc<'_>, path: &[&str], file: &str) -> Self {
         let at = |key: &'static str| -> Vec<&str> { path.iter().copied().chain([key]).collect() };
         let mut faults = doc.unclear(path, &LISTS);
         match path {
@@ -121,7 +125,7 @@ const MANAGED_SERVERS_ONLY: &str = "allowManagedMcpServersOnly";
 
 impl Rules {
     /// Reads them.
-    pub fn read(doc: &Doc<'_>, file: &str) -> Self {
+    pub(crate) fn read(doc: &Doc<'_>, file: &str) -> Self {
         let mut rules = Self {
             faults: doc.unclear(&[], &RULES),
             ..Self::default()

@@ -124,7 +124,7 @@ pub(crate) fn settle(loaded: &mut Loaded, request: &Request) {
             || entry.builtin_options.folder.is_some()
     };
     let concerned = |entry: &Entry| {
-        let reads = entry.credential_files().next().is_some();
+        let reads = entry.credential_files().next().is_some() || fills_from_files(entry);
         (starts(entry) || reads) && is_from_outside(entry, places)
     };
     if !loaded.active().any(concerned) {
@@ -161,6 +161,13 @@ pub(crate) fn settle(loaded: &mut Loaded, request: &Request) {
             entry.faults.push(fault);
         }
     }
+}
+
+/// Whether a text of it takes in what a file holds.
+fn fills_from_files(entry: &Entry) -> bool {
+    let texts = entry.headers.iter().map(|(_, text)| text);
+    let texts = texts.chain(&entry.url).chain(&entry.oauth.client_secret);
+    texts.into_iter().any(|text| text.contains("${file:"))
 }
 
 /// What the user typed counts as the tree's where it names a file of the tree.

@@ -300,7 +300,7 @@ fn every_field_says_what_would_be_right() {
         "{fields:?}"
     );
     for field in fields {
-        let text = format!("{{\"mcpServers\": {{\"s\": {{\n{:?}: [7]}}}}}}", field);
+        let text = format!("{{\"mcpServers\": {{\"s\": {{\n{field:?}: [7]}}}}}}");
         let source = switchboard_config::Source::File("/f.json".into());
         let entries = switchboard_config::read(&text, &source, switchboard_config::Scope::User);
         let faults = &entries.unwrap()[0].faults;

@@ -11,10 +11,11 @@ use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     fmt,
+    net::IpAddr,
     sync::{Arc, OnceLock, Weak},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
-use switchboard_host::{Comers, Host};
+use switchboard_host::{Client, Comers, Host, StillAdmitted};
 use switchboard_transport::{Budget, Share};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -23,8 +24,10 @@ use url::Url;
 /// holds is counted.
 #[derive(Clone)]
 pub struct Admission {
-    kind: Kind,
+    kind: Arc<Kind>,
     share: Share,
+    /// Where it comes from, where that is a network.
+    address: Option<IpAddr>,
 }
 
 /// A principal that may come in, if there is room for it.
@@ -37,13 +40,15 @@ impl Pass {
     }
 
     /// It has come in, and what it holds counts in this share.
-    pub(crate) fn admit(self, share: Share) -> Admission {
-        let kind = self.0;
-        Admission { kind, share }
+    pub(crate) fn admit(self, share: Share, address: Option<IpAddr>) -> Admission {
+        Admission {
+            kind: Arc::new(self.0),
+            share,
+            address,
+        }
     }
 }
 
-#[derive(Clone)]
 enum Kind {
     /// For as long as it is served: nothing else ends it.
     Served {
@@ -56,6 +61,8 @@ enum Kind {
         /// Which of these.
         tokens: Arc<[ClientToken]>,
         index: usize,
+        /// When it was shown.
+        since: Instant,
         /// Ends when it is revoked. There is none until somebody waits for it.
         leash: OnceLock<CancellationToken>,
     },
@@ -98,6 +105,32 @@ impl Kind {
     }
 }
 
+impl StillAdmitted for Kind {
+    fn over(&self) -> Option<&'static str> {
+        let ended = match self {
+            Self::Served { .. } => return None,
+            Self::Token {
+                entrance,
+                tokens,
+                index,
+                since,
+                ..
+            } => {
+                let ClientToken { name, secret } = &tokens[*index];
+                // Most requests leave as soon as they have come.
+                let is_good = since.elapsed() < limits::JUST_SHOWN
+                    || entrance.door.are_current(tokens)
+                    || entrance.door.accepts(name, secret);
+                (!is_good).then_some(Ended::Revoked)
+            }
+            Self::Signed { expires, .. } => {
+                (*expires <= SystemTime::now()).then_some(Ended::Expired)
+            }
+        };
+        ended.map(Ended::as_str)
+    }
+}
+
 impl Admission {
     /// For somebody who needs no token: whoever started us, or holds the other
     /// end of a pair in this process.
@@ -108,11 +141,29 @@ impl Admission {
     ) -> Self {
         let principal = principal.into();
         let share = budget.share_of(&principal, false);
-        let kind = Kind::Served {
+        let kind = Arc::new(Kind::Served {
             principal,
             shutdown,
-        };
-        Self { kind, share }
+        });
+        Self {
+            kind,
+            share,
+            address: None,
+        }
+    }
+
+    /// The client that came in by it, as the servers' side knows it.
+    pub(crate) fn admits(&self, client: Client) -> Client {
+        let client = client.charged_to(&self.share).coming_from(self.address);
+        self.lets_in(&client);
+        client
+    }
+
+    /// Notes that a client has come in by it once more.
+    pub(crate) fn lets_in(&self, client: &Client) {
+        if !matches!(&*self.kind, Kind::Served { .. }) {
+            client.comes_in_by(self.kind.clone());
+        }
     }
 
     /// On whose behalf.
@@ -127,7 +178,7 @@ impl Admission {
 
     /// Waits until it is over.
     pub async fn ended(&self) -> Ended {
-        match &self.kind {
+        match &*self.kind {
             Kind::Served { shutdown, .. } => {
                 shutdown.cancelled().await;
                 Ended::Shutdown
@@ -162,7 +213,7 @@ impl Admission {
     /// Whether its token was revoked. From the first time on that this is asked,
     /// somebody looks.
     pub(crate) fn is_revoked(&self) -> bool {
-        let Kind::Token { entrance, .. } = &self.kind else {
+        let Kind::Token { entrance, .. } = &*self.kind else {
             return false;
         };
         let leash = self.leash();
@@ -170,12 +221,13 @@ impl Admission {
     }
 
     fn leash(&self) -> Option<&CancellationToken> {
-        match &self.kind {
+        match &*self.kind {
             Kind::Token {
                 entrance,
                 tokens,
                 index,
                 leash,
+                ..
             } => Some(leash.get_or_init(|| entrance.leash(&tokens[*index]))),
             _ => None,
         }
@@ -238,6 +290,7 @@ impl Entrance {
                 entrance: self.clone(),
                 tokens,
                 index,
+                since: Instant::now(),
                 leash: OnceLock::new(),
             })),
             Shown::Fixed(principal) => Some(Pass(Kind::Served {

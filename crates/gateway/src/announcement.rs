@@ -5,7 +5,7 @@ use switchboard_host::LOG_LEVELS;
 use switchboard_wire::{Message, Method, Payload, json};
 
 /// How severe it is.
-const LEVEL: &str = "warning";
+pub(crate) const LEVEL: &str = "warning";
 
 /// The log message that says it.
 pub(crate) fn message(text: &str) -> Payload {

@@ -44,7 +44,7 @@ pub trait LiveTokens: Send + Sync + fmt::Debug {
 
 /// Why somebody may not come in.
 #[derive(Debug)]
-pub struct Refused {
+pub(crate) struct Refused {
     /// How that is said.
     pub status: StatusCode,
     /// `WWW-Authenticate`.
@@ -92,7 +92,7 @@ impl Door {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok(),
-            (None, _) => target.authority().map(|authority| authority.as_str()),
+            (None, _) => target.authority().map(Authority::as_str),
             _ => None,
         };
         let Some(host) = host else { return false };
@@ -217,6 +217,12 @@ impl Door {
         if is_guessing {
             tokio::time::sleep(limits::GUESS_HELD_BACK).await;
         }
+    }
+
+    /// Whether these are the tokens that are accepted now.
+    pub(crate) fn are_current(&self, tokens: &Arc<[ClientToken]>) -> bool {
+        let live = self.live.as_ref().map(|live| live.current());
+        live.is_some_and(|live| Arc::ptr_eq(&live, tokens))
     }
 
     /// Whether this token, which may be revoked, is still accepted.

@@ -10,7 +10,13 @@ use crate::{
     },
     visitors::Visitors,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use switchboard_host::{Host, Scope};
 use switchboard_model::{Validators, limits::PATIENT_VALIDATION};
 
@@ -22,6 +28,21 @@ pub struct Gateway {
     lot: Arc<Lot>,
     validators: Validators,
     finder: Finder,
+    /// Connections over the network that are open.
+    pub(crate) connections: AtomicUsize,
+    /// Requests that showed no token, or a wrong one.
+    pub(crate) refused: AtomicU64,
+}
+
+/// What a gateway counts itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections over the network that are open.
+    pub connections: usize,
+    /// Calls that wait until their client comes back with answers.
+    pub parked: usize,
+    /// Requests that showed no token, or a wrong one.
+    pub refused: u64,
 }
 
 /// How the gateway presents itself.
@@ -54,7 +75,18 @@ impl Gateway {
             lot,
             validators: Validators::new(PATIENT_VALIDATION),
             finder,
+            connections: AtomicUsize::new(0),
+            refused: AtomicU64::new(0),
         })
+    }
+
+    /// What it counts itself, as it is now.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            connections: self.connections.load(Ordering::Relaxed),
+            parked: self.lot.len(),
+            refused: self.refused.load(Ordering::Relaxed),
+        }
     }
 
     /// The servers.

@@ -18,8 +18,8 @@ pub mod visitors;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
-pub use control::{Answering, Control, ControlAccess, Controlled};
+pub use control::{Answering, Control, ControlAccess, Controlled, Readiness, Writing, Written};
 pub use door::{ClientToken, Door, LiveTokens};
-pub use gateway::{Gateway, GatewayOptions};
+pub use gateway::{Counts, Gateway, GatewayOptions};
 pub use session::finder::{ToolList, ToolLists};
 pub use visitors::{Visitor, Visitors};

@@ -117,6 +117,8 @@ pub const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
 pub const TLS_LOOK: Duration = Duration::from_secs(1);
 /// How often the tokens are looked through for those that were revoked.
 pub const REVOKED_LOOK: Duration = Duration::from_secs(1);
+/// How long a token that was shown counts as good without a look: what a request takes that waits for nothing.
+pub const JUST_SHOWN: Duration = Duration::from_millis(20);
 /// The clock of the wall is looked at this often: it may be set, and it goes on
 /// while the machine sleeps.
 pub const CLOCK_LOOK: Duration = Duration::from_secs(30);
@@ -130,7 +132,21 @@ pub const GUESS_HELD_BACK: Duration = Duration::from_millis(250);
 /// How much is read back at once. Many answers may be read back side by side,
 /// and each takes twice as much.
 pub const SPOOL_CHUNK: usize = 32 * 1024;
-/// Servers of which it is said that something of them waits for approval.
+/// How much of a client's known patience the first list leaves it, for the way there
+/// and back.
+pub const PATIENCE_LEFT: Duration = Duration::from_secs(2);
+/// Servers of which it is said that something of them waits for approval, or that they
+/// were not there in time.
 pub const SERVERS_NAMED: usize = 20;
 /// How often sessions are looked through for those that nobody uses.
 pub const SESSIONS_LOOK: Duration = Duration::from_secs(30);
+
+/// How long what a client still sends is read away after our last answer to it, so that
+/// it gets that answer.
+pub const LINGER: Duration = Duration::from_secs(2);
+/// How much of it.
+pub const LINGER_BYTES: usize = 64 * 1024 * 1024;
+/// A piece of it.
+pub const LINGER_BUFFER: usize = 16 * 1024;
+/// Connections for which that is done at once.
+pub const LINGERING: usize = 256;

@@ -26,7 +26,7 @@ use crate::{
     exchange::{Asked, Exchange},
     host::Host,
     limits, mirror,
-    observe::{Origin, Watched},
+    observe::{Origin, Passed, Watched},
     permission::{Decision, What, held, not_permitted},
     pins::Kind,
     upstream::{Connection, Server},
@@ -94,22 +94,26 @@ pub struct Permitted {
 }
 
 /// Takes a request all the way to its server, and tells those who watch.
-pub async fn call(
+pub(crate) async fn call(
     host: &Host,
     admitted: Box<Admitted>,
     origin: Origin,
 ) -> Result<Exchange, CallError> {
     match Watched::begin(host.observers(), &admitted, origin) {
-        None => counted(host, admitted).await,
+        None => counted(host, admitted, None).await,
         // Boxed: most calls do without it.
-        Some(watched) => Box::pin(watched.wrap(counted(host, admitted))).await,
+        Some(watched) => Box::pin(watched.wrap(host, admitted)).await,
     }
 }
 
 /// The same where it is part of a call that is watched as a whole.
-pub(crate) async fn counted(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
+pub(crate) async fn counted(
+    host: &Host,
+    admitted: Box<Admitted>,
+    passed: Option<&mut Passed>,
+) -> Result<Exchange, CallError> {
     let counted = count(&admitted).await?;
-    let exchange = send(host, admitted).await?;
+    let exchange = send(host, admitted, passed).await?;
     Ok(exchange.counted(counted))
 }
 
@@ -127,8 +131,15 @@ async fn count(admitted: &Admitted) -> Result<Option<InFlight>, CallError> {
     Ok(Some(counted))
 }
 
-async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallError> {
+async fn send(
+    host: &Host,
+    admitted: Box<Admitted>,
+    mut passed: Option<&mut Passed>,
+) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
+    if let Some(passed) = &mut passed {
+        passed.route(routed.server.name(), &routed.named);
+    }
     let is_governed = is_governed(host, &routed);
     if is_governed
         && host
@@ -139,8 +150,18 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
         Box::pin(define(&routed)).await?;
     }
     let version = host.guard().version();
-    let (mut permitted, question) = permit(host, routed, is_governed, version)?;
+    let decided = permit(host, routed, is_governed, version);
+    if let Some(passed) = &mut passed {
+        passed.permit();
+        if passed.wants_decision() {
+            note_decision(host, passed, &decided);
+        }
+    }
+    let (mut permitted, question) = decided?;
     let connection = connection_of(&permitted).await?;
+    if let Some(passed) = &mut passed {
+        passed.connect();
+    }
     connection.takes(permitted.message().method())?;
     mirror::can_be_said(&connection, &permitted)?;
     if mirror::concerns(&connection, &permitted) {
@@ -170,6 +191,23 @@ async fn send(host: &Host, admitted: Box<Admitted>) -> Result<Exchange, CallErro
     };
     let again = again.map(|repeatable| Retry::of(permitted, repeatable));
     Ok(started?.or_retry(again))
+}
+
+/// Notes what was decided about a call, and by what.
+#[cold]
+fn note_decision(
+    host: &Host,
+    passed: &mut Passed,
+    decided: &Result<(Permitted, Option<Question>), CallError>,
+) {
+    match decided {
+        Ok((_, Some(question))) => passed.ask(&question.consent.reason),
+        Ok((permitted, None)) => {
+            let (client, server) = (permitted.client(), &permitted.server);
+            passed.allow(host.guard(), client, server, What::from(&permitted.named));
+        }
+        Err(fault) => passed.deny(fault),
+    }
 }
 
 /// Sends a request whose connection ended between our looking and our writing:
@@ -248,6 +286,28 @@ impl Permitted {
         let what = What::from(&self.named);
         self.standing
             .decide_again(client, server, what, self.arguments())
+    }
+
+    /// Whether it may leave by this connection: the last thing that is looked at
+    /// before any request is written, whatever face it came by and however long it
+    /// has waited.
+    pub(crate) fn may_leave_by(&self, connection: &Connection) -> Result<(), CallError> {
+        let client = self.client();
+        if client.has_left() {
+            return Err(CallError::Cancelled);
+        }
+        if let Some(why) = client.shut_out() {
+            return Err(CallError::refused(code::INVALID_REQUEST, why));
+        }
+        // That it stands in may have been found out since it was decided.
+        if connection.is_stand_in()
+            && let what @ What::Tool(tool) = What::from(&self.named)
+            && self.server.is_sign_in(client, tool)
+            && let Some(why) = self.server.no_sign_in()
+        {
+            return Err(held(&self.server.spec, what, why));
+        }
+        Ok(())
     }
 
     /// The request, as it came.

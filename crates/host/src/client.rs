@@ -8,9 +8,11 @@ use crate::{
     limits,
 };
 use bytes::Bytes;
+use parking_lot::RwLock;
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
+    net::IpAddr,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering},
@@ -69,10 +71,22 @@ pub struct Client {
     /// Whether it has gone: nothing is kept for it any more.
     left: AtomicBool,
     /// Whom it stands for in one request, where it is not the client itself.
-    stands_for: Option<Arc<Client>>,
+    stands_for: Option<Arc<Self>>,
     /// What its principal holds in memory, where that is counted.
     share: Option<Share>,
+    /// What it came in by last, where that can end.
+    admission: RwLock<Option<Arc<dyn StillAdmitted>>>,
+    /// Where its requests come from, where that is a network.
+    pub address: Option<IpAddr>,
     sink: Arc<dyn ClientSink>,
+}
+
+/// What a client came in by. Nothing is sent to a server for one that may not come
+/// in any more.
+pub trait StillAdmitted: Send + Sync {
+    /// Why it is over; `None` while it is not. Asked for every request, so it must be
+    /// quick.
+    fn over(&self) -> Option<&'static str>;
 }
 
 /// Where things go that belong to no request of the client's.
@@ -122,19 +136,25 @@ impl Client {
             left: AtomicBool::new(false),
             stands_for: None,
             share: None,
+            admission: RwLock::default(),
+            address: None,
             sink,
         }
     }
 
     /// What it calls itself, or else on whose behalf it acts.
     pub fn name(&self) -> String {
-        let said = self.greeting.as_ref().and_then(|greeting| {
-            let info = json::field(greeting, "clientInfo").ok()??;
-            let name = json::field(info.of(greeting), "name").ok()??;
-            json::text(name.of(info.of(greeting))).map(|name| name.into_owned())
-        });
-        let name = said.unwrap_or_else(|| self.principal.to_string());
+        let name = self.said_name();
+        let name = name.unwrap_or_else(|| self.principal.to_string());
         name.chars().take(limits::CLIENT_NAME).collect()
+    }
+
+    /// What it called itself when it greeted us, if it did.
+    pub(crate) fn said_name(&self) -> Option<String> {
+        let greeting = self.greeting.as_ref()?;
+        let info = json::field(greeting, "clientInfo").ok()??;
+        let name = json::field(info.of(greeting), "name").ok()??;
+        json::text(name.of(info.of(greeting))).map(|name| name.into_owned())
     }
 
     /// The same client, with what it said when it greeted us: servers of its own are greeted with it.
@@ -146,6 +166,23 @@ impl Client {
     /// The same client, whose calls and answers count in this share.
     pub fn charged_to(mut self, share: &Share) -> Self {
         self.share = Some(share.clone());
+        self
+    }
+
+    /// Notes what it came in by, which may be newer than what it came in by at first.
+    pub fn comes_in_by(&self, admission: Arc<dyn StillAdmitted>) {
+        *self.admission.write() = Some(admission);
+    }
+
+    /// Why nothing may be sent for it any more, if so.
+    pub(crate) fn shut_out(&self) -> Option<&'static str> {
+        let itself = self.stands_for.as_deref().unwrap_or(self);
+        itself.admission.read().as_ref()?.over()
+    }
+
+    /// The same client, whose requests come from this address.
+    pub fn coming_from(mut self, address: Option<IpAddr>) -> Self {
+        self.address = address;
         self
     }
 
@@ -199,6 +236,8 @@ impl Client {
             left: AtomicBool::new(false),
             stands_for: Some(self.itself().clone()),
             share: self.share.clone(),
+            admission: RwLock::default(),
+            address: self.address,
             sink: self.sink.clone(),
         })
     }

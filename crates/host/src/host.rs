@@ -1,11 +1,13 @@
 //! All servers together: who uses them, and how they are doing. The set itself is
 //! in `host/servers.rs`, their lists as one in `host/lists.rs`.
 
+mod fetch;
 mod lists;
 mod principals;
 mod servers;
 
-pub use servers::Servers;
+pub use fetch::Late;
+pub(crate) use servers::Servers;
 
 use crate::{
     call::{self, Admitted},
@@ -230,7 +232,7 @@ impl Host {
         &self,
         admitted: impl Into<Box<Admitted>>,
     ) -> impl Future<Output = Result<Exchange, CallError>> {
-        call::counted(self, admitted.into())
+        call::counted(self, admitted.into(), None)
     }
 
     /// A call of the program's own begins that takes several requests; none where

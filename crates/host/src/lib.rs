@@ -25,14 +25,14 @@ mod upstream;
 
 pub use announcement::Announcement;
 pub use call::{Admitted, Scope, route_uri, route_uris};
-pub use client::{Client, ClientId, ClientSink, LOG_LEVELS, NoSink};
+pub use client::{Client, ClientId, ClientSink, LOG_LEVELS, NoSink, StillAdmitted};
 pub use error::{Again, Blame, CallError};
 pub use exchange::{Consent, Event, Exchange, Input, Notice, Outcome, Reply, Verdict};
-pub use host::{Comers, Host};
+pub use host::{Comers, Host, Late};
 pub use quota::{Full, Place, Quota};
 pub use states::{State, StateEvent, StateEvents};
 pub use upstream::{
-    AUTHENTICATE, Behalf, BoxError, Callers, Connection, Ended, Hello, Ide, IdeCarrier, IdeError,
-    Isolation, MayStart, Remarks, Remote, Server, ServerSpec, ServerState, SignIn, StandIn, Target,
-    Timeouts, ToolFilter, Topic,
+    AUTHENTICATE, Behalf, BoxError, Callers, Connection, Counts, Ended, Hello, Ide, IdeCarrier,
+    IdeError, Isolation, MayStart, Remarks, Remote, Server, ServerSpec, ServerState, SignIn,
+    StandIn, Target, Timeouts, ToolFilter, Topic,
 };

@@ -13,8 +13,20 @@ pub const PROBE_SILENCE: Duration = Duration::from_secs(3);
 /// How long a server of which enough is known is left alone after a list was
 /// asked for, so that the answers of a start are not held up by what it starts.
 pub const KNOWN_PAUSE: Duration = Duration::from_millis(100);
-/// How long the first merged list waits for servers that have no catalog yet.
-pub const FIRST_LIST: Duration = Duration::from_secs(3);
+/// How long the first merged list waits for servers of which no list is known yet,
+/// where it is not known how long its client waits.
+pub const FIRST_LIST: Duration = Duration::from_secs(8);
+/// How long a server may give no sign of life before the first merged list is
+/// answered without it, once all others are there.
+pub const SILENCE: Duration = Duration::from_secs(3);
+/// How often it is looked for a sign of life.
+pub const SILENCE_LOOK: Duration = Duration::from_millis(250);
+/// How long a handshake waits for servers that have not introduced themselves, and
+/// a list for servers of which an older one is known.
+pub const KNOWN_LIST: Duration = Duration::from_secs(3);
+/// How long the first merged list waits until what is known of its servers is on
+/// disk, for the next start.
+pub const MEMORY_WRITTEN: Duration = Duration::from_secs(1);
 /// How long a list is taken for what it is at most, whatever its server says.
 pub const LIST_TTL: Duration = Duration::from_secs(24 * 3600);
 /// How long a list whose servers tell of changes is good for, in what clients are told.
@@ -133,6 +145,14 @@ pub const PINS: usize = 8192;
 pub const PINS_WAITING: usize = 2048;
 /// Names of them that are told.
 pub const PINS_NAMED: usize = 10;
+/// Lines that are shown around a change of a definition.
+pub const PIN_CHANGE_AROUND: usize = 2;
+/// Characters of one line of such a change that are shown.
+pub const PIN_CHANGE_LINE_CHARS: usize = 400;
+/// Lines of such a change that are shown.
+pub const PIN_CHANGE_LINES: usize = 400;
+/// How deep JSON may be that somebody is to look at.
+pub const SEEN_DEPTH: usize = 127;
 /// Bytes of a name that a model is told although it waits for approval.
 pub const PLAIN_NAME: usize = 64;
 /// How long after a server's first use another connection to it, beside the first,

@@ -147,7 +147,7 @@ fn make(listing: Arc<Listing>, name: &str, call: &mut Permitted) -> Result<(), C
 
 /// A header as its text: the link writes it in the form that headers need.
 fn plain((name, value): (String, String)) -> (String, String) {
-    match header::decode(value.as_bytes()).map(|text| text.into_owned()) {
+    match header::decode(value.as_bytes()).map(std::borrow::Cow::into_owned) {
         Some(text) => (name, text),
         None => (name, value),
     }

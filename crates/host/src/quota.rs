@@ -2,14 +2,15 @@
 //! principals are known, one of them has at most half, so that none can keep the
 //! others out.
 
-pub use switchboard_transport::{Full, Whose};
+pub use switchboard_transport::Full;
+pub(crate) use switchboard_transport::Whose;
 
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
 
 /// How much of something is held.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Held {
+pub(crate) struct Held {
     /// By everybody.
     pub all: usize,
     /// By the one who asks for more.
@@ -36,7 +37,7 @@ impl Held {
     }
 
     /// Why there is no room for one more, if that is so.
-    pub fn full(&self, what: &'static str, most: usize) -> Option<Full> {
+    pub(crate) fn full(&self, what: &'static str, most: usize) -> Option<Full> {
         let half = if self.several { most / 2 } else { most };
         let whose = if self.all >= most {
             Whose::All

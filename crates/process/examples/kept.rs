@@ -6,6 +6,8 @@
 //! stops all servers and exits with code 7, SIGHUP with code 9
 //! (with `--deaf` it does not catch that). The end of stdin means nothing.
 
+#![allow(clippy::exit, reason = "it ends as it is told to")]
+
 use std::io::Write as _;
 use std::process::exit;
 

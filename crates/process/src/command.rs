@@ -152,6 +152,10 @@ impl ServerCommand {
         // wrong, and std takes its quick way of starting a process.
         let program = self.locate(path)?;
 
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is where servers are started"
+        )]
         let mut command = Command::new(program);
         command
             .args(&self.args)

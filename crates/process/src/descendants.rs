@@ -18,7 +18,7 @@ use crate::{limits, registry};
 ///
 /// For the end of the program: statuses of all children are collected, so
 /// nobody else can wait for them any more.
-pub fn kill_all() -> usize {
+pub(crate) fn kill_all() -> usize {
     registry::begin_end();
     kill_all_except(&HashSet::new())
 }
@@ -54,6 +54,7 @@ pub(crate) fn kill_all_except(spared: &HashSet<ProcessId>) -> usize {
         if left == 0 && !spared.is_empty() || Instant::now() >= give_up {
             return left;
         }
+        #[expect(clippy::disallowed_methods, reason = "the process is ending")]
         std::thread::sleep(pause);
         pause = (pause * 2).min(limits::LONGEST_DEATH_LOOK);
     }

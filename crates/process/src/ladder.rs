@@ -116,6 +116,7 @@ pub(super) fn kill_now(family: &Family) {
             family.abandon();
             return;
         }
+        #[expect(clippy::disallowed_methods, reason = "the runtime may be gone")]
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -16,6 +16,7 @@
 //! | `ladder` | how they end |
 //! | `table`, `registry` | the machine's processes, and ours among them |
 //! | `descendants` | everything below us, whosever it is |
+//! | `usage` | what processes use of the machine |
 //! | `orphans` | what nobody looks after, for telling |
 //! | [`keeper`] | the program as three processes, each of which ends what the others leave |
 //! | [`descriptors`] | how many files may be open, here and in what we start |
@@ -41,6 +42,7 @@ mod stderr;
 mod surroundings;
 mod table;
 mod tag;
+mod usage;
 
 pub use child::{ExitWatch, ServerProcess};
 pub use command::{ServerCommand, SpawnError, Start};
@@ -52,3 +54,4 @@ pub use orphans::{Orphan, orphans};
 pub use room::Room;
 pub use stderr::{KEPT as STDERR_KEPT, LineSink, StderrRing};
 pub use surroundings::{Inherit, ROWS as INHERITED, Row as InheritedRow, Table};
+pub use usage::{Usage, own_usage, usage_of};

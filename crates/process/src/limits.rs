@@ -3,32 +3,32 @@
 use std::time::Duration;
 
 /// How long one look for those who start others while they are killed may take.
-pub const NEW_FACES: Duration = Duration::from_millis(50);
+pub(crate) const NEW_FACES: Duration = Duration::from_millis(50);
 /// Directories of servers that were killed that are removed when one is made.
-pub const ROOMS_TIDIED: usize = 256;
+pub(crate) const ROOMS_TIDIED: usize = 256;
 /// How often another name is tried for an empty directory.
-pub const ROOM_TRIES: usize = 16;
+pub(crate) const ROOM_TRIES: usize = 16;
 
 /// Bytes of what one server writes to stderr that are kept on disk, in two files.
-pub const STDERR_KEPT: u64 = 64 * 1024 * 1024;
+pub(crate) const STDERR_KEPT: u64 = 64 * 1024 * 1024;
 /// The same of all servers together; the oldest files go first.
-pub const STDERR_KEPT_ALL: u64 = 1024 * 1024 * 1024;
+pub(crate) const STDERR_KEPT_ALL: u64 = 1024 * 1024 * 1024;
 /// Files of that kind; the oldest go first.
-pub const STDERR_FILES: usize = 500;
+pub(crate) const STDERR_FILES: usize = 500;
 /// Someone who cannot be killed (another user's, or asleep in the kernel) must
 /// not keep us for ever.
-pub const UNKILLABLE_AFTER: Duration = Duration::from_secs(2);
+pub(crate) const UNKILLABLE_AFTER: Duration = Duration::from_secs(2);
 /// A dead child that nobody waited for in this time is nobody's.
-pub const ORPHANED_AFTER: Duration = Duration::from_millis(500);
+pub(crate) const ORPHANED_AFTER: Duration = Duration::from_millis(500);
 /// The same for one of our own group, which more likely is somebody's.
-pub const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
+pub(crate) const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 /// How long after the first news of dead children they are looked for.
-pub const SWEEP_AFTER: Duration = Duration::from_millis(50);
+pub(crate) const SWEEP_AFTER: Duration = Duration::from_millis(50);
 /// How often we ask for the guard where its end does not show by itself.
-pub const GUARD_ASKED_EVERY: Duration = Duration::from_millis(100);
+pub(crate) const GUARD_ASKED_EVERY: Duration = Duration::from_millis(100);
 /// How long the disk may take before what comes is not kept any more: the server
 /// would have to wait with us.
-pub const STDERR_DISK: Duration = Duration::from_secs(2);
+pub(crate) const STDERR_DISK: Duration = Duration::from_secs(2);
 /// SIGTERM is sent this long after SIGINT.
 pub const TERMINATE_AFTER: Duration = Duration::from_millis(100);
 /// SIGKILL is sent this long after SIGINT.
@@ -37,32 +37,32 @@ pub const KILL_AFTER: Duration = Duration::from_millis(500);
 pub const GIVE_UP_AFTER: Duration = Duration::from_millis(600);
 /// Those who left the group got no SIGINT with it: once only they are left,
 /// they get SIGTERM, and this long to follow it.
-pub const OUTSIDERS_GRACE: Duration = Duration::from_millis(100);
+pub(crate) const OUTSIDERS_GRACE: Duration = Duration::from_millis(100);
 /// How much of the end is kept in memory.
 pub const STDERR_IN_MEMORY: usize = 64 * 1024;
 /// A longer line goes to the sink in pieces of this size.
-pub const STDERR_LINE: usize = 8 * 1024;
+pub(crate) const STDERR_LINE: usize = 8 * 1024;
 /// A longer line is cut in an error message.
-pub const STDERR_LINE_SHOWN: usize = 1000;
+pub(crate) const STDERR_LINE_SHOWN: usize = 1000;
 /// No environment is longer than the kernel lets a command line be.
-pub const ENVIRONMENT_BYTES: u64 = 8 * 1024 * 1024;
+pub(crate) const ENVIRONMENT_BYTES: u64 = 8 * 1024 * 1024;
 /// How often newcomers are looked for, and how many at once.
-pub const NEWCOMER_ROUNDS: usize = 20;
+pub(crate) const NEWCOMER_ROUNDS: usize = 20;
 /// How long a process whose pipes have just closed may take to end.
-pub const EXIT_SOON: Duration = Duration::from_millis(250);
+pub(crate) const EXIT_SOON: Duration = Duration::from_millis(250);
 /// How often it is looked whether a process has ended, where nothing tells.
-pub const EXIT_LOOK: Duration = Duration::from_millis(20);
+pub(crate) const EXIT_LOOK: Duration = Duration::from_millis(20);
 /// How soon it is looked again whether anybody is left of a group whose leader has ended.
-pub const GROUP_PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const GROUP_PAUSE: Duration = Duration::from_millis(100);
 /// No such pause is longer.
-pub const LONGEST_GROUP_PAUSE: Duration = Duration::from_secs(5);
+pub(crate) const LONGEST_GROUP_PAUSE: Duration = Duration::from_secs(5);
 /// How soon it is looked again whether those who were killed are gone.
-pub const DEATH_LOOK: Duration = Duration::from_micros(500);
+pub(crate) const DEATH_LOOK: Duration = Duration::from_micros(500);
 /// No such pause is longer.
-pub const LONGEST_DEATH_LOOK: Duration = Duration::from_millis(10);
+pub(crate) const LONGEST_DEATH_LOOK: Duration = Duration::from_millis(10);
 /// How long those who are killed at once may take to be gone.
-pub const KILLED_AT_ONCE: Duration = Duration::from_millis(100);
+pub(crate) const KILLED_AT_ONCE: Duration = Duration::from_millis(100);
 /// How long a start under way may hold up the end of everything.
-pub const STARTS_HELD: Duration = Duration::from_millis(100);
+pub(crate) const STARTS_HELD: Duration = Duration::from_millis(100);
 /// How soon a process is looked at again that is just becoming another program.
-pub const BECOMING_PAUSE: Duration = Duration::from_micros(200);
+pub(crate) const BECOMING_PAUSE: Duration = Duration::from_micros(200);

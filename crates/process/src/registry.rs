@@ -26,7 +26,9 @@ struct Children {
 }
 
 /// Permission to start one process, held while it starts.
-pub(crate) struct Permit(#[allow(dead_code)] RwLockReadGuard<'static, bool>);
+pub(crate) struct Permit(
+    #[expect(dead_code, reason = "held, and never looked at")] RwLockReadGuard<'static, bool>,
+);
 
 /// Asks for permission to start a process.
 pub(crate) fn permit() -> Option<Permit> {

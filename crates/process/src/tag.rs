@@ -33,7 +33,10 @@ impl Tag {
 
     /// Whether an environment (NUL-separated, as the kernel shows it) carries
     /// this tag.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "nobody's environment can be read there")
+    )]
     pub(crate) fn is_in(&self, environ: &[u8]) -> bool {
         environ
             .split(|byte| *byte == 0)

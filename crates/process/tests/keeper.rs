@@ -1,6 +1,8 @@
 //! The keeper and its worker, killed in every order.
+
+#![allow(unreachable_pub, reason = "a program has no outside")]
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod support;
 

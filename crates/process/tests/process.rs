@@ -1,6 +1,8 @@
 //! Server processes as the program starts and ends them, with real processes.
+
+#![allow(unreachable_pub, reason = "a program has no outside")]
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod support;
 

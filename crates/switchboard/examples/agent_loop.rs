@@ -4,6 +4,8 @@
 //! The model here is a script, so that the example runs without a key and
 //! without a network. A real one takes the same requests over HTTP.
 
+#![allow(dead_code, reason = "the test of this example has a main of its own")]
+
 use serde_json::{Value, json};
 use switchboard::{Agent, host::permission::Mode, library};
 
@@ -75,7 +77,6 @@ impl Model for Scripted {
     }
 }
 
-#[allow(dead_code, reason = "the test of this example has a main of its own")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     tokio::runtime::Runtime::new()?.block_on(async {
         let agent = Agent::builder()
@@ -84,7 +85,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .build()?;
         let messages = converse(&agent, &mut Scripted::default(), "Is everything well?").await;
         agent.close().await;
-        #[allow(clippy::print_stdout, reason = "an example shows what it did")]
+        #[expect(clippy::print_stdout, reason = "an example shows what it did")]
         for message in messages {
             println!("{message}");
         }

@@ -16,13 +16,13 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-pub use switchboard_auth::{Authority, TokenStore};
+pub(crate) use switchboard_auth::{Authority, TokenStore};
 use switchboard_auth::{
     ClientCredentials, ClientProof, Enterprise, Grant, HeadersHelper, IdentityProvider, NeedsAuth,
     OauthSettings, Secret, Server, Vault, Workload,
 };
 use switchboard_config::{
-    Entry, Fault, OauthGrant, SignIn,
+    Entry, Fault, OauthGrant, Scope, SignIn,
     expand::{self, Expanded},
 };
 use switchboard_host::StandIn;
@@ -94,10 +94,21 @@ impl Access {
     }
 
     /// What stands in for a server while it wants a sign-in.
-    pub(crate) fn stand_in(&self, name: &str, authority: Option<&Authority>) -> Option<StandIn> {
+    pub(crate) fn stand_in(
+        &self,
+        entry: &Expanded,
+        authority: Option<&Authority>,
+    ) -> Option<StandIn> {
         let authority =
             authority.filter(|authority| self.for_clients && authority.needs_person())?;
-        Some(stand_in(name, authority.clone()))
+        // That one signs in for others is said in the user's own files, or the
+        // administrator's.
+        let by_any_client = entry.oauth.clients_sign_in
+            && !matches!(
+                entry.scope,
+                Scope::Connector | Scope::Plugin | Scope::Project
+            );
+        Some(stand_in(&entry.name, authority.clone(), by_any_client))
     }
 
     /// Whether the server was found to need a sign-in lately.
@@ -282,11 +293,19 @@ fn web_address(address: &str) -> Option<Url> {
 /// Identifies a server for the vault: where it is, and how it is talked to. A
 /// token for one address is never used at another.
 fn hash(entry: &Entry) -> String {
+    // Who may sign in says nothing about how.
+    let mut oauth = entry.written.get("oauth").cloned();
+    if let Some(Value::Object(fields)) = &mut oauth
+        && fields.remove("clientsSignIn").is_some()
+        && fields.is_empty()
+    {
+        oauth = None;
+    }
     let whole = json!([
         entry.transport.as_str(),
         entry.url,
         entry.written.get("headers"),
-        entry.written.get("oauth"),
+        oauth,
         entry.written.get("tls"),
     ]);
     hex(&Sha256::digest(whole.to_string().as_bytes())[..16])

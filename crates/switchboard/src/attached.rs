@@ -21,7 +21,7 @@ use std::{
 use switchboard_config::{Configured, Entry, Loaded, Scope, Source, Standing, Transport};
 use switchboard_host::{Remote, ServerSpec, Target, permission::Rules};
 
-pub use crate::limits::PROMPT;
+pub(crate) use crate::limits::PROMPT;
 
 /// A server of a running gateway.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -232,7 +232,10 @@ pub(crate) fn answering(options: &Options) -> Vec<Attached> {
             .iter()
             .map(|running| scope.spawn(move || Attached::open(running)))
             .collect();
-        asking.into_iter().map(|asked| asked.join()).collect()
+        asking
+            .into_iter()
+            .map(std::thread::ScopedJoinHandle::join)
+            .collect()
     });
     let mut answering = Vec::new();
     for (running, asked) in found.running.iter().zip(asked) {

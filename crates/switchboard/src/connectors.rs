@@ -107,7 +107,7 @@ impl Background {
         if !fetching.is_due() {
             return None;
         }
-        let (tell, done) = mpsc::channel();
+        let (tell, done) = mpsc::sync_channel(1);
         let fetching = fetching.clone();
         let work = move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -137,7 +137,7 @@ impl Background {
 
 /// Fetches whenever it is time, until it is told to stop. `current` says what
 /// the settings say by then.
-pub async fn follow(current: impl Fn() -> Option<Fetching>, stop: CancellationToken) {
+pub(crate) async fn follow(current: impl Fn() -> Option<Fetching>, stop: CancellationToken) {
     loop {
         if let Some(fetching) = current().filter(Fetching::is_due) {
             tokio::select! {

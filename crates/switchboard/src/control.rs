@@ -1,6 +1,6 @@
 //! What a running gateway can be asked and told under its control token:
-//! `GET state`, `GET status`, `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
-//! are, not what they say), `POST reconnect/{segment}` or `reconnect/all`,
+//! `GET state`, `GET status`, `GET stats`, `GET servers`, `GET servers/{segment}` (meets it), `GET rules` (which they
+//! are, not what they say), `GET log`, `POST log/{filter}`, `POST reconnect/{segment}` or `reconnect/all`,
 //! `POST reload`.
 
 use crate::{
@@ -8,8 +8,11 @@ use crate::{
     pipeline::ReloadError,
     pools::Pools,
     report::{self, Report, report},
+    required,
+    roster::Member,
     settings::Settings,
     wants_sign_in::needs_auth,
+    watching::Watching,
 };
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -20,25 +23,32 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 use switchboard_agent::Caller;
-use switchboard_gateway::{Answering, Control, Controlled, Visitor, Visitors};
+use switchboard_gateway::{
+    Answering, Control, Controlled, Counts, Readiness, Visitor, Visitors, Writing,
+};
 use switchboard_host::{Host, Server, Target};
 use switchboard_local::secret;
 use switchboard_tasks as tasks;
+use tokio::sync::watch;
 
 /// Answers for one gateway.
-pub struct GatewayControl {
+pub(crate) struct GatewayControl {
     host: Arc<Host>,
     /// Uses the copies of the servers that clients use.
     caller: Caller,
     pools: Pools,
     reload: Reload,
     visitors: Visitors,
+    /// What watches it.
+    watching: Arc<Watching>,
+    /// All that is configured, now.
+    members: watch::Receiver<Vec<Member>>,
     /// When it began, in seconds since 1970.
     since: u64,
 }
 
 /// Reads the configuration again and changes the servers; what changed, or why it cannot.
-pub type Reload = Box<dyn Fn() -> Result<bool, ReloadError> + Send + Sync>;
+pub(crate) type Reload = Box<dyn Fn() -> Result<bool, ReloadError> + Send + Sync>;
 
 impl fmt::Debug for GatewayControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,7 +58,14 @@ impl fmt::Debug for GatewayControl {
 
 impl GatewayControl {
     /// A control for the servers of `host`. `principal` is on whose behalf most clients act.
-    pub fn new(host: Arc<Host>, principal: &str, settings: &Settings, reload: Reload) -> Self {
+    pub(crate) fn new(
+        host: Arc<Host>,
+        principal: &str,
+        settings: &Settings,
+        reload: Reload,
+        watching: Arc<Watching>,
+        members: watch::Receiver<Vec<Member>>,
+    ) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             visitors: Visitors::default(),
@@ -57,11 +74,13 @@ impl GatewayControl {
             pools: Pools::new(settings),
             host,
             reload,
+            watching,
+            members,
         }
     }
 
     /// Where it is noted who is connected.
-    pub fn visitors(&self) -> &Visitors {
+    pub(crate) fn visitors(&self) -> &Visitors {
         &self.visitors
     }
 
@@ -75,7 +94,7 @@ impl GatewayControl {
     }
 
     /// Reads the configuration again.
-    pub fn reload(&self) -> Result<bool, ReloadError> {
+    pub(crate) fn reload(&self) -> Result<bool, ReloadError> {
         (self.reload)()
     }
 
@@ -108,6 +127,17 @@ impl GatewayControl {
         Value::Array(futures_util::future::join_all(each).await)
     }
 
+    /// Changes how much is logged, and says how much it is.
+    fn log(&self, filter: Option<&str>) -> Controlled {
+        let Some(log) = &self.watching.log else {
+            return refused(StatusCode::NOT_FOUND, "nothing is logged here");
+        };
+        if let Some(Err(wrong)) = filter.map(|filter| log.set(filter)) {
+            return refused(StatusCode::BAD_REQUEST, &wrong.to_string());
+        }
+        found(&json!({ "log": log.now() }))
+    }
+
     async fn respond(&self, verb: &Method, path: &str) -> Controlled {
         let read = *verb == Method::GET;
         let there = |segment: &str| self.host.server(segment);
@@ -115,6 +145,12 @@ impl GatewayControl {
             (true, ("servers", "")) => json!(self.servers()),
             (true, ("state", "")) => json!(State::now()),
             (true, ("status", "")) => json!(self.status()),
+            (true, ("stats", "")) => match self.watching.counting() {
+                Some(counting) => json!(counting.stats()),
+                None => return refused(StatusCode::NOT_FOUND, "nothing is counted here"),
+            },
+            (true, ("log", "")) => return self.log(None),
+            (false, ("log", filter)) => return self.log(Some(filter)),
             (true, ("rules", "")) => json!(**self.host.guard().rules().made_of()),
             (true, ("servers", segment)) => match there(segment) {
                 Some(server) => return found(&self.meet(&server).await),
@@ -230,5 +266,16 @@ fn refused(status: StatusCode, why: &str) -> Controlled {
 impl Control for GatewayControl {
     fn answer<'a>(&'a self, verb: &'a Method, path: &'a str) -> Answering<'a> {
         Box::pin(self.respond(verb, path))
+    }
+
+    fn metrics<'a>(&'a self, accept: Option<&'a str>, here: Counts) -> Writing<'a> {
+        Box::pin(async move {
+            let counting = self.watching.counting()?;
+            Some(counting.page(accept, here, &self.visitors).await)
+        })
+    }
+
+    fn readiness(&self) -> Readiness {
+        required::readiness(&self.members.borrow())
     }
 }

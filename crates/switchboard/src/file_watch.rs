@@ -8,19 +8,19 @@ use tokio_util::sync::CancellationToken;
 
 /// What files looked like: who they are, how long, and when they last changed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Snapshot(BTreeMap<PathBuf, Option<Look>>);
+pub(crate) struct Snapshot(BTreeMap<PathBuf, Option<Look>>);
 
 type Look = (u64, u64, i64, i64, i64, i64);
 
 impl Snapshot {
     /// Looks at files, following links as a reader would.
-    pub fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub(crate) fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
         Self::default().and(files)
     }
 
     /// Looks at these as well, where they were not looked at yet.
     #[must_use]
-    pub fn and(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub(crate) fn and(mut self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         for file in files {
             if !self.0.contains_key(&file) && self.0.len() < limits::FILES_WATCHED {
                 let look = look(&file);
@@ -51,7 +51,7 @@ fn look(file: &PathBuf) -> Option<Look> {
 
 /// Calls `changed` whenever one of the files is not what it was, with what they
 /// look like now; it says which to look at from then on.
-pub async fn watch(
+pub(crate) async fn watch(
     mut seen: Snapshot,
     stop: CancellationToken,
     mut changed: impl FnMut(Snapshot) -> Snapshot,

@@ -11,7 +11,7 @@ use switchboard_host::permission::Mode;
 use switchboard_local::hex;
 
 /// The identity of an entry. A hash: it holds secrets, and says none.
-pub fn identity(entry: &Expanded, program: Option<&str>, directory: &Path) -> String {
+pub(crate) fn identity(entry: &Expanded, program: Option<&str>, directory: &Path) -> String {
     let mut hash = Hash::default();
     let mut add = |text: &str| hash.add(text);
     add(&entry.name);
@@ -61,7 +61,7 @@ pub fn identity(entry: &Expanded, program: Option<&str>, directory: &Path) -> St
 /// The identity of everything that settings say about who may do what, and of
 /// the mode that holds: where it is the same, the same is permitted. Where the
 /// words are written does not matter.
-pub fn of_rules(permissions: &Permissions, mode: Mode) -> String {
+pub(crate) fn of_rules(permissions: &Permissions, mode: Mode) -> String {
     let Permissions {
         rules,
         mode: _, // It may have been overruled: `mode` is what holds.

@@ -19,7 +19,7 @@ use switchboard_config::{
 
 /// The files and folders that the servers of `loaded` are run from, as far as
 /// their entries name them.
-pub fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<PathBuf> {
+pub(crate) fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<PathBuf> {
     // Those of plugins that are switched on, whichever of their servers count.
     let given = loaded.servers.iter().flat_map(|server| &server.entry.given);
     let plugins = given.filter(|(name, _)| name == "CLAUDE_PLUGIN_ROOT");
@@ -46,7 +46,11 @@ pub fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<Pa
 }
 
 /// The files that the servers of `loaded` sign in with.
-pub fn signed_in_with(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<PathBuf> {
+pub(crate) fn signed_in_with(
+    loaded: &Loaded,
+    directory: &Path,
+    lookup: Lookup<'_>,
+) -> Vec<PathBuf> {
     let entries = loaded.active().filter_map(|entry| {
         let entry = expand::expand(entry, lookup).ok()?;
         Some(directory.join(entry.oauth.assertion_file.as_ref()?))

@@ -42,6 +42,8 @@ mod pools;
 #[cfg(feature = "gateway")]
 mod relay;
 mod report;
+#[cfg(feature = "gateway")]
+mod required;
 mod roster;
 #[cfg(feature = "gateway")]
 pub mod running;
@@ -54,6 +56,8 @@ mod stand_in;
 #[cfg(feature = "gateway")]
 pub mod tokens;
 mod wants_sign_in;
+#[cfg(feature = "gateway")]
+pub mod watching;
 
 #[cfg(feature = "sign-in")]
 pub use access::wants_oauth;
@@ -98,6 +102,8 @@ pub use switchboard_host as host;
 pub use switchboard_local as local;
 pub use switchboard_model as model;
 pub use switchboard_process as process;
+#[cfg(feature = "gateway")]
+pub use switchboard_record as record;
 pub use switchboard_tasks as tasks;
 pub use switchboard_transport as transport;
 pub use switchboard_wire as wire;

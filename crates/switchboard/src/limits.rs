@@ -80,3 +80,7 @@ pub const CONNECTORS_CONNECT: Duration = Duration::from_secs(5);
 pub const CONNECTORS_TOTAL: Duration = Duration::from_secs(10);
 /// The largest list of connectors.
 pub const CONNECTORS_BYTES: usize = 1024 * 1024;
+
+/// How long a gateway rests before it connects again to servers that must be there and
+/// are not.
+pub const REQUIRED_LOOK: Duration = Duration::from_secs(5);

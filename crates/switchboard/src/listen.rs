@@ -5,6 +5,7 @@ use crate::{
     dirs::NoHome,
     pipeline::Options,
     tokens::{self, TokenError, TokenFile},
+    watching::WatchError,
 };
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 use switchboard_auth::{self as auth, DoorSettings};
@@ -80,6 +81,9 @@ pub enum ListenError {
     /// An identity provider that cannot be one.
     #[error("{0}")]
     Issuer(String),
+    /// It cannot be watched as it was asked for.
+    #[error("{0}")]
+    Watch(#[from] WatchError),
     /// The system says no.
     #[error("cannot listen on {address}: {error}")]
     Bind {
@@ -109,6 +113,10 @@ pub struct Doors {
     pub(crate) token: Option<PathBuf>,
     /// Whether this does without a home that can be written.
     pub(crate) alone: bool,
+    /// Whether addresses that other machines can reach are meant.
+    remote: bool,
+    /// Host names under which we are reached besides.
+    hosts: Vec<String>,
 }
 
 /// A place where somebody listens.
@@ -180,6 +188,8 @@ impl Listen {
             principal,
             token,
             alone: self.open || !self.token_files.is_empty(),
+            remote: self.remote,
+            hosts: self.hosts.clone(),
         })
     }
 
@@ -273,6 +283,30 @@ impl Doors {
     /// Whether nothing is asked for: then there are only our own streams.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
+    }
+
+    /// One more: what is counted, for whoever reaches the address. It says which
+    /// servers and tools there are and how often they are called, and nothing of what
+    /// is said.
+    pub(crate) fn add_metrics(&mut self, address: SocketAddr) -> Result<(), ListenError> {
+        let is_remote = !address.ip().is_loopback();
+        if is_remote && !self.remote {
+            return Err(ListenError::Remote(address));
+        }
+        let mut hosts = self.hosts.clone();
+        if is_remote && !address.ip().is_unspecified() {
+            hosts.push(address.ip().to_string());
+        }
+        self.places.push(Place {
+            address,
+            ports: 0,
+            routes: Routes::Metrics,
+            door: Door {
+                hosts,
+                ..Door::default()
+            },
+        });
+        Ok(())
     }
 
     /// Listens at every place.

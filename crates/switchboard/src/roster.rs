@@ -292,13 +292,14 @@ fn unused_states(members: &[Member]) -> Vec<(Arc<str>, State)> {
     let state = |member: &Member| {
         let why = || member.why.clone().unwrap_or_default();
         Some(match &member.status {
-            Status::Server(_) => return None,
             Status::Faulty(faults) => {
                 let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
                 State::Failed(faults.join("; "))
             }
-            // Another of its name is there, or counts for it.
-            Status::Unused(Standing::Shadowed(_) | Standing::Duplicate(_)) => return None,
+            // A server, or another of its name is there, or counts for it.
+            Status::Server(_) | Status::Unused(Standing::Shadowed(_) | Standing::Duplicate(_)) => {
+                return None;
+            }
             Status::Unused(Standing::Disabled) => State::Disabled,
             Status::Unused(Standing::PendingApproval) => State::PendingApproval,
             Status::Unused(_) => State::Unused(why()),

@@ -127,7 +127,7 @@ pub(crate) fn spec(
     spec.era = entry.era;
     spec.tool_filter.allow.clone_from(&entry.tools.allow);
     spec.tool_filter.deny.clone_from(&entry.tools.deny);
-    spec.stand_in = access.and_then(|access| access.stand_in(&entry.name, way.authority.as_ref()));
+    spec.stand_in = access.and_then(|access| access.stand_in(&expanded, way.authority.as_ref()));
     Ok(Made {
         spec,
         authority: way.authority,

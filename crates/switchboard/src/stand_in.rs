@@ -18,8 +18,9 @@ use tokio::{
     time::{Instant, interval, timeout},
 };
 
-/// What lets clients sign in to `name`.
-pub(crate) fn stand_in(name: &str, authority: Authority) -> StandIn {
+/// What lets clients sign in to `name`; `by_any_client`, where several principals
+/// come in as well.
+pub(crate) fn stand_in(name: &str, authority: Authority, by_any_client: bool) -> StandIn {
     let tool = Arc::new(SignInTool {
         name: name.to_owned(),
         authority,
@@ -28,13 +29,14 @@ pub(crate) fn stand_in(name: &str, authority: Authority) -> StandIn {
     });
     let asked = tool.clone();
     StandIn {
-        serve: Arc::new(move |end| {
-            tasks::spawn(tasks::Kind::SignIn, serve(tool.clone(), end));
+        serve: Arc::new(move |end, signs_in| {
+            tasks::spawn(tasks::Kind::SignIn, serve(tool.clone(), end, signs_in));
         }),
         begin: Arc::new(move || {
             let sign_in = asked.begin();
             Box::pin(async move { sign_in.under_way().await })
         }),
+        by_any_client,
     }
 }
 
@@ -97,13 +99,15 @@ impl SignIn {
 struct Conversation {
     tool: Arc<SignInTool>,
     sender: Sender,
+    /// Whether its clients may sign in.
+    signs_in: bool,
     /// Whether the client can be sent to a page.
     asks: bool,
     questions: Arc<Mutex<HashMap<String, oneshot::Sender<Value>>>>,
     calls: JoinSet<()>,
 }
 
-async fn serve(tool: Arc<SignInTool>, end: End) {
+async fn serve(tool: Arc<SignInTool>, end: End, signs_in: bool) {
     let End {
         sender,
         mut receiver,
@@ -115,6 +119,7 @@ async fn serve(tool: Arc<SignInTool>, end: End) {
     let mut conversation = Conversation {
         tool: tool.clone(),
         sender,
+        signs_in,
         asks: false,
         questions: Arc::default(),
         calls: JoinSet::new(),
@@ -194,12 +199,22 @@ impl Conversation {
             // What the real server may have is declared now: a client asks once.
             "capabilities": {"tools": changes, "resources": changes, "prompts": changes},
             "serverInfo": {"name": self.tool.name, "version": crate::VERSION},
-            "instructions": format!(
-                "The server {} wants a sign-in. Its tools appear when the tool {AUTHENTICATE} \
-                 has been called and somebody has signed in.",
-                self.tool.name
-            ),
+            "instructions": self.instructions(),
         })
+    }
+
+    fn instructions(&self) -> String {
+        let name = &self.tool.name;
+        if self.signs_in {
+            return format!(
+                "The server {name} wants a sign-in. Its tools appear when the tool {AUTHENTICATE} \
+                 has been called and somebody has signed in."
+            );
+        }
+        format!(
+            "The server {name} wants a sign-in. Its tools appear when whoever runs this gateway \
+             has signed in: switchboard login {name}"
+        )
     }
 
     fn tool(&self) -> Value {
@@ -219,10 +234,15 @@ impl Conversation {
 
     fn call(&mut self, id: Value, name: &Value) {
         if name.as_str() != Some(AUTHENTICATE) {
-            let text = format!(
-                "The server {} wants a sign-in first: call the tool {AUTHENTICATE}.",
-                self.tool.name
-            );
+            let name = &self.tool.name;
+            let text = match self.signs_in {
+                true => {
+                    format!(
+                        "The server {name} wants a sign-in first: call the tool {AUTHENTICATE}."
+                    )
+                }
+                false => self.instructions(),
+            };
             return self.answer(&id, Ok(told(&text, true)));
         }
         while self.calls.try_join_next().is_some() {}
@@ -245,7 +265,7 @@ impl Conversation {
             };
             send(&call.sender, &answer);
         };
-        #[allow(clippy::disallowed_methods, reason = "its panics are caught")]
+        #[expect(clippy::disallowed_methods, reason = "its panics are caught")]
         self.calls.spawn(answering);
     }
 }

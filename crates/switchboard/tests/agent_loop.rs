@@ -1,5 +1,7 @@
 //! The example runs, and a scripted model gets what a real one would.
 
+#![allow(unreachable_pub, reason = "a program has no outside")]
+
 #[path = "../examples/agent_loop.rs"]
 mod agent_loop;
 

@@ -184,7 +184,8 @@ async fn in_this_process() {
         stop.cancel();
         answers
     };
-    let ((), answers) = tokio::join!(serve, talk);
+    let (served, answers) = tokio::join!(serve, talk);
+    served.unwrap();
     is_obeyed("in process", &answers);
 }
 

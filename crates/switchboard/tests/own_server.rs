@@ -3,6 +3,8 @@
 //!
 //! This program is its own child: told so by a variable it is one of the
 //! examples, otherwise it tests.
+
+#![allow(unreachable_pub, reason = "a program has no outside")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

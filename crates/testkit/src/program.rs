@@ -159,7 +159,7 @@ impl Program {
     ///
     /// # Panics
     /// When no temporary folder can be made.
-    #[allow(
+    #[expect(
         clippy::new_ret_no_self,
         reason = "the program does not run before spawn"
     )]

@@ -60,7 +60,7 @@ where
 }
 
 /// Prints the line that tests wait for.
-#[allow(
+#[expect(
     clippy::print_stderr,
     reason = "this line is the interface of the test peers"
 )]

@@ -199,7 +199,7 @@ impl InProcessLink {
             receive.closed(Closed::ByPeer("the server ended".into()));
         };
         let task = tasks::spawn_or(tasks::Kind::Reader, reading, move || {
-            told.closed(Closed::faulty())
+            told.closed(Closed::faulty());
         });
         Self(Arc::new(Owner {
             sender,

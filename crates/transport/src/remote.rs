@@ -9,7 +9,7 @@ mod present;
 #[cfg(not(feature = "http"))]
 pub use absent::{DialError, HttpLink, SseLink, WsLink};
 #[cfg(feature = "http")]
-pub use present::{DialError, HttpLink, SseLink, WsLink};
+pub(crate) use present::{DialError, HttpLink, SseLink, WsLink};
 
 use crate::{Budget, Link, Receive, http::HttpTarget};
 use std::sync::Arc;

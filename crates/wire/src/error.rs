@@ -42,7 +42,7 @@ pub mod code {
 }
 
 /// An error to be sent as a JSON-RPC response.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorObject {
     /// One of [`code`]'s, usually.
     pub code: i64,

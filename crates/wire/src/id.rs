@@ -40,7 +40,7 @@ impl Id {
     pub fn as_text(&self) -> String {
         text(&self.0).map_or_else(
             || String::from_utf8_lossy(&self.0).into_owned(),
-            |text| text.into_owned(),
+            std::borrow::Cow::into_owned,
         )
     }
 }

@@ -46,7 +46,7 @@ pub enum Received {
 }
 
 /// Why bytes are not a message.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// The bytes are not UTF-8.
     #[error("not UTF-8 at byte {0}")]
@@ -163,7 +163,7 @@ impl Message {
                 id.map(|span| Id::from_token(raw.slice(span.start..span.end))),
             ))
         };
-        if version.map(|span| json::text(span.of(&raw)).is_some_and(|v| v == "2.0")) != Some(true) {
+        if version.is_none_or(|span| json::text(span.of(&raw)).is_none_or(|v| v != "2.0")) {
             return fault("\"jsonrpc\" must be \"2.0\"");
         }
         if let Some(what) = id_fault {
@@ -321,7 +321,7 @@ impl Message {
         let token = self.method_token.of(&self.raw);
         json::text(token).map_or_else(
             || String::from_utf8_lossy(token).into_owned(),
-            |text| text.into_owned(),
+            std::borrow::Cow::into_owned,
         )
     }
 
@@ -362,7 +362,7 @@ impl Message {
             return None;
         }
         let span = json::field(self.body(), "message").ok()??;
-        json::text(span.of(self.body())).map(|text| text.into_owned())
+        json::text(span.of(self.body())).map(std::borrow::Cow::into_owned)
     }
 
     /// Edits that give the message another id and nothing else.

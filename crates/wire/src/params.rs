@@ -302,7 +302,7 @@ impl Params {
 }
 
 /// Adds `member` as the first member of the object at `object`, after those that `edits` already add.
-pub fn insert_member(edits: &mut Edits, message: &Message, object: Span, member: &str) {
+pub(crate) fn insert_member(edits: &mut Edits, message: &Message, object: Span, member: &str) {
     let inner = object.of(message.raw()).get(1..).unwrap_or_default();
     let empty = inner.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'}');
     let at = object.start + 1;

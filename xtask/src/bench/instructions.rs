@@ -39,7 +39,14 @@ pub struct Options {
     /// Keep what callgrind wrote of the larger run, for callgrind_annotate
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Besides, what each way of watching costs: with nothing watched, and with metrics
+    #[arg(long)]
+    watching: bool,
 }
+
+/// Ways of watching, and the options of `serve` for each; the first is what the others
+/// are compared with.
+const WATCHING: [(&str, &[&str]); 2] = [("off", &["--metrics", "off"]), ("metrics", &[])];
 
 /// Measures, and prints a line for each program, era and transport.
 pub fn run(options: &Options) -> Result<()> {
@@ -65,25 +72,57 @@ pub fn run(options: &Options) -> Result<()> {
     println!("instructions of the gateway for one small call (200 bytes, a server on stdio):");
     for program in &programs {
         for era in &eras {
-            let few = count(program, &upstream, &load, era, FEW, None)?;
             let keep = options.keep.as_ref().map(|keep| keep.join(era));
-            let many = count(program, &upstream, &load, era, MANY, keep.as_deref())?;
-            let each = many.saturating_sub(few) / (MANY - FEW);
-            println!("  {era:8} {each:>8}   {}", program.display());
+            let parts = Parts {
+                program,
+                upstream: &upstream,
+                load: &load,
+                era,
+            };
+            if !options.watching {
+                let each = parts.each(&[], keep.as_deref())?;
+                println!("  {era:8} {each:>8}   {}", program.display());
+                continue;
+            }
+            let mut first = None;
+            for (name, with) in WATCHING {
+                let each = parts.each(with, keep.as_deref())?;
+                let ratio = each as f64 / *first.get_or_insert(each) as f64;
+                println!(
+                    "  {era:8} {each:>8}   {ratio:.3}   {name}   {}",
+                    program.display()
+                );
+            }
         }
     }
     Ok(())
 }
 
+/// What is measured together.
+struct Parts<'a> {
+    program: &'a Path,
+    upstream: &'a Path,
+    load: &'a Path,
+    era: &'a str,
+}
+
+impl Parts<'_> {
+    /// Instructions of one call, with these options of `serve`.
+    fn each(&self, with: &[&str], keep: Option<&Path>) -> Result<u64> {
+        let few = count(self, with, FEW, None)?;
+        let many = count(self, with, MANY, keep)?;
+        Ok(many.saturating_sub(few) / (MANY - FEW))
+    }
+}
+
 /// All instructions of a gateway's processes that serves `calls` calls.
-fn count(
-    program: &Path,
-    upstream: &Path,
-    load: &Path,
-    era: &str,
-    calls: u64,
-    keep: Option<&Path>,
-) -> Result<u64> {
+fn count(parts: &Parts<'_>, with: &[&str], calls: u64, keep: Option<&Path>) -> Result<u64> {
+    let Parts {
+        program,
+        upstream,
+        load,
+        era,
+    } = parts;
     let scratch = paths::scratch("instructions")?;
     let counts = scratch.join("counts");
     std::fs::create_dir_all(&counts)?;
@@ -96,6 +135,7 @@ fn count(
         .arg(format!("--callgrind-out-file={}/%p", counts.display()))
         .arg(program);
     let mut command = gateway_command(valgrind, &entry, &token, &scratch)?;
+    command.args(with);
     if std::env::var_os(KEEPER).is_none() {
         command.env(KEEPER, as_its_keeper()?);
     }

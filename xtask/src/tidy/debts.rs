@@ -27,54 +27,6 @@ pub const DEBTS: &[Debt] = &[
         "what speaks to a server as a client of our own is an adapter, but not in one file yet",
     ),
     debt("eras", "crates/host/", 1, "asked between the adapters"),
-    debt(
-        "functions",
-        "crates/cli/src/commands/approve.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/config/src/load/gather.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/config/src/settings/permissions.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/gateway/src/faces/http/mod.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/gateway/src/faces/stdio.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/model/src/shape/large.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "functions",
-        "crates/switchboard/src/relay/mod.rs",
-        1,
-        "longer than it should be; split when it is next changed",
-    ),
-    debt(
-        "caps",
-        "crates/host/src/pins/",
-        5,
-        "named and documented where they are used, not moved yet",
-    ),
 ];
 
 const fn debt(rule: &'static str, path: &'static str, most: usize, why: &'static str) -> Debt {

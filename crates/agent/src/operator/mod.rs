@@ -98,13 +98,22 @@ pub async fn call_to_end(
 ) -> Result<Reply, CallError> {
     let mut watched = host.watch(&admitted);
     let span = watched.as_ref().map_or_else(Span::none, |it| it.span());
-    let rounds = in_rounds(host, admitted, operator, &mut watched);
-    let ended = rounds.instrument(span).await;
-    if let Some(watched) = watched {
+    let refused = watched.as_ref().and_then(|watched| watched.refused());
+    let ended = match refused {
+        Some(fault) => Err(fault),
+        None => {
+            let rounds = in_rounds(host, admitted, operator, &mut watched);
+            rounds.instrument(span).await
+        }
+    };
+    let keeping = watched.and_then(|watched| {
         watched.end(match &ended {
             Ok(reply) => Ending::Reply(reply),
             Err(fault) => Ending::Failed(fault),
-        });
+        })
+    });
+    if let Some(keeping) = keeping {
+        keeping.await?;
     }
     ended
 }

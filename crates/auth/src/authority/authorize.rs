@@ -98,7 +98,7 @@ impl Inner {
         }
         // A renewed token that is refused as well will not get better by renewing.
         if refused.is_some() && times == 1 {
-            match self.renew(refused, challenge).await {
+            match Box::pin(self.renew(refused, challenge)).await {
                 Ok(_) => return Ok(true),
                 Err(fault) if fault.needs_sign_in() => {}
                 Err(fault) => return Err(fault),

@@ -4,7 +4,7 @@ use super::{Current, Inner};
 use crate::{
     challenge::{self, Challenge},
     client_credentials::ClientProof,
-    clock,
+    clock, counts,
     discovery::discover,
     engine::Engine,
     engine_http::{Proving, ResourceParam},
@@ -81,7 +81,7 @@ impl Inner {
         {
             return Ok(current);
         }
-        self.renew(None, None).await
+        Box::pin(self.renew(None, None)).await
     }
 
     /// Renews the stored sign-in unless it is another one than `refused` by now.
@@ -123,7 +123,7 @@ impl Inner {
                 Err(fault) => Err((fault, None)),
             },
         };
-        let outcome = match renewed {
+        let outcome = match counts::RENEWALS.count(renewed) {
             Ok(record) => {
                 let kept = self.vault.save(&self.key, &record).await;
                 // In use even if it cannot be stored: the old one is worth nothing now.

@@ -40,7 +40,12 @@ async fn a_good_token_is_let_in() {
     for wish in [
         json!({}),
         json!({"typ": "JWT"}),
+        json!({"typ": "application/at+jwt"}),
+        json!({"typ": "JWT", "claims": {"typ": "Bearer"}}),
+        json!({"typ": "JWT", "claims": {"token_use": "access"}}),
         json!({"kid": null}),
+        // The header says what it is, whatever else is in it.
+        json!({"claims": {"nonce": "n", "auth_time": 1}}),
         json!({"claims": {"aud": ["x", "switchboard"]}}),
     ] {
         let token = token(&site, wish).await;
@@ -75,6 +80,23 @@ async fn others_are_not() {
         json!({"alg": "HS256"}),
         json!({"typ": "oauth-id-jag+jwt"}),
         json!({"typ": "dpop+jwt"}),
+        // Identity tokens, whose audience may well be ours.
+        json!({"typ": "JWT", "claims": {"nonce": "n"}}),
+        json!({"typ": "JWT", "claims": {"at_hash": "h"}}),
+        json!({"typ": null, "claims": {"c_hash": "h"}}),
+        json!({"typ": null, "claims": {"s_hash": "h"}}),
+        json!({"typ": "JWT", "claims": {"typ": "ID"}}),
+        json!({"typ": "JWT", "claims": {"typ": "Refresh"}}),
+        json!({"typ": "JWT", "claims": {"typ": ["Bearer"]}}),
+        json!({"typ": "JWT", "claims": {"token_use": "id"}}),
+        json!({"typ": "JWT", "claims": {"token_use": "id", "typ": "Bearer"}}),
+        json!({"typ": "ID"}),
+        json!({"typ": "id_token+jwt"}),
+        json!({"typ": "logout+jwt"}),
+        // Told by nothing at all, as it may be without a nonce.
+        json!({"typ": "JWT", "claims": {"scope": null, "azp": "somebody"}}),
+        json!({"typ": null, "claims": {"scope": null}}),
+        json!({"typ": "JWT", "claims": {"events": {}}}),
     ] {
         bad.push((wish.clone(), token(&site, wish).await));
     }

@@ -38,7 +38,7 @@ struct MoveArguments {
 
 /// What `move` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct MoveAnswer {
+pub(super) struct MoveAnswer {
     /// Where it was.
     from: String,
     /// Where it is now.
@@ -59,7 +59,7 @@ struct DeleteArguments {
 
 /// What `delete` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct DeleteAnswer {
+pub(super) struct DeleteAnswer {
     /// What was deleted.
     path: String,
     /// How many entries that were.

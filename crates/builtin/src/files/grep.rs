@@ -57,7 +57,7 @@ struct GrepArguments {
 
 /// One line that matches.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Match {
+pub(super) struct Match {
     /// The file's path, or its address where the name is no plain text.
     path: String,
     /// The number of the line, from 1.
@@ -75,7 +75,7 @@ pub struct Match {
 /// What `grep` answers.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GrepAnswer {
+pub(super) struct GrepAnswer {
     /// The lines that match, by file.
     matches: Vec<Match>,
     /// How many files were looked into.

@@ -27,7 +27,7 @@ struct InfoArguments {
 /// What `info` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct InfoAnswer {
+pub(super) struct InfoAnswer {
     /// The path.
     path: String,
     /// The address.

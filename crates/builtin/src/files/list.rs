@@ -37,7 +37,7 @@ struct ListArguments {
 /// One entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub(super) struct Listed {
     /// Its name, as people read it.
     name: String,
     /// What to give to the other tools: its path, or its address where the name is no plain text.
@@ -55,7 +55,7 @@ pub struct Listed {
 /// What `list` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ListAnswer {
+pub(super) struct ListAnswer {
     /// The directory; missing where the allowed directories are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
@@ -90,7 +90,7 @@ struct TreeArguments {
 /// What `tree` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TreeAnswer {
+pub(super) struct TreeAnswer {
     /// The directory.
     path: String,
     /// One line for each entry, indented; a directory ends with `/`, a link with `@`.

@@ -19,7 +19,7 @@ mod lines;
 mod list;
 pub(crate) mod path;
 mod prompts;
-pub mod protected;
+pub(crate) mod protected;
 mod read;
 mod resources;
 pub(crate) mod roots;

@@ -50,7 +50,7 @@ struct ReadArguments {
 /// What `read` answers.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReadAnswer {
+pub(super) struct ReadAnswer {
     /// The file's path.
     path: String,
     /// The file's address.
@@ -215,9 +215,8 @@ fn read_lines(
             );
         }
         if wanted {
-            let (shown_line, is_cut) = match shown_line(line, encoding == Encoding::Lossy) {
-                Some(line) => line,
-                None => return Err(binary(&format!("is not UTF-8 in line {number}"))),
+            let Some((shown_line, is_cut)) = shown_line(line, encoding == Encoding::Lossy) else {
+                return Err(binary(&format!("is not UTF-8 in line {number}")));
             };
             out.push_str(&shown_line);
             answer.cut_lines += u64::from(is_cut);

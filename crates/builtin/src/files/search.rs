@@ -40,7 +40,7 @@ struct SearchArguments {
 
 /// One thing that was found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub(super) struct Found {
     /// Its path, or its address where the name is no plain text.
     path: String,
     /// What it is.
@@ -49,7 +49,7 @@ pub struct Found {
 
 /// What `search` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SearchAnswer {
+pub(super) struct SearchAnswer {
     /// What was found.
     results: Vec<Found>,
     /// How many entries were left out because they are protected (keys, credentials and the like).

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub(super) enum Kind {
     /// An ordinary file.
     File,
     /// A directory.
@@ -111,7 +111,7 @@ pub(crate) fn inside(place: &Place) -> Result<Inside, Failure> {
 /// Why a walk did not see everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Stopped {
+pub(super) enum Stopped {
     /// As many results as were asked for.
     Limit,
     /// More entries, or deeper ones, than are looked at, or more text than is shown.
@@ -121,7 +121,6 @@ pub enum Stopped {
 }
 
 /// For answers: nothing is said where nothing was left out.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_none_left_out(count: &usize) -> bool {
     *count == 0
 }

@@ -71,7 +71,7 @@ struct WriteArguments {
 /// What `write` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct WriteAnswer {
+pub(super) struct WriteAnswer {
     /// The file's path.
     path: String,
     /// The file's address.
@@ -105,7 +105,7 @@ struct EditArguments {
 /// What `edit` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct EditAnswer {
+pub(super) struct EditAnswer {
     /// The file's path.
     path: String,
     /// How many places were changed.

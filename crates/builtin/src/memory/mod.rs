@@ -10,7 +10,7 @@ mod news;
 mod store;
 mod tools;
 
-pub use store::Entry;
+pub(crate) use store::Entry;
 
 use crate::{
     answer::{Failure, Toolset, answers_with, blocking},

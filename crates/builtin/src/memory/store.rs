@@ -54,7 +54,7 @@ const COLUMNS: &str = "entry.id, entry.key, entry.text, entry.tags, entry.create
 
 /// One memory.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its number.
     pub id: i64,
     /// Its address as a resource.
@@ -211,8 +211,7 @@ impl Store {
             .collect();
         let by_words = format!(
             "SELECT {COLUMNS} FROM entry_words JOIN entry ON entry.id = entry_words.rowid
-             WHERE entry_words MATCH ?1 AND {} ORDER BY bm25(entry_words, 4.0, 1.0, 2.0), entry.id DESC LIMIT ?3",
-            TAGGED
+             WHERE entry_words MATCH ?1 AND {TAGGED} ORDER BY bm25(entry_words, 4.0, 1.0, 2.0), entry.id DESC LIMIT ?3"
         );
         for connective in [" AND ", " OR "] {
             if words.is_empty() {
@@ -356,6 +355,7 @@ fn prepare(directory: &Path) -> io::Result<std::path::PathBuf> {
                 "{FILE} is empty, and no memory ever is; move it away to begin with a new one"
             )));
         }
+        #[expect(clippy::disallowed_methods, reason = "a thread for what blocks")]
         std::thread::sleep(limits::MEMORY_PAUSE);
     }
     if found.mode() & 0o077 != 0 {

@@ -66,7 +66,7 @@ struct ListArguments {
 
 /// What `remember` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RememberAnswer {
+pub(super) struct RememberAnswer {
     /// What is remembered now.
     entry: Entry,
     /// Whether something with the same name was replaced.
@@ -75,7 +75,7 @@ pub struct RememberAnswer {
 
 /// What `recall` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RecallAnswer {
+pub(super) struct RecallAnswer {
     /// What was found, the best first.
     entries: Vec<Entry>,
     /// Whether others were left out because there was too much text.
@@ -85,7 +85,7 @@ pub struct RecallAnswer {
 
 /// What `forget` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ForgetAnswer {
+pub(super) struct ForgetAnswer {
     /// What was forgotten.
     forgotten: Entry,
 }
@@ -93,7 +93,7 @@ pub struct ForgetAnswer {
 /// What `list` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ListAnswer {
+pub(super) struct ListAnswer {
     /// The entries, the newest first.
     entries: Vec<Entry>,
     /// How many there are in all.

@@ -46,7 +46,7 @@ struct RunArguments {
 /// What `runShellCommand` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RunAnswer {
+pub(super) struct RunAnswer {
     /// Why it did not come to its own end.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,

@@ -66,7 +66,7 @@ struct StopArguments {
 /// A background process.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Process {
+pub(super) struct Process {
     /// Its number for the other tools.
     id: u32,
     /// Its number in the system.
@@ -87,7 +87,7 @@ pub struct Process {
 
 /// What `listProcesses` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ListAnswer {
+pub(super) struct ListAnswer {
     /// All of this connection, oldest first.
     processes: Vec<Process>,
 }
@@ -95,7 +95,7 @@ pub struct ListAnswer {
 /// What `readProcess` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReadAnswer {
+pub(super) struct ReadAnswer {
     /// What it wrote since the last time, to standard output and standard error.
     output: String,
     /// Bytes before that which nobody read in time and which are gone.
@@ -108,7 +108,7 @@ pub struct ReadAnswer {
 
 /// What `writeProcess` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct WriteAnswer {
+pub(super) struct WriteAnswer {
     /// How many bytes it was given.
     bytes: usize,
     /// How it is.

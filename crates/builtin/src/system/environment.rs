@@ -23,7 +23,7 @@ pub struct Variable {
 
 /// What `environment` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Environment {
+pub(crate) struct Environment {
     /// The variables, by name.
     pub variables: Vec<Variable>,
     /// How many values are not shown because they look like secrets.

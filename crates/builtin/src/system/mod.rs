@@ -6,7 +6,8 @@ mod resident;
 use self::{environment::EnvironmentArguments, resident::resident_bytes};
 use crate::answer::{Toolset, answers_with};
 use chrono::{Local, SecondsFormat, Utc};
-pub use environment::{Environment, Variable};
+pub(crate) use environment::Environment;
+pub use environment::Variable;
 use rmcp::{
     Json, ServerHandler,
     handler::server::wrapper::Parameters,
@@ -57,7 +58,7 @@ pub struct ServerReport {
 /// What `health` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Health {
+pub(crate) struct Health {
     /// "ok", or "degraded" when a server has failed.
     pub status: String,
     /// The version of Switchboard.
@@ -75,7 +76,7 @@ pub struct Health {
 /// What `info` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Info {
+pub(crate) struct Info {
     /// The operating system, such as "linux".
     pub os: String,
     /// The processor architecture, such as "x86_64".
@@ -96,7 +97,7 @@ pub struct Info {
 /// What `time` answers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Time {
+pub(crate) struct Time {
     /// The time in UTC, in the form of RFC 3339.
     pub utc: String,
     /// The local time with its offset, in the form of RFC 3339.
@@ -168,6 +169,7 @@ impl System {
         )
     )]
     async fn info(&self) -> Json<Info> {
+        #[expect(clippy::disallowed_methods, reason = "what this tool is there to tell")]
         // tidy: what this tool is there to tell.
         let directory = std::env::current_dir().unwrap_or_default();
         Json(Info {

@@ -59,7 +59,7 @@ impl Workplace {
             None => Ok(directory),
             Some((_, what)) => Err(ProtectedCwd {
                 to: directory,
-                what: what.to_string(),
+                what: what.to_owned(),
                 instead: self.directory.clone(),
             }),
         }

@@ -121,7 +121,8 @@ async fn huge_files_and_very_long_lines() {
         )
         .await;
     assert!(error.contains("too far"), "{error}");
-    assert!(begun.elapsed().as_secs() < 10, "it is not read to its end");
+    // Which would take a quarter of an hour and more.
+    assert!(begun.elapsed().as_secs() < 120, "it is not read to its end");
     let answer = client.call("grep", json!({ "pattern": "x" })).await;
     assert_eq!(answer["filesSkipped"], 1);
     let error = client

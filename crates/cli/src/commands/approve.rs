@@ -14,6 +14,7 @@ use crate::{
 use answer::{Answer, Subject};
 use clap::Args;
 use switchboard::{
+    Look,
     config::{
         Configured, Loaded, Places, Standing,
         approval::{Binding, Prompt, Store, StoreError, digest_of},
@@ -63,13 +64,6 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let text = "a digest is of one server, and all of them were named";
         return Err(Failure::usage(text).hint("switchboard approve NAME --digest DIGEST"));
     }
-    let waits = |server: &&Configured| {
-        server.entry.inside
-            && matches!(
-                server.standing,
-                Standing::PendingApproval | Standing::Rejected
-            )
-    };
     let waiting: Vec<&Configured> = loaded
         .servers
         .iter()
@@ -77,29 +71,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         .filter(|server| name == "all" || server.entry.name == name)
         .collect();
     if waiting.is_empty() {
-        if name == "all" {
-            if !tools::approve_all(context, &loaded, &answer)? {
-                out::line("Nothing waits for approval.")?;
-            }
-            return Ok(Code::Done);
-        }
-        return match loaded.find(name) {
-            None => Err(missing(&loaded, name)),
-            Some(server)
-                if server.standing == Standing::Active
-                    && tools::approve(context, &loaded, name, &answer)? =>
-            {
-                Ok(Code::Done)
-            }
-            Some(server) => {
-                out::line(&format!(
-                    "Nothing to approve: {} {}",
-                    safe::line(name),
-                    safe::line(&explain::reason(server))
-                ))?;
-                Ok(Code::Done)
-            }
-        };
+        return nothing_waits(context, &loaded, name, &answer);
     }
     let store = Store::read(&places.approvals()).map_err(|error| failed(&error))?;
     let mut decisions = Vec::new();
@@ -154,6 +126,47 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         out::line(&format!("Approved {}", safe::line(&binding.name)))?;
     }
     Ok(Code::Done)
+}
+
+/// Whether somebody has yet to say yes to it, or has said no.
+fn waits(server: &&Configured) -> bool {
+    let open = matches!(
+        server.standing,
+        Standing::PendingApproval | Standing::Rejected
+    );
+    server.entry.inside && open
+}
+
+/// No entry waits: tools may.
+fn nothing_waits(
+    context: &Context,
+    loaded: &Look,
+    name: &str,
+    answer: &Answer,
+) -> Result<Code, Failure> {
+    if name == "all" {
+        if !tools::approve_all(context, loaded, answer)? {
+            out::line("Nothing waits for approval.")?;
+        }
+        return Ok(Code::Done);
+    }
+    match loaded.find(name) {
+        None => Err(missing(loaded, name)),
+        Some(server)
+            if server.standing == Standing::Active
+                && tools::approve(context, loaded, name, answer)? =>
+        {
+            Ok(Code::Done)
+        }
+        Some(server) => {
+            out::line(&format!(
+                "Nothing to approve: {} {}",
+                safe::line(name),
+                safe::line(&explain::reason(server))
+            ))?;
+            Ok(Code::Done)
+        }
+    }
 }
 
 /// Approves what an administrator sets in our environment, after showing it.

@@ -115,7 +115,7 @@ fn configuration(loaded: &Loaded, findings: &mut Findings) {
         match &looked.outcome {
             Outcome::Absent => {}
             Outcome::Read => {
-                findings.add(AREA, Level::Ok, file, format!("read ({})", looked.scope))
+                findings.add(AREA, Level::Ok, file, format!("read ({})", looked.scope));
             }
             Outcome::Skipped(why) => {
                 findings.add(AREA, Level::Problem, file, format!("does not count: {why}"));

@@ -73,7 +73,7 @@ pub struct Listen {
 }
 
 /// Reads an address; `localhost` is this machine, whatever a resolver says.
-fn address(text: &str) -> Result<SocketAddr, Advice> {
+pub fn address(text: &str) -> Result<SocketAddr, Advice> {
     let local = text.strip_prefix("localhost:");
     let text = local.map_or(text.to_owned(), |port| format!("127.0.0.1:{port}"));
     let parsed = text.parse();
@@ -175,7 +175,7 @@ impl From<ListenError> for Failure {
                 "give --tls-cert and --tls-key, or say --behind-proxy where a proxy sees to TLS",
             ),
             ListenError::Token(error) => failure.hint(error.hint()),
-            ListenError::Home(_) => failure,
+            ListenError::Home(_) | ListenError::Watch(_) => failure,
             ListenError::Tls(_) => {
                 failure.hint("name PEM files: --tls-cert with the chain, --tls-key with its key")
             }
@@ -194,6 +194,7 @@ pub fn announce(places: &[Open]) {
         let what = match place.routes() {
             Routes::All => "listening",
             Routes::Plain => "plain dialect",
+            Routes::Metrics => "metrics",
         };
         live::stderr_line(&format!("{what} on {scheme}://{}", place.address()));
     }

@@ -2,6 +2,7 @@
 
 pub mod add;
 pub mod approve;
+pub mod audit;
 pub mod builtin;
 pub mod call;
 pub mod doctor;
@@ -12,6 +13,7 @@ pub mod get;
 pub mod import;
 pub mod list;
 pub mod listen;
+pub mod log;
 pub mod login;
 pub mod logs;
 pub mod prompts;
@@ -20,6 +22,7 @@ pub mod remove;
 pub mod resources;
 pub mod serve;
 pub mod service;
+pub mod stats;
 pub mod status;
 pub mod switch;
 pub mod token;
@@ -28,3 +31,4 @@ pub mod tools;
 pub mod trust;
 pub mod up;
 pub mod update;
+pub mod watching;

@@ -221,6 +221,10 @@ fn show(options: &ReadOptions, server: &Server, message: &Message) -> Result<Cod
             return Err(Failure::new(Code::Answered, text).hint("--json shows them all"));
         };
         let bytes = bytes(only)?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the user named it: it may be a pipe or a device"
+        )]
         std::fs::write(file, &bytes)
             .map_err(|error| Failure::new(Code::Usage, format!("{}: {error}", file.display())))?;
         return Ok(Code::Done);

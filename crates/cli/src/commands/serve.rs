@@ -6,6 +6,7 @@ use crate::{
     commands::{
         listen::{Listen, announce},
         tool_list::ToolOptions,
+        watching::WatchOptions,
     },
     context::{Context, warn},
     failure::{Code, Failure},
@@ -45,6 +46,8 @@ pub struct Options {
     /// asks its own user), default, auto, read-only or bypassPermissions
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<Mode>,
+    #[command(flatten)]
+    pub watch: WatchOptions,
 }
 
 impl Options {
@@ -106,6 +109,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
         tools: options.tools.lists(),
         word: options.shown(),
         chosen: !options.only.is_empty(),
+        watch: options.watch.watch(),
         ..Show::default()
     };
     Ok(governed.gateway(show))
@@ -131,6 +135,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             listening.serve(stop).await?;
             Ok(Code::Done)
         })?;
+    }
+    if options.watch.has_address() {
+        let text = "--metrics: what is counted is read over HTTP, and nothing is served there";
+        return Err(Failure::usage(text).hint("say --http as well, or leave --metrics out"));
     }
     // One client on our own standard streams: through a running gateway that has the
     // same servers, or with servers of its own.

@@ -212,6 +212,7 @@ pub fn end(gateway: &Running) -> Result<(), Failure> {
             let hint = format!("kill -KILL {} ends it and its servers", gateway.pid);
             return Err(Failure::new(Code::TimedOut, text).hint(hint));
         }
+        #[expect(clippy::disallowed_methods, reason = "the command does nothing else")]
         std::thread::sleep(limits::ENDING_LOOK);
     }
     Ok(())

@@ -8,7 +8,10 @@ use crate::{
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::time::SystemTime;
-use switchboard::tokens::{self, TokenError};
+use switchboard::{
+    host::pins::Pins,
+    tokens::{self, TokenError},
+};
 
 /// Options of `token`.
 #[derive(Debug, Args)]
@@ -49,6 +52,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         }
         Action::Revoke { name } => {
             tokens::revoke(&dirs, name).map_err(|error| failed(&error))?;
+            // Whoever gets a token of this name next is somebody else.
+            let pins = dirs.data.join("pins");
+            if let Err(error) = Pins::open(pins.clone()).forget_principal(name) {
+                let pins = pins.display();
+                warn(&format!(
+                    "what was pinned for {name} is still in {pins}: {error}"
+                ));
+            }
             out::line(&format!("Revoked {name}."))?;
         }
         Action::List { json } => {

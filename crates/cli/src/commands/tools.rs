@@ -109,7 +109,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let (tools, models) = named(&governed, governed.settings(), &tools);
     let tools = chosen_by(tools, &models, options.search.as_deref());
     if options.json {
-        out::json_list(&tools)?
+        out::json_list(&tools)?;
     } else {
         print(&tools)?;
         let mut servers: Vec<&str> = tools.iter().map(|tool| tool.server.as_str()).collect();

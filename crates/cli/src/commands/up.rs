@@ -23,6 +23,7 @@ use crate::{
         serve::{announce_folder, usable},
         status,
         tool_list::ToolOptions,
+        watching::WatchOptions,
     },
     context::{Context, warn},
     failure::{Code, Failure},
@@ -91,6 +92,8 @@ pub struct Options {
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
+    #[command(flatten)]
+    pub watch: WatchOptions,
 }
 
 impl Options {
@@ -166,9 +169,18 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let governed = listening.governed();
         let (host, settings) = (governed.host().clone(), governed.settings().clone());
         let members = governed.follower().members();
+        // That servers end when we do is no news.
+        let stopping = stop.clone();
+        let shown = async {
+            tokio::select! {
+                biased;
+                () = stopping.cancelled() => std::future::pending().await,
+                never = table::show(&host, &settings, members) => match never {},
+            }
+        };
         let served = tokio::select! {
             served = listening.serve(stop) => served,
-            never = table::show(&host, &settings, members) => match never {},
+            never = shown => match never {},
         };
         served?;
         Ok(Code::Done)
@@ -202,6 +214,7 @@ fn assemble(
         tools: options.tools.lists(),
         word: format!("short{}", options.tools.word()),
         by_up: true,
+        watch: options.watch.watch(),
         ..Show::default()
     };
     Ok((governed.gateway(show), notes))

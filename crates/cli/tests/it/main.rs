@@ -2,8 +2,11 @@
 //!
 //! What needs a process of its own (it counts processes or measures memory)
 //! stands beside this folder: `orphans.rs`, `memory.rs`.
+
+#![allow(unreachable_pub, reason = "a program has no outside")]
 #![allow(
     clippy::unwrap_used,
+    clippy::large_futures,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "tests: a failure is a panic, and what they saw is printed"
@@ -18,3 +21,4 @@ mod gateway;
 mod screens;
 mod signing_in;
 mod transports;
+mod watching;

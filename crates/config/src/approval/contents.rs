@@ -112,7 +112,7 @@ impl Found {
                 let workplace = workplace(entry, ground);
                 match folder.map(|folder| (folder, known(entry, folder).zip(workplace))) {
                     Some((_, Some((known, workplace)))) => {
-                        search.folder(&ground.path(&base, &known), &workplace)
+                        search.folder(&ground.path(&base, &known), &workplace);
                     }
                     Some((written, None)) => search.unbound(
                         Path::new(written),
@@ -215,7 +215,7 @@ impl Bound {
                 (Some(known), content) if known.is(content) => continue,
                 (_, Content::Unbound(why)) => ApprovalError::Unbound {
                     path,
-                    why: why.to_string(),
+                    why: why.clone(),
                 },
                 (Some(_), _) => ApprovalError::Changed(path),
                 (None, _) => ApprovalError::New(path),

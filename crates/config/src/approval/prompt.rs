@@ -9,7 +9,9 @@ use super::{
 use crate::{
     entry::{Entry, Transport},
     expand::variables,
-    launchers::{Kind, gives_code, kind, takes_code_from_its_directory},
+    launchers::{
+        Kind, gives_code, kind, leaves_its_directory_alone, takes_code_from_its_directory,
+    },
     load::{Loaded, Standing},
     places::Places,
     program_variables::changes_programs,
@@ -193,19 +195,19 @@ fn foreign_code(entry: &Entry, found: &Found) -> Vec<String> {
         .filter(|_| entry.transport == Transport::Stdio);
     let own = command.filter_map(|command| taking_code(command, &entry.args));
     // A helper is a text for the shell.
-    let helper = entry.headers_helper.iter().map(|_| "headersHelper");
-    for program in own.chain(helper) {
-        all.push(format!(
-            "{program} takes code and settings from the directory it works in; what is there is no part of this approval"
-        ));
-    }
+    let helper = entry
+        .headers_helper
+        .iter()
+        .map(|_| Taking::Does("headersHelper"));
+    all.extend(own.chain(helper).map(|program| program.warning()));
     for manifest in &found.manifests {
         let program = manifest.argv.split_first();
         let program = program.and_then(|(program, args)| taking_code(program, args));
         if let Some(program) = program {
             all.push(format!(
-                "{}: {program} takes code and settings from the directory it works in; what is there is no part of this approval",
-                manifest.file.display()
+                "{}: {}",
+                manifest.file.display(),
+                program.warning()
             ));
         }
     }
@@ -221,25 +223,47 @@ fn foreign_code(entry: &Entry, found: &Found) -> Vec<String> {
     all
 }
 
+/// A program that runs what it finds where it works, or that is not known to leave
+/// that alone.
+enum Taking<'a> {
+    Does(&'a str),
+    May(&'a str),
+}
+
+impl Taking<'_> {
+    fn warning(&self) -> String {
+        let (program, takes) = match self {
+            Self::Does(program) => (program, "takes"),
+            Self::May(program) => (program, "may take"),
+        };
+        format!(
+            "{program} {takes} code and settings from the directory it works in; what is there is no part of this approval"
+        )
+    }
+}
+
 /// The program of a command line that runs what it finds where it works: a
 /// launcher, whatever is wrapped around it, or anything that runs other
-/// programs by words which nobody but itself understands.
-fn taking_code<'a>(command: &'a str, args: &'a [String]) -> Option<&'a str> {
+/// programs by words which nobody but itself understands. Of a program that is not
+/// known, nobody can say that it does not.
+fn taking_code<'a>(command: &'a str, args: &'a [String]) -> Option<Taking<'a>> {
     if takes_code_from_its_directory(command) {
-        return Some(command);
+        return Some(Taking::Does(command));
     }
     let wrapped = || args.iter().map(String::as_str);
     let gets_code = || {
         args.iter()
             .any(|word| gives_code(word) || word.starts_with("-m"))
     };
-    match kind(command)? {
-        Kind::Wrapper => wrapped()
+    match kind(command) {
+        Some(Kind::Wrapper) => wrapped()
             .find(|word| takes_code_from_its_directory(word))
             .or_else(|| wrapped().find(|word| kind(word).is_some()))
-            .or(Some(command)),
-        Kind::Shell => Some(command),
-        Kind::Interpreter => gets_code().then_some(command),
+            .or(Some(command))
+            .map(Taking::Does),
+        Some(Kind::Shell) => Some(Taking::Does(command)),
+        Some(Kind::Interpreter) if gets_code() => Some(Taking::Does(command)),
+        _ => (!leaves_its_directory_alone(command, args)).then_some(Taking::May(command)),
     }
 }
 

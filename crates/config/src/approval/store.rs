@@ -111,7 +111,6 @@ impl Store {
     /// What was decided about exactly this.
     pub fn decision(&self, binding: &Binding) -> Decision {
         match self.about(&binding.name, &binding.directory) {
-            None => Decision::Open,
             Some(record) if record.approved => {
                 if record.binding.covers(binding) {
                     Decision::Approved
@@ -121,7 +120,7 @@ impl Store {
             }
             Some(record) if record.binding.hash() == binding.hash() => Decision::Rejected,
             // A refusal of something else says nothing about this.
-            Some(_) => Decision::Open,
+            None | Some(_) => Decision::Open,
         }
     }
 

@@ -80,7 +80,7 @@ fn another_directory_or_another_program_is_another_server() {
     fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink("/bin/sh", bin.join("sh")).unwrap();
     let usual = world.places.path.clone();
-    world.places.path = bin.clone().into_os_string();
+    world.places.path = bin.into_os_string();
     let (now, because) = standing(&world);
     assert_eq!(
         (now, because.as_deref()),
@@ -275,12 +275,24 @@ fn what_a_variable_makes_an_interpreter_load_is_bound() {
         let entry = json!({"command": "a-server", "env": {"NODE_OPTIONS": options}});
         assert_eq!(bound(&world, entry).0, ["hook.js"], "{options}");
     }
-    // They take their code from where they work, whatever it is called.
-    for command in ["uvicorn", "gunicorn", "fastmcp", "pytest", "terraform"] {
-        let entry = json!({"command": command, "args": ["app:app"]});
+    // They may take their code from where they work, whatever they are called: only
+    // what is known not to is not warned of.
+    for (command, is_told) in [
+        ("uvicorn", true),
+        ("terraform", true),
+        ("never-heard-of-it", true),
+        ("/opt/bin/never-heard-of-it", true),
+        ("java", true),
+        ("lua", true),
+        ("node", false),
+        ("python3.12", false),
+    ] {
+        let entry = json!({"command": command, "args": ["/opt/app"]});
         let (_, warnings) = bound(&world, entry);
-        let told = warnings.iter().any(|told| told.contains("takes code"));
-        assert!(told, "{command}: {warnings:?}");
+        let told = warnings
+            .iter()
+            .any(|told| told.contains("code and settings from the directory"));
+        assert_eq!(told, is_told, "{command}: {warnings:?}");
     }
 }
 

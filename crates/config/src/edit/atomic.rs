@@ -5,7 +5,9 @@ use crate::{limits, safe_read};
 use std::{
     fs::{self, File},
     io::{self, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 use switchboard_local::private::{self, Lock};
 
@@ -159,11 +161,25 @@ fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()
     Ok(())
 }
 
+/// Waits for whoever writes in this folder: longer where many do, one after the other.
 fn lock(target: &Target, folder: &Path) -> Result<Lock, EditError> {
-    let folder = File::open(folder).map_err(target.failed("written"))?;
-    Lock::of_folder(folder, limits::LOCK_WAIT, limits::LOCK_PAUSE)
-        .map_err(target.failed("locked"))?
-        .ok_or_else(|| EditError::Locked(target.file.clone()))
+    for _ in 0..limits::LOCK_WAITS {
+        let before = version(&target.file);
+        let folder = File::open(folder).map_err(target.failed("written"))?;
+        let lock = Lock::of_folder(folder, limits::LOCK_WAIT, limits::LOCK_PAUSE);
+        match lock.map_err(target.failed("locked"))? {
+            Some(lock) => return Ok(lock),
+            None if version(&target.file) == before => break,
+            None => {}
+        }
+    }
+    Err(EditError::Locked(target.file.clone()))
+}
+
+/// Tells apart what was there from what was written since.
+fn version(file: &Path) -> Option<(u64, SystemTime)> {
+    let metadata = fs::metadata(file).ok()?;
+    Some((metadata.ino(), metadata.modified().ok()?))
 }
 
 fn rights(metadata: &fs::Metadata) -> u32 {

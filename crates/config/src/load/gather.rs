@@ -13,7 +13,7 @@ use crate::{
     policy::Policy,
     read::{self, Doc},
     safe_read,
-    settings::{Lists, Rules},
+    settings::{Lists, Observe, Rules},
     sign_in::SignIn,
 };
 use rules::{File, Rank, Ruled};
@@ -38,6 +38,8 @@ pub(super) struct Gathered {
     plugins: Vec<String>,
     /// What the administrator says about signing in.
     pub(super) sign_in: SignIn,
+    /// What the administrator says about what is kept of calls.
+    pub(super) observe: Observe,
     /// What each file says about what may be done with servers.
     ruled: Vec<Ruled>,
 }
@@ -126,6 +128,7 @@ pub(super) fn managed(places: &Places, gathered: &mut Gathered, loaded: &mut Loa
                     this.sign_in(doc, &file, Writer::Administrator);
                     this.connectors_address(doc, &file, Writer::Administrator);
                     this.environment(doc, &file);
+                    this.observe(doc, Writer::Administrator);
                 }
             };
             let there = match servers {
@@ -161,8 +164,26 @@ pub(super) fn scopes(
         owner: None,
         rules_only,
     };
-    let project = places.project().display().to_string();
     // Claude Code's files first: in one scope the later wins, and that is ours.
+    claude_settings(places, &mut reading);
+    users_files(places, &mut reading);
+    strays(places, &mut reading);
+    if rules_only {
+        return;
+    }
+    // The nearest last, so that it wins.
+    for folder in places.project_folders().into_iter().rev() {
+        let file = folder.join(".mcp.json");
+        reading.read(Scope::Project, &file, |doc, this| {
+            this.servers(doc, &["mcpServers"], Scope::Project, Writer::Repository);
+        });
+    }
+    reading.plugins();
+    reading.connectors();
+}
+
+/// Settings of Claude Code: the user's, and those in the tree.
+fn claude_settings(places: &Places, reading: &mut Reading<'_>) {
     let file = places.claude.join("settings.json");
     let writer = reading.writer(&file);
     let user = match writer {
@@ -197,6 +218,11 @@ pub(super) fn scopes(
             this.rules(doc, &file, Writer::Repository);
         });
     }
+}
+
+/// The user's own files: Claude Code's, and then ours.
+fn users_files(places: &Places, reading: &mut Reading<'_>) {
+    let project = places.project().display().to_string();
     for file in [places.claude_json.clone(), places.settings()] {
         let writer = reading.writer(&file);
         let (user, local) = match writer {
@@ -220,10 +246,15 @@ pub(super) fn scopes(
         if file == places.settings() {
             let ruled = File::ours(&file, Rank::Ours, writer == Writer::Repository);
             reading.read_with_rules(user, &ruled, whole);
-        } else if !rules_only {
+        } else if !reading.rules_only {
             reading.read(user, &file, whole);
         }
     }
+}
+
+/// Files of ours that lie where a repository could have put them.
+fn strays(places: &Places, reading: &mut Reading<'_>) {
+    let project = places.project().display().to_string();
     for file in &places.strays {
         let ruled = File::ours(file, Rank::Stray, true);
         reading.read_with_rules(Scope::Project, &ruled, |doc, this| {
@@ -238,18 +269,6 @@ pub(super) fn scopes(
             this.rules(doc, file, Writer::Repository);
         });
     }
-    if rules_only {
-        return;
-    }
-    // The nearest last, so that it wins.
-    for folder in places.project_folders().into_iter().rev() {
-        let file = folder.join(".mcp.json");
-        reading.read(Scope::Project, &file, |doc, this| {
-            this.servers(doc, &["mcpServers"], Scope::Project, Writer::Repository);
-        });
-    }
-    reading.plugins();
-    reading.connectors();
 }
 
 struct Reading<'a> {
@@ -339,16 +358,26 @@ impl Reading<'_> {
             .into_iter()
             .filter_map(|(name, path)| Some((name.to_owned(), path?.display().to_string())));
         entry.given.extend(known);
-        if writer == Writer::Repository {
+        // Whoever imported it has not approved it.
+        let brought = writer == Writer::Repository || entry.imported_from.is_some();
+        if brought {
+            if entry.env_file.take().is_some() {
+                let mut fault = entry.fault("envFile", "counts in files of your own only");
+                fault.hint = Some("write its variables as `env`, where they are seen".to_owned());
+                entry.faults.push(fault);
+            }
             entry.inside = true;
             entry.isolation = Isolation::default();
             entry.always_load = false;
+            entry.required = false;
             // What it asks for of ours is `env`, where a person sees it.
             entry.inherit_env = None;
             // It can ask for more care, and not for less.
             entry.pins = entry.pins.filter(|pins| *pins == Pinning::Hold);
             // Where the network may be searched is not for a repository to say.
             entry.oauth.allow_private_addresses = false;
+            // Nor who signs in for others.
+            entry.oauth.clients_sign_in = false;
         }
     }
 
@@ -401,6 +430,19 @@ impl Reading<'_> {
         }
         let faults = faults.into_iter().map(|fault| (scope, fault));
         self.loaded.faults.extend(faults);
+    }
+
+    /// What is kept of calls is for the user and the administrator to say. What cannot
+    /// be read of it would leave calls unseen.
+    fn observe(&mut self, doc: &Doc<'_>, writer: Writer) {
+        let says = match writer {
+            // What the administrator says is not changed by anybody after.
+            Writer::Administrator => &mut self.gathered.observe,
+            Writer::User => &mut self.loaded.observe,
+            Writer::Repository => return,
+        };
+        let faults = says.read(doc);
+        self.unclear(faults, writer);
     }
 
     /// Where sign-ins are kept is for the user and the administrator to say.

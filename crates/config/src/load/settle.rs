@@ -84,7 +84,7 @@ impl Settling<'_> {
             match loaded.policy.decide(filled.as_deref().unwrap_or(&entry)) {
                 Verdict::Allowed(None) => {}
                 Verdict::Allowed(Some(rule)) => {
-                    because = because.or(Some(format!("allowed by {rule}")))
+                    because = because.or(Some(format!("allowed by {rule}")));
                 }
                 Verdict::Denied(rule) => standing = Standing::Denied(format!("denied by {rule}")),
                 Verdict::NotAllowed(rule) => {

@@ -32,7 +32,7 @@ fn the_search_stops_at_home_or_at_the_root_of_the_repository() {
     folder(&home.join("code/repo/.git"));
     let found = places(&deep, &home, &[]);
     let expected = [
-        deep.clone(),
+        deep,
         home.join("code/repo"),
         home.join("code"),
         home.clone(),
@@ -48,10 +48,7 @@ fn the_search_stops_at_home_or_at_the_root_of_the_repository() {
     );
     folder(&root.join("srv/repo/.git"));
     let found = places(&outside, &home, &[]);
-    assert_eq!(
-        found.project_folders(),
-        [outside.clone(), root.join("srv/repo")]
-    );
+    assert_eq!(found.project_folders(), [outside, root.join("srv/repo")]);
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn every_observed_rule() {
         ),
         (
             json!([{"serverUrl": "https://x.example/*"}]),
-            none.clone(),
+            none,
             &web,
             '+',
         ),

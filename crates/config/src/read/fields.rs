@@ -46,6 +46,8 @@ impl<'a> Reader<'a> {
                 "command" => self.entry.command = self.command(value),
                 "args" => self.entry.args = self.strings(key, value).unwrap_or_default(),
                 "env" => self.entry.env = self.table(key, value),
+                "envFile" => self.entry.env_file = self.text(key, value),
+                "importedFrom" => self.entry.imported_from = self.text(key, value),
                 "inheritEnv" => self.inherit_env(key, value),
                 "cwd" => self.entry.cwd = self.text(key, value),
                 "url" => self.entry.url = self.text(key, value),
@@ -53,19 +55,20 @@ impl<'a> Reader<'a> {
                 "headersHelper" => self.entry.headers_helper = self.helper(value),
                 "headersHelperOptional" => {
                     self.entry.headers_helper_optional =
-                        self.boolean(key, value).unwrap_or_default()
+                        self.boolean(key, value).unwrap_or_default();
                 }
                 "oauth" => self.oauth(value),
                 "alwaysLoad" => {
-                    self.entry.always_load = self.boolean(key, value).unwrap_or_default()
+                    self.entry.always_load = self.boolean(key, value).unwrap_or_default();
                 }
+                "required" => self.entry.required = self.boolean(key, value).unwrap_or_default(),
                 "tls" => self.tls(value),
                 "authToken" => self.entry.auth_token = self.text(key, value),
                 "lockFolder" => self.entry.lock_folder = self.text(key, value),
                 "builtin" => self.entry.builtin = self.text(key, value),
                 "timeout" => self.entry.timeout = self.milliseconds(key, value),
                 "roots" if !is_builtin(object) => {
-                    self.entry.roots = self.strings(key, value).unwrap_or_default()
+                    self.entry.roots = self.strings(key, value).unwrap_or_default();
                 }
                 "isolation" => self.isolation(key, value),
                 "era" => self.era(key, value),
@@ -347,7 +350,7 @@ impl<'a> Reader<'a> {
                 "deny" => {
                     self.entry.tools.deny = self
                         .strings("tools.deny", &property.value)
-                        .unwrap_or_default()
+                        .unwrap_or_default();
                 }
                 other => {
                     let field = format!("tools.{other}");

@@ -18,7 +18,7 @@ const THEIRS: [&str; 7] = [
 ];
 
 /// Everything that our own file can have.
-const OURS: [&str; 17] = [
+const OURS: [&str; 18] = [
     "$schema",
     "mcpServers",
     "projects",
@@ -27,6 +27,7 @@ const OURS: [&str; 17] = [
     "disabledMcpServers",
     "enableAllProjectMcpServers",
     "permissions",
+    "observe",
     "tokenStore",
     "xaaIdp",
     "connectors",

@@ -143,6 +143,23 @@ impl Permissions {
                 return faults;
             }
         }
+        self.add_lists(doc, file, writer, &mut faults);
+        if inside || !ours {
+            return faults;
+        }
+        self.add_mode_and_pins(doc, file, &mut faults);
+        self.add_modes(doc, file, &mut faults);
+        self.add_trusted(doc, file, &mut faults);
+        faults
+    }
+
+    /// The lists of rules.
+    fn add_lists(&mut self, doc: &Doc<'_>, file: &str, writer: Writer, faults: &mut Vec<Fault>) {
+        let Writer {
+            inside,
+            ours,
+            managed,
+        } = writer;
         for list in LISTS {
             let at = ["permissions", list];
             let Some((whole, line)) = doc.value(&at) else {
@@ -177,9 +194,10 @@ impl Permissions {
                 }
             }
         }
-        if inside || !ours {
-            return faults;
-        }
+    }
+
+    /// The mode, and whether definitions are pinned.
+    fn add_mode_and_pins(&mut self, doc: &Doc<'_>, file: &str, faults: &mut Vec<Fault>) {
         let mut word = |key: &str| match doc.value(&["permissions", key])? {
             (Value::String(text), line) => Some(written(text, file, line)),
             (other, line) => {
@@ -227,6 +245,10 @@ impl Permissions {
             },
             (None, None) => {}
         }
+    }
+
+    /// Modes of single principals.
+    fn add_modes(&mut self, doc: &Doc<'_>, file: &str, faults: &mut Vec<Fault>) {
         match doc.value(&["permissions", "modes"]) {
             Some((Value::Object(modes), line)) => {
                 for (principal, mode) in modes {
@@ -249,6 +271,10 @@ impl Permissions {
             }
             None => {}
         }
+    }
+
+    /// Servers whose word about their own tools counts.
+    fn add_trusted(&mut self, doc: &Doc<'_>, file: &str, faults: &mut Vec<Fault>) {
         let at = ["permissions", "trustedServers"];
         if let Some((whole, line)) = doc.value(&at)
             && doc.items(&at).is_none()
@@ -267,7 +293,6 @@ impl Permissions {
                 }
             }
         }
-        faults
     }
 
     /// Adds what the next file says. Of modes the last one counts.

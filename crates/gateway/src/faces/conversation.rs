@@ -174,7 +174,7 @@ impl Conversation {
             }
             Received::Batch(batch) => {
                 let owed = owed(batch.iter().flatten());
-                (owed, Either::Right(self.batch(batch)))
+                (owed, Either::Right(async { self.batch(batch) }))
             }
         };
         // The next message is looked at in any case.
@@ -198,10 +198,10 @@ impl Conversation {
         let session = self.session.lock().clone();
         match (message.kind(), session) {
             (Kind::Request, _) if self.terms.modern && modern::is_modern(&params) => {
-                self.modern(message, params)
+                self.modern(message, params);
             }
             (Kind::Request, None) if message.method() == Method::Initialize => {
-                self.initialize(message).await
+                self.initialize(message).await;
             }
             (Kind::Request, Some(session)) => self.legacy(session, message, params),
             (Kind::Notification, _) if self.give_up(&message, &params) => {}
@@ -309,6 +309,10 @@ impl Conversation {
         let begun = given_up.or(modern::begin(&self.gateway, request)).await;
         match begun.ok()? {
             Begun::Answer(answer) => Some(answer),
+            Begun::Told(mut told) => {
+                let ended = to_the_end(&mut told, &mut given_up, &*self.outlet).await;
+                ended.ok()
+            }
             Begun::Exchange(mut relayed) => {
                 let ended = to_the_end(&mut relayed, &mut given_up, &*self.outlet).await;
                 ended.map_err(|notice| relayed.cancel_as(&notice)).ok()
@@ -328,7 +332,7 @@ impl Conversation {
     }
 
     /// Several messages at once, where the session's revision has that: all answers in one array.
-    async fn batch(self: &Arc<Self>, batch: Vec<Result<Message, ParseError>>) {
+    fn batch(self: &Arc<Self>, batch: Vec<Result<Message, ParseError>>) {
         let session = self.session.lock().clone();
         let Some(session) = session.filter(|session| session.client().revision.has_batches())
         else {

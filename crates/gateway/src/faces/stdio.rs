@@ -180,7 +180,16 @@ async fn serve_until(
             _ = admission.ended(), if over == Over::Said => {}
         }
     }
-    let fault = input.fault();
+    farewell(&client, &writer, input.fault(), over).await
+}
+
+/// Tells the client what was wrong with its input, and ends.
+async fn farewell(
+    client: &Conversation,
+    writer: &LineWriter,
+    fault: Option<LineError>,
+    over: Over,
+) -> io::Result<()> {
     if let Some(fault) = &fault {
         let code = match fault {
             LineError::Full(_) => code::INTERNAL,

@@ -9,7 +9,7 @@ use switchboard_host::{CallError, Client, Hello, Scope, Server, bridge};
 use switchboard_wire::{Edits, Era, Message, Revision, json as text, meta};
 
 /// The revision we answer a legacy client with: its own if we know it, else the newest there is.
-pub fn negotiate(initialize: &Message) -> Revision {
+pub(crate) fn negotiate(initialize: &Message) -> Revision {
     let asked = text::field(initialize.body(), "protocolVersion")
         .ok()
         .flatten();
@@ -20,8 +20,14 @@ pub fn negotiate(initialize: &Message) -> Revision {
         .unwrap_or(Revision::NEWEST_LEGACY)
 }
 
+/// The name in what a client says of itself.
+pub(crate) fn name_of(info: &[u8]) -> Option<String> {
+    let name = text::field(info, "name").ok().flatten()?;
+    text::text(name.of(info)).map(String::from)
+}
+
 /// The capabilities that `initialize` declares.
-pub fn declared(initialize: &Message) -> Bytes {
+pub(crate) fn declared(initialize: &Message) -> Bytes {
     let body = initialize.body();
     let span = text::field(body, "capabilities").ok().flatten();
     // Without the message around it: it is kept for as long as the client stays.
@@ -32,7 +38,7 @@ pub fn declared(initialize: &Message) -> Bytes {
 
 /// The result of `initialize`. On one server it is the server's own, with our
 /// protocol version in it.
-pub async fn initialize_result(
+pub(crate) async fn initialize_result(
     gateway: &Gateway,
     scope: &Scope,
     client: &Arc<Client>,
@@ -63,7 +69,7 @@ pub async fn initialize_result(
 
 /// The same, saying that log messages come: we have one to send, and who sends
 /// any must declare them.
-pub fn with_logging(result: String) -> String {
+pub(crate) fn with_logging(result: String) -> String {
     let result = Bytes::from(result);
     let capabilities = match text::field(&result, "capabilities") {
         Ok(Some(span)) => result.slice(span.start..span.end),
@@ -77,7 +83,7 @@ pub fn with_logging(result: String) -> String {
 }
 
 /// The result of `server/discover`.
-pub async fn discover_result(
+pub(crate) async fn discover_result(
     gateway: &Gateway,
     scope: &Scope,
     client: &Arc<Client>,
@@ -100,7 +106,7 @@ pub async fn discover_result(
         }
         Scope::All => {
             let merged = merge(gateway, client).await;
-            Ok(json!({
+            let result = json!({
                 "resultType": "complete",
                 "supportedVersions": versions,
                 "capabilities": merged.capabilities,
@@ -108,8 +114,8 @@ pub async fn discover_result(
                 "ttlMs": 0,
                 "cacheScope": "private",
                 "_meta": { meta::SERVER_INFO: server_info(gateway) },
-            })
-            .to_string())
+            });
+            Ok(with_logging(result.to_string()))
         }
     }
 }
@@ -143,6 +149,15 @@ async fn merge(gateway: &Gateway, client: &Arc<Client>) -> Together {
     host.compare_pinned(client).await;
     let mut capabilities = Map::new();
     capabilities.insert("tools".into(), json!({}));
+    let reached = |server: &&Arc<Server>| host.guard().reaches(client, server);
+    let mut starting = host.servers().to_vec();
+    starting.retain(|server| reached(&server) && server.is_starting());
+    if starting.iter().any(|server| server.hello(client).is_none()) {
+        // What is not said now is not asked for later, whatever they turn out to have.
+        for name in ["resources", "prompts"] {
+            capabilities.insert(name.into(), json!({}));
+        }
+    }
     let mut instructions = String::new();
     let mut held = Vec::new();
     for server in host.servers().iter() {

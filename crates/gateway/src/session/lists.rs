@@ -1,12 +1,12 @@
 //! `tools/list` and its kin over all servers: pages cut from the merged
 //! catalog, each item in its own bytes.
 
-use super::finder;
-use crate::gateway::Gateway;
+use super::{finder, patience};
+use crate::{gateway::Gateway, limits as ours};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::sync::Arc;
 use switchboard_host::{
-    CallError, Client, Connection, Reply, Server,
+    CallError, Client, Connection, Late, Reply, Server,
     catalog::{List, Page},
     limits,
 };
@@ -16,20 +16,31 @@ use switchboard_wire::{
     reading::{self, Object, Places},
 };
 
-/// One page of a merged list, as a result.
-pub async fn page(
+/// One page of a merged list.
+#[derive(Debug)]
+pub(crate) struct Merged {
+    /// The result.
+    pub(crate) result: String,
+    /// What its client should know of it besides, if anything.
+    pub(crate) remark: Option<String>,
+}
+
+/// One page of a merged list. `name` is what the client calls itself.
+pub(crate) async fn page(
     gateway: &Gateway,
     client: &Arc<Client>,
+    name: Option<&str>,
     list: List,
     message: &Message,
-) -> Result<String, CallError> {
+) -> Result<Merged, CallError> {
     let params = Params::of(message)?;
     let cursor = match Params::text(message, params.cursor, "cursor")? {
         Some(cursor) => Some(open(&cursor)?),
         None => None,
     };
     let host = gateway.host();
-    let merged = host.merged(client, list).await;
+    let wait = patience::first_list(name);
+    let (merged, late) = host.merged_within(client, list, wait).await;
     let field = list.method().list_field().unwrap_or_default();
     let mut out = format!("{{\"{field}\":[");
     let mut next = None;
@@ -61,7 +72,35 @@ pub async fn page(
         ));
     }
     out.push('}');
-    Ok(out)
+    Ok(Merged {
+        result: out,
+        remark: without(list, late),
+    })
+}
+
+/// Which servers a list is without, since they were not there in time.
+fn without(list: List, mut late: Vec<Late>) -> Option<String> {
+    if late.is_empty() {
+        return None;
+    }
+    let rest = late.len().saturating_sub(ours::SERVERS_NAMED);
+    late.truncate(ours::SERVERS_NAMED);
+    let mut names: Vec<String> = late
+        .iter()
+        .map(|late| match late.is_silent {
+            true => format!("{} (it says nothing)", late.server),
+            false => format!("{} (it is still starting)", late.server),
+        })
+        .collect();
+    if rest > 0 {
+        names.push(format!("{rest} more"));
+    }
+    let (asked, change) = (list.method().as_str(), list.change().as_str());
+    Some(format!(
+        "This answer to {asked} is without what these servers have, since they were not there in time: {}. \
+         {change} follows when they are; switchboard list says how they are doing.",
+        names.join(", ")
+    ))
 }
 
 /// Adds an item to a list that has been begun.
@@ -76,7 +115,7 @@ fn push(out: &mut String, item: &[u8]) {
 /// otherwise than we do, and what this one may not see. A list without such items
 /// is not touched; one that is none, or could itself be read in two ways, is the
 /// server's error.
-pub fn hide(
+pub(crate) fn hide(
     gateway: &Gateway,
     server: &Server,
     client: &Client,

@@ -66,7 +66,7 @@ pub(super) async fn page(
                 tracing::warn!(server = %server.name(), %fault, "its tasks are left out");
             }
             Err(_) => {
-                tracing::warn!(server = %server.name(), "its tasks take too long and are left out")
+                tracing::warn!(server = %server.name(), "its tasks take too long and are left out");
             }
         }
     }

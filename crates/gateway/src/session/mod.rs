@@ -3,18 +3,19 @@
 //! its messages; they speak through an [`Outlet`].
 
 pub(crate) mod finder;
-pub mod hello;
+pub(crate) mod hello;
 pub(crate) mod in_flight;
-pub mod legacy;
-pub mod lists;
+pub(crate) mod legacy;
+pub(crate) mod lists;
 mod mcp_tasks;
-pub mod modern;
+pub(crate) mod modern;
 mod older;
 pub(crate) mod parked;
+mod patience;
 mod rewrite;
 mod seal;
 pub(crate) mod steps;
-pub mod watch;
+pub(crate) mod watch;
 
 use crate::gateway::Gateway;
 use switchboard_host::{CallError, Client, Notice, permission::What};
@@ -61,7 +62,7 @@ pub(crate) async fn own_answer(
 }
 
 /// Where the messages for one client, or for one of its requests, go.
-pub trait Outlet: Send + Sync {
+pub(crate) trait Outlet: Send + Sync {
     /// Sends a message. Must not block; what cannot be kept is dropped by weight.
     fn send(&self, payload: Payload, weight: Weight);
 
@@ -73,7 +74,7 @@ pub trait Outlet: Send + Sync {
 
 /// What must not be lost, and what may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub(crate) enum Weight {
     /// How far a request is: the first to give way.
     Progress,
     /// Another notification.

@@ -31,7 +31,7 @@ pub(crate) struct Lot {
     parked: Mutex<HashMap<Ticket, Parked>>,
     /// How long each waits.
     patience: Duration,
-    me: Weak<Lot>,
+    me: Weak<Self>,
 }
 
 type Ticket = [u8; 16];
@@ -111,6 +111,11 @@ impl Lot {
         });
         let binding = Binding::of(principal, server, message, &request.params);
         Ok(format!("{PREFIX}{}", self.seal.close(&ticket, &binding)))
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.parked.lock().len()
     }
 
     /// Drops, and so cancels, what waits for a client that has gone.

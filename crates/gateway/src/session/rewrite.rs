@@ -298,7 +298,7 @@ fn content_uri(raw: &[u8], item: Span, found: &mut Vec<Span>) {
     match kind.as_deref() {
         Some("resource_link") => found.extend(at(raw, item, "uri")),
         Some("resource") => {
-            found.extend(at(raw, item, "resource").and_then(|resource| at(raw, resource, "uri")))
+            found.extend(at(raw, item, "resource").and_then(|resource| at(raw, resource, "uri")));
         }
         _ => {}
     }

@@ -5,7 +5,7 @@ use switchboard_wire::{Message, Payload};
 
 /// What comes next of a request.
 #[derive(Debug)]
-pub enum Step<E> {
+pub(crate) enum Step<E> {
     /// A notification for the client.
     Notice(Payload, Weight),
     /// The end.
@@ -13,7 +13,7 @@ pub enum Step<E> {
 }
 
 /// Something that comes step by step.
-pub trait Steps: Send {
+pub(crate) trait Steps: Send {
     /// How it ends.
     type End;
 

@@ -27,7 +27,7 @@ use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// One open `subscriptions/listen`.
-pub struct Listen {
+pub(crate) struct Listen {
     host: Arc<Host>,
     client: Arc<Client>,
     id: Id,
@@ -67,7 +67,7 @@ struct Sink {
 
 impl Listen {
     /// Makes sure that the servers will tell us, then acknowledges.
-    pub async fn open(gateway: &Arc<Gateway>, request: &Request) -> Result<Self, CallError> {
+    pub(crate) async fn open(gateway: &Arc<Gateway>, request: &Request) -> Result<Self, CallError> {
         let (scope, message) = (&request.scope, &request.message);
         let principal = request.admission.principal().clone();
         let id = message.id().unwrap_or_else(|| Id::number(0));
@@ -179,7 +179,7 @@ impl Listen {
                 // Only what was asked for by name can be missed.
                 if is_asked { watched } else { Ok(()) }
             };
-            #[allow(clippy::disallowed_methods, reason = "its panics are watched")]
+            #[expect(clippy::disallowed_methods, reason = "its panics are watched")]
             watching.spawn(tasks::watched(tasks::Kind::Listening, watch));
         }
         let settled = async {

@@ -1,6 +1,8 @@
 //! The gateway in this process, without a program around it: one test program, a
 //! module for each subject.
 
+#![allow(unreachable_pub, reason = "a program has no outside")]
+
 mod support;
 
 mod dual_era;

@@ -45,6 +45,20 @@ impl Default for Catalog {
     }
 }
 
+static KNOWN: AtomicU64 = AtomicU64::new(0);
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+fn count(is_known: bool) {
+    let one = if is_known { &KNOWN } else { &ASKED };
+    one.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often a list of a server's was wanted in this process: how often it was known,
+/// and how often the server had to be asked.
+pub fn list_counts() -> (u64, u64) {
+    (KNOWN.load(Ordering::Relaxed), ASKED.load(Ordering::Relaxed))
+}
+
 /// Counts the changes of all catalogs, so that no two are ever taken for one
 /// another and the sum of several only grows.
 fn next_generation() -> u64 {
@@ -120,6 +134,7 @@ impl Catalog {
             let cell = self.cells[list as usize].lock();
             (cell.current.clone(), cell.last.clone())
         };
+        count(current.initialized());
         let fetched = current
             // Boxed: mostly it is known, and every call's state would be larger.
             .get_or_try_init(async || {

@@ -19,7 +19,7 @@ pub use annotations::Annotations;
 pub use app::{Pages, Ui, is_page};
 pub use fresh::Freshness;
 pub use item::{Item, ItemError, LeftOut};
-pub use kept::Catalog;
+pub use kept::{Catalog, list_counts};
 pub use listing::Listing;
 pub use merge::{Merged, MergedItem};
 pub use owned::Catalogs;

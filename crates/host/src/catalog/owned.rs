@@ -5,8 +5,9 @@
 use super::{Catalog, List};
 use crate::upstream::Hello;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use switchboard_wire::Era;
+use tokio::time::Instant;
 
 /// The lists of one server as one owner sees them.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Catalogs {
     hellos: Mutex<[Option<Hello>; 2]>,
     /// Lists that clients were answered without: they are told when it is there.
     pub(crate) stale: Mutex<Vec<List>>,
+    /// Since when somebody has waited for what it has not said yet.
+    awaited: Mutex<Option<Instant>>,
 }
 
 impl Catalogs {
@@ -27,7 +30,18 @@ impl Catalogs {
             eras: [Catalog::default(), Catalog::default()],
             hellos: Mutex::default(),
             stale: Mutex::default(),
+            awaited: Mutex::default(),
         }
+    }
+
+    /// Since when somebody has waited for what it has not said yet: from now on,
+    /// if nobody has for as long as a start may take.
+    pub(crate) fn awaited_since(&self, start: Duration) -> Instant {
+        let now = Instant::now();
+        let mut awaited = self.awaited.lock();
+        let since = awaited.filter(|since| now < *since + start).unwrap_or(now);
+        *awaited = Some(since);
+        since
     }
 
     /// The lists in this era.

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_they_stumble_over_is_named() {
         for (list, item, named) in [
-            (List::Tools, r#"5"#, "no object"),
+            (List::Tools, "5", "no object"),
             (
                 List::Tools,
                 r#"{"name":5,"inputSchema":{}}"#,

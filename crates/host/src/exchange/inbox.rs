@@ -13,7 +13,7 @@ use switchboard_transport::limits::QUEUE_STEP;
 use switchboard_wire::{ErrorObject, Method, code};
 
 /// The events of one exchange that have not been looked at yet.
-pub struct Inbox {
+pub(crate) struct Inbox {
     state: Mutex<State>,
     waker: AtomicWaker,
 }
@@ -29,7 +29,7 @@ struct State {
 
 impl Inbox {
     /// An empty inbox.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             state: Mutex::default(),
             waker: AtomicWaker::new(),
@@ -37,7 +37,7 @@ impl Inbox {
     }
 
     /// Adds a notification, or does without one.
-    pub fn notice(&self, notice: Notice) {
+    pub(crate) fn notice(&self, notice: Notice) {
         let mut state = self.state.lock();
         if state.finished {
             return;
@@ -71,7 +71,7 @@ impl Inbox {
 
     /// Adds a question. Questions are few (the connection counts them) and never
     /// dropped; one that would not fit is refused, and its server told.
-    pub fn input(&self, input: Input) {
+    pub(crate) fn input(&self, input: Input) {
         let mut state = self.state.lock();
         if state.finished {
             return;
@@ -88,7 +88,7 @@ impl Inbox {
     }
 
     /// Ends the exchange. The first outcome counts.
-    pub fn finish(&self, outcome: Outcome) {
+    pub(crate) fn finish(&self, outcome: Outcome) {
         let mut state = self.state.lock();
         if state.finished {
             return;
@@ -100,7 +100,7 @@ impl Inbox {
     }
 
     /// The next event, the outcome last of all. One caller at a time.
-    pub async fn next(&self) -> Event {
+    pub(crate) async fn next(&self) -> Event {
         poll_fn(|context| {
             self.waker.register(context.waker());
             let mut state = self.state.lock();

@@ -24,7 +24,7 @@ type Reply = Box<dyn FnOnce(&Message, Answer) + Send>;
 
 /// What becomes of a question.
 #[derive(Clone, Debug)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// The client responded, with a result or an error.
     Response(Message),
     /// It was not asked: we answer ourselves.

@@ -18,8 +18,9 @@ use consent::Gate;
 pub(crate) use consent::{Asked, can_be_asked};
 pub use consent::{Consent, Verdict};
 pub(crate) use crossing::Crossing;
-pub use inbox::Inbox;
-pub use input::{Answer, Input};
+pub(crate) use inbox::Inbox;
+pub(crate) use input::Answer;
+pub use input::Input;
 
 pub(crate) use rooted::Rooted;
 pub(crate) use sent::Sent;
@@ -27,13 +28,13 @@ pub(crate) use sent::Sent;
 use crate::{
     call::Retry,
     error::CallError,
-    observe::Watched,
+    observe::{Keeping, Watched},
     upstream::{Connection, Turn},
 };
 use bytes::Bytes;
 use queued::Queued;
 use renewal::Renewal;
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{fmt, future::pending, sync::Arc, time::Duration};
 use step_up::StepUp;
 use switchboard_transport::InFlight;
 use switchboard_wire::{Edits, Id, Message, Method, Payload};
@@ -104,6 +105,8 @@ pub struct Exchange {
     told_as: Option<Option<Bytes>>,
     /// Those who watch it, where anybody does.
     watched: Option<Box<Watched>>,
+    /// Its outcome, which is told once what it waits for is there.
+    kept: Option<Box<Kept>>,
     /// Its place among the calls of its principal.
     counted: Option<InFlight>,
 }
@@ -162,6 +165,7 @@ impl Exchange {
             again: None,
             told_as: None,
             watched: None,
+            kept: None,
             counted: None,
         }
     }
@@ -214,6 +218,12 @@ impl Exchange {
     /// The next event. After the outcome there is none.
     pub async fn next(&mut self) -> Event {
         loop {
+            if let Some(kept) = &mut self.kept {
+                let told = kept.until.as_mut().await;
+                if let Some(kept) = self.kept.take() {
+                    return told.map_or_else(failed, |()| kept.event);
+                }
+            }
             let step = match timeout_at(self.deadline, self.step()).await {
                 Ok(step) => step,
                 Err(_) => Some(failed(self.timed_out())),
@@ -232,8 +242,10 @@ impl Exchange {
                 }
                 if let Event::Outcome(outcome) = &event {
                     self.leave_stage();
-                    if let Some(watched) = self.watched.take() {
-                        watched.ended(outcome);
+                    let watched = self.watched.take();
+                    if let Some(until) = watched.and_then(|watched| watched.ended(outcome)) {
+                        self.kept = Some(Box::new(Kept { event, until }));
+                        continue;
                     }
                 }
                 return event;
@@ -294,6 +306,9 @@ impl Exchange {
         let Stage::Asking(gate) = self.leave_stage() else {
             return None;
         };
+        if let Some(watched) = &mut self.watched {
+            watched.answered(verdict);
+        }
         match gate.settle(&self.connection, verdict) {
             Ok(sent) => self.goes_on_as(sent),
             Err(fault) => return self.not_left(fault, gate.into_permitted()),
@@ -386,6 +401,20 @@ impl Exchange {
             sent.set_token(token.clone());
         }
         self.told_as = Some(token);
+    }
+}
+
+/// An outcome that waits.
+struct Kept {
+    event: Event,
+    until: Keeping,
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept")
+            .field("event", &self.event)
+            .finish_non_exhaustive()
     }
 }
 

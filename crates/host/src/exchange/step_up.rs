@@ -47,7 +47,10 @@ impl Exchange {
         let (Some(scope), false) = (why.missing_scope(), self.is_under_way()) else {
             return false;
         };
-        let can_sign_in = |permitted: &Permitted| permitted.server.spec.stand_in.clone();
+        let can_sign_in = |permitted: &Permitted| {
+            let stand_in = permitted.server.spec.stand_in.clone();
+            stand_in.filter(|_| permitted.server.lets_sign_in())
+        };
         let found = self.again.as_ref().and_then(|a| can_sign_in(&a.permitted));
         let (Some(stand_in), Some(again)) = (found, self.again.take()) else {
             return false;

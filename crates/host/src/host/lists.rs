@@ -1,20 +1,18 @@
 //! Lists over all servers: what is known of them, what each principal sees, and
 //! asking for what is not known.
 
-use super::{Host, Servers};
+use super::{Host, Late, Servers, fetch::Fetch};
 use crate::{
     catalog::{Item, List, Merged, UriRoutes},
     client::Client,
-    error::CallError,
     limits,
     pins::Kind,
     upstream::{Isolation, Server},
 };
 use futures_util::future::join_all;
-use std::sync::Arc;
-use switchboard_tasks as tasks;
+use std::{sync::Arc, time::Duration};
 use switchboard_wire::Era;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 /// Whose view of which list, and whether it is what they may see or everything
 /// that there is.
@@ -75,9 +73,25 @@ impl Host {
     /// A list over all servers. Servers that have not answered yet are waited for, but not for long.
     /// What is older than its server allows is fetched anew.
     pub async fn merged(&self, client: &Arc<Client>, list: List) -> Arc<Merged> {
-        self.refresh_some(&self.servers(), client, &[list], true)
-            .await;
-        self.known(client, list)
+        self.merged_within(client, list, limits::FIRST_LIST).await.0
+    }
+
+    /// The same, where servers of which no list is known are waited for this long;
+    /// with those that it is without since they were not there in time.
+    pub async fn merged_within(
+        &self,
+        client: &Arc<Client>,
+        list: List,
+        wait: Duration,
+    ) -> (Arc<Merged>, Vec<Late>) {
+        let fetch = Fetch {
+            client,
+            lists: &[list],
+            fresh: true,
+            wait,
+        };
+        let late = fetch.all(&self.guard, &self.servers()).await;
+        (self.known(client, list), late)
     }
 
     /// Whose URIs are whose.
@@ -115,7 +129,7 @@ impl Host {
     /// Has servers that are connected now, and of which something is pinned, say
     /// what they have, so that it can be told what of it is not what it was.
     pub async fn compare_pinned(&self, client: &Arc<Client>) {
-        let deadline = Instant::now() + limits::FIRST_LIST;
+        let deadline = Instant::now() + limits::KNOWN_LIST;
         let servers = self.servers();
         let known = servers.iter().filter_map(|server| {
             let connection = server.current(client)?;
@@ -138,12 +152,18 @@ impl Host {
         lists: &[List],
         fresh: bool,
     ) {
-        let deadline = Instant::now() + limits::FIRST_LIST;
-        let reached = servers
-            .iter()
-            .filter(|server| self.guard.reaches(client, server));
-        let each = reached.map(|server| refresh(server, client, lists, fresh, deadline));
-        join_all(each).await;
+        // Who only wants to know who they are does not wait for long.
+        let wait = match lists.is_empty() {
+            true => limits::KNOWN_LIST,
+            false => limits::FIRST_LIST,
+        };
+        let fetch = Fetch {
+            client,
+            lists,
+            fresh,
+            wait,
+        };
+        fetch.all(&self.guard, servers).await;
     }
 
     /// Counts changes of what a client may see: the same number means the same lists.
@@ -165,60 +185,4 @@ fn whose(servers: &Servers, client: &Client) -> Whose {
     let isolated = |server: &Arc<Server>| server.spec.isolation == Isolation::Session;
     let alone = client.exclusive || servers.iter().any(isolated);
     (client.principal.clone(), alone.then_some(client.identity))
-}
-
-/// Brings one server's lists up to date, if it can be reached by then.
-async fn refresh(
-    server: &Arc<Server>,
-    client: &Arc<Client>,
-    lists: &[List],
-    fresh: bool,
-    deadline: Instant,
-) {
-    if server.is_known(client, lists) && server.current(client).is_none() {
-        server.note_stale(client, lists);
-        let (server, client) = (server.clone(), client.clone());
-        // Starting many processes takes all there is of a small machine, and the
-        // answer is known: it goes out first.
-        tasks::spawn(tasks::Kind::Background, async move {
-            sleep(limits::KNOWN_PAUSE).await;
-            if !client.has_left() {
-                let _ = server.connection(&client).await;
-            }
-        });
-        return;
-    }
-    // One that has kept others waiting keeps nobody waiting again.
-    let deadline = match server.pending_since() {
-        Some(since) => deadline.min(since + limits::FIRST_LIST),
-        None => deadline,
-    };
-    let fetch = async {
-        let connection = server.connection(client).await?;
-        for list in lists {
-            let catalog = connection.catalog();
-            match fresh {
-                true => catalog.fresh(*list, &connection).await?,
-                false => catalog.get(*list, &connection).await?,
-            };
-        }
-        Ok::<(), CallError>(())
-    };
-    match timeout_at(deadline, fetch).await {
-        Ok(Err(fault @ (CallError::Unreadable { .. } | CallError::TimedOut { .. }))) => {
-            tracing::warn!(server = %server.name(), %fault, "its lists could not be fetched and are left out");
-        }
-        Ok(Err(fault)) => {
-            tracing::debug!(server = %server.name(), %fault, "its lists could not be fetched");
-            server.note_stale(client, lists);
-        }
-        Err(_) => {
-            server.note_stale(client, lists);
-            // It may have come in the very moment.
-            if let Some(connection) = server.current(client) {
-                server.refresh_stale(connection);
-            }
-        }
-        Ok(Ok(())) => {}
-    }
 }

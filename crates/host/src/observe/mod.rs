@@ -7,30 +7,39 @@
 //! look at two flags.
 
 mod log;
+mod passed;
 mod watched;
 
+pub use passed::Passed;
 pub use watched::Watched;
 
 use crate::{
     client::Client,
     error::{Blame, CallError},
-    exchange::{Input, Notice, Outcome, Reply},
+    exchange::{Input, Notice, Outcome, Reply, Verdict},
 };
 use parking_lot::RwLock;
 use std::{
     fmt,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
-use switchboard_wire::{Kind, Message, Method, Payload, code, json};
+use switchboard_wire::{Kind, Message, Method, Params, Payload, code, json};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
     /// A call begins. Gives what follows it, where it is to be followed.
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>>;
+
+    /// Whether it wants to know what was decided about calls, and by which rule.
+    /// Asked once, when it is added.
+    fn wants_decisions(&self) -> bool {
+        false
+    }
 
     /// Whether it wants to see messages. Asked once, when it is added.
     fn wants_messages(&self) -> bool {
@@ -43,12 +52,28 @@ pub trait Observer: Send + Sync {
 
 /// Follows one call.
 pub trait Follow: Send {
+    /// Why the call must not be made, where it could not be followed as it must be.
+    /// Asked once, before anything of it leaves.
+    fn refuses(&self) -> Option<CallError> {
+        None
+    }
+
     /// Something happens on the way.
     fn event(&mut self, _event: &Happened<'_>) {}
 
     /// It is over. Told once.
     fn end(self: Box<Self>, end: &End<'_>);
+
+    /// The same, where the answer has to wait for something: it leaves once that is
+    /// there. Told instead of [`end`](Self::end).
+    fn end_kept(self: Box<Self>, end: &End<'_>) -> Option<Keeping> {
+        self.end(end);
+        None
+    }
 }
+
+/// What the end of a call waits for. What it fails with is the outcome instead.
+pub type Keeping = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send>>;
 
 /// Whose call it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +101,29 @@ pub struct Begin<'a> {
     pub name: Option<&'a str>,
     /// The request.
     pub message: &'a Message,
+    /// Where its parameters stand in it.
+    pub params: &'a Params,
+}
+
+impl Begin<'_> {
+    /// What the client calls itself, where it says so: in this request, or when it
+    /// came in.
+    pub fn client_name(&self) -> Option<String> {
+        let info = self.params.client_info.and_then(|info| {
+            let info = info.of(self.message.raw());
+            let name = json::field(info, "name").ok()??;
+            json::text(name.of(info)).map(|name| name.into_owned())
+        });
+        info.or_else(|| self.client.said_name())
+    }
 }
 
 /// What happens to a call on its way.
 #[derive(Debug)]
 pub enum Happened<'a> {
+    /// It has passed its phases, or has failed in one of them. Told once, of a call
+    /// that is one request.
+    Passed(&'a Passed),
     /// It left for its server: more than once where it is sent again.
     Left {
         /// Which server.
@@ -90,6 +133,19 @@ pub enum Happened<'a> {
     Notice(&'a Notice),
     /// Somebody is asked something.
     Asked(&'a Input),
+    /// Whoever was asked whether it may be made has answered.
+    Answered(Verdict),
+}
+
+/// What was decided about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// It may be made.
+    Allowed,
+    /// It may be made once somebody says yes.
+    Asks,
+    /// It may not be made.
+    Denied,
 }
 
 /// How a call ended.
@@ -186,6 +242,8 @@ pub struct Observers {
     any: AtomicBool,
     /// Whether one of them wants to see messages: every message looks.
     taps: AtomicBool,
+    /// Whether one of them wants to know what was decided.
+    decisions: AtomicBool,
 }
 
 impl Observers {
@@ -193,6 +251,9 @@ impl Observers {
     pub fn add(&self, observer: Arc<dyn Observer>) {
         if observer.wants_messages() {
             self.taps.store(true, Ordering::Release);
+        }
+        if observer.wants_decisions() {
+            self.decisions.store(true, Ordering::Release);
         }
         self.all.write().push(observer);
         self.any.store(true, Ordering::Release);
@@ -205,6 +266,11 @@ impl Observers {
     fn begin(&self, call: &Begin<'_>) -> Vec<Box<dyn Follow>> {
         let all = self.all.read();
         all.iter().filter_map(|one| one.begin(call)).collect()
+    }
+
+    /// Whether somebody wants to know what was decided.
+    fn want_decisions(&self) -> bool {
+        self.decisions.load(Ordering::Acquire)
     }
 
     /// Whether somebody wants to see messages.

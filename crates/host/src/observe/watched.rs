@@ -1,10 +1,13 @@
 //! The wrapper around one call that is watched.
 
-use super::{Begin, Edge, End, Ending, Follow, Happened, Observers, Origin, Passing, log};
+use super::{
+    Begin, Edge, End, Ending, Follow, Happened, Keeping, Observers, Origin, Passed, Passing, log,
+};
 use crate::{
-    call::{Admitted, Scope},
+    call::{self, Admitted, Scope},
     error::CallError,
-    exchange::{Event, Exchange, Outcome},
+    exchange::{Event, Exchange, Outcome, Verdict},
+    host::Host,
 };
 use std::{
     fmt, mem,
@@ -31,6 +34,8 @@ pub struct Watched {
     bytes_out: usize,
     /// Where the messages of it are shown.
     tap: Option<Tap>,
+    /// Whether somebody wants to know what is decided about it.
+    is_decision_wanted: bool,
 }
 
 struct Tap {
@@ -73,6 +78,7 @@ impl Watched {
             method: message.method(),
             name: named.as_ref().and_then(|(named, _)| named.text()),
             message,
+            params: &admitted.params,
         };
         let span = span(&begin);
         let follow = span.in_scope(|| {
@@ -98,6 +104,7 @@ impl Watched {
             bytes_in: message.raw().len(),
             bytes_out: 0,
             tap,
+            is_decision_wanted: observers.want_decisions(),
         };
         watched.show(Edge::FromClient, || message.payload());
         Some(Box::new(watched))
@@ -105,16 +112,44 @@ impl Watched {
 
     /// Follows a call through its phases, and then in its exchange.
     pub(crate) async fn wrap(
-        self: Box<Self>,
-        phases: impl Future<Output = Result<Exchange, CallError>>,
+        mut self: Box<Self>,
+        host: &Host,
+        admitted: Box<Admitted>,
     ) -> Result<Exchange, CallError> {
-        match phases.instrument(self.span.clone()).await {
+        let mut passed = Passed {
+            is_decision_wanted: self.is_decision_wanted,
+            ..Passed::default()
+        };
+        if let Scope::One(server) = &admitted.scope {
+            passed.server = Some(server.name().clone());
+        }
+        let ended = match self.refused() {
+            Some(fault) => Err(fault),
+            None => {
+                let phases = call::counted(host, admitted, Some(&mut passed));
+                phases.instrument(self.span.clone()).await
+            }
+        };
+        self.tell(&Happened::Passed(&passed));
+        match ended {
             Ok(exchange) => Ok(exchange.watched(self)),
             Err(fault) => {
-                self.end(Ending::Failed(&fault));
+                if let Some(keeping) = self.end(Ending::Failed(&fault)) {
+                    keeping.await?;
+                }
                 Err(fault)
             }
         }
+    }
+
+    /// Why it must not be made, if somebody who has to follow it cannot.
+    pub fn refused(&self) -> Option<CallError> {
+        self.follow.iter().find_map(|one| one.refuses())
+    }
+
+    /// Whoever was asked whether it may be made has answered.
+    pub(crate) fn answered(&mut self, verdict: Verdict) {
+        self.tell(&Happened::Answered(verdict));
     }
 
     /// What all that is logged during its phases stands in.
@@ -156,21 +191,22 @@ impl Watched {
         }
     }
 
-    /// It is over.
-    pub fn end(mut self, ending: Ending<'_>) {
+    /// It is over. What this gives back is waited for before anybody is told.
+    #[must_use]
+    pub fn end(mut self, ending: Ending<'_>) -> Option<Keeping> {
         if let Ending::Reply(reply) = &ending {
             self.bytes_out += reply.message.raw().len();
             self.show(Edge::ToClient, || reply.message.edited(&reply.edits));
         }
-        self.finish(ending);
+        self.finish(ending)
     }
 
     /// It is over, with this outcome.
-    pub(crate) fn ended(self, outcome: &Outcome) {
-        self.end(Ending::of(outcome));
+    pub(crate) fn ended(self, outcome: &Outcome) -> Option<Keeping> {
+        self.end(Ending::of(outcome))
     }
 
-    fn finish(&mut self, ending: Ending<'_>) {
+    fn finish(&mut self, ending: Ending<'_>) -> Option<Keeping> {
         self.back();
         let end = End {
             ending,
@@ -180,11 +216,19 @@ impl Watched {
             bytes_out: self.bytes_out,
         };
         let follow = mem::take(&mut self.follow);
-        self.span.in_scope(|| {
-            for one in follow {
-                one.end(&end);
-            }
+        let mut all: Vec<Keeping> = self.span.in_scope(|| {
+            let kept = follow.into_iter().filter_map(|one| one.end_kept(&end));
+            kept.collect()
         });
+        if all.len() < 2 {
+            return all.pop();
+        }
+        Some(Box::pin(async move {
+            for keeping in all {
+                keeping.await?;
+            }
+            Ok(())
+        }))
     }
 
     fn tell(&mut self, happened: &Happened<'_>) {
@@ -212,7 +256,8 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         if !self.follow.is_empty() {
-            self.finish(Ending::GivenUp);
+            // Nobody waits for it any more: what is to be kept is on its way.
+            drop(self.finish(Ending::GivenUp));
         }
     }
 }

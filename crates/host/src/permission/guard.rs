@@ -106,6 +106,12 @@ impl Guard {
     ) -> Decision {
         let (rules, who) = (self.rules(), who(client));
         let what = asked_for(client, server, what);
+        if what == What::SignIn
+            && let Some(why) = server.no_sign_in()
+        {
+            let decision = rules.decide(who, &server.spec, what, &Facts::default());
+            return decision.or_stricter(Decision::Held(why));
+        }
         if self.is_plain(&rules, who, server) {
             return if super::exists(&server.spec, what) {
                 Decision::Allow
@@ -159,6 +165,9 @@ impl Guard {
         raw: &[u8],
     ) -> bool {
         let what = asked_for(client, server, What::listed(list, key));
+        if what == What::SignIn && !server.lets_sign_in() {
+            return false;
+        }
         let (rules, who) = (self.rules(), who(client));
         if self.is_plain(&rules, who, server) {
             return super::exists(&server.spec, what);
@@ -171,6 +180,7 @@ impl Guard {
     /// Whether everything that a server lists may be seen, so that its lists need no look.
     pub fn hides_nothing(&self, client: &Client, server: &Server) -> bool {
         !server.spec.tool_filter.hides_anything()
+            && !server.hides_sign_in(client)
             && self.is_plain(&self.rules(), who(client), server)
     }
 

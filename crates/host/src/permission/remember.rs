@@ -74,7 +74,7 @@ impl Answers {
     pub fn forget(&self, server: &str) -> Result<(), AnswersFault> {
         let without = |book: &mut Book| {
             book.values_mut()
-                .for_each(|servers| drop(servers.remove(server)))
+                .for_each(|servers| drop(servers.remove(server)));
         };
         without(&mut self.known.lock());
         match &self.file {

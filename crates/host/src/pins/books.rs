@@ -7,7 +7,7 @@ use crate::limits;
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -103,6 +103,31 @@ impl Books {
                 .chain(others)
                 .collect()
         })
+    }
+
+    /// Removes all books of a principal's that has gone for good. Those of a program
+    /// that runs are written no more: nobody comes who would look into them.
+    pub(super) fn remove(&self, principal: &str) -> io::Result<()> {
+        let file = file_name(principal);
+        for shelf in self.shelves.lock().values_mut() {
+            shelf.others.remove(&file);
+        }
+        let found = match fs::read_dir(&self.dir) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for shelf in found {
+            let shelf = shelf?;
+            if !shelf.file_type()?.is_dir() {
+                continue;
+            }
+            match fs::remove_file(shelf.path().join(&file)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Those that were opened, with the keys of their servers.

@@ -1,16 +1,10 @@
 //! Two texts, line by line: what went and what came.
 
+use crate::limits::{PIN_CHANGE_AROUND, PIN_CHANGE_LINE_CHARS, PIN_CHANGE_LINES};
 use switchboard_local::{
     diff::{Row, near_changes, rows},
     visible,
 };
-
-/// Lines that are shown around a change.
-const AROUND: usize = 2;
-/// Characters of one line that are shown.
-const LINE_CHARS: usize = 400;
-/// Lines of a difference that are shown.
-const SHOWN: usize = 400;
 
 /// The difference, with `-` before what went and `+` before what came. Text
 /// from servers is written so that it cannot disturb a terminal.
@@ -18,10 +12,10 @@ pub(super) fn diff(before: &str, after: &str) -> String {
     let (before, after) = (lines(before), lines(after));
     let rows = rows(&before, &after);
     let mut shown: Vec<String> = Vec::new();
-    for row in near_changes(&rows, AROUND) {
+    for row in near_changes(&rows, PIN_CHANGE_AROUND) {
         match row {
             Row::Gap => shown.push("  …".to_owned()),
-            Row::Line(..) if shown.len() >= SHOWN => {
+            Row::Line(..) if shown.len() >= PIN_CHANGE_LINES => {
                 shown.push("  … (more)".to_owned());
                 break;
             }
@@ -39,7 +33,7 @@ fn lines(text: &str) -> Vec<String> {
         let parts = line.replace("\\n", "\\n\n").replace(". ", ". \n");
         for part in parts.lines() {
             let safe = visible::line(part);
-            match safe.char_indices().nth(LINE_CHARS) {
+            match safe.char_indices().nth(PIN_CHANGE_LINE_CHARS) {
                 // Two long lines that differ late must not look alike.
                 Some((at, _)) => {
                     let (start, rest) = safe.split_at(at);
@@ -56,7 +50,7 @@ fn lines(text: &str) -> Vec<String> {
 fn chunks(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars
-        .chunks(LINE_CHARS)
+        .chunks(PIN_CHANGE_LINE_CHARS)
         .map(|chunk| chunk.iter().collect())
         .collect()
 }

@@ -1,6 +1,7 @@
 //! Characters in a text that a person does not see, or that turn the direction
 //! it is read in: what is shown is not what a model reads.
 
+use crate::limits::SEEN_DEPTH;
 use switchboard_local::visible::is_hostile;
 
 const NON_JOINER: char = '\u{200c}';
@@ -38,9 +39,6 @@ pub(super) fn is_in(text: &str) -> bool {
     false
 }
 
-/// How deep JSON may be that somebody is to look at.
-const DEPTH: usize = 127;
-
 /// The same for JSON that cannot be taken apart: escapes count as what they stand
 /// for. What is too deep for anybody to see counts as hidden.
 pub(super) fn is_in_json(json: &str) -> bool {
@@ -54,7 +52,7 @@ pub(super) fn is_in_json(json: &str) -> bool {
             ']' | '}' if !in_text => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > DEPTH {
+        if depth > SEEN_DEPTH {
             return true;
         }
         if !(in_text && c == '\\') {

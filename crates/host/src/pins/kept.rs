@@ -13,7 +13,7 @@ use std::{
 };
 
 /// How files are written today. The first had tools alone, in another order.
-const FORM: u32 = 2;
+const FORM: u32 = 2; // tidy: a number of a form, no cap
 
 /// What of a server is pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -29,6 +29,7 @@ use books::{Books, Place};
 use judge::Manner;
 use kept::{Kept, Pin};
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -105,6 +106,12 @@ impl Pins {
             }
         }
         Ok(())
+    }
+
+    /// Forgets what is kept for a principal that has gone for good. The user's own
+    /// stays.
+    pub fn forget_principal(&self, principal: &str) -> io::Result<()> {
+        self.books.remove(principal)
     }
 
     /// Notes that somebody has just signed in to a server: what is new at its next

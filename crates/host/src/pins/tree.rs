@@ -16,8 +16,8 @@ pub(super) enum Tree {
     Bool(bool),
     Number(Number),
     Text(String),
-    List(Vec<Tree>),
-    Object(Vec<(String, Tree)>),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
 }
 
 /// Keywords of a schema whose lists are sets.

@@ -173,6 +173,8 @@ impl Attempt {
         let (server, slot) = (&place.server, &place.slot);
         let owner = &place.key.owner;
         server.note_attempt(owner, &made);
+        let is_made = made.result.is_ok() && !made.needs_auth;
+        server.health().counts.note(is_made, old.is_some());
         let swapped = swapped(server, owner, &made, old.as_ref());
         let wanted = Arc::downgrade(&client);
         drop(client);

@@ -287,6 +287,11 @@ impl Calls {
         self.turns.take(client, urgent)
     }
 
+    /// How many calls wait for their turn.
+    pub(super) fn waiting(&self) -> usize {
+        self.turns.waiting()
+    }
+
     /// Whose turn it is, for those who wait.
     pub(super) fn whose_turn(&self) -> String {
         self.turns.whose()

@@ -178,7 +178,7 @@ impl Server {
         }
         let exclusive = key.owner.is_one().then_some(client.as_ref());
         let connection = self.connection_to(key, true);
-        link::open_stand_in(stand_in, &connection);
+        link::open_stand_in(stand_in, self.lets_sign_in(), &connection);
         let connection = self.unmet(connection);
         let revision = key.revision.unwrap_or_else(|| legacy_revision(client));
         let outcome = initialize::initialize(&connection, exclusive, revision)?

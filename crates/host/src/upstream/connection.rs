@@ -70,7 +70,7 @@ impl fmt::Display for Ended {
 /// A connection. Shared by all who use it.
 pub struct Connection {
     /// Itself, for the questions it hands out.
-    me: Weak<Connection>,
+    me: Weak<Self>,
     spec: Arc<ServerSpec>,
     calls: Calls,
     audience: Audience,

@@ -37,11 +37,13 @@ pub(super) fn discover(connection: &Arc<Connection>) -> Result<Exchange, Connect
 pub(super) fn judge(connection: &Connection, outcome: Outcome) -> Result<Found, ConnectError> {
     let message = match outcome {
         Outcome::Reply(reply) => reply.message,
-        Outcome::Failed(CallError::Undelivered {
-            why: Undelivered::Status { .. },
-            ..
-        })
-        | Outcome::Failed(CallError::Unreadable { .. }) => return Ok(Found::Legacy),
+        Outcome::Failed(
+            CallError::Undelivered {
+                why: Undelivered::Status { .. },
+                ..
+            }
+            | CallError::Unreadable { .. },
+        ) => return Ok(Found::Legacy),
         Outcome::Failed(fault) => return Err(ConnectError::from_call(&fault)),
     };
     if message.kind() == Kind::Error {

@@ -1,8 +1,11 @@
 //! How a server is doing, as far as anybody has tried it.
 
-use super::connection::Connection;
+use super::{connection::Connection, signs::Signs};
 use parking_lot::Mutex;
-use std::sync::{Arc, Weak};
+use std::sync::{
+    Arc, Weak,
+    atomic::{AtomicU64, Ordering},
+};
 use tokio::{sync::watch, time::Instant};
 
 /// How a server is doing.
@@ -21,6 +24,40 @@ pub enum ServerState {
     NeedsAuth,
 }
 
+/// What became of a server's connections since it was configured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Connections that were made, or processes that were started.
+    pub made: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// Those of the first that took the place of one that was lost.
+    pub restarts: u64,
+    /// Connections that are left alone after a row of failures.
+    pub left_alone: usize,
+    /// Calls that wait for their turn.
+    pub waiting: usize,
+}
+
+/// The same as it is counted.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) made: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) restarts: AtomicU64,
+}
+
+impl Counted {
+    /// Notes what came of an attempt.
+    pub(super) fn note(&self, made: bool, again: bool) {
+        let one = if made { &self.made } else { &self.failed };
+        one.fetch_add(1, Ordering::Relaxed);
+        if made && again {
+            self.restarts.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The state of one server, with what has been begun and has not ended yet.
 #[derive(Debug, Default)]
 pub(super) struct Health {
@@ -29,6 +66,10 @@ pub(super) struct Health {
     opened: Mutex<Weak<Connection>>,
     /// Since when it has been starting.
     starting: Mutex<Option<Instant>>,
+    /// What became of its connections.
+    pub(super) counts: Counted,
+    /// When it last gave a sign of life, as far as anybody looked.
+    signs: Signs,
 }
 
 impl Health {
@@ -74,6 +115,11 @@ impl Health {
     /// Since when it has been starting, if it is.
     pub(super) fn starting_since(&self) -> Option<Instant> {
         *self.starting.lock()
+    }
+
+    /// When it last gave a sign of life.
+    pub(super) fn signs(&self) -> &Signs {
+        &self.signs
     }
 
     /// Notes what was opened last.

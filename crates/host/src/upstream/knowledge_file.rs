@@ -158,8 +158,14 @@ impl Server {
         });
     }
 
+    /// Whether something is to be written down.
+    pub(crate) fn has_news(&self) -> bool {
+        self.knowledge_file()
+            .is_some_and(|file| file.pending.load(Ordering::Acquire))
+    }
+
     /// Writes it down now, if there is anything new.
-    pub(super) fn write_down(&self) {
+    pub(crate) fn write_down(&self) {
         let Some(file) = self.knowledge_file() else {
             return;
         };

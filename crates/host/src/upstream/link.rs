@@ -107,10 +107,11 @@ pub(super) fn open(
     Ok(())
 }
 
-/// Puts a stand-in behind `connection`.
-pub(super) fn open_stand_in(stand_in: &StandIn, connection: &Arc<Connection>) {
+/// Puts a stand-in behind `connection`; `signs_in` says whether its clients may
+/// sign in.
+pub(super) fn open_stand_in(stand_in: &StandIn, signs_in: bool, connection: &Arc<Connection>) {
     let (ours, theirs) = in_process::pair();
-    (stand_in.serve)(theirs);
+    (stand_in.serve)(theirs, signs_in);
     let receive: Arc<dyn Receive> = connection.clone();
     connection.set_link(Link::InProcess(InProcessLink::new(ours, receive)));
 }
@@ -131,6 +132,14 @@ fn target(remote: &Remote) -> HttpTarget {
 }
 
 impl Connection {
+    /// The number of its process, where it is one.
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self.link() {
+            Some(Link::Stdio(link)) => link.server_process().map(|process| process.pid()),
+            _ => None,
+        }
+    }
+
     /// What its process last said on stderr; empty where there is none.
     pub(super) fn last_words(&self) -> String {
         match self.link() {

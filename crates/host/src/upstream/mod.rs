@@ -35,6 +35,7 @@ mod retirement;
 mod sending;
 mod server;
 mod shape;
+mod signs;
 mod slot;
 mod slots;
 mod spec;
@@ -45,11 +46,12 @@ mod turns;
 
 pub use callers::{Behalf, Callers};
 pub use connection::{Connection, Ended};
-pub use health::ServerState;
+pub use health::{Counts, ServerState};
 pub use hello::Hello;
 pub use ide::{Ide, IdeCarrier, IdeError};
 pub use remarks::Remarks;
 pub use server::Server;
+pub(crate) use signs::are_silent;
 pub use spec::{
     AUTHENTICATE, BoxError, Isolation, MayStart, Remote, ServerSpec, SignIn, StandIn, Target,
     Timeouts, ToolFilter,

@@ -122,6 +122,7 @@ impl Connection {
     }
 
     fn start_now(self: &Arc<Self>, permitted: &Permitted) -> Result<Exchange, CallError> {
+        permitted.may_leave_by(self)?;
         let Admitted {
             client,
             message,
@@ -184,7 +185,10 @@ impl Connection {
         self.dispatch_with(client, message, &params, edits, name, mirrored, limit)
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is a part of one request that is found in another place"
+    )]
     fn dispatch_with(
         self: &Arc<Self>,
         client: Arc<Client>,

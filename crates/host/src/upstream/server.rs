@@ -12,7 +12,7 @@ use super::{
     retirement::Retirement,
     slot::Content,
     slots::{Key, Owner, Slots},
-    spec::{AUTHENTICATE, Isolation, ServerSpec},
+    spec::{AUTHENTICATE, Isolation, ServerSpec, StandIn},
     stand_ins::StandIns,
 };
 use crate::{
@@ -43,7 +43,7 @@ pub struct Server {
     /// As it was configured.
     pub spec: Arc<ServerSpec>,
     budget: Budget,
-    me: Weak<Server>,
+    me: Weak<Self>,
     /// Who tells clients of it, and decides about it.
     host: OnceLock<Weak<Host>>,
     /// What is known of it, by whichever connection.
@@ -318,7 +318,7 @@ impl Server {
                     return Err(error.to_call_error(&self.spec.name, client.era()));
                 }
                 Content::Failed { attempts, old, .. } => {
-                    self.spawn_connect(&key, &slot, client, old, attempts)
+                    self.spawn_connect(&key, &slot, client, old, attempts);
                 }
                 content => {
                     if slot.claim(false) {
@@ -425,9 +425,32 @@ impl Server {
     }
 
     /// Whether this is the tool of our own that stands in for the server's, as
-    /// this client is served: it is always allowed.
+    /// this client is served. No rule about tools is about it.
     pub fn is_sign_in(&self, client: &Client, tool: &str) -> bool {
         tool == AUTHENTICATE && self.stands_in(client)
+    }
+
+    /// Whether clients may start a sign-in, which would be everybody's. Where several
+    /// principals come in, that is for whoever runs us to do, or to permit.
+    pub(crate) fn lets_sign_in(&self) -> bool {
+        let by_any = |stand_in: &StandIn| stand_in.by_any_client;
+        self.spec.stand_in.as_ref().is_some_and(by_any) || !self.has_several_principals()
+    }
+
+    /// Why clients may not start a sign-in, if so.
+    pub(crate) fn no_sign_in(&self) -> Option<String> {
+        (!self.lets_sign_in()).then(|| {
+            format!(
+                "several clients come in here, and a sign-in would be for all of them; whoever \
+                 runs this gateway signs in: switchboard login {}",
+                self.name()
+            )
+        })
+    }
+
+    /// Whether a stand-in serves this client, and its tool is not for it.
+    pub(crate) fn hides_sign_in(&self, client: &Client) -> bool {
+        self.stands_in(client) && !self.lets_sign_in()
     }
 
     /// Whose clients a stand-in serves.

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 /// Why a connection could not be made.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum ConnectError {
+pub(super) enum ConnectError {
     /// It cannot be reached, or does not behave.
     #[error("{0}")]
     Failed(String),
@@ -171,13 +171,12 @@ impl Slot {
         self.content.send_if_modified(|content| {
             let failed = match content {
                 Content::Empty => None,
-                Content::Connecting => return false,
                 Content::Ready(connection) => match connection.how_it_ended() {
                     Some(how) => self.crashed(connection, how.to_string()),
                     None => return false,
                 },
                 Content::Failed { retry, .. } if force || Instant::now() >= *retry => None,
-                Content::Failed { .. } => return false,
+                Content::Connecting | Content::Failed { .. } => return false,
             };
             claimed = force || failed.is_none();
             *content = if claimed {

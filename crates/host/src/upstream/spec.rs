@@ -69,11 +69,15 @@ impl fmt::Debug for MayStart {
 #[derive(Clone)]
 pub struct StandIn {
     /// A server inside this process that clients are given while the real one
-    /// wants a sign-in. It ends when somebody has signed in.
-    pub serve: Arc<dyn Fn(End) + Send + Sync>,
+    /// wants a sign-in. It ends when somebody has signed in. It is told whether its
+    /// clients may sign in: it says so, and the rules see to it.
+    pub serve: Arc<dyn Fn(End, bool) + Send + Sync>,
     /// Begins a sign-in, or joins the one under way: for a server that works and
     /// wants more rights for one call.
     pub begin: Arc<dyn Fn() -> BoxFuture<'static, SignIn> + Send + Sync>,
+    /// A sign-in is everybody's. Whether any client may start one all the same
+    /// where several principals come in.
+    pub by_any_client: bool,
 }
 
 /// A sign-in under way.

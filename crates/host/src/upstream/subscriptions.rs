@@ -386,7 +386,7 @@ impl Connection {
         }
         let capabilities = self
             .hello()
-            .map(|hello| hello.capabilities())
+            .map(super::hello::Hello::capabilities)
             .unwrap_or_default();
         let changes = |name: &'static str, what: &'static str| {
             let value = json::field(&capabilities, name)

@@ -4,7 +4,7 @@
 
 use super::{
     connection::Connection,
-    health::ServerState,
+    health::{Counts, ServerState},
     server::Server,
     slot::Content,
     slots::{Key, Owner},
@@ -12,13 +12,42 @@ use super::{
 use crate::{
     catalog::{List, Listing},
     client::Client,
+    limits,
 };
 use futures_util::future::join_all;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 use switchboard_tasks as tasks;
 use tokio::time::Instant;
 
 impl Server {
+    /// What became of its connections.
+    pub fn counts(&self) -> Counts {
+        let counted = &self.health().counts;
+        let slots = self.slots().all();
+        let (mut left_alone, mut waiting) = (0, 0);
+        for (_, slot) in &slots {
+            match slot.content() {
+                Content::Failed { attempts, .. } if attempts >= limits::ATTEMPTS => left_alone += 1,
+                Content::Ready(connection) => waiting += connection.calls().waiting(),
+                _ => {}
+            }
+        }
+        Counts {
+            made: counted.made.load(Ordering::Relaxed),
+            failed: counted.failed.load(Ordering::Relaxed),
+            restarts: counted.restarts.load(Ordering::Relaxed),
+            left_alone,
+            waiting,
+        }
+    }
+
+    /// The numbers of its processes, where it is a program.
+    pub fn processes(&self) -> Vec<u32> {
+        let connections = self.slots().connections();
+        let working = connections.iter().filter(|one| !one.has_ended());
+        working.filter_map(|connection| connection.pid()).collect()
+    }
+
     /// Whether it is out of use for good.
     pub fn is_retired(&self) -> bool {
         self.retirement().why().is_some()
@@ -27,6 +56,8 @@ impl Server {
     /// Ends all connections; who asks for one from now on is told why there is none.
     pub async fn retire(&self, why: &'static str) {
         self.retirement().begin(why);
+        // First, since whoever ends us may not give us the time that servers take.
+        self.write_down();
         let slots = self.slots().drain();
         let ready = slots.iter().filter_map(|(_, slot)| match slot.content() {
             Content::Ready(connection) => Some(connection),
@@ -126,6 +157,11 @@ impl Server {
         self.slots().forget_failures();
     }
 
+    /// Whether it is being started.
+    pub fn is_starting(&self) -> bool {
+        self.pending_since().is_some()
+    }
+
     /// Since when it has been starting, if it is.
     pub(crate) fn pending_since(&self) -> Option<Instant> {
         self.health().starting_since()
@@ -144,9 +180,6 @@ impl Server {
 
     /// Notes that clients were answered without what the server says now.
     pub(crate) fn note_stale(&self, client: &Client, lists: &[List]) {
-        if !client.addressable {
-            return;
-        }
         let catalogs = self.catalogs(client);
         let mut stale = catalogs.stale.lock();
         for list in lists {

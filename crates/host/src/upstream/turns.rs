@@ -138,6 +138,11 @@ impl Turns {
         Place::Now(Turn(Some(self.clone())))
     }
 
+    /// How many calls wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.0.lock().waiting.len()
+    }
+
     /// Whose turn it is, for those who wait.
     pub(super) fn whose(&self) -> String {
         match &self.0.lock().holder {

@@ -1,7 +1,7 @@
 //! The upstream side against servers in this process: one test program, a module
 //! for each subject.
 
-#[allow(dead_code, reason = "an agent's tests use the rest")]
+#[expect(dead_code, reason = "an agent's tests use the rest")]
 mod scripted;
 
 mod bridge;

@@ -3,9 +3,12 @@
 use crate::scripted::Scripted;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 use switchboard_host::{
-    Admitted, Client, Event, Exchange, Host, NoSink, Outcome, Scope,
+    Admitted, Client, Event, Exchange, Host, NoSink, Outcome, Scope, StillAdmitted,
     observe::{Begin, Edge, End, Ending, Follow, Happened, Observer, Passing},
     permission::Rules,
 };
@@ -56,9 +59,19 @@ impl Observer for Notes {
 impl Follow for Notes {
     fn event(&mut self, event: &Happened<'_>) {
         match event {
+            Happened::Passed(passed) => {
+                let named = passed.named.as_ref().and_then(|named| named.text());
+                let times = [passed.routed, passed.permitted, passed.connected];
+                let came = times.iter().flatten().count();
+                self.note(format!(
+                    "passed {came} as {:?} at {:?}",
+                    named, passed.server
+                ));
+            }
             Happened::Left { server } => self.note(format!("left for {server}")),
             Happened::Notice(notice) => self.note(format!("notice {}", notice.method.as_str())),
             Happened::Asked(input) => self.note(format!("asked {}", input.method().as_str())),
+            Happened::Answered(_) => {}
         }
     }
 
@@ -119,7 +132,12 @@ async fn a_call_is_told_from_its_beginning_to_its_end() {
     let begun = "ada calls tools/call echo of Some(\"s\") as legacy";
     assert_eq!(
         notes.take(),
-        [begun, "left for s", "answered, fault None, true true"]
+        [
+            begun,
+            "passed 3 as Some(\"echo\") at Some(\"s\")",
+            "left for s",
+            "answered, fault None, true true"
+        ]
     );
     let of_call = |(edge, message): &(Edge, Value)| {
         let text = message.to_string();
@@ -176,11 +194,54 @@ async fn a_call_that_does_not_leave_is_told_as_well() {
     let call = admitted(&host, &Arc::new(client), "echo", json!({"text": "hi"}));
     assert!(host.call(call).await.is_err());
     let told = notes.take();
-    let [_, end] = told.as_slice() else {
+    let [_, passed, end] = told.as_slice() else {
         panic!("{told:?}");
     };
+    // It was routed and permitted, and its server was not there.
+    assert_eq!(passed, "passed 2 as Some(\"echo\") at Some(\"s\")");
     assert!(
         end.starts_with("failed, fault Some(Server), true false"),
         "{end}"
     );
+}
+
+/// What a client came in by, and whether that is over.
+struct Pass(AtomicBool);
+
+impl StillAdmitted for Pass {
+    fn over(&self) -> Option<&'static str> {
+        self.0.load(Ordering::SeqCst).then_some("it is over")
+    }
+}
+
+/// Whatever face a client came by: nothing is sent for one that may not come in.
+#[tokio::test]
+async fn nothing_is_sent_for_a_client_that_may_not_come_in_any_more() {
+    let server = Scripted::new("s");
+    let host = Host::new(
+        vec![server.spec()],
+        Rules::everything_allowed(),
+        Style::Short,
+        Budget::default(),
+    );
+    let (none, sink) = (Bytes::from_static(b"{}"), Arc::new(NoSink));
+    let client = Client::new("ada".into(), Revision::NEWEST_LEGACY, none, sink);
+    let client = Arc::new(client);
+    let pass = Arc::new(Pass(AtomicBool::new(false)));
+    client.comes_in_by(pass.clone());
+    let call = || admitted(&host, &client, "echo", json!({"text": "hi"}));
+    let echoed = host.call(call()).await.expect("it leaves");
+    assert!(matches!(outcome(echoed).await, Outcome::Reply(_)));
+    let sent = server.calls().len();
+    pass.0.store(true, Ordering::SeqCst);
+    let refused = host.call(call()).await.map(|_| ()).expect_err("it stays");
+    assert_eq!(refused.to_error().message, "it is over");
+    // Nor for one that stands for it.
+    let mut other = call();
+    other.client = client.unasked();
+    assert!(host.call(other).await.is_err());
+    assert_eq!(server.calls().len(), sent);
+    // By a newer token it goes on.
+    client.comes_in_by(Arc::new(Pass(AtomicBool::new(false))));
+    assert!(host.call(call()).await.is_ok());
 }

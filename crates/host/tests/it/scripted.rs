@@ -11,7 +11,7 @@ use switchboard_transport::in_process::{End, Sender};
 use tokio::sync::{Notify, mpsc};
 
 #[derive(Clone)]
-pub struct Scripted {
+pub(crate) struct Scripted {
     name: String,
     broken: bool,
     state: Arc<State>,
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Scripted {
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             broken: false,
@@ -39,14 +39,14 @@ impl Scripted {
     }
 
     /// One that refuses the handshake.
-    pub fn broken(name: &str) -> Self {
+    pub(crate) fn broken(name: &str) -> Self {
         Self {
             broken: true,
             ..Self::new(name)
         }
     }
 
-    pub fn spec(&self) -> ServerSpec {
+    pub(crate) fn spec(&self) -> ServerSpec {
         let server = self.clone();
         let target = Target::Linked(Arc::new(move |end| {
             server.clone().serve(end);
@@ -55,7 +55,7 @@ impl Scripted {
         ServerSpec::new(self.name.as_str(), target)
     }
 
-    pub fn calls(&self) -> Vec<Value> {
+    pub(crate) fn calls(&self) -> Vec<Value> {
         self.state
             .calls
             .lock()
@@ -63,16 +63,16 @@ impl Scripted {
             .clone()
     }
 
-    pub fn most_writes_at_once(&self) -> usize {
+    pub(crate) fn most_writes_at_once(&self) -> usize {
         self.state.most.load(Ordering::SeqCst)
     }
 
-    pub fn started(&self) -> usize {
+    pub(crate) fn started(&self) -> usize {
         self.state.started.load(Ordering::SeqCst)
     }
 
     /// Waits until a copy has ended.
-    pub async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         let waiting = async {
             while self.state.ended.load(Ordering::SeqCst) == 0 {
                 self.state.gone.notified().await;

@@ -96,12 +96,11 @@ fn option(argument: &str) -> Cow<'_, str> {
 /// A word after an option that says what it is.
 pub(super) fn after(next: Next, word: &str) -> Cow<'_, str> {
     match next {
-        Next::Any => shown(word),
         Next::Script => command_text(word),
         Next::Public => Cow::Borrowed(word),
         Next::Secret | Next::Named => named(word),
         Next::Perhaps if could_be_one(word) => hidden(word),
-        Next::Perhaps => shown(word),
+        Next::Any | Next::Perhaps => shown(word),
         Next::Variable => match word.split_once('=') {
             Some((name, value)) if name::is_variable(name) => {
                 join(word, name, "=", kept_value(name, value))

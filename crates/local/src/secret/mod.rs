@@ -63,7 +63,7 @@ pub(crate) fn hidden(value: &str) -> Cow<'_, str> {
         match part {
             Part::Reference { name, default } => match default {
                 Some("") | None => {
-                    shown.push_str(&format!("${{{name}{}}}", default.map_or("", |_| ":-")))
+                    shown.push_str(&format!("${{{name}{}}}", default.map_or("", |_| ":-")));
                 }
                 Some(_) => shown.push_str(&format!("${{{name}:-{HIDDEN}}}")),
             },

@@ -1,8 +1,9 @@
 //! Results that are too large to show: kept in a file, with a text that says
 //! where it is, how large, in what format, and how to read it.
 
-use super::{Block, Draft, Form, Origin, Shaped, Shaper};
+use super::{Block, Draft, Form, Origin, Shaped, Shaper, Stored};
 use crate::limits;
+use std::io;
 use switchboard_wire::json;
 
 /// How much text a result may have.
@@ -67,18 +68,7 @@ impl Shaper {
             schema,
             file,
         } = draft;
-        let size = blocks
-            .iter()
-            .fold(Size::default(), |size, block| match block {
-                Block::Text(text) => {
-                    let more = Size::of(text);
-                    Size {
-                        chars: size.chars + more.chars,
-                        bytes: size.bytes + more.bytes,
-                    }
-                }
-                Block::Image(_) => size,
-            });
+        let size = size_of_texts(&blocks);
         if !limit.is_passed_by(size) {
             return Shaped {
                 blocks,
@@ -91,20 +81,6 @@ impl Shaper {
         let images = blocks
             .into_iter()
             .filter(|block| matches!(block, Block::Image(_)));
-        let format = match (form, &schema) {
-            (Form::Structured, Some(schema)) => {
-                format!("JSON, one value a line, with the schema {schema}")
-            }
-            (Form::Content, Some(schema)) => {
-                format!("plain text, converted from content with the schema {schema}")
-            }
-            _ => "plain text".to_owned(),
-        };
-        let extension = if form == Form::Structured {
-            "json"
-        } else {
-            "txt"
-        };
         let about = format!(
             "The result of the tool {} of server {} is too large to show: {} characters, {} bytes, about {} tokens \
              (an estimate); the limit is {}.",
@@ -115,12 +91,9 @@ impl Shaper {
             size.tokens(),
             limit.words(),
         );
-        let (notice, stored) = match self
-            .store
-            .as_ref()
-            .map(|store| store.put(text.as_bytes(), extension))
-        {
+        let (notice, stored) = match self.kept(&text, form) {
             Some(Ok(stored)) => {
+                let format = format_of(form, schema.as_deref());
                 let start: String = text.chars().take(limits::PREVIEW_CHARS).collect();
                 let notice = format!(
                     "{about}\nThe whole of it was saved to {} ({} characters, {} bytes, {} lines).\nFormat: {format}.\n\
@@ -156,6 +129,42 @@ impl Shaper {
             schema,
             stored,
         }
+    }
+
+    /// The text in a file, where there is a place for one.
+    fn kept(&self, text: &str, form: Form) -> Option<io::Result<Stored>> {
+        let extension = match form {
+            Form::Structured => "json",
+            _ => "txt",
+        };
+        let store = self.store.as_ref()?;
+        Some(store.put(text.as_bytes(), extension))
+    }
+}
+
+/// How large all that can be read is together.
+fn size_of_texts(blocks: &[Block]) -> Size {
+    let mut all = Size::default();
+    for block in blocks {
+        if let Block::Text(text) = block {
+            let more = Size::of(text);
+            all.chars += more.chars;
+            all.bytes += more.bytes;
+        }
+    }
+    all
+}
+
+/// What a file holds, for whoever is to read it.
+fn format_of(form: Form, schema: Option<&str>) -> String {
+    match (form, schema) {
+        (Form::Structured, Some(schema)) => {
+            format!("JSON, one value a line, with the schema {schema}")
+        }
+        (Form::Content, Some(schema)) => {
+            format!("plain text, converted from content with the schema {schema}")
+        }
+        _ => "plain text".to_owned(),
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Origin<'a> {
 }
 
 /// A result that can be shown.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shaped {
     /// Its parts, in order.
     pub blocks: Vec<Block>,
@@ -85,7 +85,7 @@ pub struct Shaped {
 }
 
 /// One part of a result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Block {
     /// Text.
     Text(String),

@@ -168,7 +168,7 @@ fn both(root: &mut Map<String, Value>, other: Map<String, Value>) {
                 for (name, schema) in theirs {
                     match ours.get_mut(&name) {
                         Some(mine) if *mine != schema => {
-                            *mine = json!({ "allOf": [mine.take(), schema] })
+                            *mine = json!({ "allOf": [mine.take(), schema] });
                         }
                         Some(_) => {}
                         None => {

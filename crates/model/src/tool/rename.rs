@@ -11,9 +11,9 @@ pub struct Renames {
     /// Our name, and the server's.
     here: BTreeMap<String, String>,
     /// What is renamed inside an argument, by our name for it.
-    below: BTreeMap<String, Renames>,
+    below: BTreeMap<String, Self>,
     /// What is renamed inside the elements of an array.
-    elements: Option<Box<Renames>>,
+    elements: Option<Box<Self>>,
 }
 
 impl Renames {

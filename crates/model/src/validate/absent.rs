@@ -15,7 +15,7 @@ impl Validators {
     }
 
     /// Cannot tell.
-    #[allow(
+    #[expect(
         clippy::unused_async,
         reason = "it takes time where there is `validate`"
     )]

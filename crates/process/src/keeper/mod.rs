@@ -114,6 +114,7 @@ fn take_own_name() {
         .map(std::path::Path::new)
         .and_then(std::path::Path::file_name)
     {
+        #[expect(clippy::disallowed_methods, reason = "the kernel's own file")]
         let _ = std::fs::write("/proc/self/comm", name.as_encoded_bytes());
     }
 }

@@ -105,6 +105,7 @@ fn start(part: &str, keeper: Pid, forget: &[&str]) -> Result<Pid, KeeperError> {
         source: std::io::ErrorKind::NotFound.into(),
     })?;
     // This name means the very file that we run, even if it was replaced since.
+    #[expect(clippy::disallowed_methods, reason = "our own program once more")]
     let mut command = Command::new("/proc/self/exe");
     let mut arguments = std::env::args_os();
     if let Some(name) = arguments.next() {
@@ -149,6 +150,7 @@ fn how_it_ended(below: Pid) -> Option<Exit> {
 }
 
 /// Ends as the worker did, so that a shell sees the same.
+#[expect(clippy::exit, reason = "the worker has ended, and all that it started")]
 fn end_like(ended: Exit) -> ! {
     match ended {
         Exit::Code(code) => exit(code),

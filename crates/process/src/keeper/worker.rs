@@ -110,7 +110,7 @@ impl Watch {
             None => {
                 most = Some(most.map_or(limits::GUARD_ASKED_EVERY, |most| {
                     most.min(limits::GUARD_ASKED_EVERY)
-                }))
+                }));
             }
         }
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
@@ -118,6 +118,7 @@ impl Watch {
             Ok(_) => !watched[0].revents().is_empty(),
             Err(rustix::io::Errno::INTR) => false,
             Err(_) => {
+                #[expect(clippy::disallowed_methods, reason = "a thread of its own")]
                 thread::sleep(limits::GUARD_ASKED_EVERY);
                 false
             }

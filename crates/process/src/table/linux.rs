@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::time::Duration;
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
 
 use super::{Entry, Mark, ProcessId};
-use crate::{limits, tag::Tag};
+use crate::{limits, tag::Tag, usage::Usage};
 
 /// The unit of start times; the same on every architecture that we run on.
 // tidy: a unit, not a cap
@@ -95,6 +96,7 @@ pub(crate) fn mark(id: ProcessId, tag: &Tag) -> Mark {
             _ if !is_there() => return Mark::Vanished,
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Mark::Other,
             // It has none; or it is just becoming another program, or ending.
+            #[expect(clippy::disallowed_methods, reason = "nobody else has this thread")]
             _ => std::thread::sleep(limits::BECOMING_PAUSE),
         }
     }
@@ -145,6 +147,37 @@ fn is_limit(error: &io::Error) -> bool {
     )
 }
 
+/// What a process uses; with that of its children that have ended, where that is wanted.
+pub(crate) fn usage(pid: i32, with_ended: bool) -> Option<Usage> {
+    let mut line = [0; 1024];
+    let length = File::open(format!("/proc/{pid}/stat"))
+        .ok()?
+        .read(&mut line)
+        .ok()?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    // Those that have ended, and threads of the kernel, have none.
+    let memory = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = memory.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Usage {
+        processes: 1,
+        memory: kilobytes * 1024,
+        processor: parse_processor(&line[..length], with_ended)?,
+    })
+}
+
+/// `utime` and `stime` are fields 14 and 15, the same of children that ended 16 and 17.
+fn parse_processor(line: &[u8], with_ended: bool) -> Option<Duration> {
+    let name_end = line.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(line.get(name_end + 2..)?).ok()?;
+    // The first of these is field 3.
+    let times = fields.split_ascii_whitespace().skip(14 - 3);
+    let times = times.take(if with_ended { 4 } else { 2 });
+    let ticks: u64 = times.filter_map(|time| time.parse::<u64>().ok()).sum();
+    Some(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
 fn read_stat(pid: i32) -> io::Result<Option<Entry>> {
     let mut line = [0; 1024];
     let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut line)?;
@@ -182,6 +215,13 @@ mod tests {
         let entry = parse_stat(7, line).unwrap();
         assert_eq!((entry.parent, entry.group, entry.id.started), (5, 6, 777));
         assert!(entry.is_zombie);
+    }
+
+    #[test]
+    fn processor_time_is_read_behind_a_hostile_name() {
+        let line = b"7 (a) S 1 (b) S 5 6 6 0 -1 4194560 0 0 0 0 100 50 7 3 20 0 1 0 777 0 0\n";
+        let of = |with_ended| parse_processor(line, with_ended).unwrap().as_millis();
+        assert_eq!((of(false), of(true)), (1500, 1600));
     }
 
     #[test]

@@ -6,13 +6,18 @@ use std::io;
 use rustix::process::Signal;
 
 use super::{Entry, Mark, ProcessId};
-use crate::tag::Tag;
+use crate::{tag::Tag, usage::Usage};
 
 pub(super) fn entries() -> io::Result<Vec<Entry>> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(super) fn entry(_pid: i32) -> Option<Entry> {
+    None
+}
+
+/// What is used is not shown here.
+pub(crate) fn usage(_pid: i32, _with_ended: bool) -> Option<Usage> {
     None
 }
 

@@ -1,8 +1,8 @@
 //! What the tests of processes share: looking at processes from outside, and
 //! programs to run.
 
-// Each test file uses its part; and these are tests, as far as clippy can't tell.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, reason = "each test program uses its part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};

@@ -49,7 +49,7 @@ impl Access {
         self
     }
 
-    pub(crate) fn stand_in(&self, _: &str, authority: Option<&Authority>) -> Option<StandIn> {
+    pub(crate) fn stand_in(&self, _: &Expanded, authority: Option<&Authority>) -> Option<StandIn> {
         authority.map(|authority| match *authority {})
     }
 

@@ -20,7 +20,7 @@ impl Token {
         Self(())
     }
 
-    #[allow(
+    #[expect(
         clippy::unused_async,
         reason = "it takes time where there is `sign-in`"
     )]

@@ -81,12 +81,12 @@ impl Token {
     pub(super) fn of(connectors: &Connectors, lookup: expand::Lookup<'_>) -> Self {
         match &connectors.token {
             Some(written) => match expand::substitute(written, lookup) {
-                Ok(token) => Token::Known(Secret::new(token)),
-                Err(missing) => Token::Missing(missing.join(", ")),
+                Ok(token) => Self::Known(Secret::new(token)),
+                Err(missing) => Self::Missing(missing.join(", ")),
             },
             None => match lookup(VARIABLE).filter(|token| !token.is_empty()) {
-                Some(token) => Token::Known(Secret::new(token)),
-                None => Token::Keychain,
+                Some(token) => Self::Known(Secret::new(token)),
+                None => Self::Keychain,
             },
         }
     }
@@ -99,12 +99,12 @@ impl Token {
             keychain,
         };
         let token = match self {
-            Token::Known(token) => token.clone(),
-            Token::Missing(names) => {
+            Self::Known(token) => token.clone(),
+            Self::Missing(names) => {
                 let names = names.clone();
                 return Err(AskError::Variable { place, names });
             }
-            Token::Keychain => match kept_token(ACCOUNT).await {
+            Self::Keychain => match kept_token(ACCOUNT).await {
                 Ok(Some(token)) => token,
                 Ok(None) => return Err(no_token(None)),
                 Err(why) => return Err(no_token(Some(why))),

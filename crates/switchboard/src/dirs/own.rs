@@ -60,11 +60,12 @@ mod tests {
         let home = Path::new("/home/somebody");
         let lookup = |name: &str| (name == "HOME").then(|| home.into());
         let protection = Protection::new(None, lookup);
-        for client in switchboard_config::import::Client::ALL {
-            for file in client.files(home) {
-                let verdict = protection.forbids(&file);
+        let homes = switchboard_config::clients::Homes::at(home);
+        for client in switchboard_config::clients::Client::all() {
+            for file in client.files(&homes) {
+                let verdict = protection.forbids(&file.path);
                 let is_hidden = matches!(verdict, Some((Forbidden::Everything, _)));
-                assert!(is_hidden, "{}: {verdict:?}", file.display());
+                assert!(is_hidden, "{file:?}: {verdict:?}");
             }
         }
     }

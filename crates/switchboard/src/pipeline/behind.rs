@@ -12,7 +12,7 @@ use std::{io, path::Path};
 use tokio_util::sync::CancellationToken;
 
 /// What a client is told of a gateway that was started in this directory, if anything.
-pub type ToldOf<'a> = dyn Fn(&Path) -> Option<String> + 'a;
+pub(super) type ToldOf<'a> = dyn Fn(&Path) -> Option<String> + 'a;
 
 /// How a client of ours is led to gateways that run, and what it has where none does.
 pub struct Behind<'a, E> {
@@ -144,7 +144,8 @@ impl<E: From<io::Error>> Behind<'_, E> {
             match self.next(&left).await {
                 Ok(Next::Gateway(next)) => found = *next,
                 Ok(Next::Own(made)) => {
-                    break alone(&mut relay, *made, &stop).await.map_err(E::from);
+                    let alone = Box::pin(alone(&mut relay, *made, &stop));
+                    break alone.await.map_err(E::from);
                 }
                 Err(failure) => break Err(failure),
             }

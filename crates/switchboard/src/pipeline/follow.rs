@@ -137,7 +137,7 @@ impl Follower {
         file_watch::watch(Snapshot::of(files()), stop, |now| {
             match self.reload() {
                 Ok(true) => {
-                    tracing::info!("the configuration has changed, and the servers with it")
+                    tracing::info!("the configuration has changed, and the servers with it");
                 }
                 Ok(false) => {}
                 Err(why) => tracing::warn!(

@@ -22,6 +22,8 @@ pub struct Governed {
     settings: Settings,
     announcement: Announcement,
     follower: Follower,
+    #[cfg(feature = "gateway")]
+    observe: switchboard_config::Observe,
 }
 
 impl Governed {
@@ -48,6 +50,8 @@ impl Governed {
             false => Vec::new(),
         };
         let permissions = std::mem::take(&mut look.loaded.permissions);
+        #[cfg(feature = "gateway")]
+        let observe = std::mem::take(&mut look.loaded.observe);
         let data = options.places().map(|places| places.data);
         let governance = Governance {
             permissions: &permissions,
@@ -75,6 +79,8 @@ impl Governed {
             settings: kit.settings,
             announcement,
             follower,
+            #[cfg(feature = "gateway")]
+            observe,
         })
     }
 
@@ -128,6 +134,12 @@ impl Governed {
     /// Follows the files that this was made of.
     pub fn follower(&self) -> &Follower {
         &self.follower
+    }
+
+    /// What settings say about watching calls.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn observe(&self) -> &switchboard_config::Observe {
+        &self.observe
     }
 
     /// An agent with these servers, under their rules and nobody else's. It needs

@@ -7,8 +7,11 @@ use crate::{
     VERSION,
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
+    pools::Pools,
+    required,
     running::{Note, RENEWAL, Running},
     tokens,
+    watching::{Watch, WatchError, Watching},
 };
 use std::{
     io,
@@ -16,6 +19,7 @@ use std::{
     path::PathBuf,
     sync::Arc,
 };
+use switchboard_agent::Caller;
 use switchboard_gateway::{ControlAccess, Gateway, GatewayOptions, ToolLists, Visitors, faces};
 use switchboard_transport::in_process::End;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -35,6 +39,8 @@ pub struct Show {
     pub chosen: bool,
     /// Whether clients' entries lead here: it is what `up` serves.
     pub by_up: bool,
+    /// How what passes through is watched.
+    pub watch: Watch,
 }
 
 /// Servers in front of which a gateway will stand.
@@ -62,9 +68,10 @@ impl Fronted {
     /// Serves whoever started us, on our own streams, until the input ends or `stop`
     /// fires.
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
+        let watching = self.watching(false)?;
         let serve = faces::stdio::serve(self.face(None, Visitors::default()), stop.clone());
-        let served = self.governed.while_following(serve, None, stop).await;
-        self.governed.close().await;
+        let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
+        self.close(&watching).await;
         served
     }
 
@@ -75,14 +82,15 @@ impl Fronted {
         write: impl AsyncWrite + Send + Unpin + 'static,
         stop: CancellationToken,
     ) -> io::Result<()> {
+        let watching = self.watching(false)?;
         let serve = faces::stdio::serve_streams(
             self.face(None, Visitors::default()),
             read,
             write,
             stop.clone(),
         );
-        let served = self.governed.while_following(serve, None, stop).await;
-        self.governed.close().await;
+        let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
+        self.close(&watching).await;
         served
     }
 
@@ -92,7 +100,8 @@ impl Fronted {
         end: End,
         principal: impl Into<Arc<str>>,
         stop: CancellationToken,
-    ) {
+    ) -> io::Result<()> {
+        let watching = self.watching(false)?;
         let (face, single) = (
             self.face(None, Visitors::default()),
             self.show.single.clone(),
@@ -104,16 +113,21 @@ impl Fronted {
             faces::in_process::serve(face, end, principal, single, stopped).await;
         };
         self.governed.while_following(serve, None, stop).await;
-        self.governed.close().await;
+        self.close(&watching).await;
+        Ok(())
     }
 
     /// Listens where these doors are. Nobody is served before
     /// [`serve`](Listening::serve).
-    pub fn listen(self, doors: Doors) -> Result<Listening, ListenError> {
-        let findable = Findable::new(&self.governed, &doors)?;
+    pub fn listen(self, mut doors: Doors) -> Result<Listening, ListenError> {
+        let watching = self.watching(true)?;
+        if let Some(address) = watching.metrics_at() {
+            doors.add_metrics(address)?;
+        }
+        let findable = Findable::new(&self.governed, &doors, &watching)?;
         let (control, visitors) = (findable.control.clone(), findable.visitors.clone());
         let face = self.face(Some(control), visitors);
-        let token = doors.token.clone();
+        let (token, principal) = (doors.token.clone(), doors.principal.clone());
         let open = doors.open()?;
         let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
         let note = whole.and_then(|address| findable.running(&self, address, token));
@@ -122,7 +136,20 @@ impl Fronted {
             face,
             open,
             note,
+            watching,
+            principal,
         })
+    }
+
+    /// Begins to watch what passes through.
+    fn watching(&self, listens: bool) -> Result<Arc<Watching>, WatchError> {
+        Watching::begin(&self.show.watch, &self.governed, listens)
+    }
+
+    /// Ends the servers, and then what watched them.
+    async fn close(&self, watching: &Watching) {
+        self.governed.close().await;
+        watching.close().await;
     }
 
     fn face(&self, control: Option<ControlAccess>, visitors: Visitors) -> Arc<Gateway> {
@@ -168,6 +195,9 @@ pub struct Listening {
     face: Arc<Gateway>,
     open: Vec<Open>,
     note: Option<Running>,
+    watching: Arc<Watching>,
+    /// On whose behalf servers are connected that must be there.
+    principal: String,
 }
 
 impl Listening {
@@ -194,12 +224,19 @@ impl Listening {
             });
             told.ok()
         });
-        let serve = listen::serve(&self.face, self.open, &stop);
+        let caller = Caller::shared_as(governed.host().clone(), &self.principal);
+        let pools = Pools::new(governed.settings());
+        let members = governed.follower().members();
+        let serve = async {
+            let serve = listen::serve(&self.face, self.open, &stop);
+            let keep = required::keep(members, caller, pools, stop.clone());
+            tokio::join!(serve, keep).0
+        };
         let following = governed.while_following(serve, note.as_ref(), stop.clone());
         let served = following.await;
         // Nobody is to be led here while the servers end.
         drop(note);
-        governed.close().await;
+        self.fronted.close(&self.watching).await;
         served
     }
 }
@@ -216,7 +253,11 @@ struct Findable {
 impl Findable {
     /// For these servers. Where the doors need no home of ours, in a container, say,
     /// this does without one as well.
-    fn new(governed: &Governed, doors: &Doors) -> Result<Self, ListenError> {
+    fn new(
+        governed: &Governed,
+        doors: &Doors,
+        watching: &Arc<Watching>,
+    ) -> Result<Self, ListenError> {
         let options = governed.options();
         let (token, is_kept) = match tokens::control(&options.dirs()?) {
             Ok(token) => (token, true),
@@ -231,7 +272,14 @@ impl Findable {
         let follower = governed.follower().clone();
         let reload = Box::new(move || follower.reload());
         let (host, settings) = (governed.host().clone(), governed.settings());
-        let control = GatewayControl::new(host, &doors.principal, settings, reload);
+        let control = GatewayControl::new(
+            host,
+            &doors.principal,
+            settings,
+            reload,
+            watching.clone(),
+            governed.follower().members(),
+        );
         Ok(Self {
             visitors: control.visitors().clone(),
             control: ControlAccess {
@@ -283,7 +331,7 @@ async fn keep(note: Option<&Note>, stop: CancellationToken) {
                 "the note by which commands find this gateway was damaged, and is written again"
             ),
             Err(error) => {
-                tracing::debug!(%error, "the note by which commands find this gateway cannot be written")
+                tracing::debug!(%error, "the note by which commands find this gateway cannot be written");
             }
         }
     }

@@ -245,7 +245,7 @@ impl Carryover {
 /// The address that a subscription is about.
 fn uri(message: &Message) -> Option<String> {
     let span = json::field(message.body(), "uri").ok()??;
-    json::text(span.of(message.body())).map(|text| text.into_owned())
+    json::text(span.of(message.body())).map(std::borrow::Cow::into_owned)
 }
 
 /// The changes of which this answer to a handshake promises to tell.

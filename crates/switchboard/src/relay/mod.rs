@@ -6,7 +6,7 @@
 mod carryover;
 mod way;
 
-pub use way::Way;
+pub(crate) use way::Way;
 
 use crate::limits;
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use switchboard_transport::{
 };
 use switchboard_wire::{ErrorObject, Message, Method, Payload, code, limits::MESSAGE_BYTES};
 use tokio::{
-    io::{AsyncWrite, AsyncWriteExt, Stdin},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, Stdin},
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,7 @@ const FAREWELL: Duration = DRAIN.saturating_add(limits::RELAY_GRACE);
 
 /// How the relaying over one way ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// The client closed its end, or we were told to stop.
     ByClient,
     /// The gateway is not there any more.
@@ -41,7 +41,7 @@ pub enum Ended {
 }
 
 /// The client on our own standard streams, whoever serves it.
-pub struct Relay {
+pub(crate) struct Relay {
     input: Lines<Stdin>,
     output: LineWriter,
     carryover: Mutex<Carryover>,
@@ -56,7 +56,7 @@ impl fmt::Debug for Relay {
 
 impl Relay {
     /// Takes our standard streams over, until `stop` at the longest.
-    pub fn new(stop: CancellationToken) -> Self {
+    pub(crate) fn new(stop: CancellationToken) -> Self {
         Self {
             input: Lines::new(tokio::io::stdin(), MESSAGE_BYTES, Budget::default()),
             output: LineWriter::new(tokio::io::stdout()),
@@ -68,7 +68,11 @@ impl Relay {
     /// Carries lines over this way until one side ends. If that is the gateway,
     /// whoever waits for an answer is told what `lost` says, and the relay can go
     /// on over another way: the client is not asked for anything again.
-    pub async fn over(&mut self, way: Way, lost: impl Fn(Ended) -> String) -> io::Result<Ended> {
+    pub(crate) async fn over(
+        &mut self,
+        way: Way,
+        lost: impl Fn(Ended) -> String,
+    ) -> io::Result<Ended> {
         let Way { read, write } = way;
         let write = tokio::sync::Mutex::new(write);
         let mut from_gateway = Lines::new(read, MESSAGE_BYTES, Budget::default());
@@ -79,50 +83,11 @@ impl Relay {
             stop,
         } = self;
         // Side by side: a client that does not read may still write, and the other way round.
-        let ended = {
-            let up = async {
-                // A connection on which nothing is said ends, and our client may
-                // take its time.
-                let _ = send(&mut *write.lock().await, &question()).await;
-                let again = carryover.lock().repeat();
-                for line in again {
-                    if send(&mut *write.lock().await, &line).await.is_err() {
-                        return Ended::ByGateway;
-                    }
-                }
-                while let Ok(Some(line)) = input.next().await {
-                    let Some(line) = carryover.lock().said(line) else {
-                        continue;
-                    };
-                    if send(&mut *write.lock().await, &line).await.is_err() {
-                        return Ended::ByGateway;
-                    }
-                }
-                Ended::ByClient
-            };
-            let down = async {
-                let owed = || carryover.lock().owes();
-                loop {
-                    room(output).await;
-                    let line = tokio::select! {
-                        biased;
-                        line = from_gateway.next() => line,
-                        () = fallen_silent(&write, owed) => return Ended::Silent,
-                    };
-                    let Ok(Some(line)) = line else {
-                        return Ended::ByGateway;
-                    };
-                    if !pass(carryover, output, line) {
-                        return Ended::ByGateway;
-                    }
-                }
-            };
-            tokio::select! {
-                ended = up => ended,
-                ended = down => ended,
-                () = output.broken() => return Err(unreadable()),
-                () = stop.cancelled() => Ended::ByClient,
-            }
+        let ended = tokio::select! {
+            ended = up(input, carryover, &write) => ended,
+            ended = down(&mut from_gateway, carryover, output, &write) => ended,
+            () = output.broken() => return Err(unreadable()),
+            () = stop.cancelled() => Ended::ByClient,
         };
         if ended != Ended::ByClient {
             let error = ErrorObject::new(code::INTERNAL, lost(ended));
@@ -151,9 +116,57 @@ impl Relay {
     }
 
     /// Sees to it that the client has what was written to it.
-    pub async fn finish(self) {
+    pub(crate) async fn finish(self) {
         self.output.close();
         let _ = timeout(limits::RELAY_LAST_WRITE, self.output.closed()).await;
+    }
+}
+
+/// The gateway's end, which more than one writes to.
+type Upwards = tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>;
+
+/// What the client says, to the gateway.
+async fn up(input: &mut Lines<Stdin>, carryover: &Mutex<Carryover>, write: &Upwards) -> Ended {
+    // A connection on which nothing is said ends, and our client may take its time.
+    let _ = send(&mut *write.lock().await, &question()).await;
+    let again = carryover.lock().repeat();
+    for line in again {
+        if send(&mut *write.lock().await, &line).await.is_err() {
+            return Ended::ByGateway;
+        }
+    }
+    while let Ok(Some(line)) = input.next().await {
+        let Some(line) = carryover.lock().said(line) else {
+            continue;
+        };
+        if send(&mut *write.lock().await, &line).await.is_err() {
+            return Ended::ByGateway;
+        }
+    }
+    Ended::ByClient
+}
+
+/// What the gateway says, to the client.
+async fn down(
+    from_gateway: &mut Lines<impl AsyncRead + Send + Unpin + 'static>,
+    carryover: &Mutex<Carryover>,
+    output: &LineWriter,
+    write: &Upwards,
+) -> Ended {
+    let owed = || carryover.lock().owes();
+    loop {
+        room(output).await;
+        let line = tokio::select! {
+            biased;
+            line = from_gateway.next() => line,
+            () = fallen_silent(write, owed) => return Ended::Silent,
+        };
+        let Ok(Some(line)) = line else {
+            return Ended::ByGateway;
+        };
+        if !pass(carryover, output, line) {
+            return Ended::ByGateway;
+        }
     }
 }
 
@@ -188,10 +201,7 @@ fn unreadable() -> io::Error {
 /// Returns when nothing came for a while although the client is owed an answer,
 /// and the gateway does not say either that it is there. Begins anew with
 /// whatever comes, the answer to its question included.
-async fn fallen_silent(
-    write: &tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>,
-    owed: impl Fn() -> bool,
-) {
+async fn fallen_silent(write: &Upwards, owed: impl Fn() -> bool) {
     loop {
         sleep(limits::RELAY_SILENCE).await;
         if owed() {

@@ -13,7 +13,7 @@ use tokio::{
 };
 
 /// Both directions of it.
-pub struct Way {
+pub(crate) struct Way {
     pub(super) read: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) write: Box<dyn AsyncWrite + Send + Unpin>,
 }
@@ -26,7 +26,7 @@ impl fmt::Debug for Way {
 
 impl Way {
     /// Over a pair of streams.
-    pub fn streams(
+    pub(crate) fn streams(
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
@@ -38,7 +38,7 @@ impl Way {
 
     /// Asks a gateway to be let in; `segment` names the one server that the client
     /// wants, if so, and `announcement` is what it is told when it has come in.
-    pub async fn to_gateway(
+    pub(crate) async fn to_gateway(
         gateway: &Attached,
         segment: Option<&str>,
         announcement: Option<&str>,

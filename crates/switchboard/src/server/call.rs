@@ -230,7 +230,7 @@ mod tests {
     use serde::Deserialize;
 
     #[derive(Deserialize, JsonSchema)]
-    #[allow(dead_code, reason = "only its schema is looked at")]
+    #[expect(dead_code, reason = "only its schema is looked at")]
     struct Booking {
         /// How many.
         seats: u8,
@@ -240,7 +240,6 @@ mod tests {
 
     #[derive(Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    #[allow(dead_code, reason = "only its schema is looked at")]
     enum Class {
         First,
         Second,

@@ -17,6 +17,8 @@
 //! fault of ours. Also built as an example of the transport crate, whose tests
 //! need it.
 
+#![allow(clippy::exit, reason = "it starts nothing that it has to end")]
+
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::{Program, bin};
 use serde_json::{Map, Value, json};
-use std::ffi::OsStr;
+use std::{ffi::OsStr, path::Path};
 
 /// The text of a configuration with these servers.
 pub fn config(servers: &Value) -> String {
@@ -41,3 +41,27 @@ pub fn echo_http(args: &[&str]) -> Program {
 pub fn echo(args: &[&str]) -> Value {
     command("echo-server", ["--stdio"].iter().chain(args))
 }
+
+/// An entry for a small server as a shell script, which works in this folder: it
+/// writes down in `got` what it gets, and has one tool, `ok`, which says of itself
+/// what is in the file `says`. It runs `first` before it reads anything, and `last`
+/// when there is no more to read.
+pub fn shell_server(first: &str, last: &str, folder: &Path) -> Value {
+    let script = format!("{first}\n{SHELL_SERVER}\n{last}");
+    json!({"command": "sh", "args": ["-c", script], "cwd": folder})
+}
+
+const SHELL_SERVER: &str = r#"
+while read -r line; do
+  printf '%s\n' "$line" >> got
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","description":"'$(cat says 2>/dev/null)'","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
+    *'"logging/setLevel"'*) answer='"result":{}' ;;
+    *) answer='"error":{"code":-32601,"message":"no"}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+"#;

@@ -9,7 +9,8 @@ mod queued;
 mod share;
 
 pub use gives_way::{GivesWay, Pass};
-pub use share::{Charge, InFlight, Share};
+pub(crate) use share::Charge;
+pub use share::{InFlight, Share};
 
 use crate::limits::{BUDGET_BYTES, COUNTED_BYTES};
 use bytes::Bytes;
@@ -116,6 +117,21 @@ impl Budget {
     /// Bytes in memory now.
     pub fn used(&self) -> usize {
         self.0.used()
+    }
+
+    /// How many bytes there may be.
+    pub fn cap(&self) -> usize {
+        self.0.cap
+    }
+
+    /// Bytes of small messages that wait in queues.
+    pub fn queued(&self) -> usize {
+        self.0.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Calls in flight, of all principals.
+    pub fn calls(&self) -> usize {
+        self.0.calls.load(Ordering::Relaxed)
     }
 
     /// Whether the cap is reached.

@@ -63,7 +63,7 @@ struct Queued {
     cost: usize,
     own: Arc<Own>,
     /// Ends with the bytes.
-    #[allow(dead_code, reason = "it is held, not read")]
+    #[expect(dead_code, reason = "it is held, not read")]
     charge: Charge,
 }
 

@@ -18,7 +18,7 @@ use std::sync::{
 };
 use tokio::{sync::Notify, time::timeout};
 
-const BYTES: &str = "bytes of large messages";
+const BYTES: &str = "bytes of messages";
 const CALLS: &str = "calls in flight";
 
 /// One principal's part. Cheap to clone.
@@ -298,7 +298,7 @@ impl Drop for Charge {
 struct Held<T> {
     bytes: T,
     /// Ends with the bytes.
-    #[allow(dead_code, reason = "it is held, not read")]
+    #[expect(dead_code, reason = "it is held, not read")]
     charge: Charge,
 }
 

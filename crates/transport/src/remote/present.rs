@@ -6,14 +6,14 @@ use crate::{
     http::{HttpOptions, HttpTarget},
     ws::WsOptions,
 };
-pub use crate::{
+pub(crate) use crate::{
     dial::DialError,
     http::{HttpLink, SseLink},
     ws::WsLink,
 };
 use std::sync::Arc;
 
-#[allow(
+#[expect(
     clippy::unnecessary_wraps,
     reason = "a build without `http` says so here"
 )]

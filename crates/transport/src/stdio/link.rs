@@ -88,7 +88,7 @@ impl StdioLink {
             });
         };
         let task = tasks::spawn_or(tasks::Kind::Reader, reading, move || {
-            told.closed(Closed::faulty())
+            told.closed(Closed::faulty());
         });
         *link.0.reader.lock() = Some(task.abort_handle());
         link
@@ -131,7 +131,7 @@ async fn read_all(
     loop {
         match lines.next().await {
             Ok(Some(line)) if line.first() == Some(&b'[') && batches.are_spoken() => {
-                deliver(receive, batches, line)
+                deliver(receive, batches, line);
             }
             Ok(Some(line)) => match Message::parse(line.clone()) {
                 Ok(message) => receive.message(Inbound {

@@ -15,7 +15,7 @@ const CAP: usize = 512;
 
 /// An event stream in any chunks gives the same events, and never holds more
 /// than the cap.
-pub fn sse(data: &[u8]) {
+pub(crate) fn sse(data: &[u8]) {
     let whole = events(&[data]);
     // The first byte decides where the cuts are.
     let step = usize::from(data.first().copied().unwrap_or(0)) % 7 + 1;
@@ -24,7 +24,7 @@ pub fn sse(data: &[u8]) {
     match (&whole, &cut) {
         (Ok(whole), Ok(cut)) => assert_eq!(whole, cut),
         // A line that ends within a chunk is never held, so only the cut one may meet the cap.
-        (Ok(_), Err(_)) | (Err(_), Err(_)) => {}
+        (Ok(_) | Err(_), Err(_)) => {}
         (Err(fault), Ok(_)) => panic!("{fault} in one chunk and not in many"),
     }
 }
@@ -49,7 +49,7 @@ fn events(chunks: &[&[u8]]) -> Result<Vec<Event>, TooLarge> {
 
 /// A client's side of a WebSocket, byte for byte: no message is larger than the
 /// cap, whoever breaks the rules is told with the right code, and it ends.
-pub fn ws(data: &[u8]) {
+pub(crate) fn ws(data: &[u8]) {
     thread_local! {
         static RUNTIME: RefCell<tokio::runtime::Runtime> = RefCell::new(
             tokio::runtime::Builder::new_current_thread()

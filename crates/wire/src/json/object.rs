@@ -165,12 +165,11 @@ impl Found {
 
     fn look_at(&mut self, token: &[u8], value: Span) {
         let fault = match recognise(token, self.keys) {
-            Recognised::Other => return,
             Recognised::Like(at) => Unclear::Misspelt(self.keys[at]),
             Recognised::As(at) if self.places[at].replace(value).is_some() => {
                 Unclear::Twice(self.keys[at])
             }
-            Recognised::As(_) => return,
+            Recognised::As(_) | Recognised::Other => return,
         };
         self.unclear.get_or_insert(fault);
     }

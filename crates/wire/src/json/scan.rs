@@ -198,9 +198,9 @@ impl<'a> Scanner<'a> {
                 }
                 let (word, bit) = (depth / 64, 1u64 << (depth % 64));
                 if kind == ValueKind::Object {
-                    open[word] |= bit
+                    open[word] |= bit;
                 } else {
-                    open[word] &= !bit
+                    open[word] &= !bit;
                 }
                 depth += 1;
             } else if depth == 1 && outer == ValueKind::Object {
@@ -258,8 +258,8 @@ impl<'a> Scanner<'a> {
         const HIGH: u64 = 0x8080_8080_8080_8080;
         while let Some(chunk) = self.source.get(self.at..self.at + 8) {
             let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-            let quote = word ^ (ONES * b'"' as u64);
-            let slash = word ^ (ONES * b'\\' as u64);
+            let quote = word ^ (ONES * u64::from(b'"'));
+            let slash = word ^ (ONES * u64::from(b'\\'));
             // High bit set in each byte that is zero, or (last term) below 0x20.
             let hit = (quote.wrapping_sub(ONES) & !quote)
                 | (slash.wrapping_sub(ONES) & !slash)

@@ -115,7 +115,6 @@ impl Object {
     /// Which of those keys hold objects of the table.
     const fn inner(self) -> &'static [(&'static str, Self)] {
         match self {
-            Self::Params(Method::Other) => &[("_meta", Self::Meta)],
             Self::Params(Method::Initialize) => {
                 &[("_meta", Self::Meta), ("capabilities", Self::Capabilities)]
             }
@@ -148,7 +147,6 @@ impl Object {
 /// `_meta` is; the rest means nothing to us.
 const fn params_keys(method: Method) -> &'static [&'static str] {
     match method {
-        Method::Other => &["_meta"],
         Method::Initialize => &["protocolVersion", "capabilities", "clientInfo", "_meta"],
         Method::ToolsCall => &[
             "name",
@@ -199,7 +197,8 @@ const fn params_keys(method: Method) -> &'static [&'static str] {
         Method::CancelRequest => &["id", "_meta"],
         Method::Progress => &["progressToken", "progress", "_meta"],
         Method::DollarProgress => &["token", "value", "_meta"],
-        Method::Ping
+        Method::Other
+        | Method::Ping
         | Method::Discover
         | Method::RootsList
         | Method::Initialized

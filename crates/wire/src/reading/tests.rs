@@ -4,7 +4,11 @@ use crate::{Edits, Message, Named, Params, json::quote, limits};
 use peers::one_reading::{Go, Reader, Seen, Speller};
 use std::cell::Cell;
 
-#[allow(dead_code, reason = "each test program uses its part of them")]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    reason = "shared with testkit: each test program uses its part of them"
+)]
 mod peers;
 
 thread_local! {

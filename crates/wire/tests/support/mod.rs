@@ -1,7 +1,7 @@
 //! What must hold for any bytes at all. The fuzz targets and the plain test
 //! over their corpus call the same functions.
 
-#![allow(missing_docs, dead_code)]
+#![allow(missing_docs, dead_code, reason = "each test program uses its part")]
 
 use bytes::Bytes;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -14,7 +14,7 @@ use switchboard_wire::{
 };
 
 /// One message or batch, as it comes from a peer.
-pub fn message(data: &[u8]) {
+pub(crate) fn message(data: &[u8]) {
     scan(data);
     let _ = salvage_id(data);
     let raw = Bytes::copy_from_slice(data);
@@ -45,7 +45,7 @@ pub fn message(data: &[u8]) {
 }
 
 /// A header's value; and the same bytes as a tool's schema and a call's arguments.
-pub fn header(data: &[u8]) {
+pub(crate) fn header(data: &[u8]) {
     if let Some(value) = header::decode(data) {
         let again = header::encode(&value);
         assert_eq!(header::decode(again.as_bytes()).as_deref(), Some(&*value));
@@ -77,7 +77,7 @@ pub fn header(data: &[u8]) {
 }
 
 /// Lines `server<TAB>tool`: every pair gets a name of its own that fits.
-pub fn names(data: &[u8]) {
+pub(crate) fn names(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let pairs: Vec<(&str, &str)> = text
         .lines()

@@ -27,7 +27,8 @@ mod table;
 
 pub(crate) use guard::Guard;
 pub use in_use::InUse;
-pub use table::{At, Forbidden, Group, Own, TABLE, Used};
+pub(crate) use table::{At, Group, Own, Used};
+pub use table::{Forbidden, TABLE};
 
 use crate::limits;
 use links::Lookup;

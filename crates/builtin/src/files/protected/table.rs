@@ -112,17 +112,17 @@ impl At {
             Variable(variable, name) => below(&format!("${variable}"), name),
             Top(path) => (*path).to_owned(),
             Anywhere(name) => format!("…/{name}"),
-            At::Own(Own::Config) => "~/.config/switchboard".to_owned(),
-            At::Own(Own::Data) => {
+            Self::Own(Own::Config) => "~/.config/switchboard".to_owned(),
+            Self::Own(Own::Data) => {
                 "~/.local/share/switchboard (results/ in it may be read)".to_owned()
             }
-            At::Own(Own::State) => "~/.local/state/switchboard".to_owned(),
-            At::Own(Own::Cache) => "~/.cache/switchboard".to_owned(),
-            At::Path => "every directory of PATH".to_owned(),
-            At::Used(Used::Read) => {
+            Self::Own(Own::State) => "~/.local/state/switchboard".to_owned(),
+            Self::Own(Own::Cache) => "~/.cache/switchboard".to_owned(),
+            Self::Path => "every directory of PATH".to_owned(),
+            Self::Used(Used::Read) => {
                 "every file that servers, rules, approvals and tokens are read from (--mcp-config, --token-file, assertionFile, …)".to_owned()
             }
-            At::Used(Used::Run) => {
+            Self::Used(Used::Run) => {
                 "the folders of tools and of plugins, and the programs and scripts that entries name by their path".to_owned()
             }
         }

@@ -262,7 +262,6 @@ fn device(stat: &Stat) -> u64 {
 }
 
 #[cfg(not(target_os = "linux"))]
-#[allow(clippy::cast_sign_loss)]
 fn device(stat: &Stat) -> u64 {
     stat.st_dev as u64
 }

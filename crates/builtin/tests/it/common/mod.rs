@@ -1,6 +1,6 @@
 //! A client made of plain JSON, speaking over a pipe in this process.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses its part")]
 
 use serde_json::{Value, json};
 use std::{collections::HashMap, fs, path::Path, time::Duration};

@@ -15,7 +15,7 @@ use switchboard::{
 };
 
 /// What came of a form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filled {
     /// Filled in.
     Accepted(Map<String, Value>),

@@ -17,8 +17,8 @@ use switchboard::{
     Dirs,
     config::{
         Places,
+        clients::{Client, Homes},
         edit::{self, Target},
-        import::Client,
     },
     gateway::ClientToken,
     local::secret,
@@ -58,13 +58,13 @@ impl Writable {
         Self::Http,
     ];
 
-    const fn client(self) -> Option<Client> {
+    fn client(self) -> Option<Client> {
         match self {
-            Self::ClaudeCode => Some(Client::ClaudeCode),
-            Self::ClaudeDesktop => Some(Client::ClaudeDesktop),
-            Self::Cursor => Some(Client::Cursor),
-            Self::VsCode => Some(Client::VsCode),
-            Self::Codex => Some(Client::Codex),
+            Self::ClaudeCode => Client::parse("claude-code"),
+            Self::ClaudeDesktop => Client::parse("claude-desktop"),
+            Self::Cursor => Client::parse("cursor"),
+            Self::VsCode => Client::parse("vscode"),
+            Self::Codex => Client::parse("codex"),
             Self::Http => None,
         }
     }
@@ -105,7 +105,8 @@ impl Entries {
                 Writable::ClaudeCode => (places.claude_json.clone(), program),
                 Writable::Http => (dirs.data.join("http.json"), over_http(base, &token, dirs)?),
                 _ => {
-                    let file = who.client().map(|client| client.file(&home));
+                    let homes = Homes::at(&home);
+                    let file = who.client().map(|client| client.file(&homes).path);
                     (file.unwrap_or_default(), program)
                 }
             };
@@ -176,7 +177,11 @@ impl Entries {
             });
         };
         let target = Target::private(&entry.file);
-        let key = who.client().map_or("mcpServers", Client::key);
+        let key = match who {
+            Writable::VsCode => "servers",
+            Writable::Codex => "mcp_servers",
+            _ => "mcpServers",
+        };
         let written = match who {
             Writable::Codex => {
                 let table = format!("{key}.{NAME}");

@@ -3,7 +3,11 @@
 
 use super::Options;
 use crate::{
-    args::Global, commands::tool_list::ToolOptions, context::Context, failure::Failure, limits,
+    args::Global,
+    commands::{tool_list::ToolOptions, watching::WatchOptions},
+    context::Context,
+    failure::Failure,
+    limits,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -29,6 +33,7 @@ pub struct Remembered {
     pub no_builtins: bool,
     pub tools: Vec<String>,
     pub allow_origin: Vec<String>,
+    pub watch: WatchOptions,
 }
 
 impl Remembered {
@@ -51,6 +56,7 @@ impl Remembered {
             no_builtins: options.no_builtins,
             tools: options.tools.words(),
             allow_origin: options.allow_origin.clone(),
+            watch: options.watch.clone(),
         }
     }
 
@@ -105,6 +111,7 @@ impl Remembered {
             allow_origin: self.allow_origin.clone(),
             tools: ToolOptions::of_words(&self.tools),
             show_token: false,
+            watch: self.watch.clone(),
         }
     }
 }

@@ -200,7 +200,7 @@ fn a_link_inside_the_repository_stays_where_it_led() {
 #[test]
 fn what_runs_other_programs_is_warned_of() {
     let home = World::repository();
-    let said = "takes code and settings from the directory it works in";
+    let said = "code and settings from the directory it works in";
     for (entry, program) in [
         (json!({"command": "npx", "args": ["x"]}), Some("npx")),
         (json!({"command": "env", "args": ["npx", "x"]}), Some("npx")),
@@ -232,13 +232,24 @@ fn what_runs_other_programs_is_warned_of() {
             json!({"url": "https://x.example/", "headersHelper": "y"}),
             Some("headersHelper"),
         ),
-        (json!({"command": "echo-server", "args": ["--stdio"]}), None),
+        // Nobody knows what it does.
+        (
+            json!({"command": "echo-server", "args": ["--stdio"]}),
+            Some("echo-server"),
+        ),
         (json!({"command": "node", "args": ["/opt/y.js"]}), None),
     ] {
         project(&home, "home/repo/.mcp.json", &entry);
         let shown = home.show(&["approve", "p", "--show"]).ok().out;
         match program {
-            Some(program) => assert!(shown.contains(&format!("{program} {said}")), "{shown}"),
+            Some(program) => {
+                let takes = match program {
+                    "echo-server" => "may take",
+                    _ => "takes",
+                };
+                let told = format!("{program} {takes} {said}");
+                assert!(shown.contains(&told), "{shown}");
+            }
             None => assert!(!shown.contains(said), "{shown}"),
         }
     }

@@ -73,7 +73,7 @@ fn a_home_with_many_clients_is_read_and_not_written() {
 
     let desktop = home.show(&["mcp", "add-from-claude-desktop"]).ok();
     assert!(
-        desktop.out.starts_with("desk claude-desktop  imported\n"),
+        desktop.out.contains("\ndesk    claude-desktop  imported"),
         "{desktop:?}"
     );
     assert!(

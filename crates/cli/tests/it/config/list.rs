@@ -279,7 +279,6 @@ async fn ten_lines(size: Option<&str>) -> std::time::Duration {
 }
 
 #[tokio::test]
-#[allow(clippy::print_stderr, reason = "a figure to read")]
 async fn slow_servers_are_met_side_by_side() {
     let three = ten_lines(None).await;
     let ten = ten_lines(Some("10")).await;

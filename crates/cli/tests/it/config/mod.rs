@@ -12,6 +12,7 @@ mod errors;
 mod explain;
 mod files;
 mod hostile;
+mod importing;
 mod list;
 mod managed_rules;
 mod own_files;

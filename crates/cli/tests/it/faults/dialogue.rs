@@ -96,7 +96,7 @@ async fn row_46_a_question_and_then_nothing() {
     while let Some(message) = stream.message().await {
         match message["method"].as_str() {
             Some("notifications/cancelled") => {
-                withdrawn = message["params"]["requestId"] == question["id"]
+                withdrawn = message["params"]["requestId"] == question["id"];
             }
             Some(other) => panic!("{other}"),
             None => answer = message,

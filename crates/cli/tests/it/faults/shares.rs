@@ -214,7 +214,7 @@ async fn who_fills_the_memory_for_messages_is_held_back_alone() {
     }
     let told = two.until_alice_is_refused().await;
     assert!(
-        told.starts_with("too many bytes of large messages: yours are 16777216"),
+        told.starts_with("too many bytes of messages: yours are 16777216"),
         "{told}"
     );
     two.serves_bob().await;
@@ -272,7 +272,7 @@ async fn large_calls_whose_clients_have_gone_are_bounded() {
     assert!((80..=97).contains(&refused.len()), "{}", refused.len());
     for told in &refused {
         assert!(
-            told.starts_with("too many bytes of large messages: yours are 16777216"),
+            told.starts_with("too many bytes of messages: yours are 16777216"),
             "{told}"
         );
     }

@@ -1,10 +1,12 @@
 //! Clients in front of servers: what crosses, what is shared, what is kept apart.
 
 mod accept;
+mod access_log;
 mod aggregate;
 mod apps;
 mod at_the_door;
 mod attached_rules;
+mod audit;
 mod bridge;
 mod call_log;
 mod consents;
@@ -12,6 +14,7 @@ mod copies;
 mod ending;
 mod entry_roots;
 mod everything;
+mod first_list;
 mod freshness;
 mod frozen;
 mod interview;
@@ -27,6 +30,7 @@ mod pins;
 mod plain;
 mod principals;
 mod project_rules;
+mod readiness;
 mod relay;
 mod relay_bridge;
 mod relay_cancel;

@@ -4,24 +4,13 @@
 use http::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
-use switchboard_testkit::{HttpClient, LEGACY, world::World};
+use switchboard_testkit::{
+    HttpClient, LEGACY,
+    world::{World, shell_server},
+};
 
-/// A server that answers once there is a file `go`, and writes down what it gets.
-const WAITER: &str = r#"
-echo $$ >> pids
-while [ ! -e go ]; do sleep 0.05; done
-while read -r line; do
-  printf '%s\n' "$line" >> got
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"w","version":"1"}}' ;;
-    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
-    *) answer='"error":{"code":-32601,"message":"no"}' ;;
-  esac
-  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
-done
-"#;
+/// It answers once there is a file `go`.
+const WAITS: &str = "echo $$ >> pids; while [ ! -e go ]; do sleep 0.05; done";
 
 fn call(text: &str) -> Value {
     json!({"name": "ok", "arguments": {"a": text}})
@@ -37,7 +26,8 @@ async fn what_nobody_waits_for_any_more() {
     let home = World::new();
     let folder = home.path("server");
     home.write("server/go", "");
-    let entry = json!({"command": "sh", "args": ["-c", WAITER], "cwd": folder, "era": "legacy"});
+    let mut entry = shell_server(WAITS, "", &folder);
+    entry["era"] = json!("legacy");
     let settings = json!({"mcpServers": {"w": entry}}).to_string();
     home.write("home/.config/switchboard/settings.json", settings);
     let (_gateway, url) = home.serve(&[]).await;

@@ -213,7 +213,8 @@ async fn another_s_missing_sign_in_is_not_told() {
     for modern in [false, true] {
         let shut = Arc::new(AtomicBool::new(false));
         let server = doors_server(modern, shut.clone()).await;
-        let entry = json!({"type": "http", "url": server.url});
+        let oauth = json!({"clientsSignIn": true});
+        let entry = json!({"type": "http", "url": server.url, "oauth": oauth});
         let stage = World::with(&json!({}));
         let rules = json!({"deny": ["mcp__s__authenticate"]});
         let settings = json!({"mcpServers": {"s": entry}, "permissions": rules});
@@ -222,7 +223,7 @@ async fn another_s_missing_sign_in_is_not_told() {
             settings.to_string(),
         );
         let gateway = Some(stage.gateway().await);
-        for name in ["alice", "bob"] {
+        for name in ["alice", "bob", "carol"] {
             stage.run(&["token", "create", name]).await.ok();
         }
         let rig = Rig { stage, gateway };
@@ -251,6 +252,10 @@ async fn another_s_missing_sign_in_is_not_told() {
         assert_eq!(text_of(&answer), "done", "modern: {modern}: {answer}");
         let listed = names(&mut bob, true, "tools/list", "tools").await;
         assert_eq!(listed, ["work"], "modern: {modern}");
+        // Whoever comes for the first time is asked for, too.
+        let mut carol = rig.client("carol", "/mcp/s").await;
+        let answer = call(&mut carol, "work").await;
+        assert_eq!(text_of(&answer), "done", "modern: {modern}: {answer}");
         // What is denied is not let through for what stands in elsewhere.
         let answer = call(&mut bob, "authenticate").await;
         let text = answer["error"]["message"].as_str().unwrap_or_default();

@@ -3,35 +3,21 @@
 use serde_json::{Value, json};
 use std::fs;
 use switchboard_testkit::StdioClient;
-use switchboard_testkit::world::World;
+use switchboard_testkit::world::{World, shell_server};
 
-/// A server that tells something again and again, counts it in `ticks`, and writes
-/// down in `got` what it gets. What its tool says of itself is in `says`; it tells when
-/// there is a file `changed`.
-const TALKER: &str = r#"
+/// It tells something again and again, and counts it in `ticks`. That its tool is
+/// another it tells when there is a file `changed`.
+const TALKS: &str = r#"
 (n=0; while sleep 0.1; do
   n=$((n+1))
   printf '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"tick"}}\n' || exit
   echo $n > ticks
   [ -f changed ] && rm changed && printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 done) &
-while read -r line; do
-  printf '%s\n' "$line" >> got
-  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
-    *'"tools/list"'*) answer='"result":{"tools":[{"name":"ok","description":"'$(cat says)'","inputSchema":{"type":"object"}}]}' ;;
-    *'"tools/call"'*) answer='"result":{"content":[]}' ;;
-    *'"logging/setLevel"'*) answer='"result":{}' ;;
-    *) answer='"error":{"code":-32601,"message":"no"}' ;;
-  esac
-  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
-done
-kill $!
 "#;
 
 fn settings(home: &World, list: &str, rules: &[&str]) {
-    let entry = json!({"command": "sh", "args": ["-c", TALKER], "cwd": home.path("home")});
+    let entry = shell_server(TALKS, "kill $!", &home.path("home"));
     let settings = json!({"mcpServers": {"t": entry}, "permissions": {list: rules}});
     let text = settings.to_string();
     home.write("home/says", "harmless");

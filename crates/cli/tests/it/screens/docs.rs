@@ -54,6 +54,7 @@ pages! {
     permissions_and_policy: "permissions-and-policy.md",
     signing_in: "signing-in.md",
     the_gateway: "gateway.md",
+    watching_it: "watching.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
     own_server: "own-server.md",

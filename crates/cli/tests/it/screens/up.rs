@@ -61,6 +61,9 @@ impl Up {
                     "{}",
                     fs::read_to_string(&self.err).unwrap()
                 );
+                // That servers end with it is no failure of theirs.
+                let shown = fs::read_to_string(&self.out).unwrap();
+                assert!(!shown.contains("stopping"), "{shown}");
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -8,5 +8,6 @@ mod gateway;
 mod memory;
 mod more;
 mod proving;
+mod several;
 mod signin;
 mod step_up;

@@ -238,9 +238,9 @@ async fn next(
     socket: &mut (impl futures_util::Stream<Item = Result<Message, Error>> + Unpin),
 ) -> Value {
     loop {
-        match socket.next().await.expect("a message").expect("a message") {
-            Message::Text(text) => return serde_json::from_str(&text).expect("JSON"),
-            _ => continue,
+        let message = socket.next().await.expect("a message").expect("a message");
+        if let Message::Text(text) = message {
+            return serde_json::from_str(&text).expect("JSON");
         }
     }
 }

@@ -72,6 +72,8 @@ impl Reading<'_> {
             .map(|(_, entry)| {
                 // Where the network may be searched is not for a list to say.
                 entry.oauth.allow_private_addresses = false;
+                // Nor who signs in for others.
+                entry.oauth.clients_sign_in = false;
                 entry.public_only = connectors.names_public_servers_only();
                 entry.clone()
             })

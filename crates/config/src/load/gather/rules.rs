@@ -85,6 +85,10 @@ impl Reading<'_> {
         let mut faults = Vec::new();
         let both = |doc: &Doc<'_>, this: &mut Self| {
             faults = permissions.add(doc, &path.display().to_string(), *writer);
+            // What is kept of calls does not depend on where servers come from.
+            if writer.ours && !writer.inside && !writer.managed {
+                this.observe(doc, super::Writer::User);
+            }
             if !this.rules_only {
                 use_it(doc, this);
             }

@@ -9,7 +9,7 @@ use jsonc_parser::{
 
 const KNOWN: &str = "known are `clientId`, `clientSecret`, `callbackPort`, `scopes`, \
                      `authServerMetadataUrl`, `issuer`, `clientMetadataUrl`, `allowPrivateAddresses`, \
-                     `xaa`, `grant`, `privateKey`, `signingAlgorithm` and `assertionFile`";
+                     `clientsSignIn`, `xaa`, `grant`, `privateKey`, `signingAlgorithm` and `assertionFile`";
 
 impl Reader<'_> {
     pub(super) fn oauth(&mut self, value: &Value<'_>) {
@@ -25,10 +25,9 @@ impl Reader<'_> {
         }
         let oauth = &self.entry.oauth;
         let lacks = match oauth.grant {
-            OauthGrant::Person => None,
             OauthGrant::Client if oauth.client_id.is_none() => Some("clientId"),
             OauthGrant::Workload if oauth.assertion_file.is_none() => Some("assertionFile"),
-            OauthGrant::Client | OauthGrant::Workload => None,
+            OauthGrant::Person | OauthGrant::Client | OauthGrant::Workload => None,
         };
         if let Some(field) = lacks {
             let field = format!("oauth.{field}");
@@ -55,6 +54,10 @@ impl Reader<'_> {
             "allowPrivateAddresses" => {
                 let allowed = self.boolean(&field, value);
                 self.entry.oauth.allow_private_addresses = allowed.unwrap_or_default();
+            }
+            "clientsSignIn" => {
+                let allowed = self.boolean(&field, value);
+                self.entry.oauth.clients_sign_in = allowed.unwrap_or_default();
             }
             "xaa" => self.entry.oauth.xaa = self.boolean(&field, value),
             "grant" => self.grant(&field, value),

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     io,
+    net::IpAddr,
     pin::Pin,
     sync::{
         Arc,
@@ -56,6 +57,8 @@ pub(super) struct Connection {
     /// The place of the principal whose it is and what that one holds, once it is known.
     owner: Mutex<Option<(Place, Share)>>,
     room_needed: Notify,
+    /// Where it comes from.
+    address: Option<IpAddr>,
 }
 
 impl Connections {
@@ -70,7 +73,7 @@ impl Connections {
     }
 
     /// Enters one.
-    pub(super) fn add(&self) -> Arc<Connection> {
+    pub(super) fn add(&self, address: Option<IpAddr>) -> Arc<Connection> {
         let connection = Arc::new(Connection {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             busy: AtomicUsize::new(0),
@@ -78,6 +81,7 @@ impl Connections {
             idle_since: Mutex::new(Instant::now()),
             owner: Mutex::default(),
             room_needed: Notify::new(),
+            address,
         });
         let mut open = self.open.lock();
         open.insert(connection.number, connection.clone());
@@ -133,6 +137,11 @@ impl Connections {
 }
 
 impl Connection {
+    /// Where it comes from.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
     /// A request begins; it lasts as long as what is returned.
     pub(super) fn begin(self: &Arc<Self>) -> Use {
         self.used.store(true, Ordering::Relaxed);
@@ -228,7 +237,11 @@ mod tests {
     #[tokio::test]
     async fn the_silent_give_way_first_and_the_busy_never() {
         let connections = Connections::default();
-        let (silent, kept, busy) = (connections.add(), connections.add(), connections.add());
+        let (silent, kept, busy) = (
+            connections.add(None),
+            connections.add(None),
+            connections.add(None),
+        );
         drop(kept.begin());
         let _request = busy.begin();
         let stays = async |one: &Connection| {
@@ -242,7 +255,7 @@ mod tests {
         // Where nobody is silent, those that asked for something give way, too: a few.
         connections.remove(&silent);
         let others: Vec<_> = (0..limits::GIVE_WAY_USED)
-            .map(|_| connections.add())
+            .map(|_| connections.add(None))
             .collect();
         for other in &others {
             drop(other.begin());
@@ -254,11 +267,11 @@ mod tests {
             "the last that was idle"
         );
         assert!(stays(&busy).await);
-        let silent = connections.add();
+        let silent = connections.add(None);
         for _ in 0..limits::GIVE_WAY {
-            connections.add();
+            connections.add(None);
         }
-        let new = connections.add();
+        let new = connections.add(None);
         connections.give_way();
         silent.gives_way().await;
         assert!(stays(&new).await, "the newest is not among the first");

@@ -37,7 +37,7 @@ type Owed = SmallVec<[Id; 1]>;
 type Running = Pin<Box<dyn Future<Output = Option<Payload>> + Send>>;
 
 /// One message of a legacy client.
-#[allow(
+#[expect(
     clippy::manual_async_fn,
     reason = "an async fn has room for each of its arguments twice"
 )]
@@ -50,12 +50,7 @@ pub(super) fn post(
         if message.method() == Method::Initialize && message.kind() == Kind::Request {
             return Box::pin(initialize(post, message)).await;
         }
-        let held = match find(
-            &post.face,
-            &post.scope,
-            post.admission.principal(),
-            &post.headers,
-        ) {
+        let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
             Ok(held) => held,
             Err(refusal) => return refusal.response(message.id().as_ref()),
         };
@@ -90,12 +85,7 @@ pub(super) async fn batch(post: Post, batch: Vec<Result<Message, ParseError>>) -
             None,
         )
     };
-    let held = match find(
-        &post.face,
-        &post.scope,
-        post.admission.principal(),
-        &post.headers,
-    ) {
+    let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
         Ok(held) => held,
         Err(Refusal::NoSession) => return refuse("batches are not part of this protocol revision"),
         Err(refusal) => return refusal.response(None),
@@ -357,7 +347,7 @@ pub(super) fn get(
     if !Accepts::events(headers) {
         return not_acceptable("text/event-stream");
     }
-    let held = match find(face, scope, admission.principal(), headers) {
+    let held = match find(face, scope, &admission, headers) {
         Ok(held) => held,
         Err(refusal) => return refusal.response(None),
     };
@@ -416,15 +406,18 @@ impl Refusal {
 fn find(
     face: &Face,
     scope: &Scope,
-    principal: &str,
+    admission: &Admission,
     headers: &HeaderMap,
 ) -> Result<Arc<Held>, Refusal> {
     let id = headers.get(&SESSION).ok_or(Refusal::NoSession)?;
+    let principal = admission.principal();
     let held = id
         .to_str()
         .ok()
         .and_then(|id| face.sessions.get(id, principal, path_of(scope)));
     let held = held.ok_or(Refusal::Unknown)?;
+    // Perhaps by a newer token than the one before.
+    admission.lets_in(held.session.client());
     if let Some(version) = headers.get(&VERSION)
         && version.to_str().ok().and_then(Revision::parse).is_none()
     {

@@ -13,6 +13,7 @@ mod era;
 mod event_stream;
 mod events;
 mod handshake_era;
+mod lingering;
 mod mailbox;
 mod plain;
 mod read;
@@ -34,8 +35,14 @@ use connections::{Connection, Connections, Repeated, Served};
 use futures_util::FutureExt;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use lingering::Lingering;
 use sessions::Sessions;
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
+use std::{
+    convert::Infallible,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, atomic::Ordering},
+};
 use switchboard_host::{Full, Quota};
 use switchboard_tasks as tasks;
 use switchboard_transport::{Share, dial::DoorTls};
@@ -89,6 +96,22 @@ pub async fn serve_routes(
         tasks: TaskTracker::new(),
     });
     face.entrance.announce(face.gateway.host());
+    let upkeep = upkeep(&face);
+    accept_until(&face, &listener, &shutdown).await;
+    drop(listener);
+    face.tasks.close();
+    face.sessions.hush();
+    let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
+    for task in upkeep {
+        task.abort();
+    }
+    face.sessions.close_all();
+    Ok(())
+}
+
+/// What runs beside: sessions that end by themselves, clients that are not let in any
+/// more, certificates that are replaced.
+fn upkeep(face: &Arc<Face>) -> Vec<tokio::task::JoinHandle<()>> {
     let sweeper = {
         let face = face.clone();
         tasks::keep(tasks::Kind::Upkeep, move || sessions::sweep(face.clone()))
@@ -107,6 +130,11 @@ pub async fn serve_routes(
         let look = move || follow_certificate(tls.clone());
         tasks::keep(tasks::Kind::Upkeep, look)
     });
+    [sweeper, watcher].into_iter().chain(certificate).collect()
+}
+
+/// Takes connections, as long as there is room for them.
+async fn accept_until(face: &Arc<Face>, listener: &TcpListener, shutdown: &CancellationToken) {
     let (crowded, refused) = (Repeated::default(), Repeated::default());
     loop {
         if !face.connections.has_room() {
@@ -128,8 +156,8 @@ pub async fn serve_routes(
             accepted = listener.accept() => accepted,
             () = shutdown.cancelled() => break,
         };
-        let stream = match stream {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match stream {
+            Ok(accepted) => accepted,
             Err(fault) => {
                 // Out of file descriptors, most likely: wait for some to come back.
                 if let Some(times) = refused.is_due() {
@@ -140,19 +168,8 @@ pub async fn serve_routes(
                 continue;
             }
         };
-        attend(&face, stream);
+        attend(face, stream, from.ip());
     }
-    drop(listener);
-    face.tasks.close();
-    face.sessions.hush();
-    let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
-    sweeper.abort();
-    watcher.abort();
-    if let Some(certificate) = certificate {
-        certificate.abort();
-    }
-    face.sessions.close_all();
-    Ok(())
 }
 
 /// What every request can reach.
@@ -199,10 +216,11 @@ impl Face {
 ///
 /// Not `async`, so that the task is compiled here: what is awaited only by the
 /// program is compiled with the program, which is optimised for size.
-fn attend(face: &Arc<Face>, stream: TcpStream) {
+fn attend(face: &Arc<Face>, stream: TcpStream, from: IpAddr) {
     let _ = stream.set_nodelay(true);
+    let stream = Lingering::new(stream);
     let connected = face.clone();
-    let open = Arc::new(Entered(face.clone(), face.connections.add()));
+    let open = Arc::new(Entered::new(face, from));
     let Some(tls) = face.entrance.door().tls.clone() else {
         tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
             connection(connected, stream, &open).await;
@@ -242,8 +260,16 @@ async fn follow_certificate(tls: Arc<DoorTls>) {
 /// become a socket.
 struct Entered(Arc<Face>, Arc<Connection>);
 
+impl Entered {
+    fn new(face: &Arc<Face>, from: IpAddr) -> Self {
+        face.gateway.connections.fetch_add(1, Ordering::Relaxed);
+        Self(face.clone(), face.connections.add(Some(from)))
+    }
+}
+
 impl Drop for Entered {
     fn drop(&mut self) {
+        self.0.gateway.connections.fetch_sub(1, Ordering::Relaxed);
         self.0.connections.remove(&self.1);
     }
 }

@@ -50,15 +50,22 @@ pub(super) fn status(status: StatusCode) -> Response<Body> {
 }
 
 /// A short text.
-pub(super) fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::from(Payload::from(bytes::Bytes::from_static(
-        text.as_bytes(),
-    ))));
+pub(super) fn plain(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::from(Payload::from(text.into())));
     *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
+    response
+}
+
+/// A page of text.
+pub(super) fn page(content_type: &'static str, text: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(Payload::from(text)));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 

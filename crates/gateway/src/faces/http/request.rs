@@ -23,13 +23,13 @@ use super::{
 };
 use crate::{
     admission::{Admission, Pass},
-    control::ControlAccess,
+    control::{ControlAccess, Readiness},
     door::names_two_hosts,
 };
 use futures_util::FutureExt;
 use http::{Method as Verb, Request, Response, StatusCode, header::AUTHORIZATION};
 use hyper::body::Incoming;
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 use switchboard_host::Scope;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, ErrorObject, Message, Payload, Received as Said, code};
@@ -82,7 +82,7 @@ async fn phases(
 
 /// Finds out which era a message is of, whose own way of asking then admits it
 /// and brings its answer.
-#[allow(
+#[expect(
     clippy::manual_async_fn,
     reason = "an async fn has room for each of its arguments twice"
 )]
@@ -155,7 +155,7 @@ impl Received {
                 };
                 let share = face.belongs_to(&open.1, pass.principal());
                 let share = share.map_err(|full| Box::new(reply::full(&full, None)))?;
-                Who::Client(endpoint, pass.admit(share))
+                Who::Client(endpoint, pass.admit(share, open.1.address()))
             }
             Opens::Control => Who::Controller(Box::pin(api::let_in(face, request)).await?),
             Opens::Anybody(public) => Who::Anybody(public),
@@ -169,7 +169,10 @@ impl Received {
 async fn signed(face: &Face, request: &Request<Incoming>) -> Result<Pass, Refusal> {
     let resource = resource(face, request, request.uri().path());
     let signed = face.entrance.let_in_signed(request.headers(), resource);
-    let refuse = |refused| Box::new(reply::unauthorized(&refused));
+    let refuse = |refused| {
+        face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+        Box::new(reply::unauthorized(&refused))
+    };
     signed.await.map_err(refuse)
 }
 
@@ -212,6 +215,23 @@ enum Routed<'a> {
     Other(Scope, Who<'a>),
 }
 
+/// Whether the servers are there that must be. Open to everybody, so that it says how
+/// many, and not which.
+fn ready(face: &Face) -> Response<Body> {
+    let control = face.gateway.control();
+    let Readiness { required, there } = control
+        .map(|access| access.control.readiness())
+        .unwrap_or_default();
+    let (status, word) = match there == required {
+        true => (StatusCode::OK, "ready"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+    };
+    reply::plain(
+        status,
+        format!("{word}: {there} of {required} required servers\n"),
+    )
+}
+
 /// What has no further phases of these.
 async fn other(
     face: &Arc<Face>,
@@ -222,8 +242,10 @@ async fn other(
 ) -> Response<Body> {
     let (endpoint, admission) = match who {
         Who::Client(endpoint, admission) => (endpoint, admission),
-        Who::Controller(access) => return api::answer(access, &request).await,
+        Who::Controller(access) => return api::answer(face, access, &request).await,
         Who::Anybody(Public::Health) => return reply::plain(StatusCode::OK, "ok\n"),
+        Who::Anybody(Public::Metrics) => return api::metrics(face, &request).await,
+        Who::Anybody(Public::Ready) => return ready(face),
         Who::Anybody(Public::Nothing) => return nothing(),
         Who::Anybody(Public::Metadata) => {
             return metadata(face, &request).unwrap_or_else(nothing);
@@ -262,12 +284,7 @@ fn metadata(face: &Face, request: &Request<Incoming>) -> Option<Response<Body>> 
 fn resource(face: &Face, request: &Request<Incoming>, path: &str) -> Option<Url> {
     let host = request.headers().get(http::header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| {
-        request
-            .uri()
-            .authority()
-            .map(|authority| authority.as_str())
-    })?;
+    let host = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str))?;
     let scheme = face.entrance.door().scheme();
     Url::parse(&format!("{scheme}://{host}{path}")).ok()
 }

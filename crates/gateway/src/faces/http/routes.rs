@@ -7,7 +7,7 @@ use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
 use Opens::{Anybody, Clients, Control};
-use Public::{Health, Metadata};
+use Public::{Health, Metadata, Metrics};
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
 use switchboard_host::Scope;
@@ -22,6 +22,8 @@ pub enum Routes {
     All,
     /// The plain dialect alone, at its own paths: `/sse`, `/messages`, `/tools`.
     Plain,
+    /// What is counted alone, for whoever reaches the address.
+    Metrics,
 }
 
 /// One line of the table.
@@ -64,6 +66,10 @@ pub(super) enum Opens {
 pub(super) enum Public {
     /// Whether we are there.
     Health,
+    /// What is counted, where that has an address of its own.
+    Metrics,
+    /// Whether the servers are there that must be.
+    Ready,
     /// The protected-resource document (RFC 9728) of a path: where a client gets
     /// its token.
     Metadata,
@@ -106,7 +112,9 @@ const ALL: &[Route] = &[
     ),
     Route::new(Path("/plain/tools"), "GET", Clients(Plain(Page::Tools))),
     Route::new(Under(api::PREFIX), ANY, Control),
+    Route::new(Path(api::METRICS), "GET", Control),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),
+    Route::new(Path("/readyz"), ANY, Anybody(Public::Ready)),
     Route::new(Under(METADATA), "GET", Anybody(Metadata)),
     Route::new(Under(WELL_KNOWN), ANY, Anybody(Public::Nothing)),
     Route::new(Path(REGISTER), ANY, Anybody(Public::Nothing)),
@@ -119,10 +127,18 @@ const PLAIN: &[Route] = &[
     Route::new(Path("/messages"), "POST", Clients(Plain(Page::Messages))),
     Route::new(Path("/tools"), "GET", Clients(Plain(Page::Tools))),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),
+    Route::new(Path("/readyz"), ANY, Anybody(Public::Ready)),
     Route::new(Under(METADATA), "GET", Anybody(Metadata)),
     Route::new(Under(WELL_KNOWN), ANY, Anybody(Public::Nothing)),
     Route::new(Path(REGISTER), ANY, Anybody(Public::Nothing)),
     ELSEWHERE,
+];
+
+/// Every path where what is counted is alone. No token opens anything here.
+const METRICS: &[Route] = &[
+    Route::new(Path(api::METRICS), "GET", Anybody(Metrics)),
+    Route::new(Path("/healthz"), ANY, Anybody(Health)),
+    Route::new(Elsewhere, ANY, Anybody(Public::Nothing)),
 ];
 
 /// What ends both: a stranger does not learn which paths there are.
@@ -144,6 +160,7 @@ impl Routes {
         match self {
             Self::All => ALL,
             Self::Plain => PLAIN,
+            Self::Metrics => METRICS,
         }
     }
 }

@@ -49,6 +49,10 @@ pub(super) async fn post(post: Post, message: Message, params: Params) -> Respon
     };
     match begun {
         Begun::Answer(answer) => whole(answer, accepts, admission.share()).await,
+        Begun::Told(told) if accepts == Accepts::Json => {
+            whole(alone(told).await, accepts, admission.share()).await
+        }
+        Begun::Told(told) => relay(told, None, Some(admission), id),
         Begun::Exchange(relayed) if accepts == Accepts::Json => {
             tokio::select! {
                 answer = alone(relayed) => whole(answer, accepts, admission.share()).await,
@@ -153,9 +157,9 @@ fn param_headers(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 /// The answer, however long it takes, without what comes before it.
-async fn alone(mut relayed: Box<Relayed>) -> Answer {
+async fn alone(mut steps: Box<impl Steps<End = Answer>>) -> Answer {
     loop {
-        if let Step::Done(answer) = relayed.next().await {
+        if let Step::Done(answer) = steps.next().await {
             return answer;
         }
     }

@@ -16,7 +16,7 @@ pub(super) const OWN: [&str; 4] = [SEARCH, CALL, LIST_RESOURCES, READ_RESOURCE];
 pub(super) const SERVER: &str = "switchboard";
 
 /// What a client is shown in the place of tools that wait to be searched for.
-pub fn definitions() -> [Value; 2] {
+pub(crate) fn definitions() -> [Value; 2] {
     let search = json!({
         "name": SEARCH,
         "description":

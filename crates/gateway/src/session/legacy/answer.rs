@@ -70,9 +70,14 @@ impl Session {
             }
             method => match (List::of(method), &self.scope) {
                 (Some(list), Scope::All) => {
-                    let listed = lists::page(&self.gateway, &self.client, list, message);
-                    let result = Box::pin(listed).await?;
-                    own_answer(&self.client, &id, &result).await
+                    let (gateway, client) = (&self.gateway, &self.client);
+                    let name = self.name.as_deref();
+                    let listed = lists::page(gateway, client, name, list, message);
+                    let listed = Box::pin(listed).await?;
+                    if let Some(remark) = &listed.remark {
+                        self.to_client.tell_at(remark, &*outlet);
+                    }
+                    own_answer(&self.client, &id, &listed.result).await
                 }
                 _ => self.relay(admitted, &id, outlet, given_up).await,
             },

@@ -19,12 +19,14 @@ use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, c
 use to_client::ToClient;
 
 /// One legacy client.
-pub struct Session {
+pub(crate) struct Session {
     gateway: Arc<Gateway>,
     scope: Scope,
     client: Arc<Client>,
     to_client: Arc<ToClient>,
     in_flight: InFlight,
+    /// What it calls itself.
+    name: Option<String>,
     /// What it is still to be told.
     announcement: Mutex<Option<Arc<str>>>,
     /// As long as it is there it counts as a client that is.
@@ -36,7 +38,7 @@ impl Session {
     /// `general` is where things go that belong to no request; `own_servers`
     /// gives the client servers that it shares with nobody; `announcement` is
     /// what it is told when it is ready.
-    pub async fn open(
+    pub(crate) async fn open(
         gateway: Arc<Gateway>,
         scope: Scope,
         admission: &Admission,
@@ -62,7 +64,7 @@ impl Session {
             hello::declared(initialize),
             sink,
         );
-        client = client.charged_to(admission.share());
+        client = admission.admits(client);
         // Without the message around it, which is not counted once it is kept.
         let greeting = Bytes::copy_from_slice(initialize.body());
         client = client.greeting(greeting.clone());
@@ -77,13 +79,15 @@ impl Session {
                 .check(&client, server, What::Method)?;
         }
         let mut result = hello::initialize_result(&gateway, &scope, &client).await?;
-        if announcement.is_some() {
+        // All servers as one may always have to say which of them a list is without.
+        if announcement.is_some() || is_aggregate {
             result = hello::with_logging(result);
         }
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
         let info = json::field(initialize.body(), "clientInfo").ok().flatten();
         let info = info.map(|info| info.of(initialize.body()));
+        let name = info.and_then(hello::name_of);
         let visit = gateway
             .visitors()
             .enter(&client.principal, client.era(), info);
@@ -95,6 +99,7 @@ impl Session {
                 client,
                 to_client,
                 in_flight: InFlight::default(),
+                name,
                 announcement: Mutex::new(announcement),
             }),
             answer,
@@ -102,17 +107,17 @@ impl Session {
     }
 
     /// The client, as the servers' side knows it.
-    pub fn client(&self) -> &Arc<Client> {
+    pub(crate) fn client(&self) -> &Arc<Client> {
         &self.client
     }
 
     /// Whether anything is in flight.
-    pub fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         !self.in_flight.is_empty()
     }
 
     /// A request of this client's, in a box for its whole way.
-    pub fn admit(&self, message: Message, params: Params) -> Box<Admitted> {
+    pub(crate) fn admit(&self, message: Message, params: Params) -> Box<Admitted> {
         Box::new(Admitted {
             client: self.client.clone(),
             scope: self.scope.clone(),
@@ -124,7 +129,7 @@ impl Session {
 
     /// Handles a request. What happens on the way goes to `outlet`; the answer
     /// is returned, or nothing if the client gave the request up.
-    pub async fn request(
+    pub(crate) async fn request(
         &self,
         mut admitted: Box<Admitted>,
         outlet: Arc<dyn Outlet>,
@@ -160,7 +165,7 @@ impl Session {
     }
 
     /// Handles a notification from the client.
-    pub fn notification(&self, message: &Message, params: &Params) {
+    pub(crate) fn notification(&self, message: &Message, params: &Params) {
         match message.method() {
             Method::Initialized => {
                 if let Some(text) = self.announcement.lock().take() {
@@ -212,7 +217,7 @@ impl Session {
     }
 
     /// Handles the client's answer to a question.
-    pub fn response(&self, message: Message) {
+    pub(crate) fn response(&self, message: Message) {
         let asked = message.own_id().and_then(|id| self.to_client.asked(id));
         match asked {
             Some(asked) => {
@@ -223,7 +228,7 @@ impl Session {
     }
 
     /// Handles several messages at once and returns all answers as one array, if any is owed.
-    pub async fn batch(
+    pub(crate) async fn batch(
         &self,
         batch: Vec<Result<Message, ParseError>>,
         outlet: Arc<dyn Outlet>,
@@ -265,7 +270,7 @@ impl Session {
     }
 
     /// Ends the session: nothing of the client's is kept.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.to_client.clear();
         self.gateway.host().detach(&self.client);
     }

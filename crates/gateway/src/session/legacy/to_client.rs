@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 /// What reaches the client outside its requests, and what it still owes.
 pub(super) struct ToClient {
-    me: Weak<ToClient>,
+    me: Weak<Self>,
     general: Arc<dyn Outlet>,
     /// The least severe log message the client wants, as an index into [`LOG_LEVELS`].
     level: AtomicU8,
@@ -62,9 +62,13 @@ impl ToClient {
 
     /// Tells the client something of our own.
     pub(super) fn tell(&self, text: &str) {
+        self.tell_at(text, &*self.general);
+    }
+
+    /// The same on the stream of a request: not every client reads another.
+    pub(super) fn tell_at(&self, text: &str, outlet: &dyn Outlet) {
         if announcement::is_heard(self.level.load(Ordering::Relaxed)) {
-            self.general
-                .send(announcement::message(text), Weight::Notice);
+            outlet.send(announcement::message(text), Weight::Notice);
         }
     }
 

@@ -9,14 +9,16 @@ mod relayed;
 mod resume;
 mod state;
 
-pub use relayed::Relayed;
+pub(crate) use relayed::Relayed;
 
 use super::{
+    Weight,
     finder::{self, Taken},
     hello, lists, own_answer,
+    steps::{Step, Steps},
     watch::Listen,
 };
-use crate::{admission::Admission, gateway::Gateway};
+use crate::{admission::Admission, announcement, gateway::Gateway};
 use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
@@ -27,7 +29,7 @@ use switchboard_wire::{ErrorObject, Id, Message, Method, Params, Payload, Revisi
 
 /// A request that has been read and found to be modern.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// Whom it addresses.
     pub scope: Scope,
     /// On whose behalf, and until when.
@@ -50,18 +52,42 @@ pub struct Request {
 
 /// What a request leads to.
 #[derive(Debug)]
-pub enum Begun {
+pub(crate) enum Begun {
     /// It is answered already.
     Answer(Answer),
+    /// The same, with something to be told first.
+    Told(Box<Told>),
     /// A server is working on it.
     Exchange(Box<Relayed>),
     /// It stays open until somebody ends it.
     Listen(Box<Listen>),
 }
 
+/// An answer with something that is told before it.
+#[derive(Debug)]
+pub(crate) struct Told {
+    before: Option<Payload>,
+    answer: Option<Answer>,
+}
+
+impl Steps for Told {
+    type End = Answer;
+
+    async fn next(&mut self) -> Step<Answer> {
+        if let Some(before) = self.before.take() {
+            return Step::Notice(before, Weight::Notice);
+        }
+        match self.answer.take() {
+            Some(answer) => Step::Done(answer),
+            // Nobody asks again after the end.
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// The last message of a request.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The response.
     pub payload: Payload,
     /// Its error code, if it is an error.
@@ -69,12 +95,12 @@ pub struct Answer {
 }
 
 /// Whether a message claims to be modern: it says which revision it speaks.
-pub fn is_modern(params: &Params) -> bool {
+pub(crate) fn is_modern(params: &Params) -> bool {
     params.protocol_version.is_some()
 }
 
 /// Checks what every modern request must carry.
-pub fn check(message: &Message, params: &Params) -> Result<(), ErrorObject> {
+pub(crate) fn check(message: &Message, params: &Params) -> Result<(), ErrorObject> {
     let Some(version) = Params::text(message, params.protocol_version, "protocolVersion")? else {
         let text = format!(
             "Invalid params: _meta needs {}",
@@ -99,7 +125,7 @@ pub fn check(message: &Message, params: &Params) -> Result<(), ErrorObject> {
 }
 
 /// The error for a revision that we do not speak in this way.
-pub fn unsupported(version: &str) -> ErrorObject {
+pub(crate) fn unsupported(version: &str) -> ErrorObject {
     let supported: Vec<&str> = Revision::ALL
         .iter()
         .rev()
@@ -110,7 +136,7 @@ pub fn unsupported(version: &str) -> ErrorObject {
 }
 
 /// Starts on a request that passed [`check`].
-pub async fn begin(gateway: &Arc<Gateway>, request: Box<Request>) -> Begun {
+pub(crate) async fn begin(gateway: &Arc<Gateway>, request: Box<Request>) -> Begun {
     let id = request.message.id().unwrap_or_else(|| Id::number(0));
     match try_begin(gateway, request, &id).await {
         Ok(begun) => begun,
@@ -169,7 +195,7 @@ async fn try_begin(
         (_, Scope::All) if List::of(method).is_some() => {
             let list = List::of(method).unwrap_or(List::Tools);
             note_visit(gateway, &request);
-            Box::pin(lists::page(gateway, &client, list, &request.message)).await?
+            return Box::pin(listed(gateway, &client, list, &request, id)).await;
         }
         _ => {
             return Ok(Begun::Exchange(Box::new(
@@ -181,6 +207,33 @@ async fn try_begin(
         payload: own_answer(&client, id, &result).await?,
         code: None,
     }))
+}
+
+/// One page of a merged list. Where it is without something, those who want log
+/// messages are told so.
+async fn listed(
+    gateway: &Gateway,
+    client: &Arc<Client>,
+    list: List,
+    request: &Request,
+    id: &Id,
+) -> Result<Begun, CallError> {
+    let message = &request.message;
+    let info = request.params.client_info;
+    let name = info.and_then(|info| hello::name_of(info.of(message.raw())));
+    let listed = lists::page(gateway, client, name.as_deref(), list, message).await?;
+    let answer = Answer {
+        payload: own_answer(client, id, &listed.result).await?,
+        code: None,
+    };
+    let wants = client.asked_for_logs() && client.wants_log(announcement::LEVEL);
+    Ok(match listed.remark.filter(|_| wants) {
+        None => Begun::Answer(answer),
+        Some(remark) => Begun::Told(Box::new(Told {
+            before: Some(announcement::message(&remark)),
+            answer: Some(answer),
+        })),
+    })
 }
 
 /// Takes a call of one of our own tools; its result, if it is not another's call.
@@ -208,7 +261,7 @@ fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
         capabilities,
         Arc::new(NoSink),
     );
-    let mut client = client.charged_to(request.admission.share());
+    let mut client = request.admission.admits(client);
     if request.own_servers {
         client = client.alone();
     }
@@ -252,7 +305,7 @@ fn address(scope: &Scope) -> String {
 }
 
 /// An error as the answer to a request.
-pub fn refused(error: &ErrorObject, id: &Id) -> Answer {
+pub(crate) fn refused(error: &ErrorObject, id: &Id) -> Answer {
     Answer {
         payload: error.response(Some(id)),
         code: Some(error.code),

@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout};
 
 /// A modern request in flight at its server.
 #[derive(Debug)]
-pub struct Relayed {
+pub(crate) struct Relayed {
     pub(super) gateway: Arc<Gateway>,
     pub(super) client: Arc<Client>,
     pub(super) request: Box<Request>,
@@ -261,7 +261,7 @@ impl Relayed {
     }
 
     /// Gives the request up in the client's own words.
-    pub fn cancel_as(mut self, notice: &Message) {
+    pub(crate) fn cancel_as(mut self, notice: &Message) {
         if let Some(exchange) = self.exchange.take() {
             exchange.cancel_as(notice);
         }

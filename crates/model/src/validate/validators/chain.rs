@@ -115,7 +115,7 @@ impl<'a> Ways<'a> {
             match (key.as_str(), value) {
                 ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => steps.extend(list),
                 ("dependentSchemas" | "dependencies", Value::Object(named)) => {
-                    steps.extend(named.values())
+                    steps.extend(named.values());
                 }
                 ("not" | "if" | "then" | "else", schema) => steps.push(schema),
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {

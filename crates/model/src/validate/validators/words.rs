@@ -99,7 +99,7 @@ fn nested_issue(fault: &ValidationError<'_>, schema: &Value, depth: usize) -> Is
 /// `a.b[0]`, as people write it; names that are no words are quoted.
 fn path(fault: &ValidationError<'_>) -> String {
     let mut out = String::new();
-    for segment in fault.instance_path().iter() {
+    for segment in fault.instance_path() {
         match segment {
             LocationSegment::Index(index) => out.push_str(&format!("[{index}]")),
             LocationSegment::Property(name) => {

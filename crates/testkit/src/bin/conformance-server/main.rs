@@ -11,6 +11,8 @@
 //! era; `legacy` or `modern` turn it into an [`exchange::Exchange`]; `methods`
 //! answers it from `tools`, `prompts` and `resources`, which are the same for
 //! both eras.
+
+#![allow(unreachable_pub, reason = "a program has no outside")]
 #![allow(
     clippy::print_stderr,
     reason = "a development tool: the address it listens on goes to stderr"

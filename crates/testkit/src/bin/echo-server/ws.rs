@@ -25,7 +25,7 @@ pub async fn serve(world: Arc<World>, port: u16) -> std::io::Result<()> {
     }
 }
 
-#[allow(
+#[expect(
     clippy::result_large_err,
     reason = "the shape of the callback is the library's"
 )]

@@ -12,6 +12,9 @@
 //! - `server.rs`: connections, sessions, the well-behaved answers
 //! - `strikes.rs`, `streams.rs`, `bomb.rs`: what the modes send
 
+#![allow(unreachable_pub, reason = "a program has no outside")]
+#![allow(clippy::large_futures, reason = "a test has few of them")]
+
 mod bomb;
 mod modes;
 mod request;

@@ -140,7 +140,7 @@ pub fn known(mode: &str) -> bool {
 }
 
 /// Prints the table.
-#[allow(clippy::print_stdout, reason = "the result of --list-modes")]
+#[expect(clippy::print_stdout, reason = "the result of --list-modes")]
 pub fn print() {
     for (name, row, what) in MODES {
         println!("{name:20} {row:4} {what}");

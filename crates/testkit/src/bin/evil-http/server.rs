@@ -40,7 +40,7 @@ pub struct Server {
 }
 
 /// Serves both origins until the process ends.
-#[allow(
+#[expect(
     clippy::print_stderr,
     reason = "tests read the address of the second origin"
 )]

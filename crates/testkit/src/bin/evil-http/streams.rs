@@ -53,7 +53,7 @@ pub async fn strike(
         "retry-huge" => {
             socket
                 .write_all(b"id: 1\nretry: 1000000000000\ndata: \n\n")
-                .await?
+                .await?;
         }
         "sse-huge-event" => {
             socket.write_all(b"event: message\ndata: ").await?;

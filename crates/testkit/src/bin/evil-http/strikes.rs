@@ -178,7 +178,7 @@ async fn broken(
         "bad-status" => {
             socket
                 .write_all(b"ICY 2000 MAYBE\r\n\x00\x01\r\n\r\nhello")
-                .await?
+                .await?;
         }
         "headers-many" => {
             let headers: String = (0..server.limit(10_000))

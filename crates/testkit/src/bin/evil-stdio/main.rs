@@ -9,6 +9,13 @@
 //! - `lists.rs`: `tools/list` by mode
 //! - `strikes.rs`: the tool `strike` by mode
 
+#![allow(unreachable_pub, reason = "a program has no outside")]
+#![allow(
+    clippy::exit,
+    clippy::mem_forget,
+    reason = "it is there to behave badly"
+)]
+
 mod lists;
 mod modes;
 mod server;

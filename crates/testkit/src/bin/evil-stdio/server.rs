@@ -292,7 +292,7 @@ impl Server {
     }
 
     /// Writes a line on stderr.
-    #[allow(clippy::print_stderr, reason = "tests wait for these lines")]
+    #[expect(clippy::print_stderr, reason = "tests wait for these lines")]
     pub fn complain(&self, text: &str) {
         eprintln!("{text}");
     }

@@ -11,6 +11,8 @@
 //! `GET /counters` says what happened how often, `GET /log` shows every request
 //! with its form and credentials, `POST /mint` signs a token as asked.
 
+#![allow(unreachable_pub, reason = "a program has no outside")]
+
 mod authorize;
 mod exchange;
 mod grants;

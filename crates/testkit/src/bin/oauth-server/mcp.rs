@@ -15,9 +15,9 @@ pub fn endpoint(world: &World, call: &Call) -> Response<Body> {
     if call.method == Method::GET {
         world.count("mcp.get");
         if world.says("mcp_get", "stream") {
-            let (_keep, events) = tokio::sync::mpsc::unbounded_channel();
-            // The sender lives as long as the process: the stream never ends.
-            std::mem::forget(_keep);
+            let (keep, events) = tokio::sync::mpsc::unbounded_channel();
+            #[expect(clippy::mem_forget, reason = "a sender that is there: no end")]
+            std::mem::forget(keep);
             return serve::events(ReplyBody::Events(events, None));
         }
         return text(405, "text/plain", "POST");

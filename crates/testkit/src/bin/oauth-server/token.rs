@@ -282,9 +282,8 @@ pub fn one<'a>(form: &'a [(String, String)], name: &str) -> Option<&'a str> {
 /// A good answer as careless servers write it.
 fn loosened(answer: Response<Body>) -> Response<Body> {
     let (head, body) = answer.into_parts();
-    let bytes = match body {
-        Body::Blocks(Some(bytes), _) => bytes,
-        _ => return text(500, "text/plain", ""),
+    let Body::Blocks(Some(bytes), _) = body else {
+        return text(500, "text/plain", "");
     };
     let mut body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if let Some(body) = body.as_object_mut() {

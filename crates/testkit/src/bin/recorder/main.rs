@@ -19,6 +19,8 @@
 //! minimal way unless the script has them. The record file is described in
 //! `switchboard_testkit::record`.
 
+#![allow(unreachable_pub, reason = "a program has no outside")]
+
 mod defaults;
 mod http;
 mod script;

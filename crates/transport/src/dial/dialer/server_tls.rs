@@ -15,11 +15,11 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
 /// A client's connection.
-pub type DoorStream = tokio_rustls::server::TlsStream<TcpStream>;
+pub type DoorStream<S> = tokio_rustls::server::TlsStream<S>;
 
 /// Files of ours, all PEM.
 #[derive(Clone, Debug)]
@@ -82,7 +82,10 @@ impl DoorTls {
     ///
     /// # Errors
     /// When that does not come about.
-    pub async fn accept(&self, stream: TcpStream) -> io::Result<DoorStream> {
+    pub async fn accept<S>(&self, stream: S) -> io::Result<DoorStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let config = self.held.lock().config.clone();
         TlsAcceptor::from(config).accept(stream).await
     }

@@ -180,7 +180,7 @@ impl Answer {
             .await
             {
                 Ok(Some(Ok(chunk))) => {
-                    start.extend_from_slice(&chunk[..chunk.len().min(cap - start.len())])
+                    start.extend_from_slice(&chunk[..chunk.len().min(cap - start.len())]);
                 }
                 _ => break,
             }

@@ -109,7 +109,7 @@ pub(super) struct Pool {
 }
 
 #[derive(Default)]
-#[allow(
+#[expect(
     clippy::vec_box,
     reason = "a connection is large and moves in and out for every request"
 )]
@@ -136,7 +136,7 @@ impl Pool {
     /// Sends a request and waits for the head of its answer. A kept connection
     /// that turns out to be dead before anything left is replaced; once a byte
     /// has left, nothing is sent twice.
-    #[allow(
+    #[expect(
         clippy::manual_async_fn,
         reason = "an async fn has room for each of its arguments twice"
     )]

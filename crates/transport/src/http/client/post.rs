@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 /// Sends one message and reports what became of it. While `gate` is held, later
 /// requests wait.
-#[allow(
+#[expect(
     clippy::manual_async_fn,
     reason = "an async fn has room for each of its arguments twice"
 )]
@@ -33,14 +33,14 @@ pub(super) fn run(
     gate: Option<Shut>,
 ) -> impl Future<Output = ()> + Send {
     async move {
-        let (id, method, limit) = match out.about {
-            About::Request {
-                id,
-                method,
-                timeout,
-                ..
-            } => (id, method, timeout),
-            _ => return tell_in_time(&shared, &out.payload, gate).await,
+        let About::Request {
+            id,
+            method,
+            timeout: limit,
+            ..
+        } = out.about
+        else {
+            return tell_in_time(&shared, &out.payload, gate).await;
         };
         let asked = ask(&shared, &mut flight, &out.payload, &out.about, id, method);
         let outcome = match limit {
@@ -54,9 +54,8 @@ pub(super) fn run(
         match outcome {
             // The rest of an event stream after its reply; its end lets the connection be kept.
             Ok(Some(rest)) => rest.discard(&shared.pool, LEFTOVERS).await,
-            Ok(None) => {}
             Err(why) if wanted => shared.receive.undelivered(id, why),
-            Err(_) => {}
+            Ok(None) | Err(_) => {}
         }
     }
 }

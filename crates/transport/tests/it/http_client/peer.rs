@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::timeout};
 pub enum Heard {
     Message(Inbound),
     Unreadable(
-        #[allow(dead_code, reason = "shown by assertions that fail")] String,
+        #[expect(dead_code, reason = "shown by assertions that fail")] String,
         Option<u64>,
     ),
     Undelivered(u64, Undelivered),

@@ -11,7 +11,7 @@ use tokio::{sync::mpsc, time::timeout};
 #[derive(Debug)]
 pub enum Heard {
     Message(String),
-    Unreadable(#[allow(dead_code, reason = "shown by assertions that fail")] String),
+    Unreadable(#[expect(dead_code, reason = "shown by assertions that fail")] String),
     Undelivered(u64, Undelivered),
     Closed(Closed),
 }

@@ -32,7 +32,7 @@ where
             let (socket, _) = listener.accept().await.unwrap();
             let serve = serve.clone();
             tokio::spawn(async move {
-                #[allow(clippy::result_large_err, reason = "the library's callback")]
+                #[expect(clippy::result_large_err, reason = "the library's callback")]
                 let greet = |request: &Request, mut response: Response| {
                     assert_eq!(request.uri().to_string(), "/mcp?x=1");
                     assert_eq!(request.headers()["sec-websocket-protocol"], "mcp");

@@ -1,6 +1,6 @@
 //! The readers of the testkit, which know nothing of this crate.
 
 #[path = "../../../../testkit/src/json.rs"]
-pub mod json;
+pub(super) mod json;
 #[path = "../../../../testkit/src/one_reading/mod.rs"]
-pub mod one_reading;
+pub(super) mod one_reading;

@@ -308,6 +308,7 @@ pub(super) const BY_ITSELF: Group = Group {
         Anywhere(".emacs"),
         Anywhere(".emacs.d"),
         Config("nvim"),
+        Config("lazygit"),
         Anywhere(".gdbinit"),
         Anywhere(".lldbinit"),
         Anywhere(".hg"),

@@ -3,6 +3,7 @@
 
 use super::{Play, Scene, tool};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use switchboard_testkit::{HttpClient, LEGACY, Program};
 
 /// A gateway to which several can come.
@@ -68,6 +69,18 @@ async fn what_one_sees_is_no_change_for_another() {
         let ran = scene.run(&["list"]).await.ok();
         assert!(!ran.out.contains("switchboard approve"), "{ran:?}");
     }
+    // What was pinned for a principal goes with its token.
+    let kept = || {
+        let all = scene.stage.everything().into_keys();
+        let is_book = |path: &PathBuf| path.to_string_lossy().contains("/pins/");
+        all.filter(is_book)
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+    };
+    let of = |name: &str| kept().iter().filter(|path| path.contains(name)).count();
+    assert_eq!((of("/alice-"), of("/bob-")), (1, 1), "{:?}", kept());
+    scene.run(&["token", "revoke", "bob"]).await.ok();
+    assert_eq!((of("/alice-"), of("/bob-")), (1, 0), "{:?}", kept());
 }
 
 #[tokio::test]

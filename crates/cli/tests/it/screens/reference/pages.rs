@@ -217,6 +217,7 @@ fn settings(schema: &Value) -> String {
         ("The file", &schema["properties"]),
         ("A project", &schema["$defs"]["project"]["properties"]),
         ("Permissions", &schema["$defs"]["permissions"]["properties"]),
+        ("Watching", &schema["$defs"]["observe"]["properties"]),
         ("A server", &schema["$defs"]["server"]["properties"]),
         (
             "A rule about servers",
@@ -257,6 +258,7 @@ fn kind(property: &Value) -> String {
         (Some("#/$defs/rules"), _) => "rules".to_owned(),
         (Some("#/$defs/toolRules"), _) => "names of tools".to_owned(),
         (Some("#/$defs/permissions"), _) => "permissions".to_owned(),
+        (Some("#/$defs/observe"), _) => "watching".to_owned(),
         (Some("#/$defs/mode"), _) => {
             "`default`, `auto`, `bypassPermissions`, `read-only`, `client`".to_owned()
         }

@@ -13,7 +13,8 @@ pub struct Constant {
 /// The public constants of a file, in order.
 pub fn constants(text: &str) -> Vec<Constant> {
     let pattern =
-        Regex::new(r"(?m)((?:^\s*/// .*\n)+)\s*pub const (\w+): [^=]+ = ([^;]+);").unwrap();
+        Regex::new(r"(?m)((?:^\s*/// .*\n)+)\s*pub(?:\(crate\))? const (\w+): [^=]+ = ([^;]+);")
+            .unwrap();
     let found = pattern.captures_iter(text).map(|found| Constant {
         about: sentence(&found[1]),
         name: found[2].to_owned(),

@@ -99,8 +99,7 @@ fn first_text(result: &[u8]) -> String {
     let content = text::field(result, "content")
         .ok()
         .flatten()
-        .map(|span| span.of(result))
-        .unwrap_or(b"[]");
+        .map_or(b"[]".as_slice(), |span| span.of(result));
     let mut texts = text::elements(content).filter_map(|span| {
         let block = span.of(content);
         text::text(text::field(block, "text").ok()??.of(block)).map(String::from)

@@ -80,7 +80,7 @@ fn client(admission: &Admission) -> Arc<Client> {
         capabilities,
         Arc::new(NoSink),
     );
-    let client = client.charged_to(admission.share());
+    let client = admission.admits(client);
     Arc::new(client.passing().known_by(None))
 }
 

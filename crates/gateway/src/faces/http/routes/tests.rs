@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    ClientToken, Control, ControlAccess, Controlled, Door, Gateway, GatewayOptions,
-    control::Answering, faces::http,
+    ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
+    Writing, Written, control::Answering, faces::http,
 };
 use ::http::StatusCode;
 use serde_json::json;
@@ -56,7 +56,9 @@ fn the_table_is_this_one() {
             "/plain/messages POST: clients",
             "/plain/tools GET: clients",
             "/api/… : control",
+            "/metrics GET: control",
             "/healthz : anybody",
+            "/readyz : anybody",
             "/.well-known/oauth-protected-resource… GET: anybody",
             "/.well-known/… : anybody",
             "/register : anybody",
@@ -70,17 +72,26 @@ fn the_table_is_this_one() {
             "/messages POST: clients",
             "/tools GET: clients",
             "/healthz : anybody",
+            "/readyz : anybody",
             "/.well-known/oauth-protected-resource… GET: anybody",
             "/.well-known/… : anybody",
             "/register : anybody",
             "elsewhere : clients",
         ]
     );
+    assert_eq!(
+        lines(Routes::Metrics),
+        [
+            "/metrics GET: anybody",
+            "/healthz : anybody",
+            "elsewhere : anybody",
+        ]
+    );
 }
 
 #[tokio::test]
 async fn everybody_gets_what_the_table_says() {
-    for routes in [Routes::All, Routes::Plain] {
+    for routes in [Routes::All, Routes::Plain, Routes::Metrics] {
         for signs_in in [false, true] {
             let world = World::open(routes, signs_in).await;
             for route in routes.table() {
@@ -104,7 +115,7 @@ fn paths(routes: Routes, route: &Route) -> Vec<String> {
             let about = ["", "/mcp", "/mcp/one", "/plain/tools"];
             about.map(|about| format!("{METADATA}{about}")).into()
         }
-        (Under(METADATA), Routes::Plain) => vec![format!("{METADATA}/tools")],
+        (Under(METADATA), Routes::Plain | Routes::Metrics) => vec![format!("{METADATA}/tools")],
         (Under(WELL_KNOWN), _) => {
             let what = [
                 "oauth-authorization-server",
@@ -120,7 +131,9 @@ fn paths(routes: Routes, route: &Route) -> Vec<String> {
             paths.extend(["/register/", "/.well-known"]);
             match routes {
                 Routes::All => paths.extend(["/mcp/nobody", "/mcp/@key/nobody", "/tools"]),
-                Routes::Plain => paths.extend(["/mcp", "/mcp/one", "/api/status", "/plain/tools"]),
+                Routes::Plain | Routes::Metrics => {
+                    paths.extend(["/mcp", "/mcp/one", "/api/status", "/plain/tools"]);
+                }
             }
             paths.into_iter().map(str::to_owned).collect()
         }
@@ -261,6 +274,15 @@ impl Control for Fine {
                 status: StatusCode::OK,
                 json: "{}".into(),
             }
+        })
+    }
+
+    fn metrics<'a>(&'a self, _: Option<&'a str>, _: Counts) -> Writing<'a> {
+        Box::pin(async {
+            Some(Written {
+                content_type: "text/plain",
+                text: String::new(),
+            })
         })
     }
 }

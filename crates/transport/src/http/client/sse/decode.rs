@@ -109,7 +109,7 @@ impl Decoder {
     }
 
     /// The next event that is complete; `None` when more bytes are needed.
-    #[allow(
+    #[expect(
         clippy::should_implement_trait,
         reason = "an iterator would have to borrow the decoder for the whole stream"
     )]

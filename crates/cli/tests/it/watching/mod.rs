@@ -1,0 +1,4 @@
+//! What is seen of what passes through.
+
+mod metrics;
+mod prometheus;

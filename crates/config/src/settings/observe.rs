@@ -1,0 +1,210 @@
+//! `observe`: what is kept of the calls that pass through a gateway. For the user and
+//! the administrator to say; a repository has no say in it.
+
+use crate::{fault::Fault, read::Doc};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::{net::SocketAddr, path::PathBuf};
+
+/// What settings say about watching. One field for each way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observe {
+    /// `accessLog`: a line for each request.
+    pub access_log: Option<AccessLog>,
+    /// `audit`: a record of what somebody is asked about later.
+    pub audit: Option<Audit>,
+    /// `metrics`: what is counted, and where that is read.
+    pub metrics: Option<MetricsSetting>,
+}
+
+/// The section.
+const HERE: &str = "observe";
+/// Everything that it can have.
+const KEYS: [&str; 3] = ["accessLog", "audit", "metrics"];
+
+/// `accessLog`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AccessLog {
+    /// Where lines go; `-` is stderr.
+    pub file: PathBuf,
+    /// What they look like.
+    #[serde(default)]
+    pub format: LineFormat,
+}
+
+/// `audit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Audit {
+    /// When a record is on disk.
+    pub sync: AuditSync,
+    /// What happens when it cannot be written.
+    pub on_failure: OnAuditFailure,
+    /// Whether arguments are recorded too.
+    pub arguments: bool,
+    /// A file, elsewhere at best, to which each head is added.
+    pub heads_to: Option<PathBuf>,
+}
+
+/// When a record is on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AuditSync {
+    /// Before the answer leaves.
+    Each,
+    /// A second later at most.
+    #[default]
+    Second,
+}
+
+/// What happens when a record cannot be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OnAuditFailure {
+    /// It is said, and calls go on.
+    #[default]
+    Warn,
+    /// Calls are refused.
+    Refuse,
+}
+
+/// `metrics`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MetricsSetting {
+    /// Nothing is counted.
+    pub off: bool,
+    /// An address at which what is counted is read without a token.
+    pub address: Option<SocketAddr>,
+}
+
+/// What lines of a log look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LineFormat {
+    /// `key=value`.
+    #[default]
+    Text,
+    /// A JSON object each.
+    Json,
+}
+
+impl Observe {
+    /// Puts what `other` says in the place of what was said before.
+    pub fn overrule(&mut self, other: Self) {
+        let Self {
+            access_log,
+            audit,
+            metrics,
+        } = other;
+        self.metrics = metrics.or(self.metrics.take());
+        self.access_log = access_log.or(self.access_log.take());
+        self.audit = audit.or(self.audit.take());
+    }
+
+    /// Adds what a file says; later files win.
+    pub fn read(&mut self, doc: &Doc<'_>) -> Vec<Fault> {
+        let mut faults = doc.unclear(&[], &[HERE]);
+        match doc.value(&[HERE]) {
+            None => return faults,
+            Some((Value::Object(all), _)) => {
+                faults.extend(doc.doubled(&[HERE]));
+                for key in all.keys().filter(|key| !KEYS.contains(&key.as_str())) {
+                    let line = doc.value(&[HERE, key]).map_or(0, |(_, line)| line);
+                    let problem = format!("`{HERE}.{key}` is not known");
+                    let hint = format!("it can have {}", KEYS.join(", "));
+                    faults.push(doc.fault_at(line, problem, Some(hint)));
+                }
+            }
+            Some((other, line)) => {
+                let problem = format!("`{HERE}` must be an object, found {other}");
+                let hint = r#"write {"accessLog": {"file": "/path"}}"#.to_owned();
+                faults.push(doc.fault_at(line, problem, Some(hint)));
+                return faults;
+            }
+        }
+        part(doc, "accessLog", &mut self.access_log, &mut faults);
+        part(doc, "audit", &mut self.audit, &mut faults);
+        part(doc, "metrics", &mut self.metrics, &mut faults);
+        faults
+    }
+}
+
+/// Reads one part of the section.
+fn part<T: DeserializeOwned>(
+    doc: &Doc<'_>,
+    key: &str,
+    to: &mut Option<T>,
+    faults: &mut Vec<Fault>,
+) {
+    let Some((value, line)) = doc.value(&[HERE, key]) else {
+        return;
+    };
+    faults.extend(doc.doubled(&[HERE, key]));
+    match serde_json::from_value(value) {
+        Ok(read) => *to = read,
+        Err(error) => {
+            let problem = format!("`{HERE}.{key}`: {error}");
+            let hint = "docs/reference/settings.md says what it can have".to_owned();
+            faults.push(doc.fault_at(line, problem, Some(hint)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fault::Source, read::with};
+
+    fn read(text: &str) -> (Observe, Vec<String>) {
+        let mut found = Observe::default();
+        let faults = with(text, &Source::File("/s.json".into()), |doc| found.read(doc));
+        let faults = faults.unwrap().iter().map(ToString::to_string).collect();
+        (found, faults)
+    }
+
+    #[test]
+    fn what_is_to_be_watched() {
+        let (found, faults) = read(
+            r#"{"observe": {"accessLog": {"file": "/a", "format": "json"},
+                "audit": {"sync": "each", "onFailure": "refuse", "headsTo": "/h"}}}"#,
+        );
+        assert!(faults.is_empty(), "{faults:?}");
+        let audit = Audit {
+            sync: AuditSync::Each,
+            on_failure: OnAuditFailure::Refuse,
+            arguments: false,
+            heads_to: Some("/h".into()),
+        };
+        assert_eq!(found.audit, Some(audit));
+        let log = found.access_log.unwrap();
+        assert_eq!((log.file, log.format), ("/a".into(), LineFormat::Json));
+    }
+
+    #[test]
+    fn where_counts_are_read() {
+        let (found, faults) = read(r#"{"observe": {"metrics": {"address": "127.0.0.1:9464"}}}"#);
+        assert!(faults.is_empty(), "{faults:?}");
+        let address = found.metrics.unwrap().address.unwrap();
+        assert_eq!(address.port(), 9464);
+        let (_, faults) = read(r#"{"observe": {"metrics": {"address": "here"}}}"#);
+        assert!(faults[0].contains("`observe.metrics`: "), "{faults:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_with_its_line() {
+        let (found, faults) = read(
+            "{\"observe\": {\"acessLog\": {},\n\"accessLog\": {\"file\": \"/a\", \"shape\": 1}}}",
+        );
+        assert!(found.access_log.is_none());
+        assert!(
+            faults[0].starts_with("/s.json:1: `observe.acessLog` is not known"),
+            "{faults:?}"
+        );
+        assert!(
+            faults[1].starts_with("/s.json:2: `observe.accessLog`: unknown field `shape`"),
+            "{faults:?}"
+        );
+    }
+}

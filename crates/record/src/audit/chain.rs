@@ -1,0 +1,131 @@
+//! One record as a line, and how lines hang together: each has its number and the hash
+//! of the line before it.
+
+use aws_lc_rs::digest;
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::time::SystemTime;
+use switchboard_local::{hex, secret};
+
+/// Where the chain is: the number of the last record, and its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    /// How many records there have been.
+    pub count: u64,
+    /// The hash of the last.
+    pub hash: String,
+}
+
+impl Default for Link {
+    /// Before the first record.
+    fn default() -> Self {
+        Self {
+            count: 0,
+            hash: "0".repeat(64),
+        }
+    }
+}
+
+/// What is recorded.
+#[derive(Clone, Debug)]
+pub struct Record {
+    time: SystemTime,
+    event: &'static str,
+    fields: Map<String, Value>,
+}
+
+impl Record {
+    /// Something that happens now.
+    pub fn new(event: &'static str) -> Self {
+        Self {
+            time: SystemTime::now(),
+            event,
+            fields: Map::new(),
+        }
+    }
+
+    /// What it was.
+    pub fn event(&self) -> &'static str {
+        self.event
+    }
+
+    /// The same with this said about it, without what looks like a secret. Nothing is
+    /// said where nothing is known.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        let mut value = value.into();
+        if !value.is_null() {
+            redact(&mut value);
+            self.fields.insert(key.to_owned(), value);
+        }
+        self
+    }
+
+    /// The same with this hash, which looks like a secret and is none.
+    #[must_use]
+    pub(super) fn with_hash(mut self, key: &str, hash: Option<String>) -> Self {
+        if let Some(hash) = hash {
+            self.fields.insert(key.to_owned(), json!(hash));
+        }
+        self
+    }
+
+    /// Its line after `last`, and where the chain is then.
+    pub(super) fn line(&self, last: &Link) -> (String, Link) {
+        let count = last.count + 1;
+        let time = DateTime::<Utc>::from(self.time).to_rfc3339_opts(SecondsFormat::Micros, true);
+        let mut all = Map::new();
+        all.insert("n".to_owned(), json!(count));
+        all.insert("time".to_owned(), json!(time));
+        all.insert("prev".to_owned(), json!(last.hash));
+        all.insert("event".to_owned(), json!(self.event));
+        all.extend(self.fields.clone());
+        let line = Value::Object(all).to_string();
+        let hash = hash(line.as_bytes());
+        (line, Link { count, hash })
+    }
+}
+
+/// What a line says of its place.
+#[derive(Debug, Deserialize)]
+pub(super) struct Linked {
+    /// Its number.
+    pub(super) n: u64,
+    /// The hash of the line before.
+    pub(super) prev: String,
+}
+
+impl Linked {
+    pub(super) fn of(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+}
+
+/// The hash of a text, in hexadecimal digits.
+pub fn hash(text: &[u8]) -> String {
+    hex(digest::digest(&digest::SHA256, text))
+}
+
+/// Takes out of a value what looks like a secret by its name or by itself.
+pub fn redact(value: &mut Value) {
+    // Goes by a list, since what comes from outside may be nested.
+    let mut rest = vec![(false, value)];
+    while let Some((is_secret, value)) = rest.pop() {
+        match value {
+            Value::Object(members) => rest.extend(members.iter_mut().map(|(key, value)| {
+                let is_secret = is_secret || secret::is_name(key);
+                (is_secret, value)
+            })),
+            Value::Array(items) => rest.extend(items.iter_mut().map(|item| (is_secret, item))),
+            Value::String(_) | Value::Number(_) if is_secret => *value = json!(secret::HIDDEN),
+            Value::String(text) => {
+                let shown = secret::text(text);
+                if *shown != *text {
+                    *value = json!(shown);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The caps and times of this crate, in one place.
+
+use std::time::Duration;
+
+/// Lines of the access log that wait to be written. What comes on top is dropped,
+/// counted and said.
+pub const ACCESS_QUEUE: usize = 8192;
+/// Lines that are written at once.
+pub const ACCESS_BATCH: usize = 512;
+/// How long the end of a gateway waits until what is queued is on disk.
+pub const ACCESS_CLOSE: Duration = Duration::from_secs(5);
+/// Characters of a name in the access log: a client's, a tool's, a request's id.
+pub const ACCESS_NAME: usize = 200;
+
+/// A log file is put aside when it has this many bytes.
+pub const LOG_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// A log file is put aside when it is this old.
+pub const LOG_FILE_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Log files that were put aside and are kept, besides the one that is written.
+pub const LOG_FILES_KEPT: usize = 4;
+
+/// Records of the audit that wait to be written. Calls whose record finds no room wait.
+pub const AUDIT_QUEUE: usize = 4096;
+/// Records that are written, and synced, at once.
+pub const AUDIT_BATCH: usize = 512;
+/// How soon records are on disk, where not each of them is waited for; and how often it
+/// is tried again where they cannot be written.
+pub const AUDIT_SECOND: Duration = Duration::from_secs(1);
+/// How long the end of a gateway waits until its last records are on disk.
+pub const AUDIT_CLOSE: Duration = Duration::from_secs(10);
+/// How long somebody who appends waits for the lock of the folder.
+pub const AUDIT_LOCK: Duration = Duration::from_secs(10);
+/// How long it rests between two looks at that lock.
+pub const AUDIT_LOCK_PAUSE: Duration = Duration::from_millis(2);
+/// A file of records is put aside when it has this many bytes.
+pub const AUDIT_BYTES: u64 = 16 * 1024 * 1024;
+/// A file of records is put aside when it is this old.
+pub const AUDIT_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Files of records that were put aside and are kept.
+pub const AUDIT_FILES: usize = 256;
+/// Bytes of one record. Arguments that would make it longer are left out, and that is said.
+pub const AUDIT_RECORD: usize = 64 * 1024;
+/// Bytes of arguments that are recorded, where they are.
+pub const AUDIT_ARGUMENTS: usize = 16 * 1024;
+/// Characters of a name or a reason in a record.
+pub const AUDIT_TEXT: usize = 1000;
+/// Problems that `audit verify` names; all of them are counted.
+pub const AUDIT_PROBLEMS: usize = 100;
+/// Servers whose calls are counted apart; those of others are counted together.
+pub const METRIC_SERVERS: usize = 100;
+/// Tools of one server that are counted apart; its other tools are counted together.
+pub const METRIC_TOOLS: usize = 100;
+/// Servers, methods and tools that are counted apart, in all.
+pub const METRIC_CELLS: usize = 1000;
+/// Ways in which these ended that are counted apart, in all.
+pub const METRIC_OUTCOMES: usize = 4000;
+/// Bytes of a tool's name that is counted apart.
+pub const METRIC_LABEL: usize = 128;

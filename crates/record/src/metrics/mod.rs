@@ -1,0 +1,260 @@
+//! Counts and times of calls: for Prometheus ([`Page`]), and for people ([`Stats`]).
+//!
+//! Names follow OpenTelemetry's conventions for MCP: `mcp.server.operation.duration` is
+//! the whole of a call as its client sees it, `mcp.client.operation.duration` its time
+//! at the server. What is counted of a call takes no lock, and allocates nothing once
+//! its tool is known.
+
+mod cells;
+mod histogram;
+mod outcome;
+mod page;
+mod stats;
+
+pub use page::{Format, Kind, Labels, Page};
+pub use stats::{Line, Quantiles, Stats};
+
+use cells::{Cell, Cells, Ended, Example};
+use histogram::{Counts, SHOWN};
+use outcome::Outcome;
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
+use switchboard_host::{
+    Blame,
+    observe::{Begin, End, Follow, Happened, Observer},
+};
+use switchboard_wire::{Method, Named};
+
+/// Counts calls. Clones count together.
+#[derive(Clone)]
+pub struct Metrics {
+    cells: Arc<Cells>,
+    since: Instant,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            cells: Arc::default(),
+            since: Instant::now(),
+        }
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+impl Observer for Metrics {
+    fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
+        Some(Box::new(Counting {
+            cells: self.cells.clone(),
+            number: call.number,
+            method: call.method,
+            server: None,
+            cell: None,
+            tool: None,
+            left: false,
+        }))
+    }
+}
+
+/// One call that will be counted.
+struct Counting {
+    cells: Arc<Cells>,
+    number: u64,
+    method: Method,
+    server: Option<Arc<str>>,
+    /// Where it is counted, if that is known already.
+    cell: Option<Arc<Cell>>,
+    /// Its tool, where it has no cell yet.
+    tool: Option<Box<str>>,
+    left: bool,
+}
+
+impl Counting {
+    fn is_at(&mut self, server: &Arc<str>, tool: Option<&str>) {
+        let found = self
+            .cells
+            .find(server, self.method, tool.unwrap_or_default());
+        self.cell = found.cloned();
+        self.server = Some(server.clone());
+        if self.cell.is_none() {
+            self.tool = tool.map(Into::into);
+        }
+    }
+
+    /// A cell for it. Names that only its client knows have none of their own: nobody
+    /// is to fill the room with them.
+    fn new_cell(&self, end: &End<'_>) -> Arc<Cell> {
+        let unknown: Arc<str> = "".into();
+        let server = self.server.as_ref().unwrap_or(&unknown);
+        let tool = match &self.tool {
+            Some(_) if end.ending.fault() == Some(Blame::Client) => cells::OTHER,
+            Some(tool) => tool,
+            None => "",
+        };
+        self.cells.get(server, self.method, tool).clone()
+    }
+}
+
+impl Follow for Counting {
+    fn event(&mut self, event: &Happened<'_>) {
+        match event {
+            Happened::Passed(passed) => {
+                let tool = match &passed.named {
+                    Some(Named::Tool(tool)) => Some(tool.as_str()),
+                    _ => None,
+                };
+                if let Some(server) = &passed.server {
+                    self.is_at(server, tool);
+                }
+            }
+            Happened::Left { server } => {
+                self.left = true;
+                if self.server.is_none() {
+                    self.is_at(server, None);
+                }
+            }
+            Happened::Notice(_) | Happened::Asked(_) | Happened::Answered(_) => {}
+        }
+    }
+
+    fn end(self: Box<Self>, end: &End<'_>) {
+        let made;
+        let cell = match &self.cell {
+            Some(known) => known,
+            None => {
+                made = self.new_cell(end);
+                &made
+            }
+        };
+        let ended = Ended {
+            outcome: Outcome::of(&end.ending),
+            number: self.number,
+            trace: None,
+            took: end.took,
+            at_server: self.left.then_some(end.at_server),
+            bytes_in: end.bytes_in,
+            bytes_out: end.bytes_out,
+        };
+        self.cells.count(cell, &ended);
+    }
+}
+
+const WHOLE: &str = "mcp_server_operation_duration_seconds";
+const AT_SERVER: &str = "mcp_client_operation_duration_seconds";
+
+impl Metrics {
+    /// Writes what was counted of calls.
+    pub fn write(&self, page: &mut Page) {
+        let cells = self.cells.all();
+        let help = "How long requests took, from when a client's request was let in to when its answer was ready.";
+        page.family(WHOLE, Kind::Histogram, help);
+        for_each(&cells, |labels, cell_series| {
+            let (example, whole) = (cell_series.1, cell_series.0);
+            write_times(page, WHOLE, labels, &whole, example);
+        });
+        let help =
+            "How long requests were at their server, with what the server waited for meanwhile.";
+        page.family(AT_SERVER, Kind::Histogram, help);
+        for cell in &cells {
+            for (outcome, series) in cell.series() {
+                let counts = series.at_server.now();
+                if counts.count() > 0 {
+                    write_times(page, AT_SERVER, &labels(cell, outcome), &counts, None);
+                }
+            }
+        }
+        self.write_bytes(page, &cells);
+        self.write_denials(page, &cells);
+    }
+
+    fn write_bytes(&self, page: &mut Page, cells: &[Arc<Cell>]) {
+        let name = "switchboard_request_bytes_total";
+        page.family(name, Kind::Counter, "Bytes of requests.");
+        for cell in cells {
+            let bytes = cell.bytes_in.load(Ordering::Relaxed);
+            page.sample(name, &labels(cell, Outcome::FINE), bytes);
+        }
+        let name = "switchboard_response_bytes_total";
+        let help = "Bytes of answers, notices and questions to clients.";
+        page.family(name, Kind::Counter, help);
+        for cell in cells {
+            let bytes = cell.bytes_out.load(Ordering::Relaxed);
+            page.sample(name, &labels(cell, Outcome::FINE), bytes);
+        }
+    }
+
+    fn write_denials(&self, page: &mut Page, cells: &[Arc<Cell>]) {
+        let name = "switchboard_denials_total";
+        let help = "Requests that a rule did not permit, or that nobody allowed when asked.";
+        page.family(name, Kind::Counter, help);
+        for cell in cells {
+            for (outcome, series) in cell.series().filter(|(outcome, _)| outcome.is_denial()) {
+                let count = series.whole.now().count();
+                page.sample(name, &labels(cell, outcome), count);
+            }
+        }
+    }
+
+    /// The same for people.
+    pub fn stats(&self) -> Stats {
+        Stats::of(&self.cells.all(), self.since.elapsed())
+    }
+}
+
+/// What a cell is of, as the conventions call it.
+fn labels(cell: &Cell, outcome: Outcome) -> [(&'static str, &str); 4] {
+    [
+        ("mcp_server_name", &cell.server),
+        ("mcp_method_name", method(cell.method)),
+        ("gen_ai_tool_name", &cell.tool),
+        ("error_type", outcome.word()),
+    ]
+}
+
+/// A method that we know by name, or that it is another.
+fn method(method: Method) -> &'static str {
+    match method.as_str() {
+        "" => "_OTHER",
+        known => known,
+    }
+}
+
+/// Every series of the whole time, with an example of it.
+fn for_each(cells: &[Arc<Cell>], mut write: impl FnMut(Labels<'_>, (Counts, Option<Example>))) {
+    for cell in cells {
+        for (outcome, series) in cell.series() {
+            let example = *series.example.lock();
+            write(&labels(cell, outcome), (series.whole.now(), example));
+        }
+    }
+}
+
+fn write_times(
+    page: &mut Page,
+    name: &str,
+    labels: Labels<'_>,
+    counts: &Counts,
+    example: Option<Example>,
+) {
+    let bounds = SHOWN.iter().map(|(_, text)| *text);
+    let buckets = bounds.zip(counts.shown());
+    let example = example.map(|example| {
+        let hex = |bytes: [u8; 16]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut whose = vec![("call", example.number.to_string())];
+        whose.extend(example.trace.map(|trace| ("trace_id", hex(trace))));
+        (whose, example.micros as f64 / 1e6)
+    });
+    let total = (counts.count(), counts.sum());
+    page.histogram(name, labels, buckets, total, example);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! What was counted, for people: a line for each server and tool.
+
+use super::{cells::Cell, histogram::Counts};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use switchboard_wire::Method;
+
+/// What was counted since a gateway began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stats {
+    /// How long that is, in seconds.
+    pub seconds: f64,
+    /// A line for each server and tool, those of a server together.
+    pub lines: Vec<Line>,
+}
+
+/// What was counted of one tool; of what is no call of a tool, of one method.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Line {
+    /// The server; empty where a request did not come as far as one.
+    pub server: String,
+    /// The method.
+    pub method: String,
+    /// The tool, where it is a call of one.
+    pub tool: Option<String>,
+    /// How many have ended.
+    pub calls: u64,
+    /// How many of them failed. What its client gave up is none.
+    pub errors: u64,
+    /// How many a second, since the gateway began.
+    pub per_second: f64,
+    /// How long they took.
+    pub took: Quantiles,
+    /// How long they were at their server.
+    pub at_server: Quantiles,
+    /// Bytes that were sent for them.
+    pub bytes_in: u64,
+    /// Bytes that were answered.
+    pub bytes_out: u64,
+    /// Tokens that the answers would cost a model, roughly: a quarter of their bytes.
+    pub tokens: u64,
+}
+
+/// Times that a half, most and nearly all stayed below, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Quantiles {
+    /// Half of them.
+    pub p50: Option<f64>,
+    /// 95 of a hundred.
+    pub p95: Option<f64>,
+    /// 99 of a hundred.
+    pub p99: Option<f64>,
+}
+
+impl Quantiles {
+    fn of(counts: &Counts) -> Self {
+        Self {
+            p50: counts.quantile(0.5),
+            p95: counts.quantile(0.95),
+            p99: counts.quantile(0.99),
+        }
+    }
+}
+
+/// Bytes of text that are one token, roughly.
+// tidy: a unit, not a cap
+const BYTES_PER_TOKEN: u64 = 4;
+
+impl Stats {
+    pub(super) fn of(cells: &[Arc<Cell>], since: Duration) -> Self {
+        let seconds = since.as_secs_f64();
+        let mut lines: BTreeMap<(&str, bool, &str, &str), Line> = BTreeMap::new();
+        for cell in cells {
+            let (errors, whole, at_server) = cell.sum();
+            let is_tool = cell.method == Method::ToolsCall;
+            let calls = whole.count();
+            let bytes_out = cell.bytes_out.load(Ordering::Relaxed);
+            let line = Line {
+                server: cell.server.to_string(),
+                method: super::method(cell.method).to_owned(),
+                tool: is_tool.then(|| cell.tool.to_string()),
+                calls,
+                errors,
+                per_second: calls as f64 / seconds.max(f64::MIN_POSITIVE),
+                took: Quantiles::of(&whole),
+                at_server: Quantiles::of(&at_server),
+                bytes_in: cell.bytes_in.load(Ordering::Relaxed),
+                bytes_out,
+                tokens: bytes_out / BYTES_PER_TOKEN,
+            };
+            let key = (&*cell.server, !is_tool, cell.method.as_str(), &*cell.tool);
+            lines.insert(key, line);
+        }
+        Self {
+            seconds,
+            lines: lines.into_values().collect(),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Watching what passes through a gateway. Each way of it has a module here, a field of
+//! [`Watch`] that says what was asked for, and one of [`Watching`] that holds what was
+//! begun: an observer of the host's, mostly, out of `switchboard-record`.
+//!
+//! What was said when the gateway was started goes before what settings files say
+//! (`observe`), save the administrator's.
+
+mod access_log;
+mod audit;
+mod changes;
+mod log;
+mod metrics;
+
+pub use audit::folder as audit_folder;
+pub use changes::Changes;
+pub use log::{LogControl, WrongFilter};
+
+use crate::{dirs::NoHome, pipeline::Governed};
+use metrics::Counting;
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use switchboard_record::access_log::AccessLog;
+
+pub use switchboard_record::access_log::{
+    Format as AccessLogFormat, Place as AccessLogPlace, Wanted as AccessLogWanted,
+};
+pub use switchboard_record::audit::Sync as AuditSync;
+
+/// What was asked for. Nothing of it is there unless somebody says so.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    /// What changes how much is logged.
+    pub log: Option<Arc<dyn LogControl>>,
+    /// A line for each request.
+    pub access_log: Option<AccessLogWanted>,
+    /// A record of what somebody is asked about later, and when it is on disk.
+    pub audit: Option<AuditSync>,
+    /// What is counted of calls, and where that is read.
+    pub metrics: Option<MetricsWanted>,
+}
+
+/// What is counted of calls, and where that is read. Unless somebody says otherwise a
+/// gateway that listens on an address counts, and says so at its own `/metrics`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricsWanted {
+    /// Nothing is counted.
+    Off,
+    /// It is read at an address of its own as well, where no token is asked for.
+    At(SocketAddr),
+}
+
+/// Why a gateway cannot be watched as it was asked for. It does not serve then.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The file of the access log.
+    #[error("the access log {} cannot be written: {error}", file.display())]
+    AccessLog {
+        /// Which file.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The folder of the record of calls.
+    #[error("the record of calls in {} cannot be written: {error}", folder.display())]
+    Audit {
+        /// Which folder.
+        folder: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// There is nowhere to keep anything.
+    #[error("{0}")]
+    Home(#[from] NoHome),
+}
+
+impl From<WatchError> for io::Error {
+    fn from(error: WatchError) -> Self {
+        Self::other(error)
+    }
+}
+
+/// What watches one gateway. `/api` can ask it.
+#[derive(Debug, Default)]
+pub struct Watching {
+    /// What changes how much is logged, where anything does.
+    pub(crate) log: Option<Arc<dyn LogControl>>,
+    access_log: Option<Arc<AccessLog>>,
+    audit: Option<audit::Running>,
+    counting: Option<Counting>,
+    /// Where what is counted is read besides.
+    metrics_at: Option<SocketAddr>,
+}
+
+impl Watching {
+    /// Begins what `watch` and the settings ask for, in front of these servers.
+    /// `listens`: on addresses, where others can ask for what is counted.
+    pub(crate) fn begin(
+        watch: &Watch,
+        governed: &Governed,
+        listens: bool,
+    ) -> Result<Arc<Self>, WatchError> {
+        let settings = governed.observe();
+        let access_log = access_log::begin(watch, settings, governed)?;
+        let audit = audit::begin(watch, settings, governed)?;
+        let wanted = watch.metrics.or_else(|| metrics::configured(settings));
+        let counts = listens && wanted != Some(MetricsWanted::Off);
+        Ok(Arc::new(Self {
+            log: watch.log.clone(),
+            access_log,
+            audit,
+            counting: counts.then(|| Counting::begin(governed.host())),
+            metrics_at: match wanted {
+                Some(MetricsWanted::At(address)) => Some(address),
+                _ => None,
+            },
+        }))
+    }
+
+    /// What is counted, if anything is.
+    pub(crate) fn counting(&self) -> Option<&Counting> {
+        self.counting.as_ref()
+    }
+
+    /// Where what is counted is read besides, if anybody wants that.
+    pub(crate) fn metrics_at(&self) -> Option<SocketAddr> {
+        self.metrics_at
+    }
+
+    /// Nothing more comes: what waits to be written is written.
+    pub(crate) async fn close(&self) {
+        if let Some(log) = &self.access_log {
+            log.flush().await;
+        }
+        if let Some(audit) = &self.audit {
+            audit.close().await;
+        }
+    }
+}
+
+/// A path that a file of the user's names: `~/` is the home, and relative paths begin
+/// in the directory that we work in.
+fn path_of(named: &Path, governed: &Governed) -> PathBuf {
+    let options = governed.options();
+    match (named.strip_prefix("~"), options.variables.get("HOME")) {
+        (Ok(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => options.directory.join(named),
+    }
+}
