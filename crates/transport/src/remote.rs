@@ -7,7 +7,7 @@ mod absent;
 mod present;
 
 #[cfg(not(feature = "http"))]
-pub use absent::{DialError, HttpLink, SseLink, WsLink};
+pub(crate) use absent::{DialError, HttpLink, SseLink, WsLink};
 #[cfg(feature = "http")]
 pub(crate) use present::{DialError, HttpLink, SseLink, WsLink};
 

@@ -100,6 +100,16 @@ impl Namer {
             .map(|server| server.name.as_str())
     }
 
+    /// The server that an outward name speaks of, where it says so: the one with the
+    /// longest part in front of it.
+    pub fn speaks_of(&self, outward: &str) -> Option<&str> {
+        let named = self.servers.iter();
+        named
+            .filter(|server| outward.starts_with(&server.head))
+            .max_by_key(|server| server.head.len())
+            .map(|server| server.name.as_str())
+    }
+
     fn find(&self, name: &str) -> Option<&Server> {
         self.servers.iter().find(|server| server.name == name)
     }

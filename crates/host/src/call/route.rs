@@ -120,6 +120,12 @@ async fn find(
     if let Some(item) = host.everything(client, list).find(name) {
         return Ok((item.server.clone(), item.item.key.clone()));
     }
+    // A list does without a server that is slow to start; a call of its own cannot.
+    if host.meet(client, list, name).await?
+        && let Some(item) = host.everything(client, list).find(name)
+    {
+        return Ok((item.server.clone(), item.item.key.clone()));
+    }
     let of_pages = match list {
         List::Tools => merged.of_pages(name),
         _ => Vec::new(),

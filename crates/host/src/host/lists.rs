@@ -5,6 +5,7 @@ use super::{Host, Late, Servers, fetch::Fetch};
 use crate::{
     catalog::{Item, List, Merged, UriRoutes},
     client::Client,
+    error::CallError,
     limits,
     pins::Kind,
     upstream::{Isolation, Server},
@@ -92,6 +93,27 @@ impl Host {
         };
         let late = fetch.all(&self.guard, &self.servers()).await;
         (self.known(client, list), late)
+    }
+
+    /// Waits for the server that a name speaks of, where its list is not known yet: as
+    /// long as its start may take, and with the reason where it cannot be had. Whether
+    /// there is something new to be found.
+    pub(crate) async fn meet(
+        &self,
+        client: &Arc<Client>,
+        list: List,
+        outward: &str,
+    ) -> Result<bool, CallError> {
+        let server = self.namer().speaks_of(outward).map(str::to_owned);
+        let server = server.and_then(|server| self.server(&server));
+        let Some(server) = server.filter(|server| {
+            self.guard.reaches(client, server) && !server.is_known(client, &[list])
+        }) else {
+            return Ok(false);
+        };
+        let connection = server.connection(client).await?;
+        connection.catalog().get(list, &connection).await?;
+        Ok(true)
     }
 
     /// Whose URIs are whose.

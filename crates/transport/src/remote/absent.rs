@@ -10,10 +10,10 @@ use switchboard_wire::Revision;
 pub enum HttpLink {}
 
 /// A link over HTTP+SSE, which this build cannot make.
-pub type SseLink = HttpLink;
+pub(crate) type SseLink = HttpLink;
 
 /// A link over WebSocket, which this build cannot make.
-pub type WsLink = HttpLink;
+pub(crate) type WsLink = HttpLink;
 
 /// A connection that could not be made, which this build does not try.
 #[derive(Clone, Copy, Debug, thiserror::Error)]

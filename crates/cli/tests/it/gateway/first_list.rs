@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 use switchboard_testkit::world::{Client, Gateway, World, echo, servers, to_the_end};
-use switchboard_testkit::{LEGACY, StdioClient, bin};
+use switchboard_testkit::{LEGACY, StdioClient, bin, text_of};
 
 /// A client that lists once, and waits for half a minute.
 const PATIENT: &str = "claude-code";
@@ -197,6 +197,42 @@ async fn what_comes_later_is_announced_to_clients_of_both_eras() {
     assert_eq!(changed["method"], "notifications/tools/list_changed");
     let list = new.request("tools/list", json!({})).await;
     assert_eq!(listed(&list), ["quick", "slow"]);
+}
+
+/// A list does without a server that is slow to start. A call that names it waits, and
+/// where it cannot be had says so.
+#[tokio::test]
+async fn a_call_waits_for_the_server_that_it_names() {
+    let world = World::new();
+    let there = world.path("there");
+    let wait = format!("while [ ! -e {} ]; do sleep 0.2; done", there.display());
+    let broken = json!({"command": "/bin/sh", "args": ["-c", "echo out of order >&2; exit 3"]});
+    world.configure(&servers([
+        ("broken", broken),
+        ("quick", echo(&[])),
+        ("silent", after(&wait, "/nowhere/at-all")),
+    ]));
+    let mut client = world.client(&[]);
+    greet(&mut client, IMPATIENT).await;
+    let list = client.request("tools/list", json!({})).await;
+    assert_eq!(listed(&list), ["quick"]);
+    let call =
+        |server: &str| json!({"name": format!("{server}__echo"), "arguments": {"nonce": "n"}});
+    let opened = async {
+        // Longer than a list waits for one that gives no sign of life.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        fs::write(&there, "").expect("a file in our own folder");
+    };
+    let (answer, ()) = tokio::join!(client.request("tools/call", call("silent")), opened);
+    assert_eq!(text_of(&answer), "n");
+    let answer = client.request("tools/call", call("broken")).await;
+    let told = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        told.contains("broken") && !told.contains("Unknown"),
+        "{answer}"
+    );
+    let answer = client.request("tools/call", call("nobody")).await;
+    assert_eq!(answer["error"]["message"], "Unknown tool: nobody__echo");
 }
 
 /// The official inspector's command line lists once.
