@@ -17,6 +17,7 @@ use crate::{
     places::Places,
     program,
 };
+pub use contents::run_by;
 use contents::{Contents, Found, Ground};
 pub use prompt::{Prompt, Reads, replaced};
 pub use reach::Reach;

@@ -146,7 +146,15 @@ impl Connectors {
             return no("type", "a connector must be a remote server");
         }
         // Programs that would run here, and files that would be read here.
-        let local = ["command", "args", "headersHelper", "tls", "lockFolder"];
+        let local = [
+            "command",
+            "args",
+            "envFile",
+            "inheritEnv",
+            "headersHelper",
+            "tls",
+            "lockFolder",
+        ];
         let written = |key: &&str| entry.written.get(*key).is_some();
         if let Some(key) = local.iter().find(|key| written(key)) {
             return no(key, "a connector has no say over this machine");
@@ -159,7 +167,11 @@ impl Connectors {
                 );
             }
         }
-        if let Some(variable) = variables(&entry.written.to_string()).first() {
+        let whole = entry.written.to_string();
+        if whole.contains("${file:") {
+            return no("${file:…}", "a connector may not read files");
+        }
+        if let Some(variable) = variables(&whole).first() {
             let problem = format!("a connector may not read the variable {variable}");
             return Some(("${…}".to_owned(), problem));
         }

@@ -358,9 +358,20 @@ pub struct ToolLists {
 }
 
 impl Entry {
+    /// Whether it may have files of this machine read into its texts and variables: only
+    /// what the user or the administrator wrote themselves may. Whoever else could
+    /// name a file could have it sent wherever they like.
+    pub fn may_read_files(&self) -> bool {
+        let is_own = match self.scope {
+            Scope::User | Scope::Local | Scope::Dynamic | Scope::Enterprise => true,
+            Scope::Connector | Scope::Plugin | Scope::Project => false,
+        };
+        is_own && !self.inside
+    }
+
     /// The files by which it trusts its server and is known to it, and that its
     /// variables and texts come from, with their fields.
-    pub(crate) fn credential_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn credential_files(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let (tls, oauth) = (&self.tls, &self.oauth);
         let files = [
             ("tls.ca", &tls.ca),

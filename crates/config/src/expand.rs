@@ -91,7 +91,9 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
         fill("headersHelper", &mut helper.clone());
     }
     out.filled_from = filled_from;
-    if let Some(file) = out.env_file.clone() {
+    if out.env_file.is_some() && !entry.may_read_files() {
+        faults.push(entry.fault("envFile", "counts in files of your own only"));
+    } else if let Some(file) = out.env_file.clone() {
         let path = own_path(entry, &file);
         out.env_file = Some(path.display().to_string());
         match env_file::read(&path) {
@@ -163,8 +165,8 @@ fn own_path(entry: &Entry, path: &str) -> PathBuf {
 
 /// What a file holds, without the line break at its end.
 fn held(entry: &Entry, path: &Path) -> Result<String, FileFault> {
-    if entry.inside {
-        return Err(FileFault::Inside);
+    if !entry.may_read_files() {
+        return Err(FileFault::NotOwn);
     }
     let text = safe_read::read(path, None)?;
     if text.len() > limits::FILE_VALUE_BYTES {
@@ -176,8 +178,8 @@ fn held(entry: &Entry, path: &Path) -> Result<String, FileFault> {
 /// Why `${file:path}` is not filled in.
 #[derive(Debug, thiserror::Error)]
 enum FileFault {
-    #[error("files are not read for a server that a repository brings")]
-    Inside,
+    #[error("files are read for servers of your own files only")]
+    NotOwn,
     #[error("{0}")]
     Distrust(#[from] safe_read::Distrust),
     #[error("it has more than {} bytes", limits::FILE_VALUE_BYTES)]

@@ -124,9 +124,8 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Value, Box<Fault>> {
         })
     };
     match Format::of(file) {
-        Format::Toml => toml::read(text).map_err(|(at, problem)| {
-            fault(crate::position::Lines::new(text).position(at).0, problem)
-        }),
+        Format::Toml => toml::read(text)
+            .map_err(|(at, problem)| fault(crate::position::Lines::new(text).line(at), problem)),
         Format::Yaml => {
             let whole = yaml::read(text);
             let whole = whole.map_err(|problem| fault(0, format!("not YAML: {problem}")))?;

@@ -25,6 +25,8 @@ pub const CLIENT_FILES: usize = 64;
 /// See [`CLIENT_FILES`].
 pub const CLIENT_FOLDER: usize = 4096;
 
+/// Permission rules of one file; where there are more, nothing is permitted.
+pub const RULES: usize = 10_000;
 /// Bytes and variables of a file that an entry names as `envFile`.
 pub const ENV_FILE_BYTES: usize = 1024 * 1024;
 

@@ -19,9 +19,14 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// The line of a byte, from 1: does not look at the text, however long its lines are.
+    pub(crate) fn line(&self, byte: usize) -> usize {
+        self.starts.partition_point(|start| *start <= byte).max(1)
+    }
+
     /// Line and column (in characters) of a byte, both from 1.
     pub(crate) fn position(&self, byte: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|start| *start <= byte).max(1);
+        let line = self.line(byte);
         let start = self.starts[line - 1];
         let before = self.text.get(start..byte).unwrap_or_default();
         (line, before.chars().count() + 1)

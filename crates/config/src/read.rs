@@ -166,7 +166,7 @@ impl Doc<'_> {
     /// A value and the line on which it stands.
     pub fn value(&self, path: &[&str]) -> Option<(serde_json::Value, usize)> {
         let found = self.find(path)?;
-        let (line, _) = self.lines.position(found.range().start);
+        let line = self.lines.line(found.range().start);
         Some((found.clone().into(), line))
     }
 
@@ -176,7 +176,7 @@ impl Doc<'_> {
             return None;
         };
         let item = |item: &Value<'_>| {
-            let (line, _) = self.lines.position(item.range().start);
+            let line = self.lines.line(item.range().start);
             (item.clone().into(), line)
         };
         Some(array.elements.iter().map(item).collect())
@@ -258,7 +258,7 @@ impl File<'_> {
     }
 
     fn entry(&self, name: &str, start: usize, value: &Value<'_>) -> Entry {
-        let (line, _) = self.lines.position(start);
+        let line = self.lines.line(start);
         let mut entry = Entry::at(name, self.scope, self.source.clone(), line);
         entry.written = value.clone().into();
         let mut reader = Reader::new(self, entry);

@@ -20,6 +20,7 @@ use crate::{
     places::Places,
     read, safe_read,
 };
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 pub use store::{FoldersError, Said, Store};
 
@@ -280,9 +281,10 @@ impl Others {
                         found.push((folder.to_owned(), why));
                     }
                     let servers = value("mcpServers").and_then(|(servers, line)| {
-                        let some = servers
-                            .as_object()
-                            .is_some_and(|servers| !servers.is_empty());
+                        // One that was taken over from a file of the folder says no
+                        // more than that file: it waits for approval itself.
+                        let own = |entry: &Value| entry.get("importedFrom").is_none();
+                        let some = servers.as_object()?.values().any(own);
                         some.then_some(line)
                     });
                     if let Some(line) = servers {

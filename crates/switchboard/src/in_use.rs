@@ -12,7 +12,7 @@ pub use switchboard_builtin::InUse;
 
 use std::path::{Path, PathBuf};
 use switchboard_config::{
-    Entry, Loaded, Transport,
+    Entry, Loaded, approval,
     expand::{self, Lookup},
     limits,
 };
@@ -25,17 +25,12 @@ pub(crate) fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) ->
     let plugins = given.filter(|(name, _)| name == "CLAUDE_PLUGIN_ROOT");
     let mut found: Vec<PathBuf> = plugins.map(|(_, folder)| folder.into()).collect();
     for server in loaded.active() {
-        let Ok(entry) = expand::expand(server, lookup) else {
-            continue;
-        };
-        let ground = Ground {
-            base: match &entry.cwd {
-                Some(cwd) => directory.join(cwd),
-                None => directory.to_owned(),
-            },
-            home: lookup("HOME").map(PathBuf::from),
-        };
-        ground.add(&entry, &mut found);
+        let entry = filled_in(server, lookup);
+        // What a person approved as it is.
+        let bound = entry.bound.iter().flat_map(|bound| bound.contents.keys());
+        found.extend(bound.cloned());
+        let home = lookup("HOME").map(PathBuf::from);
+        found.extend(approval::run_by(&entry, directory, home));
         if found.len() >= limits::BOUND_FILES {
             break;
         }
@@ -45,76 +40,30 @@ pub(crate) fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) ->
     found
 }
 
-/// The files that the servers of `loaded` sign in with.
-pub(crate) fn signed_in_with(
+/// The files that the servers of `loaded` are filled in from and sign in with.
+pub(crate) fn filled_in_from(
     loaded: &Loaded,
     directory: &Path,
     lookup: Lookup<'_>,
 ) -> Vec<PathBuf> {
-    let entries = loaded.active().filter_map(|entry| {
-        let entry = expand::expand(entry, lookup).ok()?;
-        Some(directory.join(entry.oauth.assertion_file.as_ref()?))
+    let home = lookup("HOME").map(PathBuf::from);
+    let entries = loaded.active().flat_map(|entry| {
+        let entry = filled_in(entry, lookup);
+        let files = entry.credential_files();
+        let files = files.map(|(_, file)| match (file.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => directory.join(file),
+        });
+        files.collect::<Vec<PathBuf>>()
     });
     entries.collect()
 }
 
-/// Where the words of an entry begin.
-struct Ground {
-    base: PathBuf,
-    home: Option<PathBuf>,
-}
-
-impl Ground {
-    fn add(&self, entry: &Entry, found: &mut Vec<PathBuf>) {
-        // What a person approved as it is.
-        let bound = entry.bound.iter().flat_map(|bound| bound.contents.keys());
-        found.extend(bound.cloned());
-        match entry.transport {
-            Transport::Stdio => {
-                let command = entry.command.as_deref().unwrap_or_default();
-                // A bare name is found by PATH, which is another matter.
-                if command.contains('/') {
-                    found.push(self.path(command));
-                }
-                let words = entry.args.iter().filter(|word| is_code(word));
-                found.extend(
-                    words
-                        .map(|word| self.path(word))
-                        .filter(|path| path.is_file()),
-                );
-            }
-            Transport::Builtin => {
-                let folder = entry.builtin_options.folder.as_ref();
-                found.extend(folder.map(|folder| self.path(folder)));
-            }
-            _ => {}
-        }
-        let helper = entry.headers_helper.as_deref().unwrap_or_default();
-        let words = helper.split_whitespace().filter(|word| word.contains('/'));
-        found.extend(
-            words
-                .map(|word| self.path(word))
-                .filter(|path| path.is_file()),
-        );
+/// The entry with its variables filled in. Where one is missing, or a file, it does
+/// not start as it is now, but may the next time.
+fn filled_in(entry: &Entry, lookup: Lookup<'_>) -> Entry {
+    match expand::expand(entry, lookup) {
+        Ok(filled) => Entry::clone(&filled),
+        Err(_) => entry.clone(),
     }
-
-    fn path(&self, text: &str) -> PathBuf {
-        match (text.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => self.base.join(text),
-        }
-    }
-}
-
-/// Whether a word names a file of code, by its ending: data that a server works
-/// on is no such file.
-fn is_code(word: &str) -> bool {
-    const ENDINGS: [&str; 17] = [
-        "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx", "py", "pyz", "rb", "pl", "php",
-        "lua", "sh", "jar", "wasm",
-    ];
-    let ending = Path::new(word)
-        .extension()
-        .and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ENDINGS.contains(&ending))
 }

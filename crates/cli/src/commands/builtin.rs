@@ -195,7 +195,7 @@ fn setup(context: &Context, kind: ServerKind, options: &Options) -> Result<Setup
         data => data.clone(),
     };
     let secrets = options.listen.said().secrets(&context.options);
-    context.options.in_use.add_tokens(secrets);
+    context.options.in_use.add_own(secrets);
     if kind == ServerKind::Files {
         // What the user's gateways run is not to be changed from here, either.
         context.look(Say::Nothing).protect();

@@ -17,7 +17,7 @@ use switchboard::config::{
     self, Source,
     clients::{Client, Homes},
     edit::{self, EditError},
-    import::{Became, Found, find},
+    import::{Became, Field, Found, find},
     itself, redacted,
 };
 
@@ -163,6 +163,13 @@ impl<'a> Taking<'a> {
         };
         if found.workspace && scope == Scope::Local {
             found.entry["importedFrom"] = found.file.display().to_string().into();
+        }
+        let reads_variables = |field: &Field| {
+            field.name == "envFile" && matches!(field.became, Became::Translated(_))
+        };
+        if scope == Scope::Project && found.fields.iter().any(reads_variables) {
+            let why = "what its envFile holds would be written into a file of the repository";
+            return Ok(Outcome::LeftOut(why.to_owned()));
         }
         if let Some(why) = self.unfit(found, scope) {
             return Ok(Outcome::LeftOut(why));

@@ -95,7 +95,7 @@ impl Names {
 /// Loads all that is configured. Nothing is started yet.
 fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
     let secrets = options.listen.said().secrets(&context.options);
-    context.options.in_use.add_tokens(secrets);
+    context.options.in_use.add_own(secrets);
     let names = options.only.clone();
     let only = move |loaded: &mut Loaded| Ok(only(loaded, &names)?);
     let approved = context.config()?.approve(&context.options.approvals());

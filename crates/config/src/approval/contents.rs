@@ -92,49 +92,25 @@ impl Found {
     /// Looks for what an entry has in the repository. Its program is not run.
     pub fn of(entry: &Entry, ground: &Ground) -> Self {
         let mut search = Search::new(ground);
-        let directory = match &entry.cwd {
-            None => Some(ground.directory.clone()),
-            Some(cwd) => known(entry, cwd).map(|cwd| ground.directory.join(cwd)),
-        };
-        // Where that depends on a variable nothing relative can be found yet.
-        let Some(base) = directory else {
-            return search.found;
-        };
-        match entry.transport {
-            Transport::Stdio => {
-                let words = |text: &String| known(entry, text).unwrap_or_default();
-                let command = entry.command.as_ref().map(words).unwrap_or_default();
-                let args: Vec<String> = entry.args.iter().map(words).collect();
-                search.argv(&base, &command, &args, &variables(entry));
-            }
-            Transport::Builtin if entry.builtin_name() == "tools" => {
-                let folder = entry.builtin_options.folder.as_ref();
-                let workplace = workplace(entry, ground);
-                match folder.map(|folder| (folder, known(entry, folder).zip(workplace))) {
-                    Some((_, Some((known, workplace)))) => {
-                        search.folder(&ground.path(&base, &known), &workplace);
-                    }
-                    Some((written, None)) => search.unbound(
-                        Path::new(written),
-                        "the folder, or where its programs run, depends on variables, so that its manifests cannot be shown",
-                    ),
-                    None => {}
-                }
-            }
-            _ => {}
-        }
-        if let Some(helper) = &entry.headers_helper {
-            let helper = known(entry, helper).unwrap_or_default();
-            let line = ["-c".to_owned(), helper];
-            search.argv(&base, "/bin/sh", &line, &variables(entry));
-        }
-        for (_, file) in entry.credential_files() {
-            if let Some(file) = known(entry, file) {
-                search.bind(&ground.path(&base, &file));
-            }
-        }
+        search.entry(entry);
         search.found
     }
+}
+
+/// The files and folders that an entry, whose variables are filled in, runs or has
+/// loaded, wherever they lie: whoever could change them would run what they wrote.
+/// They are only named, and none of them is read to its end.
+pub fn run_by(entry: &Entry, directory: &Path, home: Option<PathBuf>) -> Vec<PathBuf> {
+    let ground = Ground {
+        directory: directory.to_owned(),
+        trees: vec!["/".into()],
+        home,
+    };
+    let mut search = Search::new(&ground);
+    search.only_names = true;
+    search.entry(entry);
+    let files = search.found.contents.into_keys();
+    files.chain(search.folders).collect()
 }
 
 /// The variables that an entry sets, as far as its place says what they are.
@@ -264,6 +240,11 @@ struct Search<'a> {
     newly_bound: Vec<PathBuf>,
     looks: usize,
     bytes: u64,
+    /// Only what is run is wanted, and only by name: what a word names is more often
+    /// worked on.
+    only_names: bool,
+    /// Folders that are loaded from.
+    folders: Vec<PathBuf>,
 }
 
 impl<'a> Search<'a> {
@@ -276,6 +257,56 @@ impl<'a> Search<'a> {
             newly_bound: Vec::new(),
             looks: 0,
             bytes: 0,
+            only_names: false,
+            folders: Vec::new(),
+        }
+    }
+
+    /// Looks at all that an entry names.
+    fn entry(&mut self, entry: &Entry) {
+        let ground = self.ground;
+        let directory = match &entry.cwd {
+            None => Some(ground.directory.clone()),
+            Some(cwd) => known(entry, cwd).map(|cwd| ground.directory.join(cwd)),
+        };
+        // Where that depends on a variable nothing relative can be found yet.
+        let Some(base) = directory else {
+            return;
+        };
+        match entry.transport {
+            Transport::Stdio => {
+                let words = |text: &String| known(entry, text).unwrap_or_default();
+                let command = entry.command.as_ref().map(words).unwrap_or_default();
+                let args: Vec<String> = entry.args.iter().map(words).collect();
+                self.argv(&base, &command, &args, &variables(entry));
+            }
+            Transport::Builtin if entry.builtin_name() == "tools" => {
+                let folder = entry.builtin_options.folder.as_ref();
+                let workplace = workplace(entry, ground);
+                match folder.map(|folder| (folder, known(entry, folder).zip(workplace))) {
+                    Some((_, Some((known, workplace)))) => {
+                        let folder = ground.path(&base, &known);
+                        self.folder(&folder, &workplace);
+                        self.folders.push(folder);
+                    }
+                    Some((written, None)) => self.unbound(
+                        Path::new(written),
+                        "the folder, or where its programs run, depends on variables, so that its manifests cannot be shown",
+                    ),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+        if let Some(helper) = &entry.headers_helper {
+            let helper = known(entry, helper).unwrap_or_default();
+            let line = ["-c".to_owned(), helper];
+            self.argv(&base, "/bin/sh", &line, &variables(entry));
+        }
+        for (_, file) in entry.credential_files() {
+            if let Some(file) = known(entry, file) {
+                self.bind(&ground.path(&base, &file));
+            }
         }
     }
 
@@ -308,6 +339,9 @@ impl<'a> Search<'a> {
     }
 
     fn read(&mut self, path: &Path) -> Content {
+        if self.only_names {
+            return Content::Unbound(String::new());
+        }
         if self.found.contents.len() >= limits::BOUND_FILES {
             let why = format!("it has more than {} files", limits::BOUND_FILES);
             return Content::Unbound(why);

@@ -49,7 +49,7 @@ fn separated(rest: &str) -> String {
 fn parse(text: &str, file: &Path) -> Result<DocumentMut, EditError> {
     text.parse::<DocumentMut>().map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let line = crate::position::Lines::new(text).position(at).0;
+        let line = crate::position::Lines::new(text).line(at);
         unreadable(file, line, format!("not TOML: {}", error.message()))
     })
 }

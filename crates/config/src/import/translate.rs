@@ -312,7 +312,8 @@ impl Translated {
     }
 
     /// A file of the user's own is read at each start. What a repository names is
-    /// read now, so that whoever approves the server sees it.
+    /// read now, so that whoever approves the server sees it; and only where it lies in
+    /// the repository, since it could name any file that the user can read.
     fn env_file(&mut self, value: &Value, file: &ClientFile, homes: &Homes) -> Became {
         let Some(path) = value.as_str() else {
             return wrong("a path");
@@ -322,7 +323,16 @@ impl Translated {
         }
         let project = homes.project().unwrap_or(Path::new("/"));
         let place = path.replace("${workspaceFolder}", &project.display().to_string());
-        match env_file::read(&project.join(place)) {
+        let place = project.join(place);
+        let is_inside = |place: &Path| {
+            let (place, project) = (place.canonicalize().ok()?, project.canonicalize().ok()?);
+            Some(place.starts_with(project))
+        };
+        if is_inside(&place) == Some(false) {
+            let why = format!("{path} does not lie in the project, whose file could name anything");
+            return Became::Lost(why);
+        }
+        match env_file::read(&place) {
             Ok(pairs) => {
                 let env = self.inner("env");
                 let count = pairs.len();

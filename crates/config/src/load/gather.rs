@@ -367,17 +367,7 @@ impl Reading<'_> {
                 entry.faults.push(fault);
             }
             entry.inside = true;
-            entry.isolation = Isolation::default();
-            entry.always_load = false;
-            entry.required = false;
-            // What it asks for of ours is `env`, where a person sees it.
-            entry.inherit_env = None;
-            // It can ask for more care, and not for less.
-            entry.pins = entry.pins.filter(|pins| *pins == Pinning::Hold);
-            // Where the network may be searched is not for a repository to say.
-            entry.oauth.allow_private_addresses = false;
-            // Nor who signs in for others.
-            entry.oauth.clients_sign_in = false;
+            restrict(entry);
         }
     }
 
@@ -462,4 +452,19 @@ impl Reading<'_> {
             .faults
             .extend(faults.into_iter().map(|fault| (scope, fault)));
     }
+}
+
+/// Leaves an entry that somebody else wrote nothing that is for the user to say.
+fn restrict(entry: &mut Entry) {
+    entry.isolation = Isolation::default();
+    entry.always_load = false;
+    entry.required = false;
+    // What it asks for of ours is `env`, where a person sees it.
+    entry.inherit_env = None;
+    // It can ask for more care, and not for less.
+    entry.pins = entry.pins.filter(|pins| *pins == Pinning::Hold);
+    // Where the network may be searched is not for a repository to say.
+    entry.oauth.allow_private_addresses = false;
+    // Nor who signs in for others.
+    entry.oauth.clients_sign_in = false;
 }

@@ -128,6 +128,11 @@ impl UrlPattern {
             None => self.host == "*" || parts.is_default_port,
         };
         let path = self.path.as_deref().unwrap_or("/");
+        // What stands for anything below does not stand for what lies above, however that is
+        // written: some servers undo more than one kind of writing.
+        if path.contains('*') && climbs(&parts.path) {
+            return false;
+        }
         port_fits
             && matches(&self.scheme, &parts.scheme)
             && matches(&self.host, &parts.host)
@@ -172,6 +177,20 @@ impl UrlPattern {
             && same_machine(&self.host, &parts.host)
             && port.is_none_or(|port| matches(port, &parts.port))
     }
+}
+
+/// Whether a path could be taken for one that leads upwards.
+fn climbs(path: &str) -> bool {
+    let mut text = path.to_owned();
+    for _ in 0..3 {
+        let parts = text.split(['/', '\\']);
+        let mut names = parts.map(|part| part.split(';').next().unwrap_or_default());
+        if names.any(|name| name == "..") {
+            return true;
+        }
+        text = decoded(&text);
+    }
+    false
 }
 
 /// A socket of this machine, as an entry names it.

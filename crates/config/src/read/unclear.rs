@@ -83,7 +83,7 @@ impl Doc<'_> {
     }
 
     fn twice(&self, path: &[&str], property: &ObjectProp<'_>, first: &ObjectProp<'_>) -> Fault {
-        let (line, _) = self.lines.position(first.range.start);
+        let line = self.lines.line(first.range.start);
         let name = dotted(path, property.name.as_str());
         let problem = format!("`{name}` is written twice, first on line {line}");
         let hint = "put both into one: nobody can tell which of them counts".to_owned();

@@ -3,7 +3,7 @@
 //! found, with their file and line.
 
 use super::clear::{about_nothing, tool_name, unclear};
-use crate::{entry::Pinning, fault::Fault, read::Doc};
+use crate::{entry::Pinning, fault::Fault, limits, read::Doc};
 use serde_json::Value;
 
 /// A word in a file, and where it is written.
@@ -171,6 +171,11 @@ impl Permissions {
                 faults.push(doc.fault_at(line, problem, Some(hint.to_owned())));
                 continue;
             };
+            let count = self.rules.len() + items.len();
+            if count > limits::RULES {
+                faults.push(self.too_many(doc, file, writer, line));
+                return;
+            }
             for (value, line) in items {
                 match value {
                     Value::String(text) => {
@@ -194,6 +199,24 @@ impl Permissions {
                 }
             }
         }
+    }
+
+    /// More rules than anybody writes. What they would have forbidden is not known, so
+    /// that everything is.
+    fn too_many(&mut self, doc: &Doc<'_>, file: &str, writer: Writer, line: usize) -> Fault {
+        self.rules.push(PermissionRule {
+            list: "deny",
+            rule: written("*".to_owned(), file, line),
+            inside: writer.inside,
+            ours: writer.ours,
+            managed: writer.managed,
+        });
+        let problem = format!(
+            "`permissions` has more than {} rules, so that no tool is permitted",
+            limits::RULES
+        );
+        let hint = "say the same with fewer: mcp__server__* means all tools of a server".to_owned();
+        doc.fault_at(line, problem, Some(hint))
     }
 
     /// The mode, and whether definitions are pinned.

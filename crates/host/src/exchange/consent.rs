@@ -17,7 +17,7 @@ use crate::{
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use switchboard_local::visible;
-use switchboard_wire::{Id, Message, Method, json as raw_json};
+use switchboard_wire::{Id, Message, Method, json as raw_json, reading::ambiguous_key};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -84,6 +84,10 @@ impl Verdict {
         let Answer::Response(message) = answer else {
             return Self::No;
         };
+        // One that says two things says nothing clear.
+        if ambiguous_key(message.body()).is_some() {
+            return Self::No;
+        }
         let result: Value = serde_json::from_slice(message.body()).unwrap_or_default();
         if result["action"] != "accept" {
             return Self::No;

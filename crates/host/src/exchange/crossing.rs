@@ -258,7 +258,7 @@ impl Crossing {
     }
 
     fn reply(&mut self, reply: Reply) -> Option<Event> {
-        let mut message = reply.message;
+        let mut message = reply.settled();
         let mut asks = self.client.era() == Era::Legacy && rounds::asks_for_input(&message);
         if task_run::concerns(&self.original, &self.client) && !asks {
             match self.task_run_reply(message) {

@@ -89,6 +89,17 @@ impl Reply {
         }
         self.message.edited(&edits)
     }
+
+    /// The answer with all that was changed in it: whoever takes it apart, or says it in
+    /// other words, begins with this and not with what came.
+    pub(crate) fn settled(self) -> Message {
+        if self.edits.is_empty() {
+            return self.message;
+        }
+        let changed = Message::parse(self.message.edited(&self.edits).into_bytes());
+        // What was taken out of it must not come back.
+        changed.unwrap_or_else(|_| Message::response(&Id::number(0), "{}"))
+    }
 }
 
 /// One request in flight.

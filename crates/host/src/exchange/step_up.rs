@@ -14,7 +14,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
-use switchboard_wire::{ErrorObject, Id, Message, Method, code};
+use switchboard_wire::{ErrorObject, Id, Message, Method, code, reading::ambiguous_key};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -156,7 +156,8 @@ async fn signed_in(
     let accepted = match answer {
         Ok(Answer::Response(message)) => {
             let result: Value = serde_json::from_slice(message.body()).unwrap_or_default();
-            result["action"] == "accept"
+            // One that says two things says nothing clear.
+            result["action"] == "accept" && ambiguous_key(message.body()).is_none()
         }
         // It could not be asked after all.
         _ => return Err(refused.fault("", Some(&page))),

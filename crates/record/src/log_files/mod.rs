@@ -106,6 +106,12 @@ impl LogFile {
     }
 }
 
+/// A file of lines with all that were put aside of it, there or not.
+pub fn rotated(path: &Path) -> Vec<PathBuf> {
+    let aside = (1..=limits::LOG_FILES_KEPT).map(|number| aside(path, number));
+    std::iter::once(path.to_owned()).chain(aside).collect()
+}
+
 /// The file of this name that was put aside, the last one being the first.
 pub fn aside(path: &Path, number: usize) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 pub struct InUse(());
 
 impl InUse {
-    /// Adds files with tokens that clients show.
-    pub fn add_tokens(&self, _: impl IntoIterator<Item = PathBuf>) {}
+    /// Adds files of the program's own, such as those with tokens that clients show.
+    pub fn add_own(&self, _: impl IntoIterator<Item = PathBuf>) {}
 
     /// Says which files decide what is served, and which are run.
     pub fn set(&self, _: Vec<PathBuf>, _: Vec<PathBuf>) {}

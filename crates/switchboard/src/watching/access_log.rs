@@ -4,7 +4,7 @@ use super::{AccessLogFormat, AccessLogPlace, AccessLogWanted, Watch, WatchError,
 use crate::pipeline::Governed;
 use std::sync::Arc;
 use switchboard_config::{LineFormat, Observe};
-use switchboard_record::access_log::AccessLog;
+use switchboard_record::{access_log::AccessLog, log_files::rotated};
 
 pub(super) fn begin(
     watch: &Watch,
@@ -23,6 +23,9 @@ pub(super) fn begin(
     };
     if let AccessLogPlace::File(file) = &mut wanted.to {
         *file = path_of(file, governed);
+        // Whoever is written about does not write it.
+        let put_aside = rotated(file);
+        governed.options().in_use.add_own(put_aside);
     }
     let log = AccessLog::begin(&wanted).map_err(|error| WatchError::AccessLog {
         file: match wanted.to {

@@ -46,6 +46,7 @@ pub(super) fn begin(
         },
         arguments: said.arguments,
     };
+    governed.options().in_use.add_own(wanted.keep.heads.clone());
     let audit = Audit::begin(&wanted).map_err(|error| WatchError::Audit { folder, error })?;
     governed.host().observe(audit.clone());
     let names: Vec<String> = governed

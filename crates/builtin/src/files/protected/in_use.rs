@@ -18,8 +18,8 @@ struct Lists {
 }
 
 impl InUse {
-    /// Adds files with tokens that clients show.
-    pub fn add_tokens(&self, files: impl IntoIterator<Item = PathBuf>) {
+    /// Adds files of the program's own, such as those with tokens that clients show.
+    pub fn add_own(&self, files: impl IntoIterator<Item = PathBuf>) {
         self.0.write().tokens.extend(files);
         changes::made();
     }

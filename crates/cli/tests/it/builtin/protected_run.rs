@@ -182,6 +182,103 @@ async fn plugins_and_scripts_of_servers_are_not_written() {
     done(&mut client, "write", data).await;
 }
 
+/// However an entry says what it runs: in a text for a shell, behind an option, in a
+/// variable, from another directory.
+#[tokio::test]
+async fn what_an_entry_runs_is_not_written_however_it_is_said() {
+    let home = World::repository();
+    let at = |path: &str| home.path("home/w").join(path).display().to_string();
+    for file in [
+        "wrapped.py",
+        "option.js",
+        "sub/relative.py",
+        "required.js",
+        "bash.env",
+        "modules/lib.py",
+        "helper.sh",
+        "named.rc",
+    ] {
+        home.write(format!("home/w/{file}"), "# seen");
+    }
+    for data in ["sub/notes.txt", "project/package.json", "project/index.js"] {
+        home.write(format!("home/w/{data}"), "{}");
+    }
+    let text = format!("exec python3 {} {}", at("wrapped.py"), at("sub/notes.txt"));
+    let servers = json!({
+        "files": files("~/w"),
+        "text": {"command": "sh", "args": ["-c", text]},
+        "option": {"command": "true", "args": [format!("--plugin={}", at("option.js"))]},
+        "elsewhere": {"command": "env", "args": ["-C", at("sub"), "python3", "relative.py"]},
+        "variable": {"command": "true", "env": {"NODE_OPTIONS": format!("--require {}", at("required.js")),
+            "BASH_ENV": at("bash.env"), "PYTHONPATH": at("modules")}},
+        "helper": {"type": "http", "url": "http://127.0.0.1:9/",
+            "headersHelper": format!("cd {} && sh ./helper.sh", at(""))},
+        "script": {"command": "bash", "args": [at("named.rc"), at("sub/notes.txt")]},
+        "works_on": {"command": "node", "args": [at("option.js"), "--root", at("project")]},
+    });
+    home.write(SETTINGS, config(&servers));
+    let mut client = home.beside_a_second(&[]).await;
+    for path in [
+        "wrapped.py",
+        "option.js",
+        "sub/relative.py",
+        "required.js",
+        "bash.env",
+        "modules/lib.py",
+        "helper.sh",
+        "named.rc",
+    ] {
+        stays(&mut client, path).await;
+    }
+    let new = json!({"path": "modules/json.py", "content": "evil"});
+    refused(&mut client, "write", new).await;
+    // What it works on is anybody's.
+    for data in ["sub/notes.txt", "project/package.json", "project/index.js"] {
+        done(&mut client, "write", json!({"path": data, "content": "x"})).await;
+    }
+}
+
+/// Files that an entry is filled in from, and those that are written about its clients.
+#[tokio::test]
+async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
+    let home = World::repository();
+    let at = |path: &str| home.path("home/w").join(path).display().to_string();
+    for file in [
+        "server.env",
+        "token.txt",
+        "me.key",
+        "heads",
+        "access.log",
+        "access.log.1",
+    ] {
+        home.write(format!("home/w/{file}"), "CANARY=1\n");
+    }
+    let servers = json!({
+        "files": files("~/w"),
+        "own": {"command": "true", "envFile": at("server.env")},
+        "later": {"command": "true", "envFile": at("not-there-yet.env")},
+        "web": {"type": "http", "url": "http://127.0.0.1:9/", "tls": {"key": at("me.key")},
+            "headers": {"X-Key": format!("${{file:{}}}", at("token.txt"))}},
+    });
+    let settings = json!({"mcpServers": servers, "observe": {
+        "audit": {"headsTo": at("heads")}, "accessLog": {"file": at("access.log")}}});
+    home.write(SETTINGS, settings.to_string());
+    let mut client = home.beside_a_second(&[]).await;
+    for path in [
+        "server.env",
+        "token.txt",
+        "me.key",
+        "heads",
+        "access.log",
+        "access.log.1",
+    ] {
+        refused(&mut client, "read", json!({"path": path})).await;
+        stays(&mut client, path).await;
+    }
+    let new = json!({"path": "not-there-yet.env", "content": "BASH_ENV=x"});
+    refused(&mut client, "write", new).await;
+}
+
 /// One principal does not become another by reading that one's token.
 #[tokio::test]
 async fn token_files_are_out_of_reach() {

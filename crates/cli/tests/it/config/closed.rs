@@ -413,3 +413,28 @@ async fn looking_starts_nothing_while_the_rules_cannot_be_read() {
     stage.run(&["list"]).await;
     assert!(mark.exists());
 }
+
+/// More rules than anybody writes, on one line: the file is read at once, and what they
+/// would have forbidden is not guessed.
+#[test]
+fn rules_without_end_forbid_everything() {
+    let home = World::repository();
+    let many: Vec<String> = (0..60_000).map(|n| format!("mcp__x{n}__y")).collect();
+    let rules = json!({"permissions": {"deny": many}}).to_string();
+    home.write("home/repo/.claude/settings.json", &rules);
+    let echo = echo(&[]);
+    let own = json!({"mcpServers": {"own": echo}}).to_string();
+    home.write("home/.config/switchboard/settings.json", &own);
+    let said = "has more than 10000 rules, so that no tool is permitted";
+    let shown = home.show(&["tools"]);
+    assert!(
+        shown.err.contains(said) && !shown.out.contains("mcp__own"),
+        "{shown:?}"
+    );
+    // Of the user's own file nothing is guessed either.
+    home.write("home/repo/.claude/settings.json", "{}");
+    home.write("home/.config/switchboard/settings.json", &rules);
+    let shown = home.show(&["tools"]);
+    assert_eq!(shown.code, Some(3), "{shown:?}");
+    assert!(shown.err.contains(said), "{shown:?}");
+}

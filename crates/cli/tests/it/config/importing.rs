@@ -233,7 +233,7 @@ fn what_a_repository_brings_waits_for_approval() {
     home.approve("o");
     let list = home.show(&["list", "--json"]).out;
     assert!(
-        list.contains("not read for a server that a repository brings"),
+        list.contains("files are read for servers of your own files only"),
         "{list}"
     );
 }
@@ -255,4 +255,45 @@ fn a_file_of_variables_counts_in_files_of_the_users_own() {
         list.contains("`envFile`: counts in files of your own only"),
         "{list}"
     );
+}
+
+/// What a repository has written for another client is taken over as what it is: no word
+/// of the user's about the folder, and no way to any file of theirs.
+#[test]
+fn what_a_repository_brings_gets_neither_trust_nor_files() {
+    let home = World::untrusted();
+    let planted = json!({"command": "sh", "args": ["-c", "pwd; exit 3"]});
+    home.write(
+        "home/.config/switchboard/settings.json",
+        json!({"mcpServers": {"own": planted}}).to_string(),
+    );
+    home.write("home/secret.env", "KEY=CANARY-ONE\n");
+    home.write("home/repo/inner.env", "KEY=inner\n");
+    std::os::unix::fs::symlink("../secret.env", home.path("home/repo/link.env")).unwrap();
+    let secret = home.path("home/secret.env").display().to_string();
+    let named = |file: &str| json!({"command": "x", "envFile": file});
+    let brought = json!({"mcpServers": {
+        "docs": {"url": "https://docs.example.com/mcp"},
+        "whole": named(&secret),
+        "above": named("../secret.env"),
+        "link": named("${workspaceFolder}/link.env"),
+        "inner": named("inner.env"),
+    }});
+    home.write("home/repo/.cursor/mcp.json", brought.to_string());
+    let shown = home.show(&["import"]).ok().out;
+    let lost = shown.matches("does not lie in the project").count();
+    assert_eq!(lost, 3, "{shown}");
+    let kept = home.read("home/.config/switchboard/settings.json");
+    assert!(!kept.contains("CANARY"), "{kept}");
+    assert!(kept.contains(r#""KEY": "inner""#), "{kept}");
+    // The user's own server is still started elsewhere.
+    let list = home.show(&["list", "--no-connect"]);
+    assert!(list.err.contains("is not a trusted folder"), "{list:?}");
+    // Nor does what it holds get into a file that the repository keeps.
+    let shown = home.show(&["import", "--scope", "project"]).ok().out;
+    assert!(
+        shown.contains("would be written into a file of the repository"),
+        "{shown}"
+    );
+    assert!(!home.read("home/repo/.mcp.json").contains("KEY"));
 }

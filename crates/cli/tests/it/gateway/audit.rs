@@ -1,6 +1,7 @@
 //! The record of calls and changes: what is in it, and that nothing of it can be lost
 //! or changed without being noticed.
 
+use http::Method;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -135,6 +136,30 @@ async fn calls_are_recorded_with_who_what_and_why() {
     assert_eq!(
         (&verified["whole"], &verified["afterHead"]),
         (&json!(true), &json!(0))
+    );
+}
+
+/// Whichever way it comes, what is not permitted is recorded as that.
+#[tokio::test]
+async fn a_denied_call_of_the_plain_dialect_is_recorded() {
+    let world = world(&json!({"sync": "each"}));
+    let (_gateway, url) = open(&world).await;
+    legacy(&url).await.request("tools/list", json!({})).await;
+    let mut sse = HttpClient::new(&format!("{url}/plain/sse"));
+    let mut stream = sse.open(Method::GET, &[], "").await;
+    let hello = stream.next().await.expect("a first event").json();
+    let mut client = HttpClient::new(&format!("{url}/plain/messages"));
+    let asked = json!({"type": "invoke_tool", "id": "1", "clientId": hello["clientId"],
+        "content": {"name": "b__echo", "parameters": {"nonce": "n"}}});
+    let reply = client.post(asked.to_string()).await;
+    assert_eq!(reply.status, 400);
+    let calls = records(&world, &["--denied"]).await;
+    let [denied] = calls.as_slice() else {
+        panic!("{calls:?}");
+    };
+    assert_eq!(
+        (&denied["server"], &denied["tool"]),
+        (&json!("b"), &json!("echo"))
     );
 }
 

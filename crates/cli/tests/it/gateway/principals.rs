@@ -145,6 +145,10 @@ async fn tasks_at_a_shared_server_are_their_principals() {
                 assert!(!reaches(&mut alice, &his).await, "{what}");
                 assert!(reaches(&mut alice, &hers).await, "{what}");
                 assert!(reaches(&mut bob, &his).await, "{what}");
+                // Nor by way of the other era.
+                let mut modern = rig.client("bob", path).await;
+                let answer = modern.modern("tasks/list", json!({})).await.message();
+                assert!(!answer.to_string().contains(&hers), "{what}: {answer}");
                 if round == "at first" {
                     for (name, client) in [("alice", &mut alice), ("bob", &mut bob)] {
                         let ended = client.send(Method::DELETE, &[], "").await;

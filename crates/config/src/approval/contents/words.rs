@@ -49,15 +49,24 @@ impl Search<'_> {
                 Some((name, _)) if name.starts_with('-') => Some(name),
                 _ => before,
             };
-            let may_be_data = !script_to_come && !has_code;
+            let may_be_data = match self.only_names {
+                true => !script_to_come || has_code,
+                false => !script_to_come && !has_code,
+            };
+            // Behind the script a folder is more often worked on than loaded.
+            let guesses = !self.only_names || script_to_come || option.is_some_and(loads);
+            let reader_of_it = reader.filter(|_| guesses || word.starts_with('-'));
             let found = self.word(&bases, word, option, may_be_data)
-                | reader.is_some_and(|reader| self.guessed(&bases, word, reader));
+                | reader_of_it.is_some_and(|reader| self.guessed(&bases, word, reader));
             script_to_come &= !found;
             before = Some(word.as_str()).filter(|word| word.starts_with('-'));
         }
         for (name, value) in env {
-            let may_be_data = !has_code && !changes_programs(name);
+            let may_be_data = (!has_code || self.only_names) && !changes_programs(name);
             self.word(&bases, value, Some(name), may_be_data);
+            if self.only_names && SEARCHED.contains(&name.as_str()) {
+                self.searched(&bases, value);
+            }
             if !may_be_data {
                 let readers = [reader, Reader::of(read_by(name))];
                 for word in value.split_whitespace() {
@@ -146,6 +155,9 @@ impl Search<'_> {
                     if !path.is_file() {
                         continue;
                     }
+                    if may_be_data && self.only_names && !is_code(&path) {
+                        continue;
+                    }
                     if may_be_data && is_data(&path, option) {
                         if self.ground.holds(&path) && !self.found.data.contains(&path) {
                             self.found.data.push(path);
@@ -157,6 +169,22 @@ impl Search<'_> {
             }
         }
         found
+    }
+
+    /// Notes the folders in which programs or modules are looked for.
+    fn searched(&mut self, bases: &[PathBuf], value: &str) {
+        for (part, base) in value
+            .split([':', ';'])
+            .flat_map(|part| bases.iter().map(move |base| (part, base)))
+        {
+            if part.is_empty() || !self.may_look() {
+                continue;
+            }
+            let folder = self.ground.path(base, part);
+            if folder.is_dir() {
+                self.folders.push(self.ground.follow(&folder).real);
+            }
+        }
     }
 
     /// The paths that a text names: one, or where a shell reads it, each that
@@ -444,6 +472,49 @@ pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
     all.extend(more);
     all.retain(|part| !part.is_empty() && part.len() < 4096);
     all
+}
+
+/// Variables that name folders in which programs or modules are looked for.
+const SEARCHED: [&str; 12] = [
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "NODE_PATH",
+    "PERL5LIB",
+    "RUBYLIB",
+    "GEM_PATH",
+    "GEM_HOME",
+    "LUA_PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "CLASSPATH",
+];
+
+/// Whether an interpreter loads what follows this option.
+fn loads(option: &str) -> bool {
+    const LOADS: [&str; 9] = [
+        "-r",
+        "--require",
+        "--import",
+        "--loader",
+        "--experimental-loader",
+        "--preload",
+        "-m",
+        "-I",
+        "-cp",
+    ];
+    LOADS.contains(&option)
+}
+
+/// Whether a file is run or loaded, by its ending or by what it is.
+fn is_code(path: &Path) -> bool {
+    const ENDINGS: [&str; 25] = [
+        "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx", "node", "py", "pyz", "pyc", "rb",
+        "pl", "pm", "php", "lua", "sh", "bash", "zsh", "jar", "class", "wasm", "so", "dylib",
+    ];
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
+        || is_executable(path)
 }
 
 /// Whether a file is what a server works on: by the option in front of it, or by

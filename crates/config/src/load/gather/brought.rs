@@ -1,7 +1,7 @@
 //! Servers that the user did not write: those of plugins, and the list of
 //! connectors that an account brings along.
 
-use super::{Reading, Writer};
+use super::{Reading, Writer, restrict};
 use crate::{
     connectors::{Cache, Connectors},
     entry::{Entry, Scope},
@@ -23,6 +23,8 @@ impl Reading<'_> {
                 });
                 for (_, entry) in &mut self.gathered.entries[before..] {
                     entry.name = format!("plugin:{}:{}", installed.name, entry.name);
+                    // Which of our variables it gets is for the user to say.
+                    entry.inherit_env = None;
                     let root = installed.folder.display().to_string();
                     entry.given.push(("CLAUDE_PLUGIN_ROOT".to_owned(), root));
                 }
@@ -70,10 +72,7 @@ impl Reading<'_> {
         let fetched = self.gathered.entries[before..].iter_mut();
         let entries: Vec<Entry> = fetched
             .map(|(_, entry)| {
-                // Where the network may be searched is not for a list to say.
-                entry.oauth.allow_private_addresses = false;
-                // Nor who signs in for others.
-                entry.oauth.clients_sign_in = false;
+                restrict(entry);
                 entry.public_only = connectors.names_public_servers_only();
                 entry.clone()
             })

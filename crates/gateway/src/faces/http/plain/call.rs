@@ -27,8 +27,9 @@ pub(super) async fn run(
             .find(&wanted.name)
             .cloned();
     }
-    let found = found.ok_or_else(|| Failure::unknown_tool(&wanted.name))?;
-    check(gateway, &found, &wanted.parameters).await?;
+    if let Some(found) = &found {
+        check(gateway, found, &wanted.parameters).await?;
+    }
     let message =
         Message::parse(request(wanted)).map_err(|fault| Failure::malformed(fault.to_string()))?;
     let params = Params::of(&message).map_err(|error| Failure::malformed(error.message))?;
@@ -39,7 +40,11 @@ pub(super) async fn run(
         params,
         headers: None,
     };
-    let mut exchange = host.call(admitted).await.map_err(failed)?;
+    // What is not found goes the same way, so that whoever watches calls hears of it.
+    let mut exchange = host.call(admitted).await.map_err(|fault| match found {
+        Some(_) => failed(fault),
+        None => Failure::unknown_tool(&wanted.name),
+    })?;
     let outcome = loop {
         match exchange.next().await {
             Event::Outcome(outcome) => break outcome,
