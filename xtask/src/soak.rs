@@ -26,7 +26,7 @@ pub struct Options {
     /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
     seed: Option<u64>,
-    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties`, 10 of `suite` unless given)
+    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties`, 10 of `suite` and `full` unless given)
     #[arg(long)]
     rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
@@ -44,6 +44,8 @@ enum Name {
     Properties,
     /// All tests, each round once and without a second try
     Suite,
+    /// What is tried less often in a run of all tests than it should be, as often as that
+    Full,
 }
 
 /// How something is run.
@@ -86,6 +88,13 @@ impl Name {
                 busy: 2,
                 at_a_time: 1,
                 run: suite,
+            },
+            Self::Full => Plan {
+                name: "full",
+                rounds: 10,
+                busy: 0,
+                at_a_time: 1,
+                run: full,
             },
         }
     }
@@ -167,6 +176,18 @@ fn properties(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
 fn suite(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
     let mut command = test::everything(seed);
     status(command.args(["--retries", "0"]).envs(tools.variables()))
+}
+
+fn full(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
+    // Whoever asks `world::tries` how often.
+    let only = "test(=gateway::no_crossing::nothing_crosses_between_200_clients_with_equal_ids) \
+        + test(=builtin::faces::a_link_that_is_swapped_leads_nowhere)";
+    let mut command = cargo(["nextest", "run", "--workspace", "--no-capture", "-E", only]);
+    command
+        .env("SWITCHBOARD_TEST_FULL", "1")
+        .envs(test::seeded(seed))
+        .envs(tools.variables());
+    status(command)
 }
 
 /// The row of this run, at the end of the page.

@@ -73,30 +73,31 @@ async fn memory_idle() {
     assert!(pss < limit * 1024, "{pss} KiB");
 }
 
-/// 256 clients, each with large results one after the other.
+/// 256 clients, each with large results one after the other: four times as much at
+/// once as may be in memory. What waits for room for long is read all the same, so
+/// that a slow build gets so little at once that nothing has to wait for long; it
+/// would be too much still if all of it were held.
 async fn pulled(entry: Value, era: &str) {
     let (launch, release) = launch(&servers([("echo", entry)]));
     let gateway = Gateway::launch(launch).await;
     let url = format!("{}/mcp/echo", gateway.url);
+    let (bytes, count) = if release { (MIB, 4) } else { (MIB / 2, 2) };
     let load = Program::new(bin("bench-load"))
-        .args([
-            &url,
-            "--clients",
-            "256",
-            "--bytes",
-            "1048576",
-            "--count",
-            "4",
-        ])
+        .args([&url, "--clients", &CLIENTS.to_string()])
+        .args(["--bytes", &bytes.to_string(), "--count", &count.to_string()])
         .args(["--warmup-ms", "0", "--duration-ms", "60000", "--era", era])
         .spawn();
-    let (status, out, err) = load.output(Duration::from_secs(90)).await;
+    // It ends by itself: after the minute, and what a handshake and a call may take.
+    let (status, out, err) = load.output(Duration::from_secs(150)).await;
     assert!(status.success(), "{}\n{err}", String::from_utf8_lossy(&out));
     let said: Value = serde_json::from_slice(&out).unwrap();
+    let answered = said["count"].as_u64().unwrap_or_default() as usize;
     if release {
+        let whole = (&said["errors"], answered);
+        assert_eq!(whole, (&json!(0), count * CLIENTS), "{said}");
+    } else {
         // A debug build may be so slow that connections time out while they wait.
-        let whole = (&said["errors"], &said["count"]);
-        assert_eq!(whole, (&json!(0), &json!(4 * CLIENTS)), "{said}");
+        assert!(answered > CLIENTS / 2, "{said}");
     }
     judge(&gateway, release, era, &said.to_string()).await;
 }
@@ -104,7 +105,12 @@ async fn pulled(entry: Value, era: &str) {
 async fn judge(gateway: &Gateway, release: bool, what: &str, said: &str) {
     // Keeper and guard are the same program: what they share is there once.
     let keeper = gateway.program.pid();
-    let worker = kib(gateway.worker().await, "status", "VmHWM");
+    let pid = gateway.worker().await;
+    let mut worker = kib(pid, "status", "VmHWM");
+    if !release {
+        // The program itself, of which a debug build has several times as much.
+        worker = worker.saturating_sub(kib(pid, "status", "RssFile"));
+    }
     let beside = [keeper, guard_of(keeper).await];
     let peak = worker
         + beside
@@ -115,9 +121,8 @@ async fn judge(gateway: &Gateway, release: bool, what: &str, said: &str) {
         "figure: {what}, release {release}: at most {} MiB ({said:.200})",
         peak / 1024
     );
-    // Of a debug build twice as much of the program itself is in memory, in each
-    // of the three processes: 16 MiB and more that say nothing about calls.
-    let limit = if release { 128 } else { 144 };
+    // Of a debug build what the program itself takes is not counted.
+    let limit = if release { 128 } else { 112 };
     assert!(peak < limit * 1024, "{what}: {peak} KiB");
 }
 

@@ -141,9 +141,16 @@ fn sse_event(message: &[u8]) -> Bytes {
     }
     let mut event = Vec::with_capacity(message.len() + 24);
     event.extend_from_slice(b"event: message\n");
-    for line in message.split(|b| *b == b'\n') {
+    // Byte by byte takes long without optimisation, and most messages are one line.
+    if message.contains(&b'\n') || message.contains(&b'\r') {
+        for line in message.split(|b| *b == b'\n') {
+            event.extend_from_slice(b"data: ");
+            event.extend(line.iter().filter(|b| **b != b'\r'));
+            event.push(b'\n');
+        }
+    } else {
         event.extend_from_slice(b"data: ");
-        event.extend(line.iter().filter(|b| **b != b'\r'));
+        event.extend_from_slice(message);
         event.push(b'\n');
     }
     event.push(b'\n');

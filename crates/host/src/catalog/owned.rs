@@ -44,6 +44,12 @@ impl Catalogs {
         since
     }
 
+    /// Notes that it has said something that was waited for: whatever is wanted of
+    /// it next, which may be another list or the other era's, is waited for anew.
+    pub(crate) fn answered(&self) {
+        *self.awaited.lock() = None;
+    }
+
     /// The lists in this era.
     pub fn of(&self, era: Era) -> &Catalog {
         &self.eras[place(era)]

@@ -154,6 +154,7 @@ impl Fetch<'_> {
                 false => catalog.get(*list, &connection).await?,
             };
         }
+        server.catalogs(self.client).answered();
         Ok(())
     }
 

@@ -386,16 +386,17 @@ fn names_that_differ_in_case_are_two() {
 fn everything_kept_is_bounded() {
     let mut kept = Kept::default();
     at_start(&mut kept, &[], Manner::Hold);
-    let text = "x".repeat(3000);
+    // Of so many twice as much as is kept in all.
+    let text = "x".repeat(1200);
     let many = |from: usize| -> Vec<Value> {
         let names = from..from + 2048;
         names.map(|n| named(&format!("t{n}"), &text)).collect()
     };
-    for start in 0..3 {
+    for start in 0..2 {
         at_start(&mut kept, &many(start * 2048), Manner::Hold);
         assert!(kept.waiting[&Kind::Tools].len() <= limits::PINS_WAITING);
     }
-    for start in 0..6 {
+    for start in 0..5 {
         let tools = many(start * 2048);
         see(&mut kept, &tools, Manner::Tell, true, false);
     }

@@ -204,7 +204,11 @@ impl Server {
             let mut changed = Vec::new();
             for list in stale {
                 let before = catalog.known(list);
-                match catalog.get(list, &connection).await {
+                let now = catalog.get(list, &connection).await;
+                if now.is_ok() {
+                    connection.catalogs().answered();
+                }
+                match now {
                     Ok(now) if same(before.as_deref(), &now) => {}
                     Ok(_) => changed.push(list),
                     Err(fault) => {

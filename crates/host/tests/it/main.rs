@@ -8,3 +8,4 @@ mod bridge;
 mod observe;
 mod states;
 mod subscriptions;
+mod waiting;

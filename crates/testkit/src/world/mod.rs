@@ -45,6 +45,17 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How often something is tried: this often in a run of all tests, and as often as it
+/// should be where `cargo xtask soak full` asks for that.
+pub fn tries(sample: usize, full: usize) -> usize {
+    let wanted = std::env::var_os("SWITCHBOARD_TEST_FULL");
+    if wanted.is_some_and(|value| value == "1") {
+        full
+    } else {
+        sample
+    }
+}
+
 /// The program, ready for arguments, in an empty home of its own.
 pub fn switchboard() -> Launch {
     Program::new(bin("switchboard"))

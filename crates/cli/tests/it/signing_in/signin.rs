@@ -350,8 +350,9 @@ async fn fault_56_a_page_is_no_command() {
     person.program(
         "xdg-open",
         &format!(
-            "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> {}\n",
-            log.display()
+            // There whole or not at all: it is looked for from outside.
+            "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > {log}.new && mv {log}.new {log}\n",
+            log = log.display()
         ),
     );
     for page in [

@@ -68,13 +68,10 @@ fn shrink(mut decoded: DynamicImage, format: ImageFormat) -> Result<Image, Image
         if decoded.width().max(decoded.height()) > edge {
             decoded = scale(&decoded, edge);
         }
-        let encoded = [
-            lossless.then(|| png(&decoded)),
-            Some(jpeg(&decoded, 85)),
-            Some(jpeg(&decoded, 60)),
-        ];
-        for attempt in encoded.into_iter().flatten() {
-            let (media_type, bytes) = attempt?;
+        let ways: [fn(&DynamicImage) -> Encoded; 3] =
+            [png, |image| jpeg(image, 85), |image| jpeg(image, 60)];
+        for encode in ways.into_iter().skip(usize::from(!lossless)) {
+            let (media_type, bytes) = encode(&decoded)?;
             if bytes.len() <= limits::IMAGE_BYTES {
                 let (width, height) = (decoded.width(), decoded.height());
                 return Ok(Image {
@@ -99,13 +96,16 @@ fn scale(decoded: &DynamicImage, edge: u32) -> DynamicImage {
     decoded.resize(edge, edge, FilterType::Triangle)
 }
 
-fn png(image: &DynamicImage) -> Result<(&'static str, Vec<u8>), ImageFault> {
+/// The type of what was encoded, and its bytes.
+type Encoded = Result<(&'static str, Vec<u8>), ImageFault>;
+
+fn png(image: &DynamicImage) -> Encoded {
     let mut bytes = Cursor::new(Vec::new());
     image.write_to(&mut bytes, ImageFormat::Png)?;
     Ok(("image/png", bytes.into_inner()))
 }
 
-fn jpeg(image: &DynamicImage, quality: u8) -> Result<(&'static str, Vec<u8>), ImageFault> {
+fn jpeg(image: &DynamicImage, quality: u8) -> Encoded {
     let mut bytes = Vec::new();
     let opaque = on_white(image);
     JpegEncoder::new_with_quality(&mut bytes, quality).encode_image(&opaque)?;

@@ -23,6 +23,7 @@ use std::io::{BufRead, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 /// Calls a tool of an MCP server over HTTP from many clients at once.
 #[derive(Parser, Clone)]
@@ -118,9 +119,13 @@ async fn main() -> Result<()> {
     if args.gate {
         wait_for_end().await?;
     }
+    // Side by side: where each takes long, all of them do not take longer.
+    let mut leaving = JoinSet::new();
     for mut client in left {
-        client.disconnect(&target).await;
+        let target = target.clone();
+        leaving.spawn(async move { client.disconnect(&target).await });
     }
+    leaving.join_all().await;
     Ok(())
 }
 

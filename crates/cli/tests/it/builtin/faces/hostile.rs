@@ -13,7 +13,7 @@ use std::{
     },
     time::Duration,
 };
-use switchboard_testkit::world::{alive, until};
+use switchboard_testkit::world::{alive, tries, until};
 
 /// The most that any answer may take here: the largest cap of a single answer
 /// (1 MiB as base64, said twice), with room for escapes.
@@ -112,7 +112,8 @@ pub async fn swap(world: &Setting, face: &mut Face) {
             }
         })
     };
-    for _ in 0..60 {
+    // What the server itself does about it is tried far more often beside it.
+    for _ in 0..tries(15, 60) {
         for (tool, arguments) in [
             ("read", json!({"path": "door/secret"})),
             ("grep", json!({"pattern": "SECRET", "path": "door"})),
