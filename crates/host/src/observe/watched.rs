@@ -27,6 +27,8 @@ pub struct Watched {
     span: Span,
     follow: Vec<Box<dyn Follow>>,
     begun: Instant,
+    /// Whether its span says which server it is for.
+    is_server_said: bool,
     /// Since when it has been at its server.
     away: Option<Instant>,
     at_server: Duration,
@@ -80,6 +82,7 @@ impl Watched {
             message,
             params: &admitted.params,
         };
+        let is_server_said = begin.server.is_some();
         let span = span(&begin);
         let follow = span.in_scope(|| {
             let mut follow = observers.begin(&begin);
@@ -98,6 +101,7 @@ impl Watched {
             number,
             span,
             follow,
+            is_server_said,
             begun: Instant::now(),
             away: None,
             at_server: Duration::ZERO,
@@ -159,7 +163,9 @@ impl Watched {
 
     /// It left for its server.
     pub fn left(&mut self, server: &Arc<str>) {
-        self.span.record("server", &**server);
+        if !mem::replace(&mut self.is_server_said, true) {
+            self.span.record("server", &**server);
+        }
         self.away.get_or_insert_with(Instant::now);
         if let Some(tap) = &mut self.tap {
             tap.server = Some(server.clone());
