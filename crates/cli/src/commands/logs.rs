@@ -7,8 +7,7 @@ mod source;
 use super::audit::since;
 use crate::{
     context::{Context, Say, warn},
-    failure::Failure,
-    failure::Code,
+    failure::{Code, Failure},
     life, limits,
     near::{did_you_mean, near},
 };
@@ -16,7 +15,7 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use serde_json::Value;
 use show::Shown;
-use source::{Source, Whose};
+use source::{Entry, Source, Whose};
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap},
@@ -66,15 +65,12 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         None => all.everybody(context)?,
     }
     shown.widen(&all.sources);
-    all.merge(&mut shown)?;
     if options.follow {
+        all.merge(&mut shown, Source::next)?;
         follow(&mut all, &mut shown, options.server.is_none())?;
     }
-    for source in &mut all.sources {
-        if let Some(rest) = source.rest() {
-            shown.entry(&source.whose, &rest)?;
-        }
-    }
+    // Nothing comes any more: what nobody has ended is shown as it is.
+    all.merge(&mut shown, Source::last)?;
     shown.flush()?;
     Ok(Code::Done)
 }
@@ -100,7 +96,7 @@ fn follow(all: &mut All, shown: &mut Shown, everybody: bool) -> Result<(), Failu
             for source in &mut all.sources {
                 source.turn()?;
             }
-            all.merge(shown)?;
+            all.merge(shown, Source::next)?;
         }
     });
     followed?
@@ -184,17 +180,21 @@ impl All {
     }
 
     /// Shows all that there is by now, in the order of time.
-    fn merge(&mut self, shown: &mut Shown) -> Result<(), Failure> {
+    fn merge(
+        &mut self,
+        shown: &mut Shown,
+        next_of: fn(&mut Source) -> Result<Option<Entry>, Failure>,
+    ) -> Result<(), Failure> {
         let mut waiting = Vec::new();
         let mut order = BinaryHeap::new();
         for (at, source) in self.sources.iter_mut().enumerate() {
-            let next = source.next()?;
+            let next = next_of(source)?;
             order.extend(next.as_ref().map(|entry| Reverse((entry.time, at))));
             waiting.push(next);
         }
         while let Some(Reverse((_, at))) = order.pop() {
             let source = &mut self.sources[at];
-            let next = source.next()?;
+            let next = next_of(source)?;
             order.extend(next.as_ref().map(|entry| Reverse((entry.time, at))));
             if let Some(entry) = std::mem::replace(&mut waiting[at], next) {
                 shown.entry(&source.whose, &entry)?;

@@ -98,9 +98,10 @@ impl Source {
         Ok(None)
     }
 
-    /// The line that nobody has ended.
-    pub(super) fn rest(&mut self) -> Option<Entry> {
-        (!self.line.is_empty()).then(|| self.entry())
+    /// The next line, where nothing more is waited for: also one that nobody has ended.
+    pub(super) fn last(&mut self) -> Result<Option<Entry>, Failure> {
+        let next = self.next()?;
+        Ok(next.or_else(|| (!self.line.is_empty()).then(|| self.entry())))
     }
 
     /// Goes on in another file where the last was put aside, or where there was none.
@@ -176,8 +177,8 @@ mod tests {
         assert_eq!(all[0].time, None);
         assert_eq!(all[1].time, all[2].time);
         assert!(all[2].time < all[3].time);
-        assert_eq!(source.rest().unwrap().text, "hal");
-        assert_eq!(source.rest(), None);
+        assert_eq!(source.last().unwrap().unwrap().text, "hal");
+        assert_eq!(source.last().unwrap(), None);
     }
 
     #[test]
@@ -207,6 +208,6 @@ mod tests {
         let mut source = Source::open(Whose::Gateway, &path, &[], None).unwrap();
         let lengths: Vec<usize> = texts(&mut source).iter().map(String::len).collect();
         assert_eq!(lengths, [limits::LOG_LINE; 2]);
-        assert_eq!(source.rest().unwrap().text.len(), 5);
+        assert_eq!(source.last().unwrap().unwrap().text.len(), 5);
     }
 }
