@@ -78,7 +78,7 @@ pub enum Command {
     Logout(With<commands::login::LogoutOptions>),
     /// Check configuration, servers, sign-ins and what runs, and say what to do
     Doctor(With<commands::doctor::Options>),
-    /// Show what a server has written to stderr
+    /// Show what gateways log and servers write to stderr
     Logs(With<commands::logs::Options>),
     /// Show who called what and what was changed, and check that nothing of it is missing
     Audit(With<commands::audit::Options>),
@@ -139,6 +139,7 @@ impl Command {
                 )
             }
             Self::Doctor(with) => with.own.json,
+            Self::Logs(with) => with.own.json,
             Self::Audit(with) => with.own.wants_json(),
             Self::Log(with) => with.own.json,
             _ => false,
@@ -153,6 +154,11 @@ impl Command {
             Self::Serve(_) | Self::Up(_) | Self::Restart(_) | Self::Builtin(_) => Level::Info,
             _ => Level::Warn,
         }
+    }
+
+    /// Whether what it logs is kept, for `switchboard logs`: it is a gateway.
+    pub fn keeps_log(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Up(_) | Self::Restart(_))
     }
 
     #[expect(clippy::match_same_arms, reason = "a line for each command")]

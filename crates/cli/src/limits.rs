@@ -15,8 +15,8 @@ pub const OTHER_SERVERS: Duration = Duration::from_secs(3);
 pub const GATEWAY_GRACE: Duration = Duration::from_secs(10);
 /// How often a file is looked at for more.
 pub const LOG_LOOK: Duration = Duration::from_millis(200);
-/// Bytes that are read at once.
-pub const LOG_CHUNK: usize = 64 * 1024;
+/// Characters of a server's name beside its lines.
+pub const LOG_LABEL: usize = 24;
 /// A longer line is shown in pieces.
 pub const LOG_LINE: usize = 64 * 1024;
 /// How long a gateway may take: its servers start meanwhile.

@@ -1,6 +1,7 @@
 //! Logs: one line each, with nothing in it that a terminal would obey or that looks
 //! like a secret. They go to stderr, to the journal where that is what stderr leads to,
-//! or to a file; how much is said can be changed while the program runs.
+//! or to a file; how much is said can be changed while the program runs. Those of
+//! gateways are kept in a file as well, for `switchboard logs`.
 
 use crate::{
     args::Level,
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 use std::{
     fmt,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     str::FromStr,
     sync::{Arc, OnceLock},
 };
@@ -22,7 +23,7 @@ use switchboard::{
 };
 use tracing::Metadata;
 use tracing_subscriber::{
-    Layer, Registry,
+    Registry,
     filter::{LevelFilter, Targets},
     fmt::MakeWriter,
     layer::SubscriberExt,
@@ -133,6 +134,7 @@ static CONTROL: OnceLock<Arc<Control>> = OnceLock::new();
 struct Control {
     now: Mutex<Filter>,
     handle: reload::Handle<Targets, Registry>,
+    file: Option<PathBuf>,
 }
 
 impl LogControl for Control {
@@ -148,6 +150,10 @@ impl LogControl for Control {
     fn now(&self) -> String {
         self.now.lock().to_string()
     }
+
+    fn file(&self) -> Option<PathBuf> {
+        self.file.clone()
+    }
 }
 
 /// What changes the amount while the program runs, for a gateway's `/api`.
@@ -156,23 +162,21 @@ pub fn control() -> Option<Arc<dyn LogControl>> {
     Some(control)
 }
 
-/// Starts logging.
-pub fn init(filter: Filter, file: Option<&Path>) -> io::Result<()> {
+/// Starts logging: to `file`, or else to stderr, and then to `kept` as well.
+pub fn init(filter: Filter, file: Option<&Path>, kept: Option<&Path>) -> io::Result<()> {
+    let open = |file: &Path| LogFile::open(file, Rotation::default()).map(Mutex::new);
     let to = match file {
-        Some(file) => To::File(Mutex::new(LogFile::open(file, Rotation::default())?)),
+        Some(file) => To::File(open(file)?),
         None if is_journal() => To::Journal,
         None => To::Stderr,
     };
+    // Where it cannot be kept it is on stderr all the same.
+    let kept = kept.filter(|_| file.is_none());
+    let kept = kept.and_then(|kept| open(kept).ok());
     let (targets, handle) = reload::Layer::new(filter.targets());
-    let is_timed = !matches!(to, To::Journal);
     let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        .with_writer(Lines(Arc::new(to)));
-    let layer: Box<dyn Layer<_> + Send + Sync> = match is_timed {
-        true => layer.boxed(),
-        // The journal has times and levels of its own.
-        false => layer.without_time().with_level(false).boxed(),
-    };
+        .with_writer(Lines(Arc::new(Places { to, kept })));
     let begun = tracing_subscriber::registry()
         .with(targets)
         .with(layer)
@@ -180,7 +184,8 @@ pub fn init(filter: Filter, file: Option<&Path>) -> io::Result<()> {
     // Only fails if there is one already.
     if begun.is_ok() {
         let now = Mutex::new(filter);
-        let _ = CONTROL.set(Arc::new(Control { now, handle }));
+        let file = file.and_then(|file| std::path::absolute(file).ok());
+        let _ = CONTROL.set(Arc::new(Control { now, handle, file }));
     }
     switchboard::tasks::watch_panics();
     Ok(())
@@ -200,6 +205,14 @@ fn is_journal() -> bool {
 
 /// Where lines go.
 #[derive(Debug)]
+struct Places {
+    to: To,
+    /// The file that several gateways write to, each with its process.
+    kept: Option<Mutex<LogFile>>,
+}
+
+/// Where they are read at once.
+#[derive(Debug)]
 enum To {
     Stderr,
     /// Stderr, with the priority that the journal reads before each line.
@@ -208,7 +221,7 @@ enum To {
 }
 
 /// Makes a writer for each event.
-struct Lines(Arc<To>);
+struct Lines(Arc<Places>);
 
 impl<'a> MakeWriter<'a> for Lines {
     type Writer = Line;
@@ -216,7 +229,7 @@ impl<'a> MakeWriter<'a> for Lines {
     fn make_writer(&'a self) -> Line {
         Line {
             text: Vec::new(),
-            to: self.0.clone(),
+            places: self.0.clone(),
             priority: 6,
         }
     }
@@ -238,7 +251,7 @@ impl<'a> MakeWriter<'a> for Lines {
 /// server said cannot look like a record of ours.
 struct Line {
     text: Vec<u8>,
-    to: Arc<To>,
+    places: Arc<Places>,
     /// As syslog counts them.
     priority: u8,
 }
@@ -258,9 +271,19 @@ impl Drop for Line {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.text);
         let line = safe::line(&secret::text(text.trim_end()));
-        match &*self.to {
+        let (time, rest) = line.split_once(' ').unwrap_or(("", &line));
+        if let Some(kept) = &self.places.kept {
+            let line = format!("{time} [{}] {rest}\n", std::process::id());
+            // Where it cannot be written it is on stderr all the same.
+            let _ = kept.lock().write(line.as_bytes());
+        }
+        match &self.places.to {
             To::Stderr => live::stderr_line(&line),
-            To::Journal => live::stderr_line(&format!("<{}>{}", self.priority, line.trim_start())),
+            To::Journal => {
+                // It has times and levels of its own.
+                let (_, text) = rest.trim_start().split_once(' ').unwrap_or(("", rest));
+                live::stderr_line(&format!("<{}>{text}", self.priority));
+            }
             To::File(file) => {
                 let written = file.lock().write(format!("{line}\n").as_bytes());
                 if written.is_err() {

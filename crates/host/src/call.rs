@@ -36,6 +36,7 @@ use std::{sync::Arc, time::Duration};
 use switchboard_transport::{Full, InFlight, limits::COUNTED_BYTES};
 use switchboard_wire::{Edits, Message, Method, Named, Params, code};
 use tokio::time::timeout;
+use tracing::{Instrument, Span};
 
 /// Whom a client addresses.
 #[derive(Clone, Debug)]
@@ -99,10 +100,21 @@ pub(crate) async fn call(
     admitted: Box<Admitted>,
     origin: Origin,
 ) -> Result<Exchange, CallError> {
-    match Watched::begin(host.observers(), &admitted, origin) {
-        None => counted(host, admitted, None).await,
-        // Boxed: most calls do without it.
-        Some(watched) => Box::pin(watched.wrap(host, admitted)).await,
+    let mut watched = Watched::begin(host.observers(), &admitted, origin);
+    let refused = watched.as_deref().and_then(Watched::refused);
+    let ended = match refused {
+        Some(fault) => Err(fault),
+        None => {
+            let span = watched.as_deref().map_or_else(Span::none, Watched::span);
+            let passed = watched.as_deref_mut().map(Watched::phases);
+            counted(host, admitted, passed).instrument(span).await
+        }
+    };
+    match (watched, ended) {
+        (None, ended) => ended,
+        (Some(watched), Ok(exchange)) => Ok(watched.begun(exchange)),
+        // Boxed: it is rare.
+        (Some(watched), Err(fault)) => Err(Box::pin(watched.failed(fault)).await),
     }
 }
 

@@ -196,3 +196,5 @@ pub const WRONG_SHOWN: usize = 200;
 pub const ROUND_PAUSE: Duration = Duration::from_millis(100);
 /// The first pause before a connection is tried again; each is twice the one before.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// Those who watch calls that are found without a lock; there may be more.
+pub const OBSERVERS_AT_HAND: usize = 4;

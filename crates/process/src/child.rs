@@ -11,6 +11,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OnceCell, watch};
+use tracing::Instrument;
 
 use crate::{descriptors, limits};
 
@@ -70,9 +71,13 @@ impl ServerProcess {
         let kept = command.stderr_file.clone();
         let kept = kept.map(|file| KeptStderr::new(file, pid));
         let (stderr, drain) = StderrRing::drain(stderr, kept);
+        let program = command.name();
+        let span = tracing::debug_span!("process", pid);
+        span.in_scope(|| tracing::debug!(program, "started"));
+        let drain = drain.instrument(span.clone());
         tasks::spawn_on(&runtime, tasks::Kind::Process, drain);
         let (exited, exit) = watch::channel(None);
-        let watching = watch_leader(Arc::clone(&family), exited);
+        let watching = watch_leader(Arc::clone(&family), exited).instrument(span);
         tasks::spawn_on(&runtime, tasks::Kind::Process, watching);
         Ok(Self {
             family,
@@ -197,6 +202,7 @@ async fn watch_leader(family: Arc<Family>, exited: watch::Sender<Option<Exit>>) 
     let mut child_ended = signal(SignalKind::child()).ok();
     loop {
         if let Some(exit) = family.exit() {
+            tracing::debug!(%exit, "ended");
             exited.send_replace(Some(exit));
             break;
         }

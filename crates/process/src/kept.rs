@@ -3,6 +3,9 @@
 //! The file is bounded: once it is half of what may be kept, it is put aside and
 //! a new one begun, in the place of what was put aside before. Several programs
 //! may write to one file. All files in the folder together are bounded as well.
+//!
+//! Every line has the time before it at which its beginning came, so that what
+//! several servers wrote can be put in order.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -29,6 +32,8 @@ pub(crate) struct KeptStderr {
     path: PathBuf,
     pid: u32,
     file: Option<File>,
+    /// Whether what comes next goes on in a line that has its time already.
+    is_within: bool,
     is_lost: bool,
 }
 
@@ -39,6 +44,7 @@ impl KeptStderr {
             path,
             pid,
             file: None,
+            is_within: false,
             is_lost: false,
         }
     }
@@ -49,7 +55,7 @@ impl KeptStderr {
             return;
         }
         let (path, pid, file) = (self.path.clone(), self.pid, self.file.take());
-        let bytes = bytes.to_vec();
+        let bytes = stamped(bytes, &stamp(SystemTime::now()), &mut self.is_within);
         let adding = tasks::blocking(move || append(&path, pid, file, &bytes));
         let why = match timeout(limits::STDERR_DISK, adding).await {
             Ok(Ok(Ok(file))) => {
@@ -71,8 +77,8 @@ fn append(path: &Path, pid: u32, file: Option<File>, bytes: &[u8]) -> io::Result
         Some(file) => file,
         None => {
             let mut file = open(path)?;
-            let now = spoken(SystemTime::now());
-            writeln!(file, "--- process {pid}, {now} ---")?;
+            let now = stamp(SystemTime::now());
+            writeln!(file, "{now} --- process {pid} ---")?;
             file
         }
     };
@@ -135,12 +141,24 @@ fn make_room(folder: &Path, but: &Path) {
     }
 }
 
-/// A time as people read it, in UTC.
-fn spoken(time: SystemTime) -> String {
-    let seconds = time
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs();
+/// The same with this time before every line that begins in it.
+fn stamped(bytes: &[u8], now: &str, is_within: &mut bool) -> Vec<u8> {
+    let mut all = Vec::with_capacity(bytes.len() + now.len() + 1);
+    for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if !*is_within {
+            all.extend_from_slice(now.as_bytes());
+            all.push(b' ');
+        }
+        all.extend_from_slice(piece);
+        *is_within = !piece.ends_with(b"\n");
+    }
+    all
+}
+
+/// A time in UTC, as RFC 3339 has it: always of the same length.
+fn stamp(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, micros) = (since.as_secs(), since.subsec_micros());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     // Days of the civil calendar, counted from the first of March of the year 0.
     let days = days + 719_468;
@@ -151,7 +169,7 @@ fn spoken(time: SystemTime) -> String {
     let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12 + 1);
     let year = era * 400 + year + u64::from(month <= 2);
     let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
 }
 
 #[cfg(test)]
@@ -161,11 +179,20 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_calendar() {
-        let at = |seconds| spoken(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(at(951_782_400), "2000-02-29 00:00:00 UTC");
-        assert_eq!(at(1_767_225_599), "2025-12-31 23:59:59 UTC");
-        assert_eq!(at(4_107_542_400), "2100-03-01 00:00:00 UTC");
+        let at = |millis| stamp(UNIX_EPOCH + Duration::from_millis(millis));
+        assert_eq!(at(0), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(at(951_782_400_000), "2000-02-29T00:00:00.000000Z");
+        assert_eq!(at(1_767_225_599_987), "2025-12-31T23:59:59.987000Z");
+        assert_eq!(at(4_107_542_400_000), "2100-03-01T00:00:00.000000Z");
+    }
+
+    #[test]
+    fn every_line_has_the_time_at_which_it_began() {
+        let mut is_within = false;
+        let mut all = stamped(b"one\ntw", "T1", &mut is_within);
+        all.extend(stamped(b"o\n\n", "T2", &mut is_within));
+        all.extend(stamped(b"end", "T3", &mut is_within));
+        assert_eq!(all, b"T1 one\nT1 two\nT2 \nT3 end");
     }
 
     #[tokio::test]

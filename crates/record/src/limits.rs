@@ -26,6 +26,10 @@ pub const AUDIT_BATCH: usize = 512;
 /// How soon records are on disk, where not each of them is waited for; and how often it
 /// is tried again where they cannot be written.
 pub const AUDIT_SECOND: Duration = Duration::from_secs(1);
+/// How long records gather before they are written, where not each of them is waited
+/// for: whoever writes need not be woken for each. As many as can come in this time
+/// have room in the queue.
+pub const AUDIT_GATHER: Duration = Duration::from_millis(50);
 /// How long the end of a gateway waits until its last records are on disk.
 pub const AUDIT_CLOSE: Duration = Duration::from_secs(10);
 /// How long somebody who appends waits for the lock of the folder.

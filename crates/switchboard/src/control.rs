@@ -135,7 +135,7 @@ impl GatewayControl {
         if let Some(Err(wrong)) = filter.map(|filter| log.set(filter)) {
             return refused(StatusCode::BAD_REQUEST, &wrong.to_string());
         }
-        found(&json!({ "log": log.now() }))
+        found(&json!({ "log": log.now(), "file": log.file() }))
     }
 
     async fn respond(&self, verb: &Method, path: &str) -> Controlled {

@@ -1,9 +1,14 @@
-//! Where what servers write to stderr is kept.
+//! Where what gateways log, and what servers write to stderr, is kept.
 
 use crate::{Dirs, limits};
 use std::path::{Path, PathBuf};
 
-/// The folder of all of them.
+/// The file of what gateways log, where they are not told of another.
+pub fn gateways(dirs: &Dirs) -> PathBuf {
+    dirs.state.join("gateway.log")
+}
+
+/// The folder of what servers write.
 pub fn folder(dirs: &Dirs) -> PathBuf {
     dirs.state.join("servers")
 }

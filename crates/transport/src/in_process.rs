@@ -20,6 +20,7 @@ use std::{
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision, limits::MESSAGE_BYTES};
 use tokio::task::AbortHandle;
+use tracing::Instrument;
 
 /// One end of a linked pair.
 #[derive(Debug)]
@@ -198,7 +199,7 @@ impl InProcessLink {
             }
             receive.closed(Closed::ByPeer("the server ended".into()));
         };
-        let task = tasks::spawn_or(tasks::Kind::Reader, reading, move || {
+        let task = tasks::spawn_or(tasks::Kind::Reader, reading.in_current_span(), move || {
             told.closed(Closed::faulty());
         });
         Self(Arc::new(Owner {

@@ -39,14 +39,18 @@ pub struct Options {
     /// Keep what callgrind wrote of the larger run, for callgrind_annotate
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Besides, what each way of watching costs: with nothing watched, and with metrics
+    /// What each way of watching costs: nothing watched, metrics, metrics and audit
     #[arg(long)]
     watching: bool,
 }
 
 /// Ways of watching, and the options of `serve` for each; the first is what the others
 /// are compared with.
-const WATCHING: [(&str, &[&str]); 2] = [("off", &["--metrics", "off"]), ("metrics", &[])];
+const WATCHING: [(&str, &[&str]); 3] = [
+    ("off", &["--metrics", "off"]),
+    ("metrics", &[]),
+    ("metrics and audit", &["--audit"]),
+];
 
 /// Measures, and prints a line for each program, era and transport.
 pub fn run(options: &Options) -> Result<()> {

@@ -1,80 +1,226 @@
-//! `logs`: what a server has written to stderr.
+//! `logs`: what gateways log and servers write to stderr, together in the order of
+//! time, or of one server alone.
 
+mod show;
+mod source;
+
+use super::audit::since;
 use crate::{
     context::{Context, Say, warn},
     failure::{Code, Failure},
     life, limits,
     near::{did_you_mean, near},
-    show::{out, safe},
 };
+use chrono::{DateTime, Utc};
 use clap::Args;
+use serde_json::Value;
+use show::Shown;
+use source::{Entry, Source, Whose};
 use std::{
-    fs::File,
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
-    path::Path,
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, BinaryHeap},
+    path::{Path, PathBuf},
 };
-use switchboard::{logs, process::put_aside};
+use switchboard::{
+    Dirs, logs,
+    process::put_aside,
+    record::log_files::{self, Rotation},
+};
 
 /// Options of `logs`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Options {
-    /// The server
-    pub name: String,
-    /// Go on with what it writes from now on, until you press Ctrl-C
+    /// Only what this server has written to stderr
+    pub server: Option<String>,
+    /// Go on with what is written from now on, until you press Ctrl-C
     #[arg(long, short)]
     pub follow: bool,
+    /// Only since then: a time such as 2026-01-31T12:00:00Z or 2026-01-31, or how long ago, such as
+    /// 90s, 15m, 12h or 7d
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    pub since: Option<DateTime<Utc>>,
+    /// Print a JSON object for each line
+    #[arg(long)]
+    pub json: bool,
 }
 
 const EXAMPLES: &str = "Examples:
-  switchboard logs github
-  switchboard logs github --follow";
+  switchboard logs --since 15m
+  switchboard logs --follow
+  switchboard logs github --json";
 
 /// Shows it, with what a terminal would obey written out.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let dirs = context.dirs()?;
-    let path = logs::file(&logs::folder(&dirs), &options.name);
-    let mut shown = Shown::default();
-    // First, so that what is put aside meanwhile is not missed.
-    let mut file = open(&path)?;
-    let older = open(&put_aside(&path))?;
-    if file.is_none() && older.is_none() {
-        known(context, &options.name)?;
-        if !options.follow {
-            warn(&format!(
-                "nothing that {} wrote to stderr is kept: it has written nothing since it was first started, or is no program on this machine",
-                options.name
-            ));
-        }
+    let mut all = All {
+        logs: logs::folder(&context.dirs()?),
+        names: BTreeMap::new(),
+        open: BTreeSet::new(),
+        sources: Vec::new(),
+        since: options.since,
+    };
+    let mut shown = Shown::new(options);
+    match &options.server {
+        Some(name) => all.one(context, name, options.follow)?,
+        None => all.everybody(context)?,
     }
-    for file in [&older, &file].into_iter().flatten() {
-        shown.rest_of(file)?;
-    }
+    shown.widen(&all.sources);
     if options.follow {
-        let followed = life::short(async |stop| {
-            let stopped = stop.cancelled();
-            tokio::pin!(stopped);
-            loop {
-                tokio::select! {
-                    () = &mut stopped => return Ok::<(), Failure>(()),
-                    () = tokio::time::sleep(limits::LOG_LOOK) => {}
-                }
-                file = shown.more(&path, file.take())?;
-            }
-        });
-        followed??;
+        all.merge(&mut shown, Source::next)?;
+        follow(&mut all, &mut shown, options.server.is_none())?;
     }
-    shown.end()?;
+    // Nothing comes any more: what nobody has ended is shown as it is.
+    all.merge(&mut shown, Source::last)?;
+    shown.flush()?;
     Ok(Code::Done)
 }
 
-fn open(path: &Path) -> Result<Option<File>, Failure> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
+/// Shows what comes, until somebody has seen enough.
+fn follow(all: &mut All, shown: &mut Shown, everybody: bool) -> Result<(), Failure> {
+    let followed = life::short(async |stop| {
+        let stopped = stop.cancelled();
+        tokio::pin!(stopped);
+        loop {
+            shown.flush()?;
+            if shown.is_over() {
+                return Ok::<(), Failure>(());
+            }
+            tokio::select! {
+                () = &mut stopped => return Ok(()),
+                () = tokio::time::sleep(limits::LOG_LOOK) => {}
+            }
+            if everybody {
+                all.servers()?;
+                shown.widen(&all.sources);
+            }
+            for source in &mut all.sources {
+                source.turn()?;
+            }
+            all.merge(shown, Source::next)?;
+        }
+    });
+    followed?
+}
+
+/// All logs that are shown.
+struct All {
+    /// Where those of servers are.
+    logs: PathBuf,
+    /// Servers by the file that they have there.
+    names: BTreeMap<PathBuf, String>,
+    /// The files whose logs are open.
+    open: BTreeSet<PathBuf>,
+    sources: Vec<Source>,
+    since: Option<DateTime<Utc>>,
+}
+
+impl All {
+    /// The log of one server.
+    fn one(&mut self, context: &Context, name: &str, follow: bool) -> Result<(), Failure> {
+        let path = logs::file(&self.logs, name);
+        let is_kept = path.exists() || put_aside(&path).exists();
+        if !is_kept {
+            known(context, name)?;
+        }
+        if !is_kept && !follow {
+            warn(&format!(
+                "nothing that {name} wrote to stderr is kept: it has written nothing since it was first started, or is no program on this machine",
+            ));
+        }
+        self.server(&path, name.to_owned())
     }
+
+    /// The logs of gateways and of every server.
+    fn everybody(&mut self, context: &Context) -> Result<(), Failure> {
+        for server in &context.look(Say::Nothing).servers {
+            let name = server.entry.name.to_string();
+            self.names.insert(logs::file(&self.logs, &name), name);
+        }
+        for path in gateways(context, &context.dirs()?) {
+            let aside = (1..=Rotation::default().kept).rev();
+            let aside: Vec<PathBuf> = aside.map(|n| log_files::aside(&path, n)).collect();
+            self.sources
+                .push(Source::open(Whose::Gateway, &path, &aside, self.since)?);
+        }
+        self.servers()?;
+        if self.sources.iter().all(Source::is_empty) && self.since.is_none() {
+            warn("nothing is kept yet: no gateway has run, and no server has written to stderr");
+        }
+        Ok(())
+    }
+
+    /// Opens the logs of servers that are not open yet.
+    fn servers(&mut self) -> Result<(), Failure> {
+        let Ok(files) = std::fs::read_dir(&self.logs) else {
+            return Ok(());
+        };
+        let mut paths: Vec<PathBuf> = files
+            .flatten()
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|ends| ends == "log"))
+            .filter(|path| !self.open.contains(path))
+            .collect();
+        paths.sort();
+        for path in paths {
+            let name = self.names.get(&path).cloned().or_else(|| {
+                let name = path.file_stem()?;
+                Some(name.to_string_lossy().into_owned())
+            });
+            self.server(&path, name.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn server(&mut self, path: &Path, name: String) -> Result<(), Failure> {
+        let aside = [put_aside(path)];
+        let source = Source::open(Whose::Server(name), path, &aside, self.since)?;
+        self.sources.push(source);
+        self.open.insert(path.to_owned());
+        Ok(())
+    }
+
+    /// Shows all that there is by now, in the order of time.
+    fn merge(
+        &mut self,
+        shown: &mut Shown,
+        next_of: fn(&mut Source) -> Result<Option<Entry>, Failure>,
+    ) -> Result<(), Failure> {
+        let mut waiting = Vec::new();
+        let mut order = BinaryHeap::new();
+        for (at, source) in self.sources.iter_mut().enumerate() {
+            let next = next_of(source)?;
+            order.extend(next.as_ref().map(|entry| Reverse((entry.time, at))));
+            waiting.push(next);
+        }
+        while let Some(Reverse((_, at))) = order.pop() {
+            let source = &mut self.sources[at];
+            let next = next_of(source)?;
+            order.extend(next.as_ref().map(|entry| Reverse((entry.time, at))));
+            if let Some(entry) = std::mem::replace(&mut waiting[at], next) {
+                shown.entry(&source.whose, &entry)?;
+            }
+            if shown.is_over() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where gateways log: to the file that is kept of all of them, and where those that
+/// run were told to.
+fn gateways(context: &Context, dirs: &Dirs) -> BTreeSet<PathBuf> {
+    let mut files = BTreeSet::from([logs::gateways(dirs)]);
+    for gateway in context.options.gateways() {
+        // One that does not say has its log in the file of all.
+        let answer = gateway.ask("GET", "log", switchboard::limits::PROMPT);
+        let answer: Value = answer
+            .ok()
+            .and_then(|answer| serde_json::from_str(&answer).ok())
+            .unwrap_or_default();
+        files.extend(answer["file"].as_str().map(PathBuf::from));
+    }
+    files
 }
 
 /// Whether there is such a server at all.
@@ -91,76 +237,4 @@ fn known(context: &Context, name: &str) -> Result<(), Failure> {
     let hint = did_you_mean(&near(name, names));
     let hint = hint.unwrap_or_else(|| "see switchboard list".to_owned());
     Err(Failure::usage(format!("there is no server {name:?}")).hint(hint))
-}
-
-fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    let text = format!("{} cannot be read: {error}", path.display());
-    Failure::new(Code::Configuration, text)
-}
-
-/// Shows lines as they become whole.
-#[derive(Default)]
-struct Shown {
-    line: Vec<u8>,
-}
-
-impl Shown {
-    /// Shows what has not been read of a file.
-    fn rest_of(&mut self, mut file: &File) -> Result<(), Failure> {
-        let mut chunk = vec![0; limits::LOG_CHUNK];
-        loop {
-            match file.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(read) => self.add(&chunk[..read])?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    let text = format!("the file cannot be read: {error}");
-                    return Err(Failure::new(Code::Configuration, text));
-                }
-            }
-        }
-    }
-
-    /// Shows what has come since, and gives the file to go on with: another one
-    /// if the last was put aside.
-    fn more(&mut self, path: &Path, file: Option<File>) -> Result<Option<File>, Failure> {
-        if let Some(file) = &file {
-            self.rest_of(file)?;
-        }
-        let is_the_same = |file: &File| {
-            let (now, then) = (std::fs::metadata(path).ok()?, file.metadata().ok()?);
-            Some((now.dev(), now.ino()) == (then.dev(), then.ino()))
-        };
-        match &file {
-            Some(same) if is_the_same(same) != Some(false) => Ok(file),
-            _ => {
-                let next = open(path)?;
-                if let Some(next) = &next {
-                    self.rest_of(next)?;
-                }
-                Ok(next)
-            }
-        }
-    }
-
-    fn add(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.line.extend_from_slice(piece);
-            if self.line.ends_with(b"\n") || self.line.len() > limits::LOG_LINE {
-                self.end()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Shows the line as far as it is known.
-    fn end(&mut self) -> Result<(), Failure> {
-        if self.line.is_empty() {
-            return Ok(());
-        }
-        let text = String::from_utf8_lossy(&self.line);
-        out::line(&safe::line(text.trim_end_matches(['\r', '\n'])))?;
-        self.line.clear();
-        Ok(())
-    }
 }

@@ -29,6 +29,7 @@ use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::{Instrument, Span};
 
 /// The requests whose answers a client waits for: one, or those of a batch.
 type Owed = SmallVec<[Id; 1]>;
@@ -67,6 +68,8 @@ pub(crate) struct Conversation {
     /// Its modern requests; those of a session are the session's.
     in_flight: Arc<InFlight>,
     tasks: TaskTracker,
+    /// What is logged of it stands in.
+    span: Span,
     /// Nothing new comes from the client.
     closing: CancellationToken,
     /// The client is not there any more: what it had under way is given up.
@@ -82,6 +85,9 @@ impl Conversation {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let announcement = terms.announcement.take();
+        let principal = &**terms.admission.principal();
+        let span = tracing::debug_span!("channel", number, principal);
+        span.in_scope(|| tracing::debug!("a client is there"));
         Arc::new(Self {
             gateway,
             key: format!("#{number}").into(),
@@ -91,6 +97,7 @@ impl Conversation {
             announcement: Mutex::new(announcement),
             in_flight: Arc::default(),
             tasks: TaskTracker::new(),
+            span,
             closing: CancellationToken::new(),
             gone: CancellationToken::new(),
         })
@@ -109,6 +116,7 @@ impl Conversation {
             return;
         }
         self.gone.cancel();
+        self.span.in_scope(|| tracing::debug!("a client has gone"));
         self.tasks.close();
         if let Some(session) = self.session.lock().take() {
             session.close();
@@ -141,7 +149,7 @@ impl Conversation {
                 () = gone.cancelled() => {}
             }
         };
-        let kind = tasks::Kind::Conversation;
+        let (kind, work) = (tasks::Kind::Conversation, work.instrument(self.span.clone()));
         tasks::spawn_in_or(&self.tasks, kind, work, move || me.broke_off(&owed));
     }
 

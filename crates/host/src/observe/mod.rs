@@ -6,10 +6,12 @@
 //! the messages themselves, on all four edges. Where nobody watches a call costs a
 //! look at two flags.
 
+mod failure;
 mod log;
 mod passed;
 mod watched;
 
+pub(crate) use failure::is_failure;
 pub use passed::Passed;
 pub use watched::Watched;
 
@@ -17,18 +19,20 @@ use crate::{
     client::Client,
     error::{Blame, CallError},
     exchange::{Input, Notice, Outcome, Reply, Verdict},
+    limits,
 };
 use parking_lot::RwLock;
+use smallvec::SmallVec;
 use std::{
     fmt,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
-use switchboard_wire::{Kind, Message, Method, Params, Payload, code, json};
+use switchboard_wire::{Message, Method, Params, Payload, code, json};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -39,6 +43,12 @@ pub trait Observer: Send + Sync {
     /// Asked once, when it is added.
     fn wants_decisions(&self) -> bool {
         false
+    }
+
+    /// Whether it wants to know what a call names when it begins, and when it passed
+    /// which phase. Asked once, when it is added.
+    fn wants_details(&self) -> bool {
+        true
     }
 
     /// Whether it wants to see messages. Asked once, when it is added.
@@ -97,7 +107,8 @@ pub struct Begin<'a> {
     pub server: Option<&'a str>,
     /// What is asked for.
     pub method: Method,
-    /// The tool, prompt, resource or task, as the client names it.
+    /// The tool, prompt, resource or task, as the client names it; only where somebody
+    /// wants details.
     pub name: Option<&'a str>,
     /// The request.
     pub message: &'a Message,
@@ -199,13 +210,6 @@ impl<'a> Ending<'a> {
     }
 }
 
-/// An error, or a result that says it is one.
-pub(crate) fn is_failure(message: &Message) -> bool {
-    let body = message.body();
-    let said = || json::field(body, "isError").ok().flatten();
-    message.kind() == Kind::Error || said().is_some_and(|span| span.of(body) == b"true")
-}
-
 /// Where a message crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
@@ -237,14 +241,23 @@ pub struct Passing<'a> {
 /// All who watch.
 #[derive(Default)]
 pub struct Observers {
-    all: RwLock<Vec<Arc<dyn Observer>>>,
+    /// The first of them, which are looked at without a lock.
+    first: [OnceLock<Arc<dyn Observer>>; limits::OBSERVERS_AT_HAND],
+    /// Those that are too many for that, if there are any.
+    more: RwLock<Vec<Arc<dyn Observer>>>,
+    has_more: AtomicBool,
     /// Whether there is anybody: every call looks.
     any: AtomicBool,
     /// Whether one of them wants to see messages: every message looks.
     taps: AtomicBool,
     /// Whether one of them wants to know what was decided.
     decisions: AtomicBool,
+    /// Whether one of them wants details.
+    details: AtomicBool,
 }
+
+/// Those who follow one call: mostly one, or none.
+type Following = SmallVec<[Box<dyn Follow>; 1]>;
 
 impl Observers {
     /// Adds one, which watches what begins from now on.
@@ -255,17 +268,49 @@ impl Observers {
         if observer.wants_decisions() {
             self.decisions.store(true, Ordering::Release);
         }
-        self.all.write().push(observer);
+        if observer.wants_details() {
+            self.details.store(true, Ordering::Release);
+        }
+        let mut more = self.more.write();
+        let mut rest = Some(observer);
+        for place in &self.first {
+            match rest.take().map(|observer| place.set(observer)) {
+                Some(Err(observer)) => rest = Some(observer),
+                _ => break,
+            }
+        }
+        if let Some(rest) = rest {
+            more.push(rest);
+            self.has_more.store(true, Ordering::Release);
+        }
         self.any.store(true, Ordering::Release);
+    }
+
+    /// Does this with each of them.
+    fn each(&self, mut see: impl FnMut(&dyn Observer)) {
+        for observer in self.first.iter().map_while(OnceLock::get) {
+            see(&**observer);
+        }
+        if self.has_more.load(Ordering::Acquire) {
+            for observer in self.more.read().iter() {
+                see(&**observer);
+            }
+        }
     }
 
     fn are_there(&self) -> bool {
         self.any.load(Ordering::Acquire)
     }
 
-    fn begin(&self, call: &Begin<'_>) -> Vec<Box<dyn Follow>> {
-        let all = self.all.read();
-        all.iter().filter_map(|one| one.begin(call)).collect()
+    fn begin(&self, call: &Begin<'_>) -> Following {
+        let mut all = Following::new();
+        self.each(|one| all.extend(one.begin(call)));
+        all
+    }
+
+    /// Whether somebody wants details.
+    fn want_details(&self) -> bool {
+        self.details.load(Ordering::Acquire)
     }
 
     /// Whether somebody wants to know what was decided.
@@ -292,16 +337,16 @@ impl Observers {
 
     /// Shows a message.
     pub(crate) fn show(&self, message: &Passing<'_>) {
-        for observer in self.all.read().iter() {
-            observer.message(message);
-        }
+        self.each(|observer| observer.message(message));
     }
 }
 
 impl fmt::Debug for Observers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut count = 0;
+        self.each(|_| count += 1);
         f.debug_struct("Observers")
-            .field("count", &self.all.read().len())
+            .field("count", &count)
             .finish_non_exhaustive()
     }
 }

@@ -29,6 +29,8 @@ pub struct Passed {
     pub decided: Option<(Decided, String)>,
     /// Whether somebody does.
     pub(super) is_decision_wanted: bool,
+    /// Whether somebody wants to know when it passed which phase.
+    pub(super) is_timed: bool,
 }
 
 impl Passed {
@@ -36,17 +38,17 @@ impl Passed {
     pub(crate) fn route(&mut self, server: &Arc<str>, named: &Named) {
         self.server = Some(server.clone());
         self.named = Some(named.clone());
-        self.routed = Some(Instant::now());
+        self.routed = self.is_timed.then(Instant::now);
     }
 
     /// It is decided whether it may be sent.
     pub(crate) fn permit(&mut self) {
-        self.permitted = Some(Instant::now());
+        self.permitted = self.is_timed.then(Instant::now);
     }
 
     /// Its server is there.
     pub(crate) fn connect(&mut self) {
-        self.connected = Some(Instant::now());
+        self.connected = self.is_timed.then(Instant::now);
     }
 
     /// Whether anybody wants to know what was decided, and by what.

@@ -1,13 +1,12 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, Edge, End, Ending, Follow, Happened, Keeping, Observers, Origin, Passed, Passing, log,
+    Begin, Edge, End, Ending, Following, Happened, Keeping, Observers, Origin, Passed, Passing, log,
 };
 use crate::{
-    call::{self, Admitted, Scope},
+    call::{Admitted, Scope},
     error::CallError,
     exchange::{Event, Exchange, Outcome, Verdict},
-    host::Host,
 };
 use std::{
     fmt, mem,
@@ -19,14 +18,16 @@ use std::{
 };
 use switchboard_wire::Payload;
 use tokio::time::Instant;
-use tracing::{Instrument, Span, field};
+use tracing::{Span, field};
 
 /// One call that somebody watches. Dropped before its end it was given up.
 pub struct Watched {
     number: u64,
     span: Span,
-    follow: Vec<Box<dyn Follow>>,
+    follow: Following,
     begun: Instant,
+    /// Whether its span says which server it is for.
+    is_server_said: bool,
     /// Since when it has been at its server.
     away: Option<Instant>,
     at_server: Duration,
@@ -34,8 +35,8 @@ pub struct Watched {
     bytes_out: usize,
     /// Where the messages of it are shown.
     tap: Option<Tap>,
-    /// Whether somebody wants to know what is decided about it.
-    is_decision_wanted: bool,
+    /// The phases that it has passed.
+    passed: Passed,
 }
 
 struct Tap {
@@ -58,14 +59,17 @@ impl Watched {
         Self::watch(observers, admitted, origin)
     }
 
-    #[cold]
+    // Not inlined, but no rare case: whoever listens on an address counts.
+    #[inline(never)]
     fn watch(observers: &Arc<Observers>, admitted: &Admitted, origin: Origin) -> Option<Box<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let Admitted {
             client, message, ..
         } = admitted;
-        let named = admitted.params.named(message).ok();
+        let is_logged = log::is_wanted(message.method(), origin);
+        let details = is_logged || observers.want_details();
+        let named = details.then(|| admitted.params.named(message).ok()).flatten();
         let server = match &admitted.scope {
             Scope::One(server) => Some(server.name().clone()),
             Scope::All => None,
@@ -80,12 +84,19 @@ impl Watched {
             message,
             params: &admitted.params,
         };
+        let is_server_said = begin.server.is_some();
         let span = span(&begin);
         let follow = span.in_scope(|| {
             let mut follow = observers.begin(&begin);
             follow.extend(log::begin(&begin));
             follow
         });
+        let passed = Passed {
+            server: server.clone(),
+            is_decision_wanted: observers.want_decisions(),
+            is_timed: details,
+            ..Passed::default()
+        };
         let tap = observers.want_messages().then(|| Tap {
             observers: observers.clone(),
             principal: client.principal.clone(),
@@ -98,48 +109,43 @@ impl Watched {
             number,
             span,
             follow,
+            is_server_said,
             begun: Instant::now(),
             away: None,
             at_server: Duration::ZERO,
             bytes_in: message.raw().len(),
             bytes_out: 0,
             tap,
-            is_decision_wanted: observers.want_decisions(),
+            passed,
         };
         watched.show(Edge::FromClient, || message.payload());
         Some(Box::new(watched))
     }
 
-    /// Follows a call through its phases, and then in its exchange.
-    pub(crate) async fn wrap(
-        mut self: Box<Self>,
-        host: &Host,
-        admitted: Box<Admitted>,
-    ) -> Result<Exchange, CallError> {
-        let mut passed = Passed {
-            is_decision_wanted: self.is_decision_wanted,
-            ..Passed::default()
+    /// Where its phases are noted.
+    pub(crate) fn phases(&mut self) -> &mut Passed {
+        &mut self.passed
+    }
+
+    /// Its phases are over: it follows what has begun.
+    pub(crate) fn begun(mut self: Box<Self>, exchange: Exchange) -> Exchange {
+        self.tell_passed();
+        exchange.watched(self)
+    }
+
+    /// It failed in one of its phases.
+    pub(crate) async fn failed(mut self: Box<Self>, fault: CallError) -> CallError {
+        self.tell_passed();
+        let kept = match self.end(Ending::Failed(&fault)) {
+            Some(keeping) => keeping.await,
+            None => Ok(()),
         };
-        if let Scope::One(server) = &admitted.scope {
-            passed.server = Some(server.name().clone());
-        }
-        let ended = match self.refused() {
-            Some(fault) => Err(fault),
-            None => {
-                let phases = call::counted(host, admitted, Some(&mut passed));
-                phases.instrument(self.span.clone()).await
-            }
-        };
+        kept.err().unwrap_or(fault)
+    }
+
+    fn tell_passed(&mut self) {
+        let passed = mem::take(&mut self.passed);
         self.tell(&Happened::Passed(&passed));
-        match ended {
-            Ok(exchange) => Ok(exchange.watched(self)),
-            Err(fault) => {
-                if let Some(keeping) = self.end(Ending::Failed(&fault)) {
-                    keeping.await?;
-                }
-                Err(fault)
-            }
-        }
     }
 
     /// Why it must not be made, if somebody who has to follow it cannot.
@@ -159,7 +165,9 @@ impl Watched {
 
     /// It left for its server.
     pub fn left(&mut self, server: &Arc<str>) {
-        self.span.record("server", &**server);
+        if !mem::replace(&mut self.is_server_said, true) {
+            self.span.record("server", &**server);
+        }
         self.away.get_or_insert_with(Instant::now);
         if let Some(tap) = &mut self.tap {
             tap.server = Some(server.clone());
@@ -180,14 +188,19 @@ impl Watched {
                 self.show(Edge::ToClient, || input.message().payload());
                 self.tell(&Happened::Asked(input));
             }
-            Event::Outcome(_) => self.back(),
+            // Its end follows, and is told apart.
+            Event::Outcome(_) => {}
         }
     }
 
     /// It is not at its server any more.
     pub(crate) fn back(&mut self) {
+        self.back_at(Instant::now());
+    }
+
+    fn back_at(&mut self, now: Instant) {
         if let Some(since) = self.away.take() {
-            self.at_server += since.elapsed();
+            self.at_server += now - since;
         }
     }
 
@@ -207,15 +220,17 @@ impl Watched {
     }
 
     fn finish(&mut self, ending: Ending<'_>) -> Option<Keeping> {
-        self.back();
+        let now = Instant::now();
+        self.back_at(now);
         let end = End {
             ending,
-            took: self.begun.elapsed(),
+            took: now - self.begun,
             at_server: self.at_server,
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
         };
         let follow = mem::take(&mut self.follow);
+        // Nothing is waited for by most.
         let mut all: Vec<Keeping> = self.span.in_scope(|| {
             let kept = follow.into_iter().filter_map(|one| one.end_kept(&end));
             kept.collect()

@@ -20,6 +20,7 @@ use std::sync::{Arc, Weak};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use tracing::Instrument;
 
 /// Where a connection belongs.
 #[derive(Clone)]
@@ -84,7 +85,11 @@ impl Server {
             old,
             failures,
         };
-        tasks::spawn_or(tasks::Kind::Connecting, attempt.run(busy), move || {
+        // Nobody's request: it outlives the one that wants it.
+        let name = &*self.spec.name;
+        let span = tracing::debug_span!(parent: None, "upstream", server = name);
+        let running = attempt.run(busy).instrument(span);
+        tasks::spawn_or(tasks::Kind::Connecting, running, move || {
             claimed.broke_off(failures);
         });
     }
@@ -92,6 +97,7 @@ impl Server {
 
 impl Attempt {
     async fn run(self, busy: TaskTrackerToken) {
+        tracing::debug!(attempt = self.failures + 1, "connecting");
         let met = self.connect().await;
         let made = self.or_stand_in(met).await;
         if let Ok(connection) = &made.result {
@@ -227,6 +233,9 @@ impl Server {
     /// Says how an attempt went.
     fn note_attempt(&self, owner: &Owner, made: &Made) {
         self.health().end_start();
+        if made.result.is_ok() {
+            tracing::debug!(needs_auth = made.needs_auth, "connected");
+        }
         if let Err(error) = &made.result
             && !made.needs_auth
             && !self.is_retired()
@@ -258,7 +267,7 @@ impl Place {
         let server = &self.server;
         server.note_copies();
         let Ended::Lost(why) = ended else {
-            return;
+            return tracing::debug!("disconnected");
         };
         if server.is_retired() {
             return;

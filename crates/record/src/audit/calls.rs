@@ -9,7 +9,7 @@ use switchboard_host::{
     observe::{Begin, Decided, End, Ending, Follow, Happened, Keeping, Observer, Origin},
 };
 use switchboard_local::visible;
-use switchboard_wire::Method;
+use switchboard_wire::{Era, Method};
 
 impl Observer for Audit {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
@@ -32,22 +32,28 @@ impl Observer for Audit {
             _ => "name",
         };
         let client = call.client;
+        let era = match client.era() {
+            Era::Legacy => "legacy",
+            Era::Modern => "modern",
+        };
         let record = Record::new("call")
-            .with("call", call.number)
+            .plain("call", call.number)
             .with("principal", short(&client.principal))
             .with("client", call.client_name().map(|name| short(&name)))
-            .with("address", client.address.map(|address| address.to_string()))
-            .with("session", client.id)
-            .with("era", client.era().to_string())
-            .with("origin", (call.origin == Origin::Own).then_some("own"))
-            .with("method", call.method.as_str())
-            .with_hash("argumentsSha256", arguments.map(hash))
-            .with("arguments", shown);
+            .plain("address", client.address.map(|address| address.to_string()))
+            .plain("session", client.id)
+            .plain("era", era)
+            .plain("origin", (call.origin == Origin::Own).then_some("own"))
+            .plain("method", call.method.as_str())
+            .plain("argumentsSha256", arguments.map(hash))
+            // Without secrets already.
+            .plain("arguments", shown);
         Some(Box::new(Call {
             record: Some(record),
             queue: self.queue.clone(),
             is_about_something: call.name.is_some(),
             kind,
+            origin: call.origin,
             server: call.server.map(Arc::from),
             name: call.name.map(short),
             decided: None,
@@ -68,6 +74,7 @@ struct Call {
     /// unless it is refused.
     is_about_something: bool,
     kind: &'static str,
+    origin: Origin,
     server: Option<Arc<str>>,
     name: Option<String>,
     decided: Option<(Decided, String)>,
@@ -108,18 +115,24 @@ impl Call {
             Verdict::No => "no",
             Verdict::Never => "no, never",
         });
+        // Whoever is asked sits before the client that calls, or runs what calls.
+        let asked = match self.origin {
+            Origin::Client => "client",
+            Origin::Own => "operator",
+        };
         let millis = (end.took.as_secs_f64() * 1_000_000.0).round() / 1000.0;
         Some(
             record
-                .with("server", self.server.as_deref())
+                .plain("server", self.server.as_deref())
                 .with(self.kind, self.name.take())
-                .with("decision", decision)
+                .plain("decision", decision)
                 .with("rule", rule.map(|rule| short(&rule)))
-                .with("consent", consent)
-                .with("outcome", outcome)
-                .with("fault", fault)
+                .plain("consent", consent)
+                .plain("consentBy", consent.map(|_| asked))
+                .plain("outcome", outcome)
+                .plain("fault", fault)
                 .with("error", error.map(|error| short(&error.to_string())))
-                .with("durationMs", millis),
+                .plain("durationMs", millis),
         )
     }
 }

@@ -4,8 +4,8 @@
 use aws_lc_rs::digest;
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use std::time::SystemTime;
+use serde_json::{Value, json};
+use std::{fmt::Write, time::SystemTime};
 use switchboard_local::{hex, secret};
 
 /// Where the chain is: the number of the last record, and its hash.
@@ -27,12 +27,20 @@ impl Default for Link {
     }
 }
 
+/// What most records have room in.
+// tidy: a size to begin with, no cap.
+const FIELDS: usize = 20;
+
+/// The same for the length of one.
+// tidy: a size to begin with, no cap.
+const LINE: usize = 1024;
+
 /// What is recorded.
 #[derive(Clone, Debug)]
 pub struct Record {
     time: SystemTime,
     event: &'static str,
-    fields: Map<String, Value>,
+    fields: Vec<(&'static str, Value)>,
 }
 
 impl Record {
@@ -41,7 +49,7 @@ impl Record {
         Self {
             time: SystemTime::now(),
             event,
-            fields: Map::new(),
+            fields: Vec::with_capacity(FIELDS),
         }
     }
 
@@ -53,20 +61,19 @@ impl Record {
     /// The same with this said about it, without what looks like a secret. Nothing is
     /// said where nothing is known.
     #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub fn with(self, key: &'static str, value: impl Into<Value>) -> Self {
         let mut value = value.into();
-        if !value.is_null() {
-            redact(&mut value);
-            self.fields.insert(key.to_owned(), value);
-        }
-        self
+        redact(&mut value);
+        self.plain(key, value)
     }
 
-    /// The same with this hash, which looks like a secret and is none.
+    /// The same with what is no secret, however it looks: a word of ours, a number, a
+    /// hash.
     #[must_use]
-    pub(super) fn with_hash(mut self, key: &str, hash: Option<String>) -> Self {
-        if let Some(hash) = hash {
-            self.fields.insert(key.to_owned(), json!(hash));
+    pub(super) fn plain(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        if !value.is_null() {
+            self.fields.push((key, value));
         }
         self
     }
@@ -75,13 +82,17 @@ impl Record {
     pub(super) fn line(&self, last: &Link) -> (String, Link) {
         let count = last.count + 1;
         let time = DateTime::<Utc>::from(self.time).to_rfc3339_opts(SecondsFormat::Micros, true);
-        let mut all = Map::new();
-        all.insert("n".to_owned(), json!(count));
-        all.insert("time".to_owned(), json!(time));
-        all.insert("prev".to_owned(), json!(last.hash));
-        all.insert("event".to_owned(), json!(self.event));
-        all.extend(self.fields.clone());
-        let line = Value::Object(all).to_string();
+        let Self { event, fields, .. } = self;
+        let mut line = String::with_capacity(LINE);
+        let _ = write!(
+            line,
+            r#"{{"n":{count},"time":"{time}","prev":"{}","event":"{event}""#,
+            last.hash
+        );
+        for (key, value) in fields {
+            let _ = write!(line, r#","{key}":{value}"#);
+        }
+        line.push('}');
         let hash = hash(line.as_bytes());
         (line, Link { count, hash })
     }

@@ -194,6 +194,9 @@ async fn write_all(mut jobs: mpsc::Receiver<Job>, mut writer: Writer) {
         if !came {
             return;
         }
+        if writer.sync == Sync::Second && !batch.is_empty() {
+            gather(&mut jobs, &mut batch).await;
+        }
         let is_due = Instant::now() >= next;
         if is_due {
             next = Instant::now() + limits::AUDIT_SECOND;
@@ -210,6 +213,19 @@ async fn write_all(mut jobs: mpsc::Receiver<Job>, mut writer: Writer) {
         for (done, is_written) in told {
             let _ = done.send(is_written);
         }
+    }
+}
+
+/// Waits a moment for more, unless somebody waits for these.
+async fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
+    if batch.iter().any(|job| job.done.is_some()) {
+        return;
+    }
+    tokio::time::sleep(limits::AUDIT_GATHER).await;
+    while batch.len() < limits::AUDIT_QUEUE
+        && let Ok(job) = jobs.try_recv()
+    {
+        batch.push(job);
     }
 }
 

@@ -62,6 +62,10 @@ impl Observer for Metrics {
             left: false,
         }))
     }
+
+    fn wants_details(&self) -> bool {
+        false
+    }
 }
 
 /// One call that will be counted.
@@ -69,6 +73,7 @@ struct Counting {
     cells: Arc<Cells>,
     number: u64,
     method: Method,
+    /// Its server, where it has no cell yet.
     server: Option<Arc<str>>,
     /// Where it is counted, if that is known already.
     cell: Option<Arc<Cell>>,
@@ -83,8 +88,8 @@ impl Counting {
             .cells
             .find(server, self.method, tool.unwrap_or_default());
         self.cell = found.cloned();
-        self.server = Some(server.clone());
         if self.cell.is_none() {
+            self.server = Some(server.clone());
             self.tool = tool.map(Into::into);
         }
     }
@@ -117,7 +122,7 @@ impl Follow for Counting {
             }
             Happened::Left { server } => {
                 self.left = true;
-                if self.server.is_none() {
+                if self.cell.is_none() && self.server.is_none() {
                     self.is_at(server, None);
                 }
             }

@@ -1,6 +1,6 @@
 //! How much is logged, changed while a gateway runs. Whoever began to log has the say.
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 /// Changes how much is logged.
 pub trait LogControl: fmt::Debug + Send + Sync {
@@ -9,6 +9,11 @@ pub trait LogControl: fmt::Debug + Send + Sync {
 
     /// How much it is now.
     fn now(&self) -> String;
+
+    /// The file that it is written to, where it is one.
+    fn file(&self) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Why it cannot be as somebody said.

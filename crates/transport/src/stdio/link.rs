@@ -13,6 +13,7 @@ use switchboard_process::ServerProcess;
 use switchboard_tasks as tasks;
 use switchboard_wire::{Message, Payload, Revision, salvage_id};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tracing::Instrument;
 
 /// The link to a server that speaks in lines.
 #[derive(Clone)]
@@ -87,7 +88,7 @@ impl StdioLink {
                 (Some(fault), _) => Closed::Broken(fault.to_string()),
             });
         };
-        let task = tasks::spawn_or(tasks::Kind::Reader, reading, move || {
+        let task = tasks::spawn_or(tasks::Kind::Reader, reading.in_current_span(), move || {
             told.closed(Closed::faulty());
         });
         *link.0.reader.lock() = Some(task.abort_handle());

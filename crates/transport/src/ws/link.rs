@@ -15,6 +15,7 @@ use std::{fmt, sync::Arc};
 use switchboard_tasks as tasks;
 use switchboard_wire::{Payload, Revision};
 use tokio::{task::AbortHandle, time::timeout};
+use tracing::Instrument;
 
 /// Closed as planned.
 const NORMAL: u16 = 1000;
@@ -64,7 +65,7 @@ impl WsLink {
         });
         let running = run(shared.clone(), target, options, budget);
         let told = shared.clone();
-        let task = tasks::spawn_or(tasks::Kind::Reader, running, move || {
+        let task = tasks::spawn_or(tasks::Kind::Reader, running.in_current_span(), move || {
             *told.state.lock() = State::Ended;
             told.receive.closed(Closed::faulty());
         })

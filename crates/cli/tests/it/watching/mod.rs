@@ -1,4 +1,5 @@
 //! What is seen of what passes through.
 
+mod logs;
 mod metrics;
 mod prometheus;

@@ -51,6 +51,7 @@ use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Instrument;
 
 /// Listens on an address, with room for many that come at once.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -221,13 +222,14 @@ fn attend(face: &Arc<Face>, stream: TcpStream, from: IpAddr) {
     let stream = Lingering::new(stream);
     let connected = face.clone();
     let open = Arc::new(Entered::new(face, from));
+    let span = tracing::debug_span!("connection", %from);
     let Some(tls) = face.entrance.door().tls.clone() else {
-        tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
-            connection(connected, stream, &open).await;
-        });
+        let attending = async move { connection(connected, stream, &open).await };
+        let attending = attending.instrument(span);
+        tasks::spawn_in(&face.tasks, tasks::Kind::Connection, attending);
         return;
     };
-    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, async move {
+    let attending = async move {
         let shaken = tokio::select! {
             shaken = tokio::time::timeout(limits::TLS_HANDSHAKE, tls.accept(stream)) => shaken,
             () = open.1.gives_way() => return tracing::debug!("an idle connection gave way"),
@@ -238,7 +240,9 @@ fn attend(face: &Arc<Face>, stream: TcpStream, from: IpAddr) {
             Ok(Err(fault)) => tracing::debug!(%fault, "a client did not shake hands over TLS"),
             Err(_) => tracing::debug!("a client took too long to shake hands over TLS"),
         }
-    });
+    };
+    let attending = attending.instrument(span);
+    tasks::spawn_in(&face.tasks, tasks::Kind::Connection, attending);
 }
 
 /// Reads our certificate again whenever its files change.
@@ -280,6 +284,7 @@ where
 {
     let shutdown = face.shutdown.clone();
     let open = &entered.1;
+    tracing::debug!("a client connected");
     let service = service_fn(move |request| {
         let face = face.clone();
         let (until, on) = (open.begin(), entered.clone());
@@ -327,5 +332,7 @@ where
     };
     if let Err(fault) = result {
         tracing::debug!(%fault, "a client's connection ended badly");
+    } else {
+        tracing::debug!("a client's connection ended");
     }
 }

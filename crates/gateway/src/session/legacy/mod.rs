@@ -17,6 +17,7 @@ use switchboard_host::{
 use switchboard_tasks as tasks;
 use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
 use to_client::ToClient;
+use tracing::{Instrument, Span};
 
 /// One legacy client.
 pub(crate) struct Session {
@@ -91,19 +92,27 @@ impl Session {
         let visit = gateway
             .visitors()
             .enter(&client.principal, client.era(), info);
-        Ok((
-            Arc::new(Self {
-                _visit: visit,
-                gateway,
-                scope,
-                client,
-                to_client,
-                in_flight: InFlight::default(),
-                name,
-                announcement: Mutex::new(announcement),
-            }),
-            answer,
-        ))
+        let session = Self {
+            _visit: visit,
+            gateway,
+            scope,
+            client,
+            to_client,
+            in_flight: InFlight::default(),
+            name,
+            announcement: Mutex::new(announcement),
+        };
+        let revision = session.client.revision.as_str();
+        let span = session.span();
+        span.in_scope(|| tracing::debug!(revision, "a session begins"));
+        Ok((Arc::new(session), answer))
+    }
+
+    /// What is logged while it works on something stands in. Made each time: what
+    /// comes over HTTP comes on one connection and then on another.
+    fn span(&self) -> Span {
+        let (id, client) = (self.client.id, self.name.as_deref());
+        tracing::debug_span!("session", id, client)
     }
 
     /// The client, as the servers' side knows it.
@@ -143,7 +152,8 @@ impl Session {
             Err(why) => return Some(why.to_error().response(Some(&id))),
         };
         let answer = self.answer(admitted, outlet, given_up);
-        let answer = tasks::caught(tasks::Kind::Request, answer).await;
+        let answer = tasks::caught(tasks::Kind::Request, answer).instrument(self.span());
+        let answer = answer.await;
         let answer = answer.unwrap_or_else(|_| Err(CallError::broke_off()));
         // Given up in the same moment as it was answered: the client was first.
         if !place.end() {
@@ -271,6 +281,8 @@ impl Session {
 
     /// Ends the session: nothing of the client's is kept.
     pub(crate) fn close(&self) {
+        self.span()
+            .in_scope(|| tracing::debug!("a session has ended"));
         self.to_client.clear();
         self.gateway.host().detach(&self.client);
     }

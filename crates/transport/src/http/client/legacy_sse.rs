@@ -36,6 +36,7 @@ use tokio::{
     task::AbortHandle,
     time::{Instant, timeout, timeout_at},
 };
+use tracing::Instrument;
 
 /// The link to a server over HTTP+SSE. Opens its stream at once; what is sent
 /// before the server has named its endpoint waits for that.
@@ -68,7 +69,7 @@ impl SseLink {
             endpoint: watch::Sender::new(None),
         });
         let told = line.clone();
-        let task = tasks::spawn_or(tasks::Kind::Reader, listen(line.clone()), move || {
+        let task = tasks::spawn_or(tasks::Kind::Reader, listen(line.clone()).in_current_span(), move || {
             told.http.receive.closed(Closed::faulty());
         })
         .abort_handle();

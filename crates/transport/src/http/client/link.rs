@@ -27,6 +27,7 @@ use std::{
 use switchboard_tasks as tasks;
 use switchboard_wire::{Era, Method, Payload, Revision};
 use tokio::{task::AbortHandle, time::timeout};
+use tracing::Instrument;
 
 /// The link to a server over streamable HTTP. Cheap to clone; when the last
 /// clone goes, everything under way is stopped.
@@ -105,7 +106,7 @@ impl HttpLink {
         let mut stream = shared.stream.lock();
         if !stream.refused && stream.task.as_ref().is_none_or(AbortHandle::is_finished) {
             let listening = stream::listen(shared.clone(), shared.gate.shut());
-            stream.task = Some(tasks::spawn(tasks::Kind::Reader, listening).abort_handle());
+            stream.task = Some(tasks::spawn(tasks::Kind::Reader, listening.in_current_span()).abort_handle());
         }
     }
 
