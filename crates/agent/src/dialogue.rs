@@ -5,7 +5,7 @@ use crate::operator::{Operator, call_to_end};
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, Connection, Host, Reply, Scope, Server,
+    Admitted, CallError, Client, Connection, Hello, Host, Reply, Scope, Server,
     catalog::{Item, List, Listing},
     permission::{Ruling, What},
 };
@@ -78,6 +78,17 @@ impl Dialogue {
     pub async fn items(&self, list: List) -> Result<Vec<Item>, CallError> {
         self.listing(list).await?;
         Ok(self.host.guard().visible(&self.client, &self.server, list))
+    }
+
+    /// The same as far as it is known without asking.
+    pub fn known_items(&self, list: List) -> Option<Vec<Item>> {
+        self.server.listing(&self.client, list)?;
+        Some(self.host.guard().visible(&self.client, &self.server, list))
+    }
+
+    /// What the server says about itself: now, or when it was last met.
+    pub fn hello(&self) -> Option<Hello> {
+        self.server.hello(&self.client)
     }
 
     /// The same of a server that may be used at all.

@@ -67,6 +67,11 @@ pub struct Entry {
     pub roots: Vec<String>,
     /// How long a tool call may take, in milliseconds.
     pub timeout: Option<u64>,
+    /// How long its process may be unused before it ends until it is needed, in
+    /// milliseconds; 0 for ever (`idleTimeout`).
+    pub idle_timeout: Option<u64>,
+    /// What its processes may use of the machine.
+    pub limits: Caps,
     /// Who shares a copy of it.
     pub isolation: Isolation,
     /// Holds the server to one era.
@@ -348,6 +353,17 @@ pub enum Isolation {
     Session,
 }
 
+/// `limits: {memory, cpu, processes}`: what a server's processes may use together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Caps {
+    /// Bytes of memory.
+    pub memory: Option<u64>,
+    /// Thousandths of a processor core.
+    pub cpu: Option<u32>,
+    /// How many there may be.
+    pub processes: Option<u32>,
+}
+
 /// `tools: {allow, deny}`: the server's own names, `*` as a wildcard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolLists {
@@ -420,6 +436,8 @@ impl Entry {
             public_only: false,
             denied_addresses: None,
             timeout: None,
+            idle_timeout: None,
+            limits: Caps::default(),
             roots: Vec::new(),
             isolation: Isolation::default(),
             era: None,

@@ -37,9 +37,11 @@ mod settings;
 mod sign_in;
 mod target;
 pub mod trust;
+mod usage;
 
 pub use entry::{
-    BuiltinOptions, Entry, Isolation, Oauth, OauthGrant, Pinning, Scope, Tls, ToolLists, Transport,
+    BuiltinOptions, Caps, Entry, Isolation, Oauth, OauthGrant, Pinning, Scope, Tls, ToolLists,
+    Transport,
 };
 pub use environment::{Environment, Variables};
 pub use fault::{Fault, Source};

@@ -88,3 +88,6 @@ pub const LINKS: usize = 40;
 
 /// Letters of a bundle of options behind which the name of a module is looked for.
 pub const GLUED_LETTERS: usize = 64;
+/// Milliseconds that a process may be unused at most by the word of a repository's
+/// entry, where the user's settings say nothing: as long as it is by default.
+pub const IDLE: u64 = 30 * 60 * 1000;

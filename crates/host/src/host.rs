@@ -5,6 +5,7 @@ mod fetch;
 mod lists;
 mod principals;
 mod servers;
+mod upkeep;
 
 pub use fetch::Late;
 pub(crate) use servers::Servers;
@@ -27,8 +28,8 @@ use parking_lot::{Mutex, RwLock};
 pub use principals::Comers;
 use principals::Principals;
 use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
+    collections::{HashMap, HashSet},
+    sync::{Arc, Weak, atomic::AtomicBool},
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{Message, name::Style};
@@ -50,6 +51,11 @@ pub struct Host {
     states: Arc<States>,
     principals: Principals,
     observers: Arc<Observers>,
+    /// Clients that are there although each of their requests comes for itself, by
+    /// their identities.
+    present: Mutex<HashSet<u64>>,
+    /// Whether somebody looks after the servers.
+    looked_after: AtomicBool,
     /// Servers that are out of use and still ending.
     leaving: TaskTracker,
 }
@@ -74,6 +80,8 @@ impl Host {
             states: Arc::default(),
             principals: Principals::default(),
             observers: Arc::default(),
+            present: Mutex::default(),
+            looked_after: AtomicBool::new(false),
             leaving: TaskTracker::new(),
         });
         for server in host.servers().iter() {
@@ -263,6 +271,7 @@ impl Host {
     /// Ends what a modern client with a key had for itself, where it is known to
     /// have gone.
     pub fn release(&self, client: &Client) {
+        self.present.lock().remove(&client.identity);
         for server in self.servers().iter() {
             server.end_keyed(client);
         }

@@ -89,6 +89,18 @@ pub const KEYED_PAUSE: Duration = Duration::from_secs(10);
 /// How long one of the two processes of a program that speaks both eras is kept
 /// without being used.
 pub const UNUSED_ERA: Duration = Duration::from_secs(60);
+/// How long a process is kept that nobody uses, where nothing else is said.
+pub const IDLE: Duration = Duration::from_secs(30 * 60);
+/// How often it is looked whether processes are used: so many times in the time that
+/// they may be unused,
+pub const IDLE_LOOKS: u32 = 4;
+/// not more often than this,
+pub const IDLE_LOOK: Duration = Duration::from_millis(100);
+/// and not more seldom.
+pub const LONGEST_IDLE_LOOK: Duration = Duration::from_secs(60);
+/// Clients of one connection that are told apart by whether they had anything done;
+/// if there were more, all that are there count.
+pub const CALLERS: usize = 1024;
 /// The longest wait before another attempt to connect.
 pub const BACKOFF_CAP: Duration = Duration::from_secs(30);
 /// How long what is being started or ended may take to end when a server is out of use.

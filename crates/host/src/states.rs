@@ -22,6 +22,8 @@ pub enum State {
     Pending,
     /// At least one connection works.
     Connected,
+    /// It was ended since nobody used it, and starts when it is needed.
+    Asleep,
     /// It could not be reached, or cannot work as it is written; why.
     Failed(String),
     /// It wants us to sign in.
@@ -43,6 +45,7 @@ impl State {
             Self::Idle => "not-connected",
             Self::Pending => "pending",
             Self::Connected => "connected",
+            Self::Asleep => "asleep",
             Self::Failed(_) => "failed",
             Self::NeedsAuth => "needs-auth",
             Self::Disabled => "disabled",
@@ -68,6 +71,7 @@ impl From<&ServerState> for State {
             ServerState::Idle => Self::Idle,
             ServerState::Pending => Self::Pending,
             ServerState::Connected => Self::Connected,
+            ServerState::Asleep => Self::Asleep,
             ServerState::Failed(why) => Self::Failed(why.clone()),
             ServerState::NeedsAuth => Self::NeedsAuth,
         }

@@ -11,6 +11,7 @@ use crate::{
     required,
     roster::Member,
     settings::Settings,
+    used::{Used, used},
     wants_sign_in::needs_auth,
     watching::Watching,
 };
@@ -84,12 +85,13 @@ impl GatewayControl {
         &self.visitors
     }
 
-    fn status(&self) -> GatewayStatus {
+    async fn status(&self) -> GatewayStatus {
         let servers = self.host.servers();
+        let used = used(&servers).await;
         GatewayStatus {
             since: self.since,
             clients: self.visitors.now(),
-            servers: servers.iter().map(ServerStatus::of).collect(),
+            servers: servers.iter().zip(used).map(ServerStatus::of).collect(),
         }
     }
 
@@ -144,7 +146,7 @@ impl GatewayControl {
         let value = match (read, path.split_once('/').unwrap_or((path, ""))) {
             (true, ("servers", "")) => json!(self.servers()),
             (true, ("state", "")) => json!(State::now()),
-            (true, ("status", "")) => json!(self.status()),
+            (true, ("status", "")) => json!(self.status().await),
             (true, ("stats", "")) => match self.watching.counting() {
                 Some(counting) => json!(counting.stats()),
                 None => return refused(StatusCode::NOT_FOUND, "nothing is counted here"),
@@ -220,10 +222,12 @@ pub struct ServerStatus {
     pub copies: Option<usize>,
     /// Whether those are processes.
     pub is_process: bool,
+    /// What those use.
+    pub used: Option<Used>,
 }
 
 impl ServerStatus {
-    fn of(server: &Arc<Server>) -> Self {
+    fn of((server, used): (&Arc<Server>, Option<Used>)) -> Self {
         let state = switchboard_host::State::from(&*server.state().borrow());
         let reason = match &state {
             switchboard_host::State::Failed(why) => Some(secret::text(why).into_owned()),
@@ -235,6 +239,7 @@ impl ServerStatus {
             reason,
             copies: report::copies(server),
             is_process: matches!(server.spec.target, Target::Stdio(_)),
+            used,
         }
     }
 }

@@ -45,6 +45,9 @@ pub(crate) fn identity(entry: &Expanded, program: Option<&str>, directory: &Path
         add(name);
     }
     add(&format!("{:?}", entry.inherit_env.as_ref().map(Vec::len)));
+    if let Some(idle) = entry.idle_timeout {
+        add(&format!("idle {idle}"));
+    }
     // The user's own server is another than a project's that looks just like it,
     // and an approved one another than what it was before.
     add(if entry.inside { "inside" } else { "" });

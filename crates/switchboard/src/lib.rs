@@ -55,6 +55,7 @@ mod spec;
 mod stand_in;
 #[cfg(feature = "gateway")]
 pub mod tokens;
+mod used;
 mod wants_sign_in;
 #[cfg(feature = "gateway")]
 pub mod watching;
@@ -88,6 +89,7 @@ pub use roster::{Member, Preview, Status, ViaGateway, builtin_entry};
 pub use settings::Settings;
 pub use switchboard_agent::{Agent, AgentBuilder, AgentEvent, Caller, Dialogue};
 pub use switchboard_config::Variables;
+pub use used::{Used, used};
 pub use wants_sign_in::{can_sign_in, needs_auth, sign_in_hint, was_refused};
 
 pub use switchboard_agent as agent;

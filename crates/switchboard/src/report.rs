@@ -1,6 +1,9 @@
 //! How a server is doing, once it has been met: what `list` shows.
 
-use crate::wants_sign_in::{needs_auth, sign_in_hint};
+use crate::{
+    used::{Used, used},
+    wants_sign_in::{needs_auth, sign_in_hint},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::{
@@ -9,7 +12,7 @@ use std::{
 };
 use switchboard_agent::{Caller, Dialogue};
 use switchboard_host::{
-    CallError, Hello, Server, Target,
+    CallError, Hello, Server, ServerState, Target,
     catalog::{Item, List},
 };
 use switchboard_local::secret;
@@ -21,7 +24,7 @@ use tokio::time::timeout;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Connected, failed or in need of a sign-in.
+    /// Connected, failed, in need of a sign-in, or asleep.
     pub health: Health,
     /// Why it is not connected, or what it does wrong although it is.
     pub reason: Option<String>,
@@ -49,6 +52,9 @@ pub struct Report {
     /// the program.
     #[serde(default)]
     pub copies: Option<usize>,
+    /// What its processes use, where it is a program.
+    #[serde(default)]
+    pub used: Option<Used>,
 }
 
 /// Whether a server can be used.
@@ -62,11 +68,17 @@ pub enum Health {
     Failed,
     /// Not before somebody signs in.
     NeedsAuth,
+    /// It can: it was ended since nobody used it, and starts when it is needed.
+    Asleep,
 }
 
 /// Meets a server and counts what it has. `started` is when that began.
 pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {
     let started = Instant::now();
+    // Whoever wants to know how it is doing does not need it.
+    if *server.state().borrow() == ServerState::Asleep {
+        return asleep(caller, server);
+    }
     let met = caller.meet(server).await;
     let mut report = match met {
         // Met or not: something of ours may stand in for it.
@@ -82,8 +94,29 @@ pub async fn report(caller: &Caller, server: &Arc<Server>) -> Report {
         Err(fault) => unconnected(fault),
     };
     report.copies = copies(server);
+    report.used = used(std::slice::from_ref(server)).await.pop().flatten();
     report.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     report
+}
+
+/// What is known of a server that does not run.
+fn asleep(caller: &Caller, server: &Arc<Server>) -> Report {
+    let met = caller.to(server);
+    let tools = met.known_items(List::Tools);
+    let hello = met.hello();
+    let revision = hello.as_ref().map(|hello| hello.revision);
+    Report {
+        health: Health::Asleep,
+        version: revision.map(|revision| revision.to_string()),
+        era: revision.map(|revision| revision.era().to_string()),
+        server_info: hello.as_ref().and_then(server_info),
+        tokens: tools.as_ref().map(|tools| cost(&met, tools)),
+        tools: tools.map(|tools| tools.len()),
+        resources: met.known_items(List::Resources).map(|items| items.len()),
+        prompts: met.known_items(List::Prompts).map(|items| items.len()),
+        copies: copies(server),
+        ..Report::default()
+    }
 }
 
 fn unconnected(fault: CallError) -> Report {
@@ -143,6 +176,7 @@ async fn count(met: &Dialogue, left: Duration) -> Report {
         ms: 0,
         tokens: Some(cost(met, &tools)),
         copies: None,
+        used: None,
     }
 }
 

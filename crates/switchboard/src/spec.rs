@@ -26,7 +26,7 @@ use switchboard_config::{
     program,
     trust::Folder,
 };
-use switchboard_host::{self as host, Host, IdeCarrier, MayStart, ServerSpec, Target};
+use switchboard_host::{self as host, Host, IdeCarrier, MayStart, ServerSpec, Target, Timeouts};
 use switchboard_local::secret;
 use switchboard_process::{Inherit, ServerCommand, Start, Table};
 use switchboard_transport::NotBuilt;
@@ -114,10 +114,7 @@ pub(crate) fn spec(
     spec.may_start = may_start(&expanded);
     spec.is_vouched_for =
         entry.transport == Transport::Builtin && builtin::is_our_word(&expanded, directory);
-    spec.timeouts = settings.timeouts;
-    if let Some(timeout) = entry.timeout {
-        spec.timeouts.tool_call = Duration::from_millis(timeout);
-    }
+    spec.timeouts = timeouts(entry, settings);
     spec.isolation = match entry.isolation {
         Isolation::Shared => host::Isolation::Shared,
         Isolation::Session => host::Isolation::Session,
@@ -132,6 +129,22 @@ pub(crate) fn spec(
         spec,
         authority: way.authority,
     })
+}
+
+/// Its times: the settings', and its own.
+fn timeouts(entry: &Entry, settings: &Settings) -> Timeouts {
+    let mut timeouts = settings.timeouts;
+    if let Some(timeout) = entry.timeout {
+        timeouts.tool_call = Duration::from_millis(timeout);
+    }
+    timeouts.idle = match entry.idle_timeout {
+        // What must be there stays.
+        _ if entry.required => None,
+        Some(0) => None,
+        Some(idle) => Some(Duration::from_millis(idle)),
+        None => timeouts.idle,
+    };
+    timeouts
 }
 
 /// Whatever the server says is shown without what it was told in confidence.

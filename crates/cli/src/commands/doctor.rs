@@ -255,6 +255,10 @@ fn servers(loaded: Look, no_connect: bool, findings: &mut Findings) -> Result<()
                     }
                 }
             }
+            Health::Asleep => {
+                let found = "asleep, since nobody uses it; it starts when it is needed";
+                findings.add(AREA, Level::Ok, name, found);
+            }
             Health::NeedsAuth => {
                 findings.add("sign-ins", Level::Problem, name.clone(), "wants a sign-in");
                 findings.advise(format!("switchboard login {name}"));

@@ -164,7 +164,9 @@ fn finish(options: &Options, rows: &[Row], unusable: Option<Failure>) -> Result<
         ));
     }
     if !options.json {
-        let connected = rows.iter().filter(|row| row.state == State::Connected);
+        let connected = rows
+            .iter()
+            .filter(|row| matches!(row.state, State::Connected | State::Asleep));
         let (mut servers, mut tools, mut tokens) = (0, 0, 0);
         for row in connected {
             servers += 1;

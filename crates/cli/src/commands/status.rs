@@ -131,6 +131,7 @@ fn client_words(client: &Visitor) -> String {
 fn server_words(server: &ServerStatus) -> String {
     let mut words = vec![server.state.clone()];
     words.extend(several(server.copies, server.is_process));
+    words.extend(server.used.map(|used| used.words()));
     words.extend(
         server
             .reason

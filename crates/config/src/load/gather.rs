@@ -15,6 +15,7 @@ use crate::{
     safe_read,
     settings::{Lists, Observe, Rules},
     sign_in::SignIn,
+    usage,
 };
 use rules::{File, Rank, Ruled};
 use std::path::Path;
@@ -34,6 +35,8 @@ pub(super) struct Gathered {
     restrictions: Vec<Rules>,
     /// `inheritEnv` of the user.
     pub(super) inherit_env: Option<Vec<String>>,
+    /// `idleTimeout` of the user.
+    pub(super) idle_timeout: Option<u64>,
     /// `enabledPlugins` of the user.
     plugins: Vec<String>,
     /// What the administrator says about signing in.
@@ -240,6 +243,7 @@ fn users_files(places: &Places, reading: &mut Reading<'_>) {
                 this.connectors_address(doc, &file, writer);
                 if writer == Writer::User {
                     this.inherit_env(doc);
+                    this.idle_timeout(doc);
                 }
             }
         };
@@ -374,6 +378,13 @@ impl Reading<'_> {
     fn inherit_env(&mut self, doc: &Doc<'_>) {
         match inherit::read(doc) {
             Ok(names) => self.gathered.inherit_env = names,
+            Err(fault) => self.loaded.faults.push((Scope::User, *fault)),
+        }
+    }
+
+    fn idle_timeout(&mut self, doc: &Doc<'_>) {
+        match usage::read_idle(doc) {
+            Ok(idle) => self.gathered.idle_timeout = idle,
             Err(fault) => self.loaded.faults.push((Scope::User, *fault)),
         }
     }

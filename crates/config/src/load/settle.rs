@@ -12,6 +12,7 @@ use crate::{
     places::Places,
     policy::Verdict,
     settings::{Lists, Named},
+    usage,
 };
 use std::{collections::HashMap, sync::Arc};
 
@@ -50,6 +51,7 @@ pub(super) fn settle(mut gathered: Gathered, request: &Request, loaded: &mut Loa
         if !entry.inside {
             inherit::settle(&mut entry, gathered.inherit_env.as_ref());
         }
+        usage::settle_idle(&mut entry, gathered.idle_timeout);
         entry.denied_addresses.clone_from(&denied);
         let configured = settling.settle_one(entry, loaded);
         loaded.servers.push(configured);

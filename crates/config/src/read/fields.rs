@@ -1,5 +1,6 @@
 //! Reading the fields of one entry.
 
+mod limits;
 mod oauth;
 
 use super::{File, kind};
@@ -70,6 +71,8 @@ impl<'a> Reader<'a> {
                 "roots" if !is_builtin(object) => {
                     self.entry.roots = self.strings(key, value).unwrap_or_default();
                 }
+                "idleTimeout" => self.idle_timeout(key, value),
+                "limits" => self.limits(value),
                 "isolation" => self.isolation(key, value),
                 "era" => self.era(key, value),
                 "tools" => self.tools(value),
@@ -119,7 +122,7 @@ impl<'a> Reader<'a> {
 
     /// A field that restricts and is written in other letters would restrict nothing.
     fn misspelt(&mut self, at: usize, field: &str) {
-        let meant = ["tools", "disabled", "isolation", "readOnly"]
+        let meant = ["tools", "disabled", "isolation", "limits", "readOnly"]
             .into_iter()
             .find(|known| *known != field && same_key(known) == same_key(field));
         if let Some(meant) = meant {
@@ -430,7 +433,7 @@ impl<'a> Reader<'a> {
         table
     }
 
-    fn mistyped(&mut self, key: &str, value: &Value<'_>, expected: &str, hint: &str) {
+    pub(super) fn mistyped(&mut self, key: &str, value: &Value<'_>, expected: &str, hint: &str) {
         let problem = format!("must be {expected}, found {}", kind(value));
         self.fault(value.range().start, Some(key), &problem, Some(hint));
     }

@@ -18,7 +18,7 @@ const THEIRS: [&str; 7] = [
 ];
 
 /// Everything that our own file can have.
-const OURS: [&str; 18] = [
+const OURS: [&str; 19] = [
     "$schema",
     "mcpServers",
     "projects",
@@ -33,6 +33,7 @@ const OURS: [&str; 18] = [
     "connectors",
     "env",
     "inheritEnv",
+    "idleTimeout",
     "allowedMcpServers",
     "deniedMcpServers",
     "allowManagedMcpServersOnly",

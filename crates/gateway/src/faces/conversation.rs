@@ -88,9 +88,13 @@ impl Conversation {
         let principal = &**terms.admission.principal();
         let span = tracing::debug_span!("channel", number, principal);
         span.in_scope(|| tracing::debug!("a client is there"));
+        let key: Arc<str> = format!("#{number}").into();
+        if terms.modern {
+            gateway.host().arrive(&on_channel(&terms, &key));
+        }
         Arc::new(Self {
             gateway,
-            key: format!("#{number}").into(),
+            key,
             terms,
             outlet,
             session: Mutex::default(),
@@ -124,9 +128,7 @@ impl Conversation {
         if self.terms.modern {
             let principal = self.terms.admission.principal().clone();
             self.gateway.visitors().gone(&principal, &self.key);
-            let none = Bytes::from_static(b"{}");
-            let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
-            let client = client.known_by(Some(&self.key));
+            let client = on_channel(&self.terms, &self.key);
             self.gateway.host().release(&client);
             // Nobody else can come back for what it left waiting. After its
             // requests, one of which may be about to wait.
@@ -358,4 +360,12 @@ impl Conversation {
             }
         });
     }
+}
+
+/// The client of a channel, as its modern requests have it.
+fn on_channel(terms: &ClientTerms, key: &str) -> Client {
+    let principal = terms.admission.principal().clone();
+    let none = Bytes::from_static(b"{}");
+    let client = Client::new(principal, Revision::NEWEST, none, Arc::new(NoSink));
+    client.known_by(Some(key))
 }

@@ -103,6 +103,10 @@ impl Fetch<'_> {
     async fn one(&self, server: &Arc<Server>) -> Came {
         let (client, lists) = (self.client, self.lists);
         let is_known = server.is_known(client, lists);
+        // What does not run has not changed. Whoever uses it starts it.
+        if is_known && server.sleeps_for(client) {
+            return Came::Settled;
+        }
         if is_known && server.current(client).is_none() {
             server.note_stale(client, lists);
             let (server, client) = (server.clone(), client.clone());

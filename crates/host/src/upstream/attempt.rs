@@ -72,6 +72,7 @@ impl Server {
             return;
         };
         self.health().begin_start(|state| self.tell(state));
+        self.look_after();
         let busy = self.retirement().busy();
         let place = Place {
             server,
@@ -180,7 +181,11 @@ impl Attempt {
         let owner = &place.key.owner;
         server.note_attempt(owner, &made);
         let is_made = made.result.is_ok() && !made.needs_auth;
-        server.health().counts.note(is_made, old.is_some());
+        // One that rested was not lost.
+        let again = old
+            .as_ref()
+            .is_some_and(|old| old.how_it_ended() != Some(Ended::Asleep));
+        server.health().counts.note(is_made, again);
         let swapped = swapped(server, owner, &made, old.as_ref());
         let wanted = Arc::downgrade(&client);
         drop(client);
@@ -272,6 +277,7 @@ impl Place {
         if server.is_retired() {
             return;
         }
+        server.note_lost_process(&self.key.owner);
         let signed_in = connection.is_stand_in();
         if signed_in {
             server.signed_in();

@@ -4,6 +4,7 @@
 use super::{
     mcp_tasks::AboutTasks,
     turns::{NeedsTurns, Place, Turn, Turns},
+    uses::{Callers, Uses},
 };
 use crate::{
     catalog::List,
@@ -13,7 +14,7 @@ use crate::{
     limits,
 };
 use bytes::Bytes;
-use parking_lot::Mutex;
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use std::{
     collections::HashMap,
     sync::{
@@ -28,11 +29,19 @@ use tokio_util::sync::CancellationToken;
 /// The calls in flight on one connection.
 #[derive(Debug)]
 pub(super) struct Calls {
-    in_flight: Mutex<HashMap<u64, Call, ByNumber>>,
+    flight: Mutex<Flight>,
     next: AtomicU64,
+    uses: Uses,
     turns: Arc<Turns>,
     /// Whether clients of the server take turns now, on any connection.
     needs_turns: Arc<NeedsTurns>,
+}
+
+/// What is in flight, and who had anything there so far.
+#[derive(Debug, Default)]
+struct Flight {
+    calls: HashMap<u64, Call, ByNumber>,
+    callers: Callers,
 }
 
 /// A request of ours that waits for its answer.
@@ -54,6 +63,15 @@ pub(super) struct Call {
     asked: usize,
     /// What it asks for.
     method: Method,
+}
+
+/// Why a request does not leave.
+#[derive(Debug)]
+pub(super) enum NotBegun {
+    /// So many are in flight already.
+    TooMany(usize),
+    /// The connection has been put to rest: the next one takes it.
+    Over,
 }
 
 /// Which call something belongs to.
@@ -120,6 +138,11 @@ impl Call {
     /// Whether an answer to it shows that the server is of use: a client wanted
     /// something done, and not only to know what there is.
     pub(super) fn is_use(&self) -> bool {
+        self.client.is_some() && self.does_something()
+    }
+
+    /// Whether it is there to have something done, whoever wants that.
+    fn does_something(&self) -> bool {
         let prepares = matches!(
             self.method,
             Method::Listen
@@ -128,7 +151,7 @@ impl Call {
                 | Method::ResourcesSubscribe
                 | Method::ResourcesUnsubscribe
         );
-        self.client.is_some() && !prepares && List::of(self.method).is_none()
+        !prepares && List::of(self.method).is_none()
     }
 
     /// Ends it.
@@ -165,11 +188,32 @@ impl Drop for Call {
 impl Calls {
     pub(super) fn new(needs_turns: Arc<NeedsTurns>) -> Self {
         Self {
-            in_flight: Mutex::default(),
+            flight: Mutex::default(),
             next: AtomicU64::new(1),
+            uses: Uses::default(),
             turns: Arc::default(),
             needs_turns,
         }
+    }
+
+    fn in_flight(&self) -> MappedMutexGuard<'_, HashMap<u64, Call, ByNumber>> {
+        MutexGuard::map(self.flight.lock(), |flight| &mut flight.calls)
+    }
+
+    /// How often anything was done here.
+    pub(super) fn uses(&self) -> &Uses {
+        &self.uses
+    }
+
+    /// Who has had anything done here.
+    pub(super) fn callers(&self) -> Callers {
+        self.flight.lock().callers.clone()
+    }
+
+    /// Takes over who had anything done on a connection before this one.
+    pub(super) fn succeed(&self, before: &Self) {
+        let callers = before.callers();
+        self.flight.lock().callers.add_all(callers);
     }
 
     /// A number for the next request.
@@ -182,36 +226,42 @@ impl Calls {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Notes a request that is about to leave. Where there are too many already
-    /// says how many.
-    pub(super) fn begin(&self, number: u64, call: Call) -> Result<(), usize> {
-        let mut calls = self.in_flight.lock();
-        if calls.len() >= limits::CALLS_IN_FLIGHT {
-            return Err(calls.len());
+    /// Notes a request that is about to leave.
+    pub(super) fn begin(&self, number: u64, call: Call) -> Result<(), NotBegun> {
+        let does_something = call.client.is_some() || call.does_something();
+        if does_something && !self.uses.note() {
+            return Err(NotBegun::Over);
         }
-        calls.insert(number, call);
+        let mut flight = self.flight.lock();
+        if flight.calls.len() >= limits::CALLS_IN_FLIGHT {
+            return Err(NotBegun::TooMany(flight.calls.len()));
+        }
+        if let Some(client) = call.client.as_ref().filter(|_| call.is_use()) {
+            flight.callers.add(client.identity);
+        }
+        flight.calls.insert(number, call);
         Ok(())
     }
 
     /// Takes one out: nothing that arrives is its any more.
     pub(super) fn take(&self, number: u64) -> Option<Call> {
-        self.in_flight.lock().remove(&number)
+        self.in_flight().remove(&number)
     }
 
     /// Takes all out.
     pub(super) fn take_all(&self) -> Vec<Call> {
-        let mut calls = self.in_flight.lock();
+        let mut calls = self.in_flight();
         calls.drain().map(|(_, call)| call).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.in_flight.lock().is_empty()
+        self.in_flight().is_empty()
     }
 
     /// Those that wait for an answer. One that is open for as long as the
     /// connection is does not.
     pub(super) fn numbers(&self) -> Vec<u64> {
-        let calls = self.in_flight.lock();
+        let calls = self.in_flight();
         let waiting = calls
             .iter()
             .filter(|(_, call)| call.method != Method::Listen);
@@ -220,14 +270,14 @@ impl Calls {
 
     /// From now on progress of this request is told under another token.
     pub(super) fn set_token(&self, number: u64, token: Option<Bytes>) {
-        if let Some(call) = self.in_flight.lock().get_mut(&number) {
+        if let Some(call) = self.in_flight().get_mut(&number) {
             call.token = token;
         }
     }
 
     /// Where progress of this request goes.
     pub(super) fn progress(&self, number: u64) -> Option<Progress> {
-        let calls = self.in_flight.lock();
+        let calls = self.in_flight();
         let call = calls.get(&number)?;
         Some(Progress {
             inbox: call.inbox.clone(),
@@ -238,7 +288,7 @@ impl Calls {
 
     /// The client that made this request, and where its events go.
     pub(super) fn caller(&self, number: u64) -> Option<(Arc<Client>, Arc<Inbox>)> {
-        let calls = self.in_flight.lock();
+        let calls = self.in_flight();
         let call = calls.get(&number)?;
         Some((call.client.clone()?, call.inbox.clone()))
     }
@@ -248,7 +298,7 @@ impl Calls {
     /// Where clients take turns a call that waits for somebody's answer has given
     /// its turn back, and is not the one that speaks.
     pub(super) fn attribute(&self, during: Option<u64>) -> Attribution {
-        let calls = self.in_flight.lock();
+        let calls = self.in_flight();
         // On the stream of a call that is over it is nobody else's.
         if let Some(number) = during {
             let call = calls.get(&number);
@@ -303,7 +353,7 @@ impl Calls {
         if !self.needs_turns.arise() {
             return false;
         }
-        for call in self.in_flight.lock().values_mut() {
+        for call in self.in_flight().values_mut() {
             if call.client.is_some() && call.asked == 0 {
                 call.turn = Some(self.turns.include());
             }
@@ -313,7 +363,7 @@ impl Calls {
 
     /// A call has its share of a turn until it is over, which it may be already.
     pub(super) fn hold_turn(&self, number: u64, turn: Turn) {
-        let mut calls = self.in_flight.lock();
+        let mut calls = self.in_flight();
         match calls.get_mut(&number) {
             Some(call) => call.turn = Some(turn),
             // The turn is given back when it is dropped, without the lock.
@@ -325,7 +375,7 @@ impl Calls {
     /// waits for them meanwhile.
     pub(super) fn asks(&self, number: u64) {
         self.needs_turns.asked();
-        let mut calls = self.in_flight.lock();
+        let mut calls = self.in_flight();
         let Some(call) = calls.get_mut(&number) else {
             return;
         };
@@ -337,7 +387,7 @@ impl Calls {
 
     /// Whose call has to have a turn again before its only question is answered.
     pub(super) fn answers_in_turn(&self, number: u64) -> Option<Arc<Client>> {
-        let calls = self.in_flight.lock();
+        let calls = self.in_flight();
         let call = calls.get(&number)?;
         let waits = call.asked == 1 && call.turn.is_none();
         call.client.clone().filter(|_| waits)
@@ -345,7 +395,7 @@ impl Calls {
 
     /// A question of a call's is answered.
     pub(super) fn answered(&self, number: u64, turn: Option<Turn>) {
-        let mut calls = self.in_flight.lock();
+        let mut calls = self.in_flight();
         let unused = match calls.get_mut(&number) {
             Some(call) => {
                 call.asked = call.asked.saturating_sub(1);
@@ -359,7 +409,7 @@ impl Calls {
 
     /// A client has gone: nobody waits for what it left in flight.
     pub(super) fn end_turns_of(&self, client: ClientId) {
-        let mut calls = self.in_flight.lock();
+        let mut calls = self.in_flight();
         let theirs = calls
             .values_mut()
             .filter(|call| call.client.as_ref().is_some_and(|at| at.id == client));

@@ -4,8 +4,8 @@
 //! `sending.rs`, the way in `arriving.rs`.
 
 use super::{
-    audience::Audience, calls::Calls, declared::Declared, hello::Hello, judged::Judged,
-    owners::Owned, questions::Questions, remarks::Remarks, turns::NeedsTurns,
+    audience::Audience, calls::Calls, declared::Declared, hello::Hello, idle::Unused,
+    judged::Judged, owners::Owned, questions::Questions, remarks::Remarks, turns::NeedsTurns,
 };
 use crate::{
     catalog::{Catalog, Catalogs, List, Listing},
@@ -54,6 +54,8 @@ pub(super) struct Reports {
 pub enum Ended {
     /// We ended it: nobody makes it again by itself.
     ByUs,
+    /// We ended it since nobody used it: it is made again when it is needed.
+    Asleep,
     /// It was lost, or given up for lost; why.
     Lost(String),
 }
@@ -62,6 +64,7 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ByUs => "closed",
+            Self::Asleep => "it was ended since nobody used it",
             Self::Lost(why) => why,
         })
     }
@@ -92,6 +95,7 @@ pub struct Connection {
     /// Requests in a row that got lost on the way.
     lost: AtomicU32,
     judged: Judged,
+    unused: Unused,
     ended: watch::Sender<Option<Ended>>,
 }
 
@@ -130,6 +134,7 @@ impl Connection {
             since: Instant::now(),
             lost: AtomicU32::new(0),
             judged: Judged::default(),
+            unused: Unused::default(),
             ended: watch::Sender::new(None),
         })
     }
@@ -349,6 +354,7 @@ impl Connection {
         }
         let there = clients.iter().filter(|client| !client.has_left());
         let there = there.map(|client| client.id).collect();
+        self.calls.succeed(&old.calls);
         let (now, before) = (self.audience.subscriptions(), old.audience.subscriptions());
         now.adopt(before, &there);
         self.subscribe_again().await;
@@ -372,6 +378,16 @@ impl Connection {
         self.audience.attached()
     }
 
+    /// Where it is noted since when nobody has used it.
+    pub(super) fn unused(&self) -> &Unused {
+        &self.unused
+    }
+
+    /// Ends the connection since nobody uses it.
+    pub(super) fn fall_asleep(&self) {
+        self.end(Ended::Asleep, &Ended::Asleep.to_string());
+    }
+
     /// Ends the connection and what is behind it.
     pub async fn close(&self) {
         self.close_because(&Ended::ByUs.to_string()).await;
@@ -390,7 +406,8 @@ impl Connection {
         self.close_link().await;
     }
 
-    async fn close_link(&self) {
+    /// Ends what is behind it.
+    pub(super) async fn close_link(&self) {
         if let Some(link) = self.link.get() {
             link.close().await;
         }

@@ -18,6 +18,8 @@ pub enum ServerState {
     Pending,
     /// At least one connection works.
     Connected,
+    /// It was ended since nobody used it, and starts when it is needed.
+    Asleep,
     /// It could not be reached; why.
     Failed(String),
     /// It wants us to sign in.

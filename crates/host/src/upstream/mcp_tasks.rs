@@ -2,8 +2,9 @@
 //! its owner a task does not exist.
 
 use super::owners::{Identity, Owners};
-use crate::{client::Client, exchange::Reply};
-use std::sync::Arc;
+use crate::{client::Client, exchange::Reply, limits};
+use parking_lot::Mutex;
+use std::{collections::HashSet, sync::Arc};
 use switchboard_wire::{
     Edits, Era, Message, Method, Params, code, json, meta,
     reading::{Recognised, recognise},
@@ -16,6 +17,8 @@ pub(super) enum AboutTasks {
     Nothing,
     /// That there is a new one.
     New,
+    /// How one is doing, or what came of it.
+    One,
     /// Which ones there are.
     List,
 }
@@ -24,6 +27,7 @@ impl AboutTasks {
     pub(super) fn of(message: &Message, params: &Params, client: &Client) -> Self {
         match message.method() {
             Method::TasksList => Self::List,
+            Method::TasksGet | Method::TasksResult | Method::TasksCancel => Self::One,
             Method::ToolsCall if client.era() == Era::Legacy && params.task.is_some() => Self::New,
             Method::ToolsCall if client.era() == Era::Modern => {
                 let word = meta::TASKS_EXTENSION.as_bytes();
@@ -38,7 +42,11 @@ impl AboutTasks {
 
 /// The owners of one server's tasks.
 #[derive(Debug, Default)]
-pub(super) struct TaskOwners(Owners);
+pub(super) struct TaskOwners {
+    owners: Owners,
+    /// Those of which it is not known that they are over.
+    open: Mutex<HashSet<String>>,
+}
 
 impl TaskOwners {
     /// Takes note of a reply to a request of `client`'s, and takes out what is not
@@ -54,20 +62,22 @@ impl TaskOwners {
             AboutTasks::Nothing => {}
             AboutTasks::New => {
                 if let Some(task) = created(reply.message.body()) {
-                    self.0.note(&task, Identity::following(client));
+                    self.owners.note(&task, Identity::following(client));
+                    self.opened(task);
                 }
             }
+            AboutTasks::One => self.heard(&reply.message),
             AboutTasks::List => self.keep_own(reply, client, several()),
         }
     }
 
     pub(super) fn owner(&self, task: &str) -> Option<Identity> {
-        self.0.owner(task)
+        self.owners.owner(task)
     }
 
     /// Whether no task of anybody's is known.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.owners.is_empty()
     }
 
     /// The owner of the task that a message of the server's belongs to.
@@ -76,7 +86,41 @@ impl TaskOwners {
             Method::TaskStatus => task_id(message.body())?,
             _ => related(message)?,
         };
-        self.0.owner(&task)
+        self.owners.owner(&task)
+    }
+
+    /// Whether any task is known that is not over.
+    pub(super) fn has_open(&self) -> bool {
+        !self.open.lock().is_empty()
+    }
+
+    /// The process that had them has gone, and they with it.
+    pub(super) fn forget_open(&self) {
+        self.open.lock().clear();
+    }
+
+    fn opened(&self, task: String) {
+        let mut open = self.open.lock();
+        if open.len() >= limits::OWNED_EACH {
+            open.retain(|task| self.owners.owner(task).is_some());
+        }
+        open.insert(task);
+    }
+
+    /// Takes note of what a message says about how a task is doing.
+    pub(super) fn heard(&self, message: &Message) {
+        let body = message.body();
+        let status = json::field(body, "status").ok().flatten();
+        let status = status.and_then(|span| json::text(span.of(body)));
+        let over = match status.as_deref() {
+            Some("completed" | "failed" | "cancelled") => task_id(body),
+            Some(_) => None,
+            // The result itself says only which task it is of.
+            None => related(message),
+        };
+        if let Some(task) = over {
+            self.open.lock().remove(&task);
+        }
     }
 
     fn keep_own(&self, reply: &mut Reply, client: &Client, several: bool) {
@@ -93,7 +137,7 @@ impl TaskOwners {
         for span in json::elements(items) {
             let item = span.of(items);
             all += 1;
-            let theirs = task_id(item).and_then(|task| self.0.owner(&task));
+            let theirs = task_id(item).and_then(|task| self.owners.owner(&task));
             if theirs.map_or(!several, |owner| owner.lets(client)) {
                 kept.push(item);
             }

@@ -17,6 +17,7 @@ mod dual_era;
 mod health;
 mod hello;
 mod ide;
+mod idle;
 mod initialize;
 mod judged;
 mod keyed;
@@ -43,6 +44,7 @@ mod stand_ins;
 mod subscriptions;
 mod supervise;
 mod turns;
+mod uses;
 
 pub use callers::{Behalf, Callers};
 pub use connection::{Connection, Ended};

@@ -49,11 +49,17 @@ impl Connection {
                 self.broadcast(&self.without_subscription(message));
             }
             Method::ResourceUpdated => self.on_resource_updated(message),
-            Method::TaskNews => self.on_task_news(message),
+            Method::TaskNews => {
+                self.audience().tasks().heard(&message);
+                self.on_task_news(message);
+            }
             Method::SubscriptionAcknowledged => {
                 self.audience().subscriptions().acknowledged(&message);
             }
-            Method::TaskStatus => self.on_task_status(message, during),
+            Method::TaskStatus => {
+                self.audience().tasks().heard(&message);
+                self.on_task_status(message, during);
+            }
             Method::ElicitationComplete if !self.is_exclusive() => self.on_page_done(&message),
             _ => self.on_other(message, during),
         }

@@ -2,8 +2,8 @@
 //! is needed, notifications, answers, and what is given up.
 
 use super::{
-    calls::Call,
-    connection::Connection,
+    calls::{Call, NotBegun},
+    connection::{Connection, Ended},
     mcp_tasks::{self, AboutTasks},
     turns::{Place, Turn},
 };
@@ -303,12 +303,13 @@ impl Connection {
             _ => Method::Other,
         };
         let call = Call::new(inbox.clone(), token, client, tasks, method);
-        self.calls()
-            .begin(id, call)
-            .map_err(|in_flight| CallError::Busy {
+        self.calls().begin(id, call).map_err(|why| match why {
+            NotBegun::TooMany(in_flight) => CallError::Busy {
                 server: self.name(),
                 reason: format!("{in_flight} calls are in flight"),
-            })?;
+            },
+            NotBegun::Over => self.not_connected(&Ended::Asleep.to_string()),
+        })?;
         self.send(out).inspect_err(|_| {
             self.calls().take(id);
         })?;

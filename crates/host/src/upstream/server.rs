@@ -402,7 +402,7 @@ impl Server {
     }
 
     /// Whose copy of it this client uses.
-    fn owner(&self, client: &Client) -> Owner {
+    pub(super) fn owner(&self, client: &Client) -> Owner {
         let isolated = self.spec.isolation == Isolation::Session;
         match client.era() {
             _ if client.exclusive => Owner::Client(client.principal.clone(), client.id),

@@ -1,7 +1,10 @@
 //! A place for one connection: made when it is first needed, made again when
 //! it has ended, and never by two at once.
 
-use super::{connecting::with_last_words, connection::Connection};
+use super::{
+    connecting::with_last_words,
+    connection::{Connection, Ended},
+};
 use crate::{error::CallError, limits};
 use parking_lot::Mutex;
 use std::{
@@ -165,6 +168,16 @@ impl Slot {
         }
     }
 
+    /// The connection, if it was ended since nobody used it.
+    pub(super) fn asleep(&self) -> Option<Arc<Connection>> {
+        match &*self.content.borrow() {
+            Content::Ready(connection) if connection.how_it_ended() == Some(Ended::Asleep) => {
+                Some(connection.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// Claims the making of the connection: true for exactly one caller while it is needed.
     pub(super) fn claim(&self, force: bool) -> bool {
         let mut claimed = false;
@@ -172,6 +185,8 @@ impl Slot {
             let failed = match content {
                 Content::Empty => None,
                 Content::Ready(connection) => match connection.how_it_ended() {
+                    // That it rested is no sign of anything.
+                    Some(Ended::Asleep) => None,
                     Some(how) => self.crashed(connection, how.to_string()),
                     None => return false,
                 },

@@ -197,6 +197,9 @@ pub struct Timeouts {
     pub request: Duration,
     /// How long one of two processes, one for each era, is kept without being used.
     pub unused_era: Duration,
+    /// How long a process is kept without being used by anybody; for ever where
+    /// nothing is said.
+    pub idle: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -206,6 +209,7 @@ impl Default for Timeouts {
             tool_call: limits::TOOL_CALL,
             request: limits::REQUEST,
             unused_era: limits::UNUSED_ERA,
+            idle: Some(limits::IDLE),
         }
     }
 }

@@ -105,7 +105,10 @@ impl Server {
 
     /// Says how it is doing. As long as one of its connections works, it does.
     pub(super) fn note(&self, state: ServerState) {
-        let lost = matches!(state, ServerState::Idle | ServerState::Failed(_));
+        let lost = matches!(
+            state,
+            ServerState::Idle | ServerState::Asleep | ServerState::Failed(_)
+        );
         self.note_unless(state, lost && self.slots().working(None) > 0);
     }
 

@@ -197,6 +197,7 @@ fn report(host: &LateHost) -> Vec<ServerReport> {
             ServerState::Idle => ("idle", None),
             ServerState::Pending => ("pending", None),
             ServerState::Connected => ("connected", None),
+            ServerState::Asleep => ("asleep", None),
             ServerState::Failed(why) => ("failed", Some(why.clone())),
             ServerState::NeedsAuth => ("needs-auth", None),
         };

@@ -9,7 +9,7 @@ use crate::{
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
-use switchboard::{Health, Preview, Report, config::Entry, local::secret, several};
+use switchboard::{Health, Preview, Report, Used, config::Entry, local::secret, several};
 
 /// A server as `list` shows it. The names and their order are what scripts rely on.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +31,7 @@ pub struct Row {
     pub prompts: Option<usize>,
     pub ms: Option<u64>,
     pub copies: Option<usize>,
+    pub used: Option<Used>,
     /// What the definitions of its tools cost a model: an estimate, for people.
     #[serde(skip)]
     pub tokens: Option<usize>,
@@ -41,6 +42,7 @@ pub struct Row {
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     Connected,
+    Asleep,
     Failed,
     NeedsAuth,
     PendingApproval,
@@ -60,6 +62,7 @@ impl State {
     fn words(self) -> &'static str {
         match self {
             Self::Connected => "connected",
+            Self::Asleep => "asleep",
             Self::Failed => "failed",
             Self::NeedsAuth => "needs sign-in",
             Self::PendingApproval => "pending approval",
@@ -78,6 +81,7 @@ impl State {
             Self::NeedsAuth => paint.yellow("!"),
             Self::PendingApproval => paint.yellow("⏸"),
             Self::Rejected | Self::Denied => paint.red("⊘"),
+            Self::Asleep => paint.dim("☾"),
             Self::Disabled | Self::Shadowed | Self::NotConnected => paint.dim("·"),
         }
     }
@@ -103,6 +107,7 @@ impl Row {
             prompts: None,
             ms: None,
             copies: None,
+            used: None,
             tokens: None,
         }
     }
@@ -111,6 +116,7 @@ impl Row {
     pub fn reported(mut self, report: Report) -> Self {
         self.state = match report.health {
             Health::Connected => State::Connected,
+            Health::Asleep => State::Asleep,
             Health::Failed => State::Failed,
             Health::NeedsAuth => State::NeedsAuth,
         };
@@ -125,6 +131,7 @@ impl Row {
             (report.tools, report.resources, report.prompts);
         self.ms = Some(report.ms);
         self.copies = report.copies;
+        self.used = report.used;
         self.tokens = report.tokens;
         self
     }
@@ -199,7 +206,7 @@ impl Layout {
             row.state.words()
         );
         match row.state {
-            State::Connected => {
+            State::Connected | State::Asleep => {
                 let taken = self.name + self.target + row.state.words().len() + 8;
                 let room = term::width().saturating_sub(taken);
                 let room = if self.paint.terminal {
@@ -250,7 +257,9 @@ fn counts(row: &Row, room: usize) -> String {
     ];
     let mut parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.extend(row.version.clone());
-    parts.extend(row.ms.map(|ms| format!("{ms} ms")));
+    let ms = row.ms.filter(|_| row.state != State::Asleep);
+    parts.extend(ms.map(|ms| format!("{ms} ms")));
+    parts.extend(row.used.map(|used| used.words()));
     let mut all = parts.join(", ");
     while all.chars().count() > room && parts.len() > 1 {
         // What comes last matters least; what the tools cost goes before the tools.

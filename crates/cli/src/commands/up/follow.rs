@@ -20,6 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 pub enum State {
     Connecting,
     Connected,
+    Asleep,
     Failed,
     NeedsAuth,
     Waiting,
@@ -33,6 +34,7 @@ impl State {
         match self {
             Self::Connecting => "connecting",
             Self::Connected => "connected",
+            Self::Asleep => "asleep",
             Self::Failed => "failed",
             Self::NeedsAuth => "needs a sign-in",
             Self::Waiting => "waits for approval",
@@ -44,7 +46,7 @@ impl State {
 
     pub fn paint(self, paint: Paint, text: &str) -> String {
         match self {
-            Self::Connecting | Self::Disabled | Self::Rejected => paint.dim(text),
+            Self::Connecting | Self::Asleep | Self::Disabled | Self::Rejected => paint.dim(text),
             Self::Connected => paint.green(text),
             Self::Failed | Self::Denied => paint.red(text),
             Self::NeedsAuth | Self::Waiting => paint.yellow(text),
@@ -129,6 +131,7 @@ impl Follower {
                         let lost = how.state == State::Failed || how.state == State::Connecting;
                         How::new(State::Connecting, if lost { how.more.as_str() } else { "" })
                     }
+                    ServerState::Asleep => How::new(State::Asleep, "until it is needed"),
                     ServerState::Failed(why) => How::new(State::Failed, why),
                     ServerState::NeedsAuth | ServerState::Connected => meet(&caller, &server).await,
                 };

@@ -75,7 +75,8 @@ async fn good_and_bad_servers_side_by_side() {
             "resources",
             "prompts",
             "ms",
-            "copies"
+            "copies",
+            "used"
         ]
     );
     assert_eq!(

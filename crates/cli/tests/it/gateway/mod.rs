@@ -17,6 +17,7 @@ mod everything;
 mod first_list;
 mod freshness;
 mod frozen;
+mod idle;
 mod interview;
 mod late_questions;
 mod lossless;

@@ -294,6 +294,7 @@ impl Sitting {
                 (r"127\.0\.0\.1:\d+", "127.0.0.1:3700"),
                 (r"\b\d+(\.\d+)? ?ms\b", "N ms"),
                 (r"\babout \d+ tokens\b", "about N tokens"),
+                (r"\b\d+ MiB, \d+\.\d s CPU\b", "N MiB, N s CPU"),
                 (r#""(pid|uptimeSeconds|ageMs|durationMs)":\d+"#, "\"$1\":N"),
                 (r"\d{4}-\d\d-\d\dT[0-9:.]+(Z|\+00:00)", "TIME"),
             ];

@@ -254,6 +254,7 @@ fn kind(property: &Value) -> String {
     match (property["$ref"].as_str(), property["type"].as_str()) {
         (Some("#/$defs/names"), _) => "names".to_owned(),
         (Some("#/$defs/servers"), _) => "servers by name".to_owned(),
+        (Some("#/$defs/idle"), _) => "milliseconds, or `off`".to_owned(),
         (Some("#/$defs/variables"), _) => "names of variables".to_owned(),
         (Some("#/$defs/rules"), _) => "rules".to_owned(),
         (Some("#/$defs/toolRules"), _) => "names of tools".to_owned(),
