@@ -15,7 +15,6 @@ use crate::{
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use switchboard_local::yaml;
-pub(crate) use toml::value as toml_value;
 
 type Object = Map<String, Value>;
 

@@ -25,6 +25,10 @@ pub const CLIENT_FILES: usize = 64;
 /// See [`CLIENT_FILES`].
 pub const CLIENT_FOLDER: usize = 4096;
 
+/// Bytes of a client's file that we write into: what it was before is kept whole, and
+/// the copy has to stay below [`FILE_BYTES`] when it is written as JSON.
+pub const CONNECTED_BYTES: usize = 8 * 1024 * 1024;
+
 /// Bytes and variables of a file that an entry names as `envFile`.
 pub const ENV_FILE_BYTES: usize = 1024 * 1024;
 

@@ -212,21 +212,40 @@ impl<'a> Taking<'a> {
 
     /// Why an entry cannot be one of ours.
     fn unfit(&self, found: &Found, scope: Scope) -> Option<String> {
-        let text = json!({ "mcpServers": { &found.name: found.entry } }).to_string();
-        let entries = config::read(&text, &Source::Ours, scope.of_config()).unwrap_or_default();
-        let Some(entry) = entries.first().filter(|entry| entry.faults.is_empty()) else {
-            let faults = entries.iter().flat_map(|entry| &entry.faults);
-            let faults: Vec<String> = faults.map(config::Fault::reason).collect();
-            return Some(faults.join("; "));
+        let entry = match read(found, scope) {
+            Ok(entry) => entry,
+            Err(faults) => return Some(faults),
         };
-        if itself::starts_switchboard(entry, None) || itself::is_our_address(entry) {
+        if leads_to_us(&entry, self.context) {
             return Some("it is Switchboard itself".to_owned());
         }
-        if permitted(self.context, entry).is_err() {
+        if permitted(self.context, &entry).is_err() {
             return Some("policy does not permit it".to_owned());
         }
         None
     }
+}
+
+/// An entry as it would be read, or what is wrong with it.
+fn read(found: &Found, scope: Scope) -> Result<config::Entry, String> {
+    let text = json!({ "mcpServers": { &found.name: found.entry } }).to_string();
+    let mut entries = config::read(&text, &Source::Ours, scope.of_config()).unwrap_or_default();
+    let faults = entries.iter().flat_map(|entry| &entry.faults);
+    let faults: Vec<String> = faults.map(config::Fault::reason).collect();
+    match entries.pop().filter(|_| faults.is_empty()) {
+        Some(entry) => Ok(entry),
+        None => Err(faults.join("; ")),
+    }
+}
+
+fn leads_to_us(entry: &config::Entry, context: &Context) -> bool {
+    let own = context.options.own_program.as_deref();
+    itself::starts_switchboard(entry, own) || itself::is_our_address(entry)
+}
+
+/// Whether a server of another client is Switchboard itself.
+pub fn is_ours(found: &Found, context: &Context) -> bool {
+    read(found, Scope::User).is_ok_and(|entry| leads_to_us(&entry, context))
 }
 
 fn show(options: &Options, done: &[(Found, Outcome)]) -> Result<(), Failure> {
