@@ -192,6 +192,12 @@ impl Client {
         }
     }
 
+    /// What a new file of it begins with: without that the client would not read it.
+    pub(crate) fn new_file(self) -> Option<&'static str> {
+        let needs = self.0.shape == Shape::Continue;
+        needs.then_some("name: Local Config\nversion: 1.0.0\nschema: v1\n")
+    }
+
     /// Whether its servers are a list, with a name in each item.
     pub fn lists_servers(self) -> bool {
         self.0.shape == Shape::Continue

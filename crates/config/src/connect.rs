@@ -94,9 +94,11 @@ impl Change {
         if file.key == ["mcp"] && import::holds_servers(&whole["mcp"]) {
             place.key.push("servers".to_owned());
         }
+        let is_blank = before.as_deref().is_none_or(|text| text.trim().is_empty());
+        let new = client.new_file().filter(|_| is_blank);
         Ok(Self {
             place,
-            after: before.clone(),
+            after: new.map(str::to_owned).or_else(|| before.clone()),
             before,
             steps: Vec::new(),
         })

@@ -262,12 +262,17 @@ fn nobody() -> Failure {
 fn choose(ground: &Ground<'_>, options: &Options) -> Result<Option<Vec<Client>>, Failure> {
     let all = Standing::of_all(ground);
     if options.json {
-        let rows: Vec<Value> = all.iter().map(|standing| standing.as_json(ground)).collect();
+        let rows: Vec<Value> = all
+            .iter()
+            .map(|standing| standing.as_json(ground))
+            .collect();
         out::json_list(&rows)?;
         return Ok(None);
     }
     if all.is_empty() {
-        out::line("No client that we know is on this machine. switchboard connect CLIENT connects one all the same.")?;
+        out::line(
+            "No client that we know is on this machine. switchboard connect CLIENT connects one all the same.",
+        )?;
         return Ok(None);
     }
     let paint = term::stdout();
@@ -295,7 +300,9 @@ fn choose(ground: &Ground<'_>, options: &Options) -> Result<Option<Vec<Client>>,
         return Ok(None);
     }
     if !term::can_ask() || !paint.terminal {
-        out::line("\nswitchboard connect CLIENT writes our entry into its file, after showing the difference.")?;
+        out::line(
+            "\nswitchboard connect CLIENT writes our entry into its file, after showing the difference.",
+        )?;
         return Ok(None);
     }
     let answer = trusting::ask_line("Connect which? Names, all, or nothing: ")?;
@@ -305,9 +312,8 @@ fn choose(ground: &Ground<'_>, options: &Options) -> Result<Option<Vec<Client>>,
             chosen.extend(all.iter().filter(open).map(|standing| standing.client));
             continue;
         }
-        let client = import::client(word).map_err(|advice: Advice| {
-            Failure::usage(format!("{word:?} is no client: {advice}"))
-        })?;
+        let client = import::client(word)
+            .map_err(|advice: Advice| Failure::usage(format!("{word:?} is no client: {advice}")))?;
         chosen.push(client);
     }
     Ok(Some(chosen))

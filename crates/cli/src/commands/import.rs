@@ -75,13 +75,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         warn(&fault.to_string());
     }
     let untrusted = untrusted(options.scope, &places);
+    let rename = match options.rename {
+        true => Rename::Yes,
+        false => Rename::CanBe,
+    };
     let mut taking = Taking::new(context);
     let mut done = Vec::new();
     for mut found in found {
         let outcome = if found.client.as_str() == "claude-code" {
             Outcome::LeftOut("Switchboard reads this file itself".to_owned())
         } else {
-            taking.take(&mut found, options.scope, options.dry_run, options.rename)?
+            taking.take(&mut found, options.scope, options.dry_run, rename)?
         };
         done.push((found, outcome));
     }
@@ -92,6 +96,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         trust(folder, &places, !options.json)?;
     }
     Ok(Code::Done)
+}
+
+/// Whether a server whose name is taken gets another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rename {
+    /// It does.
+    Yes,
+    /// It could.
+    CanBe,
+    /// It has to be called what it is called.
+    No,
 }
 
 /// What became of a server.
@@ -152,7 +167,7 @@ impl<'a> Taking<'a> {
         found: &mut Found,
         scope: Scope,
         dry_run: bool,
-        rename: bool,
+        rename: Rename,
     ) -> Result<Outcome, Failure> {
         if let Some(why) = &found.left_out {
             return Ok(Outcome::LeftOut(why.clone()));
@@ -176,13 +191,13 @@ impl<'a> Taking<'a> {
                 let other = format!("{}-{}", found.name, found.client.as_str());
                 match self.there.get(&key(&other)) {
                     Some(there) if *there == found.entry => return Ok(Outcome::Same),
-                    None if rename => found.name = other,
+                    None if rename == Rename::Yes => found.name = other,
                     _ => {
-                        let why = format!(
-                            "{} has another server called {:?} (--rename takes it as {other:?})",
-                            file.display(),
-                            found.name
-                        );
+                        let (file, name) = (file.display(), &found.name);
+                        let mut why = format!("{file} has another server called {name:?}");
+                        if rename == Rename::CanBe {
+                            why.push_str(&format!(" (--rename takes it as {other:?})"));
+                        }
                         return Ok(Outcome::LeftOut(why));
                     }
                 }

@@ -153,7 +153,7 @@ use Meaning::{
     SseUrl, StartTimeout, Timeout, Transport, Url,
 };
 
-const SHOWN: Meaning = Lost("it is only shown");
+const SHOWN: Meaning = Lost(crate::import::ONLY_SHOWN);
 const ASKS: Meaning = Lost("write permissions.allow for tools that need no question");
 const EDITOR: Meaning = Lost("it is for the editor alone");
 

@@ -54,7 +54,13 @@ mod tests {
         let before = "a\nb\nc\n";
         let after = "a\nours\nb\n";
         assert_eq!(without(before, after, "a\nours\nb\n"), before);
-        assert_eq!(without(before, after, "x\na\nours\nb\ny\n"), "x\na\nb\nc\ny\n");
-        assert_eq!(without(before, after, "a\nours\ntheirs\nb\n"), "a\ntheirs\nb\nc\n");
+        assert_eq!(
+            without(before, after, "x\na\nours\nb\ny\n"),
+            "x\na\nb\nc\ny\n"
+        );
+        assert_eq!(
+            without(before, after, "a\nours\ntheirs\nb\n"),
+            "a\ntheirs\nb\nc\n"
+        );
     }
 }

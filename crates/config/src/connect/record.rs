@@ -72,7 +72,10 @@ impl Record {
             return Ok(());
         }
         let file = &change.place.file;
-        let old = self.files.iter().position(|known| known.place == change.place);
+        let old = self
+            .files
+            .iter()
+            .position(|known| known.place == change.place);
         let old = old.map(|at| self.files.remove(at));
         let (before, mut steps, folders) = match old {
             // Where others have written since, the text before us is what theirs is
@@ -134,7 +137,11 @@ impl Records {
             Err(why) => return Err(EditError::Unreadable(Box::new(why.fault(&file)))),
         };
         let record = serde_json::from_str(&text).map_err(|error| {
-            edit::unreadable(&file, error.line(), format!("not a record of ours: {error}"))
+            edit::unreadable(
+                &file,
+                error.line(),
+                format!("not a record of ours: {error}"),
+            )
         })?;
         Ok(Some(record))
     }
@@ -162,7 +169,12 @@ impl Records {
     pub fn is_wanted_by_others(&self, name: &str, client: Client) -> Option<Client> {
         let others = Client::all().filter(|other| *other != client);
         let wants = |record: &Record| record.imported.iter().any(|one| one.name == name);
-        let mut others = others.filter(|other| self.read(*other).ok().flatten().is_some_and(|record| wants(&record)));
+        let mut others = others.filter(|other| {
+            self.read(*other)
+                .ok()
+                .flatten()
+                .is_some_and(|record| wants(&record))
+        });
         others.next()
     }
 }

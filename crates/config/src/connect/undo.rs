@@ -51,9 +51,10 @@ impl FileRecord {
         // By lines, comments come back too; where lines do not fit together, by entries.
         let servers = self.place.servers();
         let meant = servers.value(Some(&undone))?;
-        let merged = self.replayed().filter(|_| undone != text).map(|after| {
-            merge::without(self.before.as_deref().unwrap_or_default(), &after, &text)
-        });
+        let merged = self
+            .replayed()
+            .filter(|_| undone != text)
+            .map(|after| merge::without(self.before.as_deref().unwrap_or_default(), &after, &text));
         let says_so = |merged: &String| servers.value(Some(merged)).is_ok_and(|said| said == meant);
         Ok(Undone {
             before: Some(text),
@@ -66,7 +67,9 @@ impl FileRecord {
     fn owed(&self) -> Result<Undone, EditError> {
         let removed = |done: &Done| matches!(done.what, What::Removed { .. });
         let (after, left) = match self.steps.iter().any(removed) {
-            true => self.steps_undone("").map(|(text, left)| (Some(text), left))?,
+            true => self
+                .steps_undone("")
+                .map(|(text, left)| (Some(text), left))?,
             false => (None, Vec::new()),
         };
         Ok(Undone {
@@ -110,9 +113,14 @@ impl FileRecord {
                     left.push(format!("{name:?} is there again, and stays as it is"));
                     continue;
                 }
-                (What::Set { field, now: ours, was }, Some(now)) if now.get(field) == Some(ours) => {
-                    Step::Field(field, was.as_ref())
-                }
+                (
+                    What::Set {
+                        field,
+                        now: ours,
+                        was,
+                    },
+                    Some(now),
+                ) if now.get(field) == Some(ours) => Step::Field(field, was.as_ref()),
                 (What::Set { .. }, Some(_)) => continue,
                 (What::Set { .. }, None) => {
                     left.push(format!("{name:?} was removed meanwhile, and stays so"));
@@ -128,7 +136,9 @@ impl FileRecord {
 /// Whether an entry still starts what ours does, whatever was added to it.
 fn is_still(ours: &Value, now: &Value) -> bool {
     let program = ["command", "cmd", "args", "url"];
-    program.iter().all(|field| ours.get(field) == now.get(field))
+    program
+        .iter()
+        .all(|field| ours.get(field) == now.get(field))
 }
 
 impl Undone {

@@ -37,7 +37,10 @@ impl Servers<'_> {
         name: &str,
         step: Step<'_>,
     ) -> Result<String, EditError> {
-        let blank = text.is_none_or(|text| text.trim_matches(['\u{feff}', ' ', '\n', '\r', '\t']).is_empty());
+        let blank = text.is_none_or(|text| {
+            text.trim_matches(['\u{feff}', ' ', '\n', '\r', '\t'])
+                .is_empty()
+        });
         let before = self.value(text)?;
         let expected = self.expected(before.clone(), name, step)?;
         let keys: Vec<&str> = self.key.iter().map(String::as_str).collect();
@@ -70,7 +73,11 @@ impl Servers<'_> {
         match import::parse(text, self.file) {
             Ok(Value::Null) => Ok(Value::Object(Map::new())),
             Ok(whole) if whole.is_object() => Ok(whole),
-            Ok(_) => Err(unreadable(self.file, 0, "the whole file must be an object".to_owned())),
+            Ok(_) => Err(unreadable(
+                self.file,
+                0,
+                "the whole file must be an object".to_owned(),
+            )),
             Err(mut fault) => {
                 fault.hint = None;
                 Err(EditError::Unreadable(fault))

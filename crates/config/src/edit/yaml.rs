@@ -33,7 +33,12 @@ pub(super) fn change(
     let place = find(&lines, key, listed);
     let entry = |indent: usize, value: &Value| match listed {
         true => item(value, indent),
-        false => format!("{}{}:{}", " ".repeat(indent), scalar(&name.into()), block(value, indent)),
+        false => format!(
+            "{}{}:{}",
+            " ".repeat(indent),
+            scalar(&name.into()),
+            block(value, indent)
+        ),
     };
     let Some(place) = place else {
         return match step {
@@ -76,7 +81,9 @@ pub(super) fn change(
 }
 
 fn find(lines: &[&str], key: &str, listed: bool) -> Option<Place> {
-    let at = lines.iter().position(|line| key_of(line.trim_end()).as_deref() == Some(key) && indent(line) == 0)?;
+    let at = lines
+        .iter()
+        .position(|line| key_of(line.trim_end()).as_deref() == Some(key) && indent(line) == 0)?;
     let mut place = Place {
         key: at,
         from: at + 1,
@@ -145,7 +152,8 @@ fn with_field(
     value: Option<&Value>,
 ) -> String {
     let mut inner = lines[from + 1..to].iter();
-    let Some(depth) = inner.find(|line| !line.trim().is_empty() && !line.trim().starts_with('#')) else {
+    let Some(depth) = inner.find(|line| !line.trim().is_empty() && !line.trim().starts_with('#'))
+    else {
         return lines.concat();
     };
     let depth = indent(depth);
@@ -171,7 +179,10 @@ fn item(value: &Value, at: usize) -> String {
         let dash = if place == 0 { "- " } else { "  " };
         let indent = " ".repeat(at);
         let name = scalar(&name.as_str().into());
-        text.push_str(&format!("{indent}{dash}{name}:{}", block(value, at + INDENT)));
+        text.push_str(&format!(
+            "{indent}{dash}{name}:{}",
+            block(value, at + INDENT)
+        ));
     }
     text
 }
@@ -184,13 +195,24 @@ fn block(value: &Value, at: usize) -> String {
             let mut text = "\n".to_owned();
             for (name, value) in fields {
                 let name = scalar(&name.as_str().into());
-                text.push_str(&format!("{}{name}:{}", " ".repeat(deeper), block(value, deeper)));
+                text.push_str(&format!(
+                    "{}{name}:{}",
+                    " ".repeat(deeper),
+                    block(value, deeper)
+                ));
             }
             text
         }
-        Value::Array(items) if !items.is_empty() && items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+        Value::Array(items)
+            if !items.is_empty()
+                && items
+                    .iter()
+                    .all(|item| !item.is_object() && !item.is_array()) =>
+        {
             let indent = " ".repeat(deeper);
-            let items = items.iter().map(|item| format!("{indent}- {}\n", scalar(item)));
+            let items = items
+                .iter()
+                .map(|item| format!("{indent}- {}\n", scalar(item)));
             format!("\n{}", items.collect::<String>())
         }
         // JSON is YAML in one line.

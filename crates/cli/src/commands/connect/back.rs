@@ -1,6 +1,6 @@
 //! `disconnect`: everything back as it was, as far as others have left it so.
 
-use super::{Ground, Which, nobody, plan::difference, which};
+use super::{Ground, Standing, Which, nobody, plan::difference, which};
 use crate::{
     commands::{
         add::{Kept, Scope, failed},
@@ -51,9 +51,11 @@ struct Way {
 /// Disconnects.
 pub fn run(context: &Context, options: &DisconnectOptions) -> Result<Code, Failure> {
     let ground = Ground::new(context)?;
-    let clients = ground.meant(&options.clients, |standing| {
+    let mut clients = ground.meant(&options.clients, |standing| {
         standing.connected == Ok(true) || ground.records.file(standing.client).exists()
     });
+    // The last one first: a folder that was made for one may hold another's.
+    clients.reverse();
     let asks = !options.yes && !options.dry_run && !options.json && term::can_ask();
     let mut rows = Vec::new();
     let mut unasked = false;
@@ -91,7 +93,10 @@ pub fn run(context: &Context, options: &DisconnectOptions) -> Result<Code, Failu
 
 impl Way {
     fn new(ground: &Ground<'_>, client: Client) -> Result<Self, Failure> {
-        let record = ground.records.read(client).map_err(|error| failed(&error))?;
+        let record = ground
+            .records
+            .read(client)
+            .map_err(|error| failed(&error))?;
         let mut files = Vec::new();
         for file in record.iter().flat_map(|record| &record.files) {
             let undone = file.undone().map_err(|error| failed(&error))?;
@@ -149,6 +154,12 @@ impl Way {
             .records
             .forget(self.client)
             .map_err(|error| failed(&error))?;
+        if Standing::of(ground, self.client).connected == Ok(true) {
+            let name = self.client.as_str();
+            notes.push(format!(
+                "an entry that leads to Switchboard was there before: switchboard disconnect {name} once more removes it"
+            ));
+        }
         Ok(notes)
     }
 
@@ -160,7 +171,9 @@ impl Way {
         for (file, undone) in &self.files {
             let how = match undone.exact {
                 true => "as it was before",
-                false => "others have changed it meanwhile, so that only our own changes are undone",
+                false => {
+                    "others have changed it meanwhile, so that only our own changes are undone"
+                }
             };
             let file = ground.shown(file.file());
             out::line(&format!("{}: {file} ({how})", said(is_done)))?;
@@ -186,9 +199,10 @@ impl Way {
         let files = self.files.iter().map(|(file, undone)| {
             json!({"file": file.file().display().to_string(), "exact": undone.exact})
         });
-        let stray = self.stray.iter().map(|change| {
-            json!({"file": change.file().display().to_string(), "exact": false})
-        });
+        let stray = self
+            .stray
+            .iter()
+            .map(|change| json!({"file": change.file().display().to_string(), "exact": false}));
         let left = self.files.iter().flat_map(|(_, undone)| &undone.left);
         json!({
             "client": self.client.as_str(),
@@ -222,7 +236,7 @@ fn give_up(
     let name = &imported.name;
     if let Some(other) = ground.records.is_wanted_by_others(name, client) {
         return Ok(Some(format!(
-            "{name:?} stays here, because {} was given up for it too",
+            "{name:?} stays here: it was taken over from {} too",
             other.title()
         )));
     }
@@ -230,7 +244,8 @@ fn give_up(
     let look = ground.context.look(Say::Nothing);
     let here = look.servers.iter().find(|server| {
         let entry = &server.entry;
-        entry.name == *name && entry.source.file() == Some(kept.target.file())
+        entry.name == *name
+            && entry.source.file() == Some(kept.target.file())
             && entry.scope == Scope::User.of_config()
     });
     match here {
@@ -248,4 +263,3 @@ fn give_up(
         Err(error) => Err(failed(&error)),
     }
 }
-

@@ -5,7 +5,7 @@ use super::{Ground, take_over};
 use crate::{
     commands::{
         add::{Scope, failed},
-        import::{Outcome, Taking, as_json, is_ours},
+        import::{Outcome, Rename, Taking, as_json, is_ours},
     },
     failure::Failure,
     show::{diff, out, safe, term},
@@ -15,7 +15,7 @@ use switchboard::{
     config::{
         clients::Client,
         connect::{Change, Imported, NAME, Record},
-        import::{Found, in_file},
+        import::{Became, Found, in_file, in_text},
     },
     local::secret,
 };
@@ -63,7 +63,9 @@ impl Plan {
         let mut change = Change::begin(client, &file).map_err(|error| failed(&error))?;
         let mut notes = Vec::new();
         let there = in_file(client, &file, &ground.homes);
-        let there = there.map_err(|fault| Failure::new(crate::failure::Code::Configuration, fault.to_string()))?;
+        let there = there.map_err(|fault| {
+            Failure::new(crate::failure::Code::Configuration, fault.to_string())
+        })?;
         let named = there.iter().find(|found| found.written_name == NAME);
         if let Some(other) = named.filter(|found| !is_ours(found, ground.context)) {
             let text = format!(
@@ -74,11 +76,26 @@ impl Plan {
             let hint = "give it another name there, then connect again";
             return Err(Failure::new(crate::failure::Code::Configuration, text).hint(hint));
         }
-        for found in there.iter().filter(|found| found.written_name != NAME && is_ours(found, ground.context)) {
-            notes.push(format!("{:?} in it leads to Switchboard, too", found.written_name));
+        for found in there
+            .iter()
+            .filter(|found| found.written_name != NAME && is_ours(found, ground.context))
+        {
+            notes.push(format!(
+                "{:?} in it leads to Switchboard, too",
+                found.written_name
+            ));
         }
         let entry = client.entry(NAME, &program(), &ARGUMENTS);
         change.put(NAME, entry).map_err(|error| failed(&error))?;
+        let after = in_text(client, change.after(), &file, &ground.homes);
+        let ours = after.iter().find(|found| found.written_name == NAME);
+        if let Some(ours) = ours.filter(|ours| ours.entry["disabled"] == true) {
+            let off = Became::Translated("disabled".to_owned());
+            let field = ours.fields.iter().find(|field| field.became == off);
+            let field = field.map_or("disabled", |field| &field.name);
+            let title = client.title();
+            notes.push(format!("{title} has it switched off all the same: {field}"));
+        }
         let mut plan = Self {
             client,
             changes: vec![change],
@@ -126,6 +143,9 @@ impl Plan {
     /// Writes it: first what it takes to undo it, then our settings, then the client's
     /// files. Whoever is killed in between has lost nothing, and can do either again.
     pub fn write(&self, ground: &Ground<'_>) -> Result<(), Failure> {
+        if self.is_none() {
+            return Ok(());
+        }
         let records = &ground.records;
         let old = records.read(self.client).map_err(|error| failed(&error))?;
         let mut record = old.clone().unwrap_or_default();
@@ -163,7 +183,12 @@ impl Plan {
     fn note_imports(&self, ground: &Ground<'_>, record: &mut Record) {
         for fate in self.taken() {
             let name = &fate.found.name;
-            let by_other = || ground.records.is_wanted_by_others(name, self.client).is_some();
+            let by_other = || {
+                ground
+                    .records
+                    .is_wanted_by_others(name, self.client)
+                    .is_some()
+            };
             let is_known = record.imported.iter().any(|one| one.name == *name);
             if !is_known && (fate.outcome == Outcome::WouldBe || by_other()) {
                 record.imported.push(Imported {
@@ -179,7 +204,7 @@ impl Plan {
         let mut taking = Taking::new(ground.context);
         for fate in self.taken() {
             let mut found = fate.found.clone();
-            match taking.take(&mut found, Scope::User, false, false)? {
+            match taking.take(&mut found, Scope::User, false, Rename::No)? {
                 Outcome::Imported | Outcome::Same => {}
                 Outcome::WouldBe | Outcome::LeftOut(_) => {
                     let text = format!("server {:?} cannot be taken over any more", found.name);

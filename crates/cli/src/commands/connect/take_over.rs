@@ -8,7 +8,7 @@ use super::{
 use crate::{
     commands::{
         add::{Scope, failed},
-        import::{Outcome, Taking, is_ours},
+        import::{Outcome, Rename, Taking, is_ours},
     },
     context::{note, warn},
     failure::Failure,
@@ -18,7 +18,7 @@ use crate::{
 use switchboard::config::{
     clients::Client,
     connect::Change,
-    import::{Became, Found, find},
+    import::{Became, Found, ONLY_SHOWN, find},
 };
 
 /// Whether a client's servers are taken over: as was said, or as a person answers.
@@ -67,9 +67,9 @@ pub(super) fn plan(plan: &mut Plan, ground: &Ground<'_>) -> Result<(), Failure> 
         if found.entry["disabled"] == true {
             continue;
         }
-        let (outcome, stays) = match not_whole(&found) {
+        let (outcome, stays) = match not_whole(plan.client, &found) {
             Some(why) => (Outcome::LeftOut(why.clone()), Some(why)),
-            None => match taking.take(&mut found, Scope::User, true, false)? {
+            None => match taking.take(&mut found, Scope::User, true, Rename::No)? {
                 Outcome::LeftOut(why) => (Outcome::LeftOut(why.clone()), Some(why)),
                 outcome => {
                     let stays = take_off(plan, ground, &found)?;
@@ -86,12 +86,14 @@ pub(super) fn plan(plan: &mut Plan, ground: &Ground<'_>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Why a server would not be the same here: then it stays where it is.
-fn not_whole(found: &Found) -> Option<String> {
+/// Why a server would not be the same here: then it stays as it is. What people read
+/// is lost only where the entry goes; one that is switched off keeps it.
+fn not_whole(client: Client, found: &Found) -> Option<String> {
     if let Some(why) = &found.left_out {
         return Some(why.clone());
     }
     let lost = found.fields.iter().find_map(|field| match &field.became {
+        Became::Lost(why) if why == ONLY_SHOWN && client.off().is_some() => None,
         Became::Lost(why) => Some(format!("{} would be lost: {why}", field.name)),
         _ => None,
     });
@@ -99,14 +101,23 @@ fn not_whole(found: &Found) -> Option<String> {
     // it is called otherwise here changes nothing.
     let note = || {
         let mut notes = found.notes.iter();
-        notes.find(|note| !note.starts_with("it was called ")).cloned()
+        notes
+            .find(|note| !note.starts_with("it was called "))
+            .cloned()
     };
     lost.or_else(note)
 }
 
 /// Has a server not run in the client any more; why it cannot be done.
-fn take_off(plan: &mut Plan, ground: &Ground<'_>, found: &Found) -> Result<Option<String>, Failure> {
-    let known = plan.changes.iter().position(|change| change.file() == found.file);
+fn take_off(
+    plan: &mut Plan,
+    ground: &Ground<'_>,
+    found: &Found,
+) -> Result<Option<String>, Failure> {
+    let known = plan
+        .changes
+        .iter()
+        .position(|change| change.file() == found.file);
     let at = match known {
         Some(at) => at,
         None => {

@@ -87,7 +87,11 @@ impl Entries {
             out::line(&format!("  {:<16} {file}", client.as_str()))?;
         }
         let others = Client::all().count() - NAMED.len();
-        out::line(&format!("  and {others} others: switchboard connect shows which are here"))?;
+        let others = format!("{others} more: switchboard connect shows which are here");
+        out::line(&format!("  {:<16} {others}", "and"))?;
+        let http = self.shown(&self.http.0);
+        let only = "for clients that speak HTTP only: switchboard up --write http";
+        out::line(&format!("  {HTTP:<16} {http}, {only}"))?;
         out::line(&format!("\n{}", paint.bold("Or by hand")))?;
         let line = [program()].into_iter().chain(ARGUMENTS.map(String::from));
         let line = line.collect::<Vec<_>>().join(" ");
