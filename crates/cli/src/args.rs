@@ -50,6 +50,10 @@ pub enum Command {
     AddJson(With<commands::add::JsonOptions>),
     /// Import servers from other clients
     Import(With<commands::import::Options>),
+    /// Connect clients on this machine: write our entry into their files
+    Connect(With<commands::connect::Options>),
+    /// Take our entry out of a client's file, and put back what was there
+    Disconnect(With<commands::connect::DisconnectOptions>),
     /// Remove a server
     Remove(With<commands::remove::Options>),
     /// Show one server in full
@@ -119,6 +123,8 @@ impl Command {
             Self::Explain(with) => with.own.json,
             Self::Trust(with) => with.own.json,
             Self::Import(with) => with.own.json,
+            Self::Connect(with) => with.own.json,
+            Self::Disconnect(with) => with.own.json,
             Self::Token(with) => {
                 matches!(
                     with.own.action,
@@ -174,6 +180,8 @@ impl Command {
             Self::Add(with) => &mut with.global,
             Self::AddJson(with) => &mut with.global,
             Self::Import(with) => &mut with.global,
+            Self::Connect(with) => &mut with.global,
+            Self::Disconnect(with) => &mut with.global,
             Self::Remove(with) => &mut with.global,
             Self::Get(with) => &mut with.global,
             Self::Enable(with) => &mut with.global,

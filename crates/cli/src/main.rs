@@ -94,6 +94,8 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Add(with) => commands::add::run(context, &with.own),
         Command::AddJson(with) => commands::add::run_json(context, &with.own),
         Command::Import(with) => commands::import::run(context, &with.own),
+        Command::Connect(with) => commands::connect::run(context, &with.own),
+        Command::Disconnect(with) => commands::connect::disconnect(context, &with.own),
         Command::Remove(with) => commands::remove::run(context, &with.own),
         Command::Get(with) => commands::get::run(context, &with.own),
         Command::Enable(with) => commands::switch::run(context, &with.own, true),

@@ -40,15 +40,17 @@ pub fn begin(context: &Context, command: &Command) -> Option<Recording> {
         ..Keep::within(folder)
     };
     let places = context.places().ok()?;
-    let files = [places.approvals(), places.folders()];
+    let mut files = vec![places.approvals(), places.folders()];
+    files.extend(crate::commands::connect::written(context, command));
     Some(Recording {
         keep,
         record,
         configured: Changes::read(&context.options),
         files: files
+            .into_iter()
             .map(|file| (content(&file), file))
             .map(|(is, file)| (file, is))
-            .into(),
+            .collect(),
         always,
     })
 }
@@ -90,6 +92,8 @@ fn about(command: &Command) -> Option<(Record, bool)> {
         Command::Logout(with) => (named("logout", Some(&with.own.name)), true),
         Command::Add(_) | Command::AddJson(_) => (Record::new("add"), false),
         Command::Import(_) => (Record::new("import"), false),
+        Command::Connect(with) if !with.own.dry_run => (Record::new("connect"), false),
+        Command::Disconnect(with) if !with.own.dry_run => (Record::new("disconnect"), false),
         Command::Remove(_) => (Record::new("remove"), false),
         Command::Enable(_) => (Record::new("enable"), false),
         Command::Disable(_) => (Record::new("disable"), false),

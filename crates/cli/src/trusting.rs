@@ -42,6 +42,12 @@ pub fn failed(error: &FoldersError) -> Failure {
 
 /// A question to a person, whose answer is no unless it is yes.
 pub fn ask(question: &str) -> Result<bool, Failure> {
+    let answer = ask_line(question)?.to_lowercase();
+    Ok(answer == "y" || answer == "yes")
+}
+
+/// A question to a person, and the line that is the answer.
+pub fn ask_line(question: &str) -> Result<String, Failure> {
     let unanswered = |error: std::io::Error| {
         Failure::new(
             Code::Interrupted,
@@ -57,6 +63,5 @@ pub fn ask(question: &str) -> Result<bool, Failure> {
         .lock()
         .read_line(&mut answer)
         .map_err(unanswered)?;
-    let answer = answer.trim().to_lowercase();
-    Ok(answer == "y" || answer == "yes")
+    Ok(answer.trim().to_owned())
 }

@@ -5,12 +5,13 @@
 mod table;
 
 use crate::{limits, places::Places};
+use serde_json::{Value, json};
 use std::{
     ffi::OsString,
     fmt,
     path::{Path, PathBuf},
 };
-use table::{At, ROWS, Row};
+use table::{At, CODE_SETTINGS, ROWS, Row};
 pub(crate) use table::{FIELDS, Meaning, Spelling, Switches, Unit};
 
 /// A client whose files are known.
@@ -51,9 +52,12 @@ pub struct ClientFile {
     pub workspace: bool,
 }
 
+/// How long goose lets a tool take, in seconds: what it writes itself.
+const GOOSE_SECONDS: u64 = 300;
+
 /// How a client writes the entry that starts a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// `command` and `args`.
     Usual,
     /// The same with `type: stdio`.
@@ -169,9 +173,39 @@ impl Client {
         self.0.title
     }
 
-    /// How it writes our entry.
-    pub const fn shape(self) -> Shape {
-        self.0.shape
+    /// The entry by which it starts a program, as its file has it.
+    pub fn entry(self, name: &str, program: &str, args: &[&str]) -> Value {
+        let whole: Vec<&str> = [program].into_iter().chain(args.iter().copied()).collect();
+        match self.0.shape {
+            Shape::Usual => json!({ "command": program, "args": args }),
+            Shape::Typed => json!({ "type": "stdio", "command": program, "args": args }),
+            Shape::Copilot => {
+                json!({ "type": "local", "command": program, "args": args, "tools": ["*"] })
+            }
+            Shape::Zed => json!({ "source": "custom", "command": program, "args": args }),
+            Shape::OpenCode => json!({ "type": "local", "command": whole, "enabled": true }),
+            Shape::Goose => json!({ "enabled": true, "type": "stdio", "name": name,
+                "cmd": program, "args": args, "envs": {}, "timeout": GOOSE_SECONDS }),
+            Shape::Continue => {
+                json!({ "name": name, "type": "stdio", "command": program, "args": args })
+            }
+        }
+    }
+
+    /// What a new file of it begins with: without that the client would not read it.
+    pub(crate) fn new_file(self) -> Option<&'static str> {
+        let needs = self.0.shape == Shape::Continue;
+        needs.then_some("name: Local Config\nversion: 1.0.0\nschema: v1\n")
+    }
+
+    /// Whether its servers are a list, with a name in each item.
+    pub fn lists_servers(self) -> bool {
+        self.0.shape == Shape::Continue
+    }
+
+    /// The field of an entry that switches it off, and the value that does.
+    pub const fn off(self) -> Option<(&'static str, bool)> {
+        self.0.off
     }
 
     /// What it calls the fields of a server, where that differs from most.
@@ -216,7 +250,7 @@ impl Client {
             .0
             .files
             .iter()
-            .filter(|(_, path, _)| !path.contains('*'));
+            .filter(|(_, path, key)| !path.contains('*') && *key != CODE_SETTINGS);
         let each = plain.flat_map(|(at, path, key)| {
             let places = homes.places(*at, path).into_iter();
             places.map(|path| ClientFile {

@@ -5,8 +5,10 @@
 //! comments, indentation and keys that we do not know.
 
 mod atomic;
+pub(crate) mod document;
 mod toml;
 mod tree;
+mod yaml;
 
 pub use atomic::Target;
 use serde_json::{Map, Value};
@@ -42,6 +44,9 @@ pub enum EditError {
     /// Another program holds the lock.
     #[error("{} is being changed by another program", .0.display())]
     Locked(PathBuf),
+    /// Another program wrote it between our reading and our writing.
+    #[error("{} was changed by another program meanwhile", .0.display())]
+    Changed(PathBuf),
     /// What is there is not what it should be; it is never overwritten.
     #[error("{0}")]
     Unreadable(Box<crate::Fault>),
@@ -72,6 +77,7 @@ impl EditError {
                 "replace the link by a file, or change the file that it leads to".to_owned()
             }
             Self::Locked(_) => "try again when it has finished".to_owned(),
+            Self::Changed(_) => "nothing was written; try again".to_owned(),
             Self::Unreadable(_) => "mend it by hand: what is in it is not thrown away".to_owned(),
             Self::Exists { name, .. } => {
                 format!("choose another name, or remove it first: switchboard remove {name}")
@@ -128,18 +134,17 @@ pub fn put_seen(
     })
 }
 
-/// The same for a table of a TOML file, such as `mcp_servers.switchboard`.
-pub fn put_toml_seen(
-    target: &Target,
-    table: &str,
-    body: &str,
-    seen: impl FnOnce(&str, &str),
-) -> Result<(), EditError> {
-    atomic::rewrite(target, |before| {
-        let after = toml::put(before.unwrap_or_default(), target.file(), table, body)?;
-        seen(before.unwrap_or_default(), &after);
-        Ok(after)
-    })
+/// Puts one text in the place of another, or removes the file, if what is there is
+/// still what it was when we looked.
+pub fn swap(target: &Target, from: Option<&str>, to: Option<&str>) -> Result<(), EditError> {
+    let as_seen = |now: Option<&str>| match now == from {
+        true => Ok(()),
+        false => Err(EditError::Changed(target.file().to_owned())),
+    };
+    match to {
+        Some(to) => atomic::rewrite(target, |now| as_seen(now).map(|()| to.to_owned())),
+        None => atomic::remove(target, as_seen),
+    }
 }
 
 /// Takes an entry out of the object at this path.
@@ -188,7 +193,7 @@ pub fn replace_whole(target: &Target, value: &Value) -> Result<(), EditError> {
     })
 }
 
-fn unreadable(file: &Path, line: usize, problem: String) -> EditError {
+pub(crate) fn unreadable(file: &Path, line: usize, problem: String) -> EditError {
     EditError::Unreadable(Box::new(crate::Fault {
         source: crate::Source::File(file.to_owned()),
         line,

@@ -15,7 +15,9 @@ use crate::{
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use switchboard_local::yaml;
-pub(crate) use toml::value as toml_value;
+
+/// Why a field is lost that only people read.
+pub const ONLY_SHOWN: &str = "it is only shown";
 
 type Object = Map<String, Value>;
 
@@ -97,6 +99,14 @@ pub fn in_file(client: Client, file: &ClientFile, homes: &Homes) -> Result<Vec<F
     match whole(&file.path) {
         None => Ok(Vec::new()),
         Some(whole) => Ok(servers(client, &whole?, file, homes)),
+    }
+}
+
+/// What a file of a client would hold if this were its text.
+pub fn in_text(client: Client, text: &str, file: &ClientFile, homes: &Homes) -> Vec<Found> {
+    match parse(text, &file.path) {
+        Ok(whole) => servers(client, &whole, file, homes),
+        Err(_) => Vec::new(),
     }
 }
 

@@ -10,6 +10,7 @@
 pub mod approval;
 pub mod check;
 pub mod clients;
+pub mod connect;
 pub mod connectors;
 pub mod edit;
 mod entry;

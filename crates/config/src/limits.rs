@@ -27,6 +27,10 @@ pub const CLIENT_FOLDER: usize = 4096;
 
 /// Permission rules of one file; where there are more, nothing is permitted.
 pub const RULES: usize = 10_000;
+/// Bytes of a client's file that we write into: what it was before is kept whole, and
+/// the copy has to stay below [`FILE_BYTES`] when it is written as JSON.
+pub const CONNECTED_BYTES: usize = 8 * 1024 * 1024;
+
 /// Bytes and variables of a file that an entry names as `envFile`.
 pub const ENV_FILE_BYTES: usize = 1024 * 1024;
 

@@ -40,6 +40,7 @@ variants!(
         ReadOnly,
         LeavesProject,
         Locked,
+        Changed,
         Unreadable,
         Exists,
         Missing,
@@ -201,6 +202,7 @@ fn edits(world: &World, told: &mut Told) {
     fs::remove_file(&inside).unwrap();
     // Half a minute of waiting for another program is not for a test.
     told.edit(&EditError::Locked(world.path("edit/s.json")));
+    told.edit(&EditError::Changed(world.path("edit/s.json")));
 }
 
 fn files(world: &World, told: &mut Told) {

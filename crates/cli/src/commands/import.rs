@@ -75,13 +75,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         warn(&fault.to_string());
     }
     let untrusted = untrusted(options.scope, &places);
+    let rename = match options.rename {
+        true => Rename::Yes,
+        false => Rename::CanBe,
+    };
     let mut taking = Taking::new(context);
     let mut done = Vec::new();
     for mut found in found {
         let outcome = if found.client.as_str() == "claude-code" {
             Outcome::LeftOut("Switchboard reads this file itself".to_owned())
         } else {
-            taking.take(&mut found, options.scope, options.dry_run, options.rename)?
+            taking.take(&mut found, options.scope, options.dry_run, rename)?
         };
         done.push((found, outcome));
     }
@@ -92,6 +96,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         trust(folder, &places, !options.json)?;
     }
     Ok(Code::Done)
+}
+
+/// Whether a server whose name is taken gets another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rename {
+    /// It does.
+    Yes,
+    /// It could.
+    CanBe,
+    /// It has to be called what it is called.
+    No,
 }
 
 /// What became of a server.
@@ -152,7 +167,7 @@ impl<'a> Taking<'a> {
         found: &mut Found,
         scope: Scope,
         dry_run: bool,
-        rename: bool,
+        rename: Rename,
     ) -> Result<Outcome, Failure> {
         if let Some(why) = &found.left_out {
             return Ok(Outcome::LeftOut(why.clone()));
@@ -183,13 +198,13 @@ impl<'a> Taking<'a> {
                 let other = format!("{}-{}", found.name, found.client.as_str());
                 match self.there.get(&key(&other)) {
                     Some(there) if *there == found.entry => return Ok(Outcome::Same),
-                    None if rename => found.name = other,
+                    None if rename == Rename::Yes => found.name = other,
                     _ => {
-                        let why = format!(
-                            "{} has another server called {:?} (--rename takes it as {other:?})",
-                            file.display(),
-                            found.name
-                        );
+                        let (file, name) = (file.display(), &found.name);
+                        let mut why = format!("{file} has another server called {name:?}");
+                        if rename == Rename::CanBe {
+                            why.push_str(&format!(" (--rename takes it as {other:?})"));
+                        }
                         return Ok(Outcome::LeftOut(why));
                     }
                 }
@@ -219,21 +234,40 @@ impl<'a> Taking<'a> {
 
     /// Why an entry cannot be one of ours.
     fn unfit(&self, found: &Found, scope: Scope) -> Option<String> {
-        let text = json!({ "mcpServers": { &found.name: found.entry } }).to_string();
-        let entries = config::read(&text, &Source::Ours, scope.of_config()).unwrap_or_default();
-        let Some(entry) = entries.first().filter(|entry| entry.faults.is_empty()) else {
-            let faults = entries.iter().flat_map(|entry| &entry.faults);
-            let faults: Vec<String> = faults.map(config::Fault::reason).collect();
-            return Some(faults.join("; "));
+        let entry = match read(found, scope) {
+            Ok(entry) => entry,
+            Err(faults) => return Some(faults),
         };
-        if itself::starts_switchboard(entry, None) || itself::is_our_address(entry) {
+        if leads_to_us(&entry, self.context) {
             return Some("it is Switchboard itself".to_owned());
         }
-        if permitted(self.context, entry).is_err() {
+        if permitted(self.context, &entry).is_err() {
             return Some("policy does not permit it".to_owned());
         }
         None
     }
+}
+
+/// An entry as it would be read, or what is wrong with it.
+fn read(found: &Found, scope: Scope) -> Result<config::Entry, String> {
+    let text = json!({ "mcpServers": { &found.name: found.entry } }).to_string();
+    let mut entries = config::read(&text, &Source::Ours, scope.of_config()).unwrap_or_default();
+    let faults = entries.iter().flat_map(|entry| &entry.faults);
+    let faults: Vec<String> = faults.map(config::Fault::reason).collect();
+    match entries.pop().filter(|_| faults.is_empty()) {
+        Some(entry) => Ok(entry),
+        None => Err(faults.join("; ")),
+    }
+}
+
+fn leads_to_us(entry: &config::Entry, context: &Context) -> bool {
+    let own = context.options.own_program.as_deref();
+    itself::starts_switchboard(entry, own) || itself::is_our_address(entry)
+}
+
+/// Whether a server of another client is Switchboard itself.
+pub fn is_ours(found: &Found, context: &Context) -> bool {
+    read(found, Scope::User).is_ok_and(|entry| leads_to_us(&entry, context))
 }
 
 fn show(options: &Options, done: &[(Found, Outcome)]) -> Result<(), Failure> {

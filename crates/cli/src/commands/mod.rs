@@ -5,6 +5,7 @@ pub mod approve;
 pub mod audit;
 pub mod builtin;
 pub mod call;
+pub mod connect;
 pub mod doctor;
 pub mod explain;
 mod gather;

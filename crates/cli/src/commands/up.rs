@@ -33,7 +33,7 @@ use crate::{
 };
 use beside::{entries_of, first, is_wanted_beside, other_ports, will_die};
 use clap::Args;
-use clients::{Entries, Writable};
+use clients::{Entries, Writable, writable};
 use remembered::Remembered;
 use std::{
     net::Ipv4Addr,
@@ -77,9 +77,10 @@ pub struct Options {
     /// Only what is configured, without the built-in servers
     #[arg(long, conflicts_with_all = ["root", "allow_protected", "read_only", "enable_shell"])]
     pub no_builtins: bool,
-    /// Write our entry into this client's file, after showing the difference; where a gateway of
-    /// yours runs already, that is all
-    #[arg(long, value_name = "CLIENT")]
+    /// Write our entry into this client's file, after showing the difference, as connect does;
+    /// http writes a file with address and token. Where a gateway of yours runs already, that
+    /// is all
+    #[arg(long, value_name = "CLIENT", value_parser = writable(), hide_possible_values = true)]
     pub write: Option<Writable>,
     /// Take the place of the gateway that runs
     #[arg(long, conflicts_with = "write")]
@@ -116,7 +117,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     if let (Some(first), Some(client)) = (&first, options.write) {
         let (base, entries) = entries_of(context, first)?;
-        entries.write(client)?;
+        entries.write(context, client)?;
         out::line(&format!("A gateway runs already, at {base}."))?;
         return Ok(Code::Done);
     }
@@ -149,7 +150,6 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         ..Listen::default()
     };
     let doors = listen.doors(&context.options)?;
-    let places = context.places()?;
     life::long(async |stop| {
         let listening = fronted.listen(doors).map_err(taken)?;
         announce(listening.places());
@@ -157,13 +157,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let address = address.ok_or_else(|| Failure::usage("there is no address"))?;
         remember(context, options, &dirs);
         let base = format!("http://{address}");
-        let entries = Entries::new(&base, token, &dirs, &places).map_err(unusable)?;
+        let entries = Entries::new(&base, token, context)?;
         let stays = options.port.is_some() || address.port() == PORT;
         welcome(&base, address.port(), stays || first.is_some(), &notes)?;
         entries.show(options.show_token)?;
         match options.write {
             Some(Writable::Http) if !stays => out::line(&will_die(address.port()))?,
-            Some(client) => entries.write(client)?,
+            Some(client) => entries.write(context, client)?,
             None => {}
         }
         let governed = listening.governed();

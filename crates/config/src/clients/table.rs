@@ -12,7 +12,8 @@ pub(crate) struct Row {
     /// Programs by which it is recognised.
     pub(super) programs: &'static [&'static str],
     /// The user's own files: where, and the keys that lead to the servers. The
-    /// first that is there is the one that is written.
+    /// first that is there is the one that is written; those with [`CODE_SETTINGS`]
+    /// and those of profiles are read only.
     pub(super) files: &'static [(At, &'static str, &'static [&'static str])],
     /// The same in a project.
     pub(super) workspace: &'static [(&'static str, &'static [&'static str])],
@@ -24,7 +25,13 @@ pub(crate) struct Row {
     pub(super) switches: Switches,
     /// How it writes our entry.
     pub(super) shape: Shape,
+    /// The field of an entry that switches it off, and the value that does.
+    pub(super) off: Option<(&'static str, bool)>,
 }
+
+/// The two ways in which clients switch an entry off.
+const DISABLED: Option<(&str, bool)> = Some(("disabled", true));
+const NOT_ENABLED: Option<(&str, bool)> = Some(("enabled", false));
 
 /// Where a path begins.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +153,7 @@ use Meaning::{
     SseUrl, StartTimeout, Timeout, Transport, Url,
 };
 
-const SHOWN: Meaning = Lost("it is only shown");
+const SHOWN: Meaning = Lost(crate::import::ONLY_SHOWN);
 const ASKS: Meaning = Lost("write permissions.allow for tools that need no question");
 const EDITOR: Meaning = Lost("it is for the editor alone");
 
@@ -201,7 +208,8 @@ const CURSOR_AUTH: &[(&str, &str)] = &[
 
 const SERVERS: &[&str] = &["mcpServers"];
 const CODE: &[&str] = &["servers"];
-const CODE_SETTINGS: &[&str] = &["mcp", "servers"];
+/// What VS Code moves to a file of its own when it starts.
+pub(super) const CODE_SETTINGS: &[&str] = &["mcp", "servers"];
 
 const CODE_FIELDS: &[Named] = &[
     ("dev", EDITOR),
@@ -259,6 +267,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::None,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "claude-code",
@@ -271,6 +280,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "cursor",
@@ -282,6 +292,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "vscode",
@@ -300,6 +311,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Typed,
+        off: None,
     },
     Row {
         word: "vscode-insiders",
@@ -323,6 +335,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Typed,
+        off: None,
     },
     Row {
         word: "vscodium",
@@ -338,6 +351,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Typed,
+        off: None,
     },
     Row {
         word: "codex",
@@ -379,6 +393,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::None,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: NOT_ENABLED,
     },
     Row {
         word: "windsurf",
@@ -393,6 +408,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: DISABLED,
     },
     Row {
         word: "zed",
@@ -409,6 +425,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::None,
         switches: Switches::None,
         shape: Shape::Zed,
+        off: NOT_ENABLED,
     },
     Row {
         word: "goose",
@@ -432,6 +449,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Dollar,
         switches: Switches::None,
         shape: Shape::Goose,
+        off: NOT_ENABLED,
     },
     Row {
         word: "gemini",
@@ -447,6 +465,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Dollar,
         switches: Switches::Gemini,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "qwen",
@@ -458,6 +477,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Dollar,
         switches: Switches::Gemini,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "opencode",
@@ -478,6 +498,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::OpenCode,
         switches: Switches::OpenCode,
         shape: Shape::OpenCode,
+        off: NOT_ENABLED,
     },
     Row {
         word: "cline",
@@ -515,6 +536,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: DISABLED,
     },
     Row {
         word: "cline-cli",
@@ -530,6 +552,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: DISABLED,
     },
     Row {
         word: "roo",
@@ -562,6 +585,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: DISABLED,
     },
     Row {
         word: "continue",
@@ -587,6 +611,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Continue,
         switches: Switches::None,
         shape: Shape::Continue,
+        off: None,
     },
     Row {
         word: "copilot-cli",
@@ -609,6 +634,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Dollar,
         switches: Switches::None,
         shape: Shape::Copilot,
+        off: None,
     },
     Row {
         word: "copilot-jetbrains",
@@ -620,6 +646,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Typed,
+        off: None,
     },
     Row {
         word: "kiro",
@@ -631,6 +658,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: DISABLED,
     },
     Row {
         word: "junie",
@@ -642,6 +670,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "warp",
@@ -659,6 +688,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "lm-studio",
@@ -673,6 +703,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::None,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "amp",
@@ -690,6 +721,7 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::Amp,
         shape: Shape::Usual,
+        off: None,
     },
     Row {
         word: "mcporter",
@@ -718,5 +750,6 @@ pub(super) const ROWS: &[Row] = &[
         variables: Spelling::Braces,
         switches: Switches::None,
         shape: Shape::Usual,
+        off: None,
     },
 ];

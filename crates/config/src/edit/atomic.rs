@@ -17,6 +17,9 @@ pub struct Target {
     file: PathBuf,
     /// The rights of a new file.
     mode: u32,
+    /// Whether a file that is there keeps the rights that it has, and is looked at once
+    /// more before it is replaced: other programs know nothing of our lock.
+    foreign: bool,
     /// The folder that it must not lead out of.
     project: Option<PathBuf>,
 }
@@ -27,7 +30,16 @@ impl Target {
         Self {
             file: file.to_owned(),
             mode: 0o600,
+            foreign: false,
             project: None,
+        }
+    }
+
+    /// A file of another program of the user's. Its folder is made where there is none.
+    pub fn foreign(file: &Path) -> Self {
+        Self {
+            foreign: true,
+            ..Self::private(file)
         }
     }
 
@@ -36,6 +48,7 @@ impl Target {
         Self {
             file: file.to_owned(),
             mode: 0o644,
+            foreign: false,
             project: Some(project.to_owned()),
         }
     }
@@ -113,7 +126,7 @@ pub(super) fn rewrite(
                 return Err(EditError::ReadOnly(target.file.clone()));
             }
             // A project's file keeps its rights; secrets are never shown to others.
-            mode = if target.project.is_some() {
+            mode = if target.project.is_some() || target.foreign {
                 rights(&metadata)
             } else {
                 target.mode
@@ -127,10 +140,47 @@ pub(super) fn rewrite(
     if before.as_deref() == Some(text.as_str()) {
         return Ok(());
     }
-    replace(&real, &folder, text.as_bytes(), mode).map_err(target.failed("written"))
+    let as_read = || {
+        let now = || fs::read(&real).ok();
+        !target.foreign || now().as_deref() == before.as_deref().map(str::as_bytes)
+    };
+    match replace(&real, &folder, text.as_bytes(), mode, as_read) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(EditError::Changed(target.file.clone())),
+        Err(error) => Err(target.failed("written")(error)),
+    }
 }
 
-fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+/// Removes the file, if nothing speaks against what is in it.
+pub(super) fn remove(
+    target: &Target,
+    may: impl FnOnce(Option<&str>) -> Result<(), EditError>,
+) -> Result<(), EditError> {
+    let real = target.real()?;
+    let folder = real.parent().unwrap_or(Path::new("/")).to_owned();
+    let _lock = lock(target, &folder)?;
+    let now = match File::open(&real) {
+        Ok(file) => Some(safe_read::bounded(file).map_err(target.failed("read"))?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(target.failed("read")(error)),
+    };
+    may(now.as_deref())?;
+    failpoint::step();
+    if now.is_some() {
+        fs::remove_file(&real).map_err(target.failed("removed"))?;
+        private::sync_folder(&folder);
+    }
+    Ok(())
+}
+
+/// Whether it was replaced: not if `may` says that it is another one by now.
+fn replace(
+    real: &Path,
+    folder: &Path,
+    bytes: &[u8],
+    mode: u32,
+    may: impl FnOnce() -> bool,
+) -> io::Result<bool> {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let temporary = folder.join(format!(".{name}.new"));
     // Left by one of our number that was killed; nobody else holds the lock.
@@ -148,17 +198,20 @@ fn replace(real: &Path, folder: &Path, bytes: &[u8], mode: u32) -> io::Result<()
         failpoint::step();
         file.sync_all()?;
         failpoint::step();
+        if !may() {
+            return Ok(false);
+        }
         fs::rename(&temporary, real)?;
         failpoint::step();
-        Ok(())
+        Ok(true)
     })();
-    if written.is_err() {
+    if !matches!(written, Ok(true)) {
         let _ = fs::remove_file(&temporary);
         return written;
     }
     private::sync_folder(folder);
     failpoint::step();
-    Ok(())
+    Ok(true)
 }
 
 /// Waits for whoever writes in this folder: longer where many do, one after the other.

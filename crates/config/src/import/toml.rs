@@ -8,12 +8,7 @@ pub(super) fn read(text: &str) -> Result<Value, (usize, String)> {
         let at = error.span().map_or(0, |span| span.start);
         (at, format!("not TOML: {}", error.message()))
     })?;
-    Ok(value(&document))
-}
-
-/// A TOML document as the value that it says.
-pub(crate) fn value(document: &toml_edit::DocumentMut) -> Value {
-    table(document.as_table())
+    Ok(table(document.as_table()))
 }
 
 fn table(table: &dyn toml_edit::TableLike) -> Value {

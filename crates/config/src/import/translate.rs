@@ -86,6 +86,8 @@ impl Translated {
             Meaning::Same => self.same(name, name, value),
             Meaning::Called(ours) => self.same(ours, name, value),
             Meaning::Needless => Became::Taken,
+            // A list of nothing says nothing; one client writes some of them by itself.
+            Meaning::Lost(_) if value.as_array().is_some_and(Vec::is_empty) => Became::Taken,
             Meaning::Lost(why) => Became::Lost(why.to_owned()),
             Meaning::Transport => self.transport(value),
             Meaning::Command => self.command(name, value),

@@ -23,10 +23,9 @@ pub fn first(context: &Context) -> Result<Option<Attached>, Failure> {
 
 /// How clients are connected to a gateway that runs.
 pub fn entries_of(context: &Context, first: &Attached) -> Result<(String, Entries), Failure> {
-    let dirs = context.dirs()?;
     let base = format!("http://{}", first.running.address);
-    let token = tokens::client(&dirs).map_err(unusable)?;
-    let entries = Entries::new(&base, token, &dirs, &context.places()?).map_err(unusable)?;
+    let token = tokens::client(&context.dirs()?).map_err(unusable)?;
+    let entries = Entries::new(&base, token, context)?;
     Ok((base, entries))
 }
 

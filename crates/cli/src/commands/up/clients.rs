@@ -2,12 +2,18 @@
 //! and holds no secret. Only clients that cannot start a program are given a
 //! token, in a file that nobody else can read.
 
+use super::unusable;
 use crate::{
-    commands::add::failed,
+    commands::{
+        add::failed,
+        connect::{ARGUMENTS, Ground, Plan, Wanted, difference, program},
+        import::homes,
+    },
+    context::Context,
     failure::Failure,
-    show::{diff, out, safe, term},
+    show::{out, safe, term},
 };
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 use std::{
     io::IsTerminal,
@@ -16,107 +22,57 @@ use std::{
 use switchboard::{
     Dirs,
     config::{
-        Places,
         clients::{Client, Homes},
+        connect::NAME,
         edit::{self, Target},
     },
     gateway::ClientToken,
-    local::secret,
     tokens::{self, TokenError},
 };
 
-/// Our name in their files.
-const NAME: &str = "switchboard";
-/// How they start this program: for what the running gateway has, wherever that is.
-const ARGUMENTS: [&str; 2] = ["serve", "--gateway"];
+/// The word for a client that cannot start a program.
+const HTTP: &str = "http";
 
-/// Clients whose file we can write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// Clients that are named when `up` starts.
+const NAMED: [&str; 5] = ["claude-code", "claude-desktop", "cursor", "vscode", "codex"];
+
+/// Whose file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writable {
-    /// Claude Code
-    ClaudeCode,
-    /// Claude Desktop
-    ClaudeDesktop,
-    /// Cursor
-    Cursor,
-    /// VS Code
-    #[value(name = "vscode")]
-    VsCode,
-    /// Codex
-    Codex,
-    /// A file of our own with address and token, for clients that speak HTTP only
+    /// A client's, with an entry that starts this program.
+    Client(Client),
+    /// A file of our own with address and token, for clients that speak HTTP only.
     Http,
 }
 
-impl Writable {
-    const ALL: [Self; 6] = [
-        Self::ClaudeCode,
-        Self::ClaudeDesktop,
-        Self::Cursor,
-        Self::VsCode,
-        Self::Codex,
-        Self::Http,
-    ];
-
-    fn client(self) -> Option<Client> {
-        match self {
-            Self::ClaudeCode => Client::parse("claude-code"),
-            Self::ClaudeDesktop => Client::parse("claude-desktop"),
-            Self::Cursor => Client::parse("cursor"),
-            Self::VsCode => Client::parse("vscode"),
-            Self::Codex => Client::parse("codex"),
-            Self::Http => None,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        self.client().map_or("http", Client::as_str)
-    }
+/// The names of clients, so that shells can complete them.
+pub fn writable() -> impl TypedValueParser<Value = Writable> {
+    let names = Client::all().map(Client::as_str).chain([HTTP]);
+    PossibleValuesParser::new(names)
+        .map(|name| Client::parse(&name).map_or(Writable::Http, Writable::Client))
 }
 
-/// The entries of one gateway.
+/// How clients are connected to one gateway.
 pub struct Entries {
+    homes: Homes,
     home: PathBuf,
     token: ClientToken,
     token_file: PathBuf,
-    all: Vec<Entry>,
-}
-
-struct Entry {
-    who: Writable,
-    file: PathBuf,
-    /// As its file has it.
-    value: Value,
+    /// The file for clients that speak HTTP only, and the entry in it.
+    http: (PathBuf, Value),
 }
 
 impl Entries {
-    /// The entries for a gateway at this address.
-    pub fn new(
-        base: &str,
-        token: ClientToken,
-        dirs: &Dirs,
-        places: &Places,
-    ) -> Result<Self, TokenError> {
-        let home = places.home.clone().unwrap_or_default();
-        let mut all = Vec::new();
-        for who in Writable::ALL {
-            let program = json!({ "command": program(), "args": ARGUMENTS });
-            let (file, value) = match who {
-                Writable::ClaudeCode => (places.claude_json.clone(), program),
-                Writable::Http => (dirs.data.join("http.json"), over_http(base, &token, dirs)?),
-                _ => {
-                    let homes = Homes::at(&home);
-                    let file = who.client().map(|client| client.file(&homes).path);
-                    (file.unwrap_or_default(), program)
-                }
-            };
-            all.push(Entry { who, file, value });
-        }
+    /// For a gateway at this address.
+    pub fn new(base: &str, token: ClientToken, context: &Context) -> Result<Self, Failure> {
+        let dirs = context.dirs()?;
+        let entry = over_http(base, &token, &dirs).map_err(unusable)?;
         Ok(Self {
-            home,
+            homes: homes(context)?,
+            home: context.places()?.home.unwrap_or_default(),
             token,
-            token_file: tokens::client_file(dirs),
-            all,
+            token_file: tokens::client_file(&dirs),
+            http: (dirs.data.join("http.json"), entry),
         })
     }
 
@@ -124,16 +80,18 @@ impl Entries {
     /// to a person: what is not a terminal is a file, a journal, another program.
     pub fn show(&self, show_token: bool) -> Result<(), Failure> {
         let paint = term::stdout();
-        let title = "Connect a client: switchboard up --write CLIENT adds Switchboard to its file";
+        let title = "Connect a client: switchboard connect CLIENT adds Switchboard to its file";
         out::line(&format!("\n{}", paint.bold(title)))?;
-        for entry in &self.all {
-            let file = self.shown(&entry.file);
-            let only = match entry.who {
-                Writable::Http => ", for clients that speak HTTP only",
-                _ => "",
-            };
-            out::line(&format!("  {:<16} {file}{only}", entry.who.word()))?;
+        for client in NAMED.into_iter().filter_map(Client::parse) {
+            let file = self.shown(&client.file(&self.homes).path);
+            out::line(&format!("  {:<16} {file}", client.as_str()))?;
         }
+        let others = Client::all().count() - NAMED.len();
+        let others = format!("{others} more: switchboard connect shows which are here");
+        out::line(&format!("  {:<16} {others}", "and"))?;
+        let http = self.shown(&self.http.0);
+        let only = "for clients that speak HTTP only: switchboard up --write http";
+        out::line(&format!("  {HTTP:<16} {http}, {only}"))?;
         out::line(&format!("\n{}", paint.bold("Or by hand")))?;
         let line = [program()].into_iter().chain(ARGUMENTS.map(String::from));
         let line = line.collect::<Vec<_>>().join(" ");
@@ -157,39 +115,34 @@ impl Entries {
         }
     }
 
-    /// Writes one, after showing what changes, and from then on keeps the file
-    /// to its owner.
-    pub fn write(&self, who: Writable) -> Result<(), Failure> {
-        let Some(entry) = self.all.iter().find(|entry| entry.who == who) else {
-            return Ok(());
-        };
-        let file = self.shown(&entry.file);
+    /// Writes one, after showing what changes.
+    pub fn write(&self, context: &Context, who: Writable) -> Result<(), Failure> {
+        match who {
+            Writable::Http => self.write_http(),
+            Writable::Client(client) => {
+                let ground = Ground::new(context)?;
+                let plan = Plan::new(&ground, client, Wanted::Entry)?;
+                plan.show(&ground)?;
+                plan.write(&ground)?;
+                plan.tell(&ground, true)
+            }
+        }
+    }
+
+    /// Writes the file with the token, which is its owner's alone.
+    fn write_http(&self) -> Result<(), Failure> {
+        let (path, entry) = &self.http;
+        let file = self.shown(path);
         let mut shown = Ok(());
         let mut same = false;
         let seen = |before: &str, after: &str| {
             same = before == after;
-            shown = out::line(&format!("\n{file}")).and_then(|()| {
-                // Whoever looks over a shoulder, or reads a log, learns no secret:
-                // neither ours nor one that was in the file before.
-                let (before, after) = (secret::command_text(before), secret::command_text(after));
-                let lines = diff::lines(&before, &after);
-                lines.iter().try_for_each(|line| out::line(line))
-            });
+            let title = out::line(&format!("\n{file}"));
+            shown = title.and_then(|()| difference(before, after));
         };
-        let target = Target::private(&entry.file);
-        let key = match who {
-            Writable::VsCode => "servers",
-            Writable::Codex => "mcp_servers",
-            _ => "mcpServers",
-        };
-        let written = match who {
-            Writable::Codex => {
-                let table = format!("{key}.{NAME}");
-                edit::put_toml_seen(&target, &table, &toml(&entry.value), seen)
-            }
-            _ => edit::put_seen(&target, &[key], NAME, &entry.value, seen),
-        };
-        written.map_err(|error| failed(&error))?;
+        let target = Target::private(path);
+        edit::put_seen(&target, &["mcpServers"], NAME, entry, seen)
+            .map_err(|error| failed(&error))?;
         shown?;
         let said = if same { "has it already" } else { "written" };
         out::line(&format!("{said}: {file}"))
@@ -214,19 +167,4 @@ fn over_http(base: &str, token: &ClientToken, dirs: &Dirs) -> Result<Value, Toke
         "url": format!("{base}/mcp/@{key}"),
         "headers": { "Authorization": authorization },
     }))
-}
-
-/// The members of an entry as lines of TOML. They hold texts and lists of texts,
-/// whose JSON spelling TOML reads the same way.
-fn toml(value: &Value) -> String {
-    let fields = value.as_object().into_iter().flatten();
-    fields
-        .map(|(key, value)| format!("{key} = {value}\n"))
-        .collect()
-}
-
-/// This program, for clients that start it.
-fn program() -> String {
-    let path = std::env::current_exe().ok();
-    path.map_or_else(|| NAME.to_owned(), |path| path.display().to_string())
 }

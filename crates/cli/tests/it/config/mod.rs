@@ -5,6 +5,7 @@ mod approving;
 mod behaviour;
 mod bound;
 mod closed;
+mod connecting;
 mod connectors;
 mod denied_addresses;
 mod doctor;

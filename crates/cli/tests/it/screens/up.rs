@@ -143,7 +143,7 @@ fn what_it_advises_works_and_holds_no_secret() {
     assert!(!text.contains(&token(&home)), "{text}");
     assert!(!text.contains("Bearer"), "{text}");
     // The first advice is to have it written.
-    let write = text.find("up --write CLIENT").unwrap();
+    let write = text.find("switchboard connect CLIENT").unwrap();
     assert!(write < text.find("claude mcp add").unwrap(), "{text}");
     let claude = text
         .lines()
