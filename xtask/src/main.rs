@@ -1,4 +1,4 @@
-//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|contract|tidy`.
+//! Development only: `cargo xtask setup|test|ci|soak|conformance|bench|bench-list|bench-start|bench-instructions|deny|docs|features|faults|peers|contract|tidy`.
 //!
 //! What the tests need is installed here by package name, and what continuous
 //! integration runs is started here, so that both are the same on every
@@ -21,6 +21,7 @@ mod docs;
 mod faults;
 mod features;
 mod paths;
+mod peers;
 mod process;
 mod setup;
 mod shown;
@@ -68,6 +69,8 @@ enum Command {
     Docs,
     /// The crate `switchboard` with parts left out: it compiles, and small ones stay small
     Features(features::Options),
+    /// Real clients and servers by package name: each lists and calls
+    Peers(peers::Options),
     /// The catalogue of faults, with the test that shows each
     Faults(faults::Options),
     /// All that was asked for, with the tests that show each row
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Command::Deny => deny::run(),
         Command::Docs => docs::run(),
         Command::Features(options) => features::run(&options),
+        Command::Peers(options) => peers::run(&options),
         Command::Faults(options) => faults::run(&options),
         Command::Contract => contract::run(),
         Command::Tidy(options) => tidy::run(&options),

@@ -283,7 +283,8 @@ fn script(dir: &Path, package: &Package, file: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn ensure_npm(logs: &Path) -> Result<()> {
+/// npm, by whatever means there are.
+pub fn ensure_npm(logs: &Path) -> Result<()> {
     if runs("npm") {
         return Ok(());
     }
@@ -343,7 +344,8 @@ pub fn runs(program: &str) -> bool {
     works("--version") || works("version")
 }
 
-fn logged(command: &mut Command, logs: &Path, what: &str) -> Result<()> {
+/// Runs a step of an installation, whose last words are told where it fails.
+pub fn logged(command: &mut Command, logs: &Path, what: &str) -> Result<()> {
     let log = logs.join("install.log");
     let ended = run_logged(
         command,

@@ -15,7 +15,7 @@ pub mod pool;
 mod proc;
 mod report;
 pub mod start;
-mod subjects;
+pub mod subjects;
 
 use crate::cargo::cargo;
 use crate::{paths, setup};
