@@ -7,9 +7,11 @@
 //! look at two flags.
 
 mod log;
+mod parts;
 mod passed;
 mod watched;
 
+pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
 pub use passed::Passed;
 pub use watched::Watched;
 
@@ -28,7 +30,7 @@ use std::{
     },
     time::Duration,
 };
-use switchboard_wire::{Kind, Message, Method, Params, Payload, code, json};
+use switchboard_wire::{Kind, Message, Method, Params, Payload, code, json, trace::Carried};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -46,6 +48,12 @@ pub trait Observer: Send + Sync {
         false
     }
 
+    /// Whether it wants to know which trace a request is a part of, which some faces are
+    /// told in headers. Asked once, when it is added.
+    fn wants_traces(&self) -> bool {
+        false
+    }
+
     /// A message crosses an edge.
     fn message(&self, _message: &Passing<'_>) {}
 }
@@ -60,6 +68,16 @@ pub trait Follow: Send {
 
     /// Something happens on the way.
     fn event(&mut self, _event: &Happened<'_>) {}
+
+    /// Who follows what it sends to its server. Asked once, before anything leaves.
+    fn leaving(&self) -> Option<Arc<dyn Leaving>> {
+        None
+    }
+
+    /// Somebody is asked something. Gives what is told how that ended.
+    fn asks(&mut self, _input: &Input) -> Option<Box<dyn Part>> {
+        None
+    }
 
     /// It is over. Told once.
     fn end(self: Box<Self>, end: &End<'_>);
@@ -103,6 +121,8 @@ pub struct Begin<'a> {
     pub message: &'a Message,
     /// Where its parameters stand in it.
     pub params: &'a Params,
+    /// What came beside it about the trace that it is a part of.
+    pub carried: Option<&'a Carried>,
 }
 
 impl Begin<'_> {
@@ -135,6 +155,10 @@ pub enum Happened<'a> {
     Asked(&'a Input),
     /// Whoever was asked whether it may be made has answered.
     Answered(Verdict),
+    /// Its client is told what is asked, and has to come back for the rest.
+    Parked,
+    /// Its client has come back.
+    Resumed(&'a Resumed<'a>),
 }
 
 /// What was decided about a call.
@@ -244,6 +268,8 @@ pub struct Observers {
     taps: AtomicBool,
     /// Whether one of them wants to know what was decided.
     decisions: AtomicBool,
+    /// Whether one of them wants to know of traces: faces with headers look.
+    traces: AtomicBool,
 }
 
 impl Observers {
@@ -254,6 +280,9 @@ impl Observers {
         }
         if observer.wants_decisions() {
             self.decisions.store(true, Ordering::Release);
+        }
+        if observer.wants_traces() {
+            self.traces.store(true, Ordering::Release);
         }
         self.all.write().push(observer);
         self.any.store(true, Ordering::Release);
@@ -271,6 +300,11 @@ impl Observers {
     /// Whether somebody wants to know what was decided.
     fn want_decisions(&self) -> bool {
         self.decisions.load(Ordering::Acquire)
+    }
+
+    /// Whether somebody wants to know which trace a request is a part of.
+    pub(crate) fn want_traces(&self) -> bool {
+        self.traces.load(Ordering::Acquire)
     }
 
     /// Whether somebody wants to see messages.

@@ -1,7 +1,8 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, Edge, End, Ending, Follow, Happened, Keeping, Observers, Origin, Passed, Passing, log,
+    Begin, Edge, End, Ending, Follow, Happened, Keeping, Observers, Origin, Passed, Passing,
+    Resumed, log,
 };
 use crate::{
     call::{self, Admitted, Scope},
@@ -79,6 +80,7 @@ impl Watched {
             name: named.as_ref().and_then(|(named, _)| named.text()),
             message,
             params: &admitted.params,
+            carried: admitted.trace.carried.as_deref(),
         };
         let span = span(&begin);
         let follow = span.in_scope(|| {
@@ -114,8 +116,9 @@ impl Watched {
     pub(crate) async fn wrap(
         mut self: Box<Self>,
         host: &Host,
-        admitted: Box<Admitted>,
+        mut admitted: Box<Admitted>,
     ) -> Result<Exchange, CallError> {
+        admitted.trace.leaving = self.follow.iter().find_map(|one| one.leaving());
         let mut passed = Passed {
             is_decision_wanted: self.is_decision_wanted,
             ..Passed::default()
@@ -167,8 +170,18 @@ impl Watched {
         self.tell(&Happened::Left { server });
     }
 
+    /// Its client has to come back for the rest.
+    pub(crate) fn parked(&mut self) {
+        self.tell(&Happened::Parked);
+    }
+
+    /// Its client has come back.
+    pub(crate) fn resumed(&mut self, resumed: &Resumed<'_>) {
+        self.tell(&Happened::Resumed(resumed));
+    }
+
     /// Something comes of it.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &mut Event) {
         match event {
             Event::Notice(notice) => {
                 self.bytes_out += notice.payload.len();
@@ -179,6 +192,11 @@ impl Watched {
                 self.bytes_out += input.message().raw().len();
                 self.show(Edge::ToClient, || input.message().payload());
                 self.tell(&Happened::Asked(input));
+                for one in &mut self.follow {
+                    if let Some(part) = one.asks(input) {
+                        input.followed_by(part);
+                    }
+                }
             }
             Event::Outcome(_) => self.back(),
         }

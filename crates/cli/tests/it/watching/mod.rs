@@ -2,3 +2,4 @@
 
 mod metrics;
 mod prometheus;
+mod traces;
