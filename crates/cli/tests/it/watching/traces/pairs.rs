@@ -24,7 +24,7 @@ fn answer(method: &str, params: &Value) -> Value {
     }
 }
 
-async fn legacy(mut client: Channel, parent: &str) -> Value {
+async fn legacy(client: &mut Channel, parent: &str) -> Value {
     client.initialize(LEGACY).await;
     let params =
         json!({"name": TOOL, "arguments": {}, "_meta": {"traceparent": parent, "other": 1}});
@@ -42,7 +42,7 @@ async fn legacy(mut client: Channel, parent: &str) -> Value {
     }
 }
 
-async fn modern(mut client: Channel, parent: &str) -> Value {
+async fn modern(client: &mut Channel, parent: &str) -> Value {
     let mut params = json!({"name": TOOL, "arguments": {}, "_meta": {"traceparent": parent}});
     for _ in 0..10 {
         let id = client.start("tools/call", with_meta(params.clone()));
@@ -99,7 +99,7 @@ async fn pair(server_era: &str, number: u8) {
                     if is_modern { "modern" } else { "legacy" }
                 );
                 let launch = world.launch(&["--mcp-config", &servers, "serve", "--only", "e"]);
-                let (channel, _gateway) = match down {
+                let (mut channel, _gateway) = match down {
                     Carrier::Stdio => (Channel::stdio(launch.spawn()), None),
                     _ => {
                         let gateway = launch.args(["--http", "127.0.0.1:0", "--no-auth"]).spawn();
@@ -109,8 +109,8 @@ async fn pair(server_era: &str, number: u8) {
                 };
                 let (trace, span, parent) = client(number);
                 let ended = match is_modern {
-                    true => modern(channel, &parent).await,
-                    false => legacy(channel, &parent).await,
+                    true => modern(&mut channel, &parent).await,
+                    false => legacy(&mut channel, &parent).await,
                 };
                 assert_eq!(
                     text_of(&ended),
