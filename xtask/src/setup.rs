@@ -30,6 +30,9 @@ const OLD_SDKS: [Package; 2] = [
     Package("@modelcontextprotocol/sdk", "1.0.4"),
 ];
 
+/// A collector of traces that nobody here wrote.
+const ROTEL: PythonPackage = PythonPackage("rotel", "0.0.1a15");
+
 /// Debian's package with Prometheus and promtool.
 const PROMETHEUS: &str = "prometheus";
 
@@ -69,6 +72,8 @@ pub struct Tools {
     pub old_sdks: [PathBuf; 2],
     /// The folder of prometheus and promtool.
     pub prometheus: PathBuf,
+    /// The collector's program.
+    pub rotel: PathBuf,
 }
 
 impl Tools {
@@ -83,10 +88,11 @@ impl Tools {
             println!("sdk={}", folder.display());
         }
         println!("prometheus={}", self.prometheus.display());
+        println!("rotel={}", self.rotel.display());
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 7] {
+    pub fn variables(&self) -> [(&'static str, &Path); 8] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
@@ -95,6 +101,7 @@ impl Tools {
             ("SWITCHBOARD_TEST_SDK_0_5", &self.old_sdks[0]),
             ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
             ("SWITCHBOARD_TEST_PROMETHEUS", &self.prometheus),
+            ("SWITCHBOARD_TEST_ROTEL", &self.rotel),
         ]
     }
 }
@@ -134,6 +141,7 @@ pub fn run() -> Result<Tools> {
             .try_into()
             .map_err(|_| anyhow::anyhow!("two SDKs were installed"))?,
         prometheus: debian(&cache, PROMETHEUS)?.join("usr/bin"),
+        rotel: rotel(&cache)?,
     })
 }
 
@@ -208,6 +216,25 @@ pub fn python(package: &PythonPackage) -> Result<PathBuf> {
     logged(&mut pip, &dir, &format!("pip install {name}=={version}"))?;
     std::fs::write(&marker, version)?;
     Ok(dir)
+}
+
+/// The collector's program, in the folder of the one Python that it was installed for.
+/// Where it cannot be had that is said, and the tests that need it fail and say so, too.
+fn rotel(cache: &Path) -> Result<PathBuf> {
+    let libraries = match python(&ROTEL) {
+        Ok(dir) => dir.join("lib"),
+        Err(error) => {
+            println!("setup: rotel cannot be had, and the tests that need it will fail: {error:#}");
+            return Ok(cache.join("rotel-agent"));
+        }
+    };
+    for folder in std::fs::read_dir(&libraries)? {
+        let program = folder?.path().join("site-packages/rotel/rotel-agent");
+        if program.is_file() {
+            return Ok(program);
+        }
+    }
+    bail!("{} has no rotel-agent", libraries.display())
 }
 
 /// A Debian package, unpacked and not installed: no service of it starts, and nobody has

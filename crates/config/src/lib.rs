@@ -52,7 +52,7 @@ pub use policy::Verdict;
 pub use read::read;
 pub use settings::{
     AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure,
-    PermissionRule, Permissions, Written,
+    PermissionRule, Permissions, Traces, TracesProtocol, Written,
 };
 pub use sign_in::{Idp, SignIn};
 pub use target::redacted;

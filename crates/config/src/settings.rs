@@ -6,7 +6,8 @@ mod observe;
 mod permissions;
 
 pub use observe::{
-    AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure,
+    AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure, Traces,
+    TracesProtocol,
 };
 pub(crate) use permissions::Writer;
 pub use permissions::{PermissionRule, Permissions, Written};

@@ -26,7 +26,7 @@ use crate::{
     exchange::{Asked, Exchange},
     host::Host,
     limits, mirror,
-    observe::{Origin, Passed, Watched},
+    observe::{Origin, Passed, Trace, Watched},
     permission::{Decision, What, held, not_permitted},
     pins::Kind,
     upstream::{Connection, Server},
@@ -60,6 +60,8 @@ pub struct Admitted {
     pub params: Params,
     /// The `Mcp-Param-*` headers it came with (names without the prefix), where the face has headers.
     pub headers: Option<Vec<(String, String)>>,
+    /// What it has to do with traces.
+    pub trace: Trace,
 }
 
 /// A request whose server is known.
@@ -97,10 +99,13 @@ pub struct Permitted {
 /// Takes a request all the way to its server, and tells those who watch.
 pub(crate) async fn call(
     host: &Host,
-    admitted: Box<Admitted>,
+    mut admitted: Box<Admitted>,
     origin: Origin,
 ) -> Result<Exchange, CallError> {
     let mut watched = Watched::begin(host.observers(), &admitted, origin);
+    if let Some(watched) = &watched {
+        admitted.trace.leaving = watched.leaving();
+    }
     let refused = watched.as_deref().and_then(Watched::refused);
     let ended = match refused {
         Some(fault) => Err(fault),
@@ -256,6 +261,7 @@ pub(crate) async fn next_connection(
 /// server waits for approval, one that was made since is asked first what it has.
 pub(crate) async fn connection_of(permitted: &Permitted) -> Result<Arc<Connection>, CallError> {
     let (server, client) = (&permitted.server, permitted.client());
+    let _started_for = server.started_for(&permitted.admitted.trace);
     let connection = server.connection(client).await?;
     if !server.is_strict() {
         return Ok(connection);
@@ -371,6 +377,7 @@ fn is_governed(host: &Host, routed: &Routed) -> bool {
 /// Sees to it that the definitions of the server's tools are known.
 async fn define(routed: &Routed) -> Result<(), CallError> {
     let server = &routed.server;
+    let _started_for = server.started_for(&routed.admitted.trace);
     let connection = server.connection(&routed.admitted.client).await?;
     if let Err(fault) = connection.catalog().get(List::Tools, &connection).await {
         tracing::debug!(server = %server.name(), %fault, "decided without its list of tools");

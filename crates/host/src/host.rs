@@ -254,6 +254,12 @@ impl Host {
         self.observers.add(observer);
     }
 
+    /// Whether somebody wants to know which trace a request is a part of, so that faces
+    /// with headers look there.
+    pub fn wants_traces(&self) -> bool {
+        self.observers.want_traces()
+    }
+
     pub(crate) fn observers(&self) -> &Arc<Observers> {
         &self.observers
     }

@@ -60,3 +60,23 @@ pub const METRIC_CELLS: usize = 1000;
 pub const METRIC_OUTCOMES: usize = 4000;
 /// Bytes of a tool's name that is counted apart.
 pub const METRIC_LABEL: usize = 128;
+/// Spans that wait to be sent. What comes on top is dropped and counted.
+pub const TRACE_QUEUE: usize = 8192;
+/// Spans that are sent at once.
+pub const TRACE_BATCH: usize = 512;
+/// How long spans wait for others to be sent with.
+pub const TRACE_PAUSE: Duration = Duration::from_secs(1);
+/// How long a collector may take to be connected to.
+pub const TRACE_CONNECT: Duration = Duration::from_secs(5);
+/// How long a collector may take for what is sent at once, with what is tried again.
+pub const TRACE_SEND: Duration = Duration::from_secs(10);
+/// How long the end of a gateway waits until its last spans are sent.
+pub const TRACE_CLOSE: Duration = Duration::from_secs(3);
+/// Bytes of a collector's answer that are read.
+pub const TRACE_ANSWER: usize = 64 * 1024;
+/// Characters of a name in a span: a client's, a tool's, a request's id.
+pub const TRACE_NAME: usize = 200;
+/// Spans of one call, besides those of its client's requests. Others are counted in it.
+pub const TRACE_PARTS: usize = 64;
+/// Requests whose answer was a question that are remembered until it is answered.
+pub const TRACE_ROUNDS: usize = 1024;

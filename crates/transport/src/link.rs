@@ -62,6 +62,8 @@ pub enum About {
         name: Option<String>,
         /// `Mcp-Param-*` headers, names without the prefix (modern HTTP).
         params: Vec<(String, String)>,
+        /// Other headers, in whichever era: names in lower case.
+        headers: Vec<(&'static str, String)>,
         /// How long the answer may take in all, where nobody else sees to that
         /// and abandons it.
         timeout: Option<Duration>,

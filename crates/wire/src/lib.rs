@@ -21,6 +21,7 @@ pub mod name;
 mod params;
 mod payload;
 pub mod reading;
+pub mod trace;
 mod version;
 
 pub use address::embedded as embedded_v4;

@@ -23,3 +23,10 @@ pub const NAME_KEPT: usize = 24;
 pub const NAME_ROUNDS: u64 = 16;
 /// Below this size copying is cheaper than a second piece.
 pub const COPY_BELOW: usize = 16 * 1024;
+
+/// Bytes of a `tracestate` that is passed on; a longer one is left out.
+pub const TRACESTATE_BYTES: usize = 512;
+/// Members of it.
+pub const TRACESTATE_MEMBERS: usize = 32;
+/// Bytes of a `baggage` that is passed on; a longer one is left out.
+pub const BAGGAGE_BYTES: usize = 8192;

@@ -28,3 +28,9 @@ pub const UI_PAGE_MEMBER: &str = "resourceUri";
 pub const UI_PAGE: &str = "ui/resourceUri";
 /// The extension by which there are such pages.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
+/// Which place in which trace a request is made at (W3C Trace Context).
+pub const TRACEPARENT: &str = "traceparent";
+/// What others keep beside that.
+pub const TRACESTATE: &str = "tracestate";
+/// What others want to have along (W3C Baggage).
+pub const BAGGAGE: &str = "baggage";

@@ -131,6 +131,7 @@ async fn in_rounds(
         message,
         params,
         headers,
+        trace,
     } = admitted;
     let again = |message, params| Admitted {
         client: client.clone(),
@@ -138,6 +139,7 @@ async fn in_rounds(
         message,
         params,
         headers: headers.clone(),
+        trace: trace.clone(),
     };
     let mut next = again(message.clone(), params);
     for round in 0..=limits::INPUT_ROUNDS {
@@ -179,9 +181,9 @@ async fn follow(
     let mut open = FuturesUnordered::new();
     loop {
         tokio::select! {
-            event = exchange.next() => {
+            mut event = exchange.next() => {
                 if let Some(watched) = watched {
-                    watched.event(&event);
+                    watched.event(&mut event);
                 }
                 match event {
                     Event::Notice(notice) => operator.notice(&server, &notice),

@@ -53,6 +53,7 @@ pub async fn ask_with(authorize: Arc<dyn Authorize>, url: &Url) -> Result<Value,
             method_name: None,
             name: None,
             params: Vec::new(),
+            headers: Vec::new(),
             timeout: Some(Duration::from_secs(20)),
         },
     })

@@ -4,7 +4,7 @@
 use crate::{fault::Fault, read::Doc};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 /// What settings say about watching. One field for each way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,12 +15,14 @@ pub struct Observe {
     pub audit: Option<Audit>,
     /// `metrics`: what is counted, and where that is read.
     pub metrics: Option<MetricsSetting>,
+    /// `traces`: what becomes of each request, for a collector.
+    pub traces: Option<Traces>,
 }
 
 /// The section.
 const HERE: &str = "observe";
 /// Everything that it can have.
-const KEYS: [&str; 3] = ["accessLog", "audit", "metrics"];
+const KEYS: [&str; 4] = ["accessLog", "audit", "metrics", "traces"];
 
 /// `accessLog`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -79,6 +81,48 @@ pub struct MetricsSetting {
     pub address: Option<SocketAddr>,
 }
 
+/// `traces`. What is missing is as the standard's variables (`OTEL_…`) say.
+#[derive(Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Traces {
+    /// Nothing is sent, whatever variables say.
+    pub off: bool,
+    /// The address of a collector.
+    pub endpoint: Option<String>,
+    /// How spans travel.
+    pub protocol: Option<TracesProtocol>,
+    /// What the collector is shown.
+    pub headers: BTreeMap<String, String>,
+    /// The part of traces that is recorded, from 0 to 1.
+    pub ratio: Option<f64>,
+    /// Servers that get the baggage of a request; `*` is all of them.
+    pub baggage_to: Vec<String>,
+}
+
+// Settings are compared, and a ratio that is no number is never read.
+impl Eq for Traces {}
+
+impl std::fmt::Debug for Traces {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The address and the headers may hold a secret.
+        f.debug_struct("Traces")
+            .field("off", &self.off)
+            .field("protocol", &self.protocol)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How spans travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum TracesProtocol {
+    /// OTLP over gRPC.
+    #[serde(rename = "grpc")]
+    Grpc,
+    /// OTLP over HTTP, in protobuf.
+    #[serde(rename = "http/protobuf")]
+    Http,
+}
+
 /// What lines of a log look like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,7 +141,9 @@ impl Observe {
             access_log,
             audit,
             metrics,
+            traces,
         } = other;
+        self.traces = traces.or(self.traces.take());
         self.metrics = metrics.or(self.metrics.take());
         self.access_log = access_log.or(self.access_log.take());
         self.audit = audit.or(self.audit.take());
@@ -127,6 +173,7 @@ impl Observe {
         part(doc, "accessLog", &mut self.access_log, &mut faults);
         part(doc, "audit", &mut self.audit, &mut faults);
         part(doc, "metrics", &mut self.metrics, &mut faults);
+        part(doc, "traces", &mut self.traces, &mut faults);
         faults
     }
 }
@@ -190,6 +237,21 @@ mod tests {
         assert_eq!(address.port(), 9464);
         let (_, faults) = read(r#"{"observe": {"metrics": {"address": "here"}}}"#);
         assert!(faults[0].contains("`observe.metrics`: "), "{faults:?}");
+    }
+
+    #[test]
+    fn where_traces_go() {
+        let (found, faults) = read(
+            r#"{"observe": {"traces": {"endpoint": "http://c:4317", "protocol": "grpc", "ratio": 0.1,
+                "headers": {"x-key": "k"}, "baggageTo": ["files"]}}}"#,
+        );
+        assert!(faults.is_empty(), "{faults:?}");
+        let traces = found.traces.unwrap();
+        assert_eq!(traces.protocol, Some(TracesProtocol::Grpc));
+        assert!(!format!("{traces:?}").contains("x-key"));
+        assert_eq!(traces.baggage_to, ["files"]);
+        let (_, faults) = read(r#"{"observe": {"traces": {"protocol": "http/json"}}}"#);
+        assert!(faults[0].contains("`observe.traces`: "), "{faults:?}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
-use switchboard_host::{CallError, Client, LOG_LEVELS, NoSink, Scope};
+use switchboard_host::{CallError, Client, LOG_LEVELS, NoSink, Scope, observe::Trace};
 use switchboard_tasks as tasks;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Received, Revision, code,
@@ -151,7 +151,10 @@ impl Conversation {
                 () = gone.cancelled() => {}
             }
         };
-        let (kind, work) = (tasks::Kind::Conversation, work.instrument(self.span.clone()));
+        let (kind, work) = (
+            tasks::Kind::Conversation,
+            work.instrument(self.span.clone()),
+        );
         tasks::spawn_in_or(&self.tasks, kind, work, move || me.broke_off(&owed));
     }
 
@@ -238,7 +241,7 @@ impl Conversation {
     fn legacy(self: &Arc<Self>, session: Arc<Session>, message: Message, params: Params) {
         let (outlet, me) = (self.outlet.clone(), self.clone());
         let owed = message.id().into_iter().collect();
-        let admitted = session.admit(message, params);
+        let admitted = session.admit(message, params, Trace::default());
         self.spawn(owed, async move {
             if let Some(answer) = session.request(admitted, outlet).await {
                 me.send(answer);
@@ -283,6 +286,7 @@ impl Conversation {
             message,
             params,
             headers: None,
+            trace: Trace::default(),
             shared_credential: self.terms.shared_credential,
             own_servers: self.terms.own_servers,
         });

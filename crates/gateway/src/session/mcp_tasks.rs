@@ -5,7 +5,9 @@ use super::{lists, rewrite};
 use crate::{gateway::Gateway, limits};
 use bytes::Bytes;
 use std::sync::Arc;
-use switchboard_host::{Admitted, CallError, Client, Outcome, Reply, Scope, Server};
+use switchboard_host::{
+    Admitted, CallError, Client, Outcome, Reply, Scope, Server, observe::Trace,
+};
 use switchboard_wire::{
     Era, Id, Kind, Message, Method, Params, code, json,
     reading::{self, Object},
@@ -101,6 +103,7 @@ async fn ask(
         params: Params::of(&message)?,
         message,
         headers: None,
+        trace: Trace::default(),
     };
     // Boxed: few ask for tasks, and what answers every request has room for this.
     let called = Box::pin(gateway.host().call(admitted)).await?;

@@ -4,6 +4,7 @@ use super::Client;
 use crate::{
     call::{Admitted, Scope},
     error::CallError,
+    observe::Trace,
 };
 use std::sync::Arc;
 use switchboard_wire::{Edits, Era, Id, Message, Method, Params, code, json, meta};
@@ -57,6 +58,7 @@ impl Admitted {
             params: Params::of(&message)?,
             message,
             headers: None,
+            trace: Trace::default(),
         })
     }
 }

@@ -14,9 +14,9 @@ use crate::{
     call::{Permitted, Standing},
     client::Client,
     error::CallError,
-    observe::is_failure,
+    observe::{Leaving, is_failure},
     permission::What,
-    upstream::{Connection, Server},
+    upstream::{Beside, Connection, Server},
 };
 use serde_json::json;
 use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
@@ -35,6 +35,8 @@ pub(crate) struct Crossing {
     name: Option<String>,
     mirrored: Vec<(String, String)>,
     timeout: Duration,
+    /// Who follows what is sent.
+    trace: Option<Arc<dyn Leaving>>,
     server: Arc<Server>,
     /// What the server's entry says of roots, where it does.
     roots: Option<String>,
@@ -83,14 +85,9 @@ impl Crossing {
             Era::Legacy => request::to_modern(&original, &client, &first),
             Era::Modern => request::to_legacy(&original),
         };
-        let sent = connection.dispatch(
-            client.clone(),
-            &message,
-            Edits::new(),
-            name.clone(),
-            mirrored.clone(),
-            None,
-        )?;
+        let beside = Beside::of(permitted);
+        let trace = beside.trace.clone();
+        let sent = connection.dispatch(client.clone(), &message, Edits::new(), beside)?;
         Ok(Self {
             client,
             sent,
@@ -98,6 +95,7 @@ impl Crossing {
             name,
             mirrored,
             timeout,
+            trace,
             server: permitted.server.clone(),
             roots,
             standing: permitted.standing(),
@@ -184,14 +182,16 @@ impl Crossing {
                 (message, self.name.clone(), self.mirrored.clone())
             }
         };
-        self.sent = self.connection().dispatch(
-            self.client.clone(),
-            &message,
-            Edits::new(),
+        let beside = Beside {
             name,
             mirrored,
-            None,
-        )?;
+            limit: None,
+            trace: self.trace.clone(),
+        };
+        let client = self.client.clone();
+        self.sent = self
+            .connection()
+            .dispatch(client, &message, Edits::new(), beside)?;
         Ok(())
     }
 
@@ -368,15 +368,15 @@ impl Crossing {
             }
             Era::Modern => (about, None),
         };
-        let (client, none) = (self.client.clone(), Vec::new());
-        let cancelled = self.connection().dispatch(
-            client,
-            &message,
-            Edits::new(),
+        let beside = Beside {
             name,
-            none,
-            Some(self.timeout),
-        );
+            limit: Some(self.timeout),
+            ..Beside::default()
+        };
+        let client = self.client.clone();
+        let cancelled = self
+            .connection()
+            .dispatch(client, &message, Edits::new(), beside);
         if let Ok(sent) = cancelled {
             sent.let_go();
         }

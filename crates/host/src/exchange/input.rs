@@ -1,7 +1,10 @@
 //! A question from a server, and the one answer it gets.
 
 use super::Consent;
-use crate::upstream::mcp_tasks::related;
+use crate::{
+    observe::{Part, PartEnd},
+    upstream::mcp_tasks::related,
+};
 use std::{fmt, sync::Arc};
 use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +20,8 @@ pub struct Input {
     withdrawn: CancellationToken,
     reply: Option<Reply>,
     consent: Option<Arc<Consent>>,
+    /// What is told how it ended, where anybody follows it.
+    parts: Vec<Box<dyn Part>>,
 }
 
 /// Passes the answer on; gets the question, too.
@@ -46,6 +51,7 @@ impl Input {
             withdrawn,
             reply: Some(Box::new(reply)),
             consent: None,
+            parts: Vec::new(),
         }
     }
 
@@ -53,6 +59,11 @@ impl Input {
     pub(super) fn about(mut self, consent: Arc<Consent>) -> Self {
         self.consent = Some(consent);
         self
+    }
+
+    /// Tells this part of its call how it ended.
+    pub(crate) fn followed_by(&mut self, part: Box<dyn Part>) {
+        self.parts.push(part);
     }
 
     /// What is to be allowed, where it is our own question and not a server's.
@@ -117,6 +128,12 @@ impl Input {
     }
 
     fn settle(&mut self, answer: Answer) {
+        for part in self.parts.drain(..) {
+            part.end(&match &answer {
+                Answer::Response(message) => PartEnd::Answered(message),
+                Answer::Refused(_) => PartEnd::Refused,
+            });
+        }
         if let Some(reply) = self.reply.take() {
             reply(&self.message, answer);
         }

@@ -28,7 +28,7 @@ pub(crate) use sent::Sent;
 use crate::{
     call::Retry,
     error::CallError,
-    observe::{Keeping, Watched},
+    observe::{Keeping, Resumed, Watched},
     upstream::{Connection, Turn},
 };
 use bytes::Bytes;
@@ -247,9 +247,9 @@ impl Exchange {
                 }
                 continue;
             }
-            if let Some(event) = step.and_then(|event| self.told(event)) {
+            if let Some(mut event) = step.and_then(|event| self.told(event)) {
                 if let Some(watched) = &mut self.watched {
-                    watched.event(&event);
+                    watched.event(&mut event);
                 }
                 if let Event::Outcome(outcome) = &event {
                     self.leave_stage();
@@ -350,6 +350,20 @@ impl Exchange {
             sent.set_token(token.clone());
         }
         self.note_left();
+    }
+
+    /// Its client has to come back for the rest.
+    pub fn parked(&mut self) {
+        if let Some(watched) = &mut self.watched {
+            watched.parked();
+        }
+    }
+
+    /// Its client has come back, with this request.
+    pub fn resumed(&mut self, resumed: &Resumed<'_>) {
+        if let Some(watched) = &mut self.watched {
+            watched.resumed(resumed);
+        }
     }
 
     /// Tells those who watch that it has left, if it has.

@@ -9,7 +9,7 @@ use crate::{
     },
     call::Permitted,
     error::CallError,
-    upstream::Connection,
+    upstream::{Beside, Connection},
 };
 use std::sync::Arc;
 use switchboard_wire::{Edits, Message};
@@ -101,7 +101,6 @@ fn dispatch(
     permitted: &Permitted,
     message: &Message,
 ) -> Result<Sent, CallError> {
-    let name = permitted.header_name().map(str::to_owned);
-    let (client, mirrored) = (permitted.client().clone(), permitted.mirrored.clone());
-    connection.dispatch(client, message, Edits::new(), name, mirrored, None)
+    let client = permitted.client().clone();
+    connection.dispatch(client, message, Edits::new(), Beside::of(permitted))
 }

@@ -1,7 +1,10 @@
 //! A request that its server has: the guard that gives it up.
 
 use super::{Event, Inbox};
-use crate::upstream::Connection;
+use crate::{
+    observe::{Part, PartEnd},
+    upstream::Connection,
+};
 use bytes::Bytes;
 use std::{fmt, sync::Arc};
 use switchboard_wire::Message;
@@ -15,6 +18,8 @@ pub(crate) struct Sent {
     number: u64,
     /// Whether nothing of it is left to give up.
     over: bool,
+    /// What is told how it ended, where anybody follows it.
+    part: Option<Box<dyn Part>>,
 }
 
 impl Sent {
@@ -24,7 +29,14 @@ impl Sent {
             connection,
             number,
             over: false,
+            part: None,
         }
+    }
+
+    /// Tells this part of its call how it ended.
+    pub(crate) fn followed_by(mut self, part: Option<Box<dyn Part>>) -> Self {
+        self.part = part;
+        self
     }
 
     /// Its number on its connection.
@@ -40,7 +52,12 @@ impl Sent {
     /// What comes of it next; the outcome is the last.
     pub(super) async fn next(&mut self) -> Event {
         let event = self.inbox.next().await;
-        self.over |= matches!(event, Event::Outcome(_));
+        if let Event::Outcome(outcome) = &event {
+            self.over = true;
+            if let Some(part) = self.part.take() {
+                part.end(&PartEnd::Outcome(outcome));
+            }
+        }
         event
     }
 

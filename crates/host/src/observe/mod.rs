@@ -8,10 +8,12 @@
 
 mod failure;
 mod log;
+mod parts;
 mod passed;
 mod watched;
 
 pub(crate) use failure::is_failure;
+pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
 pub use passed::Passed;
 pub use watched::Watched;
 
@@ -32,7 +34,7 @@ use std::{
     },
     time::Duration,
 };
-use switchboard_wire::{Message, Method, Params, Payload, code, json};
+use switchboard_wire::{Message, Method, Params, Payload, code, json, trace::Carried};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -56,6 +58,12 @@ pub trait Observer: Send + Sync {
         false
     }
 
+    /// Whether it wants to know which trace a request is a part of, which some faces are
+    /// told in headers. Asked once, when it is added.
+    fn wants_traces(&self) -> bool {
+        false
+    }
+
     /// A message crosses an edge.
     fn message(&self, _message: &Passing<'_>) {}
 }
@@ -70,6 +78,16 @@ pub trait Follow: Send {
 
     /// Something happens on the way.
     fn event(&mut self, _event: &Happened<'_>) {}
+
+    /// Who follows what it sends to its server. Asked once, before anything leaves.
+    fn leaving(&self) -> Option<Arc<dyn Leaving>> {
+        None
+    }
+
+    /// Somebody is asked something. Gives what is told how that ended.
+    fn asks(&mut self, _input: &Input) -> Option<Box<dyn Part>> {
+        None
+    }
 
     /// It is over. Told once.
     fn end(self: Box<Self>, end: &End<'_>);
@@ -114,6 +132,8 @@ pub struct Begin<'a> {
     pub message: &'a Message,
     /// Where its parameters stand in it.
     pub params: &'a Params,
+    /// What came beside it about the trace that it is a part of.
+    pub carried: Option<&'a Carried>,
 }
 
 impl Begin<'_> {
@@ -146,6 +166,10 @@ pub enum Happened<'a> {
     Asked(&'a Input),
     /// Whoever was asked whether it may be made has answered.
     Answered(Verdict),
+    /// Its client is told what is asked, and has to come back for the rest.
+    Parked,
+    /// Its client has come back.
+    Resumed(&'a Resumed<'a>),
 }
 
 /// What was decided about a call.
@@ -254,6 +278,8 @@ pub struct Observers {
     decisions: AtomicBool,
     /// Whether one of them wants details.
     details: AtomicBool,
+    /// Whether one of them wants to know of traces: faces with headers look.
+    traces: AtomicBool,
 }
 
 /// Those who follow one call: mostly one, or none.
@@ -267,6 +293,9 @@ impl Observers {
         }
         if observer.wants_decisions() {
             self.decisions.store(true, Ordering::Release);
+        }
+        if observer.wants_traces() {
+            self.traces.store(true, Ordering::Release);
         }
         if observer.wants_details() {
             self.details.store(true, Ordering::Release);
@@ -316,6 +345,11 @@ impl Observers {
     /// Whether somebody wants to know what was decided.
     fn want_decisions(&self) -> bool {
         self.decisions.load(Ordering::Acquire)
+    }
+
+    /// Whether somebody wants to know which trace a request is a part of.
+    pub(crate) fn want_traces(&self) -> bool {
+        self.traces.load(Ordering::Acquire)
     }
 
     /// Whether somebody wants to see messages.

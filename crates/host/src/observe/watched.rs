@@ -1,7 +1,8 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, Edge, End, Ending, Following, Happened, Keeping, Observers, Origin, Passed, Passing, log,
+    Begin, Edge, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin, Passed,
+    Passing, Resumed, log,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -69,7 +70,9 @@ impl Watched {
         } = admitted;
         let is_logged = log::is_wanted(message.method(), origin);
         let details = is_logged || observers.want_details();
-        let named = details.then(|| admitted.params.named(message).ok()).flatten();
+        let named = details
+            .then(|| admitted.params.named(message).ok())
+            .flatten();
         let server = match &admitted.scope {
             Scope::One(server) => Some(server.name().clone()),
             Scope::All => None,
@@ -83,6 +86,7 @@ impl Watched {
             name: named.as_ref().and_then(|(named, _)| named.text()),
             message,
             params: &admitted.params,
+            carried: admitted.trace.carried.as_deref(),
         };
         let is_server_said = begin.server.is_some();
         let span = span(&begin);
@@ -120,6 +124,11 @@ impl Watched {
         };
         watched.show(Edge::FromClient, || message.payload());
         Some(Box::new(watched))
+    }
+
+    /// Who follows what it sends to its server.
+    pub(crate) fn leaving(&self) -> Option<Arc<dyn Leaving>> {
+        self.follow.iter().find_map(|one| one.leaving())
     }
 
     /// Where its phases are noted.
@@ -175,8 +184,18 @@ impl Watched {
         self.tell(&Happened::Left { server });
     }
 
+    /// Its client has to come back for the rest.
+    pub(crate) fn parked(&mut self) {
+        self.tell(&Happened::Parked);
+    }
+
+    /// Its client has come back.
+    pub(crate) fn resumed(&mut self, resumed: &Resumed<'_>) {
+        self.tell(&Happened::Resumed(resumed));
+    }
+
     /// Something comes of it.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &mut Event) {
         match event {
             Event::Notice(notice) => {
                 self.bytes_out += notice.payload.len();
@@ -187,6 +206,11 @@ impl Watched {
                 self.bytes_out += input.message().raw().len();
                 self.show(Edge::ToClient, || input.message().payload());
                 self.tell(&Happened::Asked(input));
+                for one in &mut self.follow {
+                    if let Some(part) = one.asks(input) {
+                        input.followed_by(part);
+                    }
+                }
             }
             // Its end follows, and is told apart.
             Event::Outcome(_) => {}

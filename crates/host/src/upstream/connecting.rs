@@ -201,8 +201,14 @@ impl Server {
     fn open_over(&self, key: &Key, carrier: Carrier) -> Result<Unmet, ConnectError> {
         let connection = self.connection_to(key, false);
         self.health().note_opened(&connection);
-        link::open(&self.spec, carrier, self.budget(), &connection)
-            .map_err(|fault| ConnectError::Failed(fault.to_string()))?;
+        link::open(
+            &self.spec,
+            carrier,
+            self.budget(),
+            self.starting(),
+            &connection,
+        )
+        .map_err(|fault| ConnectError::Failed(fault.to_string()))?;
         Ok(self.unmet(connection))
     }
 

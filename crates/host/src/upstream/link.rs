@@ -5,6 +5,7 @@ use super::{
     connection::Connection,
     ide::{IdeCarrier, IdeError},
     spec::{BoxError, MayStart, Remote, ServerSpec, StandIn, Target},
+    starting::Starting,
 };
 use crate::limits;
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub(super) fn open(
     spec: &ServerSpec,
     carrier: Carrier,
     budget: &Budget,
+    starting: &Starting,
     connection: &Arc<Connection>,
 ) -> Result<(), OpenError> {
     if let Some(MayStart(ask)) = &spec.may_start {
@@ -63,7 +65,7 @@ pub(super) fn open(
     };
     let link = match &spec.target {
         Target::Stdio(command) => {
-            let process = ServerProcess::spawn(command)?;
+            let process = ServerProcess::spawn(&starting.told(&spec.name, command))?;
             Link::Stdio(StdioLink::process(
                 process,
                 MESSAGE_BYTES,
@@ -132,6 +134,21 @@ fn target(remote: &Remote) -> HttpTarget {
 }
 
 impl Connection {
+    /// What carries its messages, in the words of OpenTelemetry's conventions.
+    pub(super) fn carrier(&self) -> &'static str {
+        match &self.spec().target {
+            Target::Stdio(_) => "pipe",
+            Target::Http(there) | Target::Sse(there) | Target::Ws(there) => {
+                match there.via.socket.is_some() {
+                    true => "unix",
+                    false => "tcp",
+                }
+            }
+            Target::Ide(_) => "tcp",
+            Target::Linked(_) | Target::Calling(_) | Target::InProcess(_) => "inproc",
+        }
+    }
+
     /// The number of its process, where it is one.
     pub(super) fn pid(&self) -> Option<u32> {
         match self.link() {

@@ -41,6 +41,7 @@ mod slot;
 mod slots;
 mod spec;
 mod stand_ins;
+mod starting;
 mod subscriptions;
 mod supervise;
 mod turns;
@@ -52,6 +53,7 @@ pub use health::{Counts, ServerState};
 pub use hello::Hello;
 pub use ide::{Ide, IdeCarrier, IdeError};
 pub use remarks::Remarks;
+pub(crate) use sending::Beside;
 pub use server::Server;
 pub(crate) use signs::are_silent;
 pub use spec::{

@@ -13,12 +13,37 @@ use crate::{
     error::CallError,
     exchange::{Crossing, Exchange, Inbox, Outcome, Rooted, Sent},
     limits,
-    observe::Edge,
+    observe::{Departing, Departure, Edge, Leaving},
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use switchboard_transport::{About, Outgoing, SendError};
 use switchboard_wire::{Edits, Era, Id, Message, Method, Params, Payload, code, json};
+
+/// What goes along with a message.
+#[derive(Default)]
+pub(crate) struct Beside {
+    /// What `Mcp-Name` says.
+    pub(crate) name: Option<String>,
+    /// `Mcp-Param-*`
+    pub(crate) mirrored: Vec<(String, String)>,
+    /// How long it may take, where no exchange waits for it.
+    pub(crate) limit: Option<Duration>,
+    /// Who follows what its call sends.
+    pub(crate) trace: Option<Arc<dyn Leaving>>,
+}
+
+impl Beside {
+    /// What goes along with a request.
+    pub(crate) fn of(permitted: &Permitted) -> Self {
+        Self {
+            name: permitted.header_name().map(str::to_owned),
+            mirrored: permitted.mirrored.clone(),
+            limit: None,
+            trace: permitted.admitted.trace.leaving.clone(),
+        }
+    }
+}
 
 impl Connection {
     /// Sends a permitted request of a client's on its way, into the other era if
@@ -146,11 +171,12 @@ impl Connection {
             return Ok(Exchange::rooted(rooted, self.clone(), timeout));
         }
         if client.era() == era {
-            let (client, mirrored) = (client.clone(), permitted.mirrored.clone());
-            // Only headers of the modern era say the name.
-            let name = permitted.header_name().filter(|_| era == Era::Modern);
-            let name = name.map(str::to_owned);
-            let sent = self.dispatch_with(client, message, params, edits, name, mirrored, None)?;
+            let mut beside = Beside::of(permitted);
+            if era != Era::Modern {
+                // Only headers of the modern era say the name.
+                beside.name = None;
+            }
+            let sent = self.dispatch_with(client.clone(), message, params, edits, beside)?;
             return Ok(Exchange::away(sent, self.clone(), timeout));
         }
         if era == Era::Legacy && params.request_state.is_some() {
@@ -171,33 +197,25 @@ impl Connection {
     }
 
     /// Sends a request under an id of ours, with the client's progress token kept
-    /// for later. `limit` is for one that no exchange waits for.
+    /// for later.
     pub(crate) fn dispatch(
         self: &Arc<Self>,
         client: Arc<Client>,
         message: &Message,
         edits: Edits,
-        name: Option<String>,
-        mirrored: Vec<(String, String)>,
-        limit: Option<Duration>,
+        beside: Beside,
     ) -> Result<Sent, CallError> {
         let params = Params::of(message)?;
-        self.dispatch_with(client, message, &params, edits, name, mirrored, limit)
+        self.dispatch_with(client, message, &params, edits, beside)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "each is a part of one request that is found in another place"
-    )]
     fn dispatch_with(
         self: &Arc<Self>,
         client: Arc<Client>,
         message: &Message,
         params: &Params,
         mut edits: Edits,
-        name: Option<String>,
-        mirrored: Vec<(String, String)>,
-        limit: Option<Duration>,
+        beside: Beside,
     ) -> Result<Sent, CallError> {
         let id = self.calls().number();
         if let Some(span) = message.id_span() {
@@ -208,13 +226,23 @@ impl Connection {
             edits.replace(span, id.to_string());
         }
         let method = message.method();
+        let (mut headers, mut part) = (Vec::new(), None);
+        if let Some(followed) = &beside.trace
+            && let Some(departure) = self.departs(&**followed, method, id)
+        {
+            let Departure { carried, part: its } = departure;
+            carried.put_in_meta(message, params, &mut edits);
+            headers.extend(carried.texts());
+            part = Some(its);
+        }
         let about = About::Request {
             id,
             method,
             method_name: (method == Method::Other).then(|| message.method_name()),
-            name,
-            params: mirrored,
-            timeout: limit,
+            name: beside.name,
+            params: beside.mirrored,
+            headers,
+            timeout: beside.limit,
         };
         let tasks = AboutTasks::of(message, params, &client);
         let out = Outgoing {
@@ -222,7 +250,19 @@ impl Connection {
             about,
         };
         let inbox = self.begin(id, token, Some(client), tasks, out)?;
-        Ok(Sent::new(inbox, self.clone(), id))
+        Ok(Sent::new(inbox, self.clone(), id).followed_by(part))
+    }
+
+    /// Tells whoever follows its call that a request is about to leave.
+    #[cold]
+    fn departs(&self, followed: &dyn Leaving, method: Method, number: u64) -> Option<Departure> {
+        followed.leaves(&Departing {
+            server: self.server_name(),
+            method,
+            number,
+            revision: self.revision(),
+            carrier: self.carrier(),
+        })
     }
 
     /// From now on progress of this request is told under another token.
@@ -272,6 +312,7 @@ impl Connection {
             method_name: None,
             name: None,
             params: Vec::new(),
+            headers: Vec::new(),
             // The exchange sees to it.
             timeout: None,
         };

@@ -14,6 +14,7 @@ use super::{
     slots::{Key, Owner, Slots},
     spec::{AUTHENTICATE, Isolation, ServerSpec, StandIn},
     stand_ins::StandIns,
+    starting::{StartedFor, Starting},
 };
 use crate::{
     catalog::{Catalogs, List, Listing},
@@ -21,7 +22,7 @@ use crate::{
     error::CallError,
     host::Host,
     limits,
-    observe::Observers,
+    observe::{Observers, Trace},
     permission::Guard,
 };
 use parking_lot::Mutex;
@@ -69,6 +70,8 @@ pub struct Server {
     holds: AtomicBool,
     /// Whether what is new or changed of it does.
     strict: AtomicBool,
+    /// For whom it is started.
+    starting: Starting,
 }
 
 impl Server {
@@ -94,6 +97,7 @@ impl Server {
             owned_by_copy: Mutex::default(),
             holds: AtomicBool::new(false),
             strict: AtomicBool::new(false),
+            starting: Starting::default(),
         });
         server.recall();
         server
@@ -194,6 +198,16 @@ impl Server {
     /// How it is doing.
     pub(super) fn health(&self) -> &Health {
         &self.health
+    }
+
+    /// For whom it is started.
+    pub(super) fn starting(&self) -> &Starting {
+        &self.starting
+    }
+
+    /// Notes that a call waits for it, until what this gives is dropped.
+    pub(crate) fn started_for(&self, trace: &Trace) -> Option<StartedFor<'_>> {
+        self.starting.wait(trace)
     }
 
     /// How it ends.

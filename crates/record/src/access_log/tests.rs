@@ -25,6 +25,7 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
             method: Method::ToolsCall,
             name: Some(tool),
             message: &message,
+            carried: None,
             params: &params,
         },
     )

@@ -153,7 +153,7 @@ impl Follow for Call {
             }
             Happened::Left { server } => self.server = Some((*server).clone()),
             Happened::Answered(verdict) => self.answered = Some(*verdict),
-            Happened::Notice(_) | Happened::Asked(_) => {}
+            Happened::Notice(_) | Happened::Asked(_) | Happened::Parked | Happened::Resumed(_) => {}
         }
     }
 

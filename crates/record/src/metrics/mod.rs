@@ -7,7 +7,7 @@
 
 mod cells;
 mod histogram;
-mod outcome;
+pub(crate) mod outcome;
 mod page;
 mod stats;
 
@@ -126,7 +126,11 @@ impl Follow for Counting {
                     self.is_at(server, None);
                 }
             }
-            Happened::Notice(_) | Happened::Asked(_) | Happened::Answered(_) => {}
+            Happened::Notice(_)
+            | Happened::Asked(_)
+            | Happened::Answered(_)
+            | Happened::Parked
+            | Happened::Resumed(_) => {}
         }
     }
 

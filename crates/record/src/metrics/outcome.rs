@@ -48,28 +48,28 @@ const WORDS: [&str; 15] = [
 
 /// How many outcomes there are.
 // tidy: a count, no cap.
-pub(super) const OUTCOMES: usize = WORDS.len() + CODES.len() + 1;
+pub(crate) const OUTCOMES: usize = WORDS.len() + CODES.len() + 1;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Outcome(usize);
+pub(crate) struct Outcome(usize);
 
 impl Outcome {
     /// It was answered, and the answer says nothing else.
-    pub(super) const FINE: Self = Self(0);
+    pub(crate) const FINE: Self = Self(0);
 
     /// All of them.
-    pub(super) fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..OUTCOMES).map(Self)
     }
 
     /// The place of it.
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0
     }
 
     /// The word for it; empty where nothing went wrong.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match WORDS.get(self.0) {
             Some(word) => word,
             None => WRITTEN
@@ -79,17 +79,17 @@ impl Outcome {
     }
 
     /// Whether a rule or a person did not let it through.
-    pub(super) fn is_denial(self) -> bool {
+    pub(crate) fn is_denial(self) -> bool {
         matches!(self.word(), "not_permitted" | "not_allowed")
     }
 
     /// Whether it counts as an error: what its own client gave up does not.
-    pub(super) fn is_error(self) -> bool {
+    pub(crate) fn is_error(self) -> bool {
         !matches!(self.word(), "" | "cancelled")
     }
 
     /// How a call ended.
-    pub(super) fn of(ending: &Ending<'_>) -> Self {
+    pub(crate) fn of(ending: &Ending<'_>) -> Self {
         let word = match ending {
             Ending::GivenUp => "cancelled",
             Ending::Reply(_) if ending.fault().is_none() => return Self::FINE,

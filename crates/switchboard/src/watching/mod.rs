@@ -10,6 +10,8 @@ mod audit;
 mod changes;
 mod log;
 mod metrics;
+#[cfg(feature = "otlp")]
+mod traces;
 
 pub use audit::folder as audit_folder;
 pub use changes::Changes;
@@ -72,6 +74,12 @@ pub enum WatchError {
         /// Why not.
         error: io::Error,
     },
+    /// Where traces go, or how.
+    #[error("traces cannot be sent: {error}")]
+    Traces {
+        /// Why not.
+        error: String,
+    },
     /// There is nowhere to keep anything.
     #[error("{0}")]
     Home(#[from] NoHome),
@@ -91,6 +99,8 @@ pub struct Watching {
     access_log: Option<Arc<AccessLog>>,
     audit: Option<audit::Running>,
     counting: Option<Counting>,
+    #[cfg(feature = "otlp")]
+    traces: Option<Arc<switchboard_record::traces::Traces>>,
     /// Where what is counted is read besides.
     metrics_at: Option<SocketAddr>,
 }
@@ -107,11 +117,18 @@ impl Watching {
         let access_log = access_log::begin(watch, settings, governed)?;
         let audit = audit::begin(watch, settings, governed)?;
         let wanted = watch.metrics.or_else(|| metrics::configured(settings));
+        #[cfg(not(feature = "otlp"))]
+        if settings.traces.as_ref().is_some_and(|traces| !traces.off) {
+            let error = "this build has none of them (feature otlp)".to_owned();
+            return Err(WatchError::Traces { error });
+        }
         let counts = listens && wanted != Some(MetricsWanted::Off);
         Ok(Arc::new(Self {
             log: watch.log.clone(),
             access_log,
             audit,
+            #[cfg(feature = "otlp")]
+            traces: traces::begin(settings, governed)?,
             counting: counts.then(|| Counting::begin(governed.host())),
             metrics_at: match wanted {
                 Some(MetricsWanted::At(address)) => Some(address),
@@ -134,6 +151,10 @@ impl Watching {
     pub(crate) async fn close(&self) {
         if let Some(log) = &self.access_log {
             log.flush().await;
+        }
+        #[cfg(feature = "otlp")]
+        if let Some(traces) = &self.traces {
+            traces.flush().await;
         }
         if let Some(audit) = &self.audit {
             audit.close().await;

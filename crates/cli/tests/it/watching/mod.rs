@@ -3,3 +3,4 @@
 mod logs;
 mod metrics;
 mod prometheus;
+mod traces;

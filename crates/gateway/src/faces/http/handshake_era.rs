@@ -59,7 +59,7 @@ pub(super) fn post(
                 let log = held.log();
                 let (session, outlet) = (held.session.clone(), outlet(post.accepts, &held, &log));
                 let owed = message.id().into_iter().collect();
-                let admitted = session.admit(message, params);
+                let admitted = session.admit(message, params, post.trace());
                 let running: Running =
                     Box::pin(async move { session.request(admitted, outlet).await });
                 answer(post, &held, log, owed, running).await

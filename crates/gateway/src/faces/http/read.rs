@@ -13,13 +13,15 @@ use http::{HeaderMap, Request, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::sync::Arc;
-use switchboard_host::{Full, Scope};
+use switchboard_host::{Full, Scope, observe::Trace};
 use switchboard_tasks as tasks;
 use switchboard_transport::{
     Share,
     limits::{COPIED_BYTES, COUNTED_BYTES},
 };
-use switchboard_wire::{ErrorObject, Id, Kind, Message, Received, code, limits::MESSAGE_BYTES};
+use switchboard_wire::{
+    ErrorObject, Id, Kind, Message, Received, code, limits::MESSAGE_BYTES, meta, trace::Carried,
+};
 use tokio::time::timeout;
 
 /// What all requests by POST have in common.
@@ -35,6 +37,15 @@ pub(super) struct Post {
 }
 
 impl Post {
+    /// What its headers say about the trace that it is a part of, where somebody wants
+    /// to know.
+    pub(super) fn trace(&self) -> Trace {
+        match self.face.gateway.host().wants_traces() {
+            true => Trace::beside(Some(carried(&self.headers))),
+            false => Trace::default(),
+        }
+    }
+
     /// Waits for room in its principal's share; why there is none, if that takes
     /// too long. What lets go of bytes, as an answer or a cancellation can, is
     /// taken in any case; a large request has waited while it was read.
@@ -48,6 +59,22 @@ impl Post {
             false => None,
         }
     }
+}
+
+/// What headers say about a trace. One that stands there twice says nothing; a state
+/// may come in pieces.
+#[cold]
+fn carried(headers: &HeaderMap) -> Carried {
+    let texts = |name: &'static str| {
+        let all = headers.get_all(name).iter();
+        let all: Option<Vec<&str>> = all.map(|value| value.to_str().ok()).collect();
+        all.filter(|all| !all.is_empty())
+    };
+    let parent = texts(meta::TRACEPARENT).filter(|all| all.len() == 1);
+    let parent = parent.map(|all| all.concat());
+    let state = texts(meta::TRACESTATE).map(|all| all.join(","));
+    let baggage = texts(meta::BAGGAGE).map(|all| all.join(","));
+    Carried::read(parent.as_deref(), state.as_deref(), baggage.as_deref())
 }
 
 /// Reads what was posted to `/mcp`, if it is in a form that we take.

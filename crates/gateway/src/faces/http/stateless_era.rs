@@ -89,7 +89,9 @@ async fn first(
 /// The request. With it ends the head that it came with, and the buffer that
 /// was read into.
 fn request(post: Post, message: Message, params: Params) -> Box<Request> {
+    let trace = post.trace();
     Box::new(Request {
+        trace,
         scope: post.scope,
         admission: post.admission,
         key: post.key,

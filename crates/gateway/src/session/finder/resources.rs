@@ -5,6 +5,7 @@ use crate::{gateway::Gateway, session::rewrite};
 use std::sync::Arc;
 use switchboard_host::{
     Admitted, CallError, Client, Event, Outcome, Reply, Scope, catalog::List, limits::MERGED_PAGE,
+    observe::Trace,
 };
 use switchboard_wire::{Id, Kind, Message, Method, Params, code, json};
 
@@ -46,6 +47,7 @@ pub(super) async fn read(
         params: Params::of(&message)?,
         message,
         headers: None,
+        trace: Trace::default(),
     });
     let mut exchange = gateway.host().call(admitted).await?;
     loop {

@@ -12,7 +12,8 @@ use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, permission::What,
+    Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, observe::Trace,
+    permission::What,
 };
 use switchboard_tasks as tasks;
 use switchboard_wire::{Id, Kind, Message, Method, Params, ParseError, Payload, code, json};
@@ -126,13 +127,14 @@ impl Session {
     }
 
     /// A request of this client's, in a box for its whole way.
-    pub(crate) fn admit(&self, message: Message, params: Params) -> Box<Admitted> {
+    pub(crate) fn admit(&self, message: Message, params: Params, trace: Trace) -> Box<Admitted> {
         Box::new(Admitted {
             client: self.client.clone(),
             scope: self.scope.clone(),
             message,
             params,
             headers: None,
+            trace,
         })
     }
 
@@ -169,7 +171,10 @@ impl Session {
     /// Handles a request whose parameters nobody has read yet.
     async fn read(&self, message: Message, outlet: Arc<dyn Outlet>) -> Option<Payload> {
         match Params::of(&message) {
-            Ok(params) => self.request(self.admit(message, params), outlet).await,
+            Ok(params) => {
+                self.request(self.admit(message, params, Trace::default()), outlet)
+                    .await
+            }
             Err(error) => Some(error.response(message.id().as_ref())),
         }
     }

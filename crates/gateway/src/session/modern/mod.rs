@@ -23,7 +23,7 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_host::{
-    CallError, Client, LOG_LEVELS, NoSink, Scope, catalog::List, permission::What,
+    CallError, Client, LOG_LEVELS, NoSink, Scope, catalog::List, observe::Trace, permission::What,
 };
 use switchboard_wire::{ErrorObject, Id, Message, Method, Params, Payload, Revision, code};
 
@@ -43,6 +43,8 @@ pub(crate) struct Request {
     pub params: Params,
     /// `Mcp-Param-*` headers, where the face has headers.
     pub headers: Option<Vec<(String, String)>>,
+    /// What came beside it about the trace that it is a part of.
+    pub trace: Trace,
     /// Whether several principals use one credential upstream, so that a server
     /// could not tell whose state it gets back.
     pub shared_credential: bool,

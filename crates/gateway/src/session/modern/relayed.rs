@@ -69,6 +69,7 @@ pub(super) async fn relay(
         message: request.message.clone(),
         params: request.params.clone(),
         headers: request.headers.clone(),
+        trace: request.trace.clone(),
     });
     let exchange = gateway.host().call(admitted).await?;
     let gateway = gateway.clone();
@@ -234,6 +235,9 @@ impl Relayed {
     /// Leaves the call where the client's retry will find it.
     pub(super) fn park(&mut self, questions: Vec<(String, Input)>) -> Result<Answer, CallError> {
         let requests = parked::as_requests(&questions);
+        if let Some(exchange) = &mut self.exchange {
+            exchange.parked();
+        }
         let id = self.id.clone();
         let relayed = Box::new(Self {
             gateway: self.gateway.clone(),

@@ -7,7 +7,7 @@ use crate::{
     session::parked::{self, Waiting},
 };
 use std::sync::Arc;
-use switchboard_host::{CallError, bridge::request::to_legacy};
+use switchboard_host::{CallError, bridge::request::to_legacy, observe::Resumed};
 use switchboard_wire::{Id, Params, code, json as text};
 
 /// Goes on with a call that was parked, if the request carries a ticket for one.
@@ -36,6 +36,11 @@ pub(super) async fn resume(
             questions,
         }) => {
             if let Some(exchange) = &mut relayed.exchange {
+                exchange.resumed(&Resumed {
+                    message,
+                    params,
+                    carried: request.trace.carried.as_deref(),
+                });
                 exchange.still_allowed()?;
             }
             let open = parked::answer(questions, message, params);

@@ -177,6 +177,18 @@ pub(super) fn mirrored(about: &About) -> Result<Vec<(HeaderName, HeaderValue)>, 
     Ok(headers)
 }
 
+/// What a request says besides, in whichever era. What a header cannot say is left out.
+pub(super) fn beside(about: &About) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let headers: &[(&'static str, String)] = match about {
+        About::Request { headers, .. } => headers,
+        _ => &[],
+    };
+    headers.iter().filter_map(|(name, text)| {
+        let value = HeaderValue::from_str(text).ok()?;
+        Some((HeaderName::from_static(name), value))
+    })
+}
+
 /// A header's readers take off white space around it and do not agree about what
 /// lies beyond ASCII, so a method with such in it would be another in the header. For
 /// methods there is no other form.

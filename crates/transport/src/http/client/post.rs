@@ -5,7 +5,7 @@ use super::{
     fetch::{LEFTOVERS, Wanted, fetch},
     flights::Flight,
     gate::Shut,
-    headers::{SESSION, Spoken, mirrored},
+    headers::{SESSION, Spoken, beside, mirrored},
     link::Shared,
     preview::{LOOKED_AT, preview},
     pump::deliver,
@@ -101,12 +101,13 @@ async fn ask(
 ) -> Result<Option<Answer>, Undelivered> {
     shared.gate.pass().await;
     let spoken = shared.spoken(Some(method));
-    let more = match spoken.era {
+    let mut more = match spoken.era {
         Some(Era::Modern) => {
             mirrored(about).map_err(|why| Undelivered::NotSent(why.to_string().into()))?
         }
         _ => Vec::new(),
     };
+    more.extend(beside(about));
     let answer = fetch(
         shared,
         Wanted {

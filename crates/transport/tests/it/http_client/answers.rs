@@ -59,6 +59,7 @@ async fn modern_headers_mirror_the_body() {
             ("Region".into(), "us-west1".into()),
             ("Text".into(), "a\r\nEvil: 1".into()),
         ],
+        headers: Vec::new(),
         timeout: Some(Duration::from_secs(5)),
     };
     let payload =

@@ -139,6 +139,7 @@ pub fn request(id: u64, method: Method, limit: Duration) -> Outgoing {
             method_name: None,
             name: None,
             params: Vec::new(),
+            headers: Vec::new(),
             timeout: Some(limit),
         },
     }

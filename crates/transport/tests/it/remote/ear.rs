@@ -96,6 +96,7 @@ pub fn request(id: u64, method: Method) -> Outgoing {
             method_name: None,
             name: None,
             params: Vec::new(),
+            headers: Vec::new(),
             timeout: Some(Duration::from_secs(5)),
         },
     }

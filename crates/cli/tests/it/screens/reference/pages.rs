@@ -86,6 +86,59 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "hosts that are reached without a proxy; this machine always is",
     ),
     (
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "the collector that traces are sent to; over HTTP `/v1/traces` is added",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+        "the same for traces alone, with nothing added",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "how they travel: `http/protobuf` (the default) or `grpc`",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+        "the same for traces alone",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "what the collector is shown: `name=value`, with commas between",
+    ),
+    (
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+        "the same for traces alone",
+    ),
+    (
+        "OTEL_TRACES_EXPORTER",
+        "`otlp` sends traces, also where no address is named; `none` does not",
+    ),
+    (
+        "OTEL_TRACES_SAMPLER",
+        "which traces are recorded: `always_on`, `always_off`, `traceidratio`, each also with `parentbased_` in front",
+    ),
+    (
+        "OTEL_TRACES_SAMPLER_ARG",
+        "the part of them, from 0 to 1, for `traceidratio`",
+    ),
+    (
+        "OTEL_SERVICE_NAME",
+        "who we are in traces, instead of `switchboard`",
+    ),
+    (
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "what else is said of us in traces: `name=value`, with commas between",
+    ),
+    (
+        "OTEL_SDK_DISABLED",
+        "`true` sends no traces, whatever else is said",
+    ),
+    (
+        "TRACEPARENT",
+        "the trace that a request is a part of which names none itself",
+    ),
+    ("TRACESTATE", "what belongs to that"),
+    (
         "XDG_CONFIG_HOME",
         "where our folder of settings is, instead of `~/.config`",
     ),

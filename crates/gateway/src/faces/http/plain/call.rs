@@ -7,6 +7,7 @@ use std::sync::Arc;
 use switchboard_host::{
     Admitted, CallError, Client, Event, Outcome, Scope,
     catalog::{List, MergedItem},
+    observe::Trace,
 };
 use switchboard_model::Verdict;
 use switchboard_wire::{Kind, Message, Method, Params, code, json as text};
@@ -39,6 +40,7 @@ pub(super) async fn run(
         message,
         params,
         headers: None,
+        trace: Trace::default(),
     };
     // What is not found goes the same way, so that whoever watches calls hears of it.
     let mut exchange = host.call(admitted).await.map_err(|fault| match found {
