@@ -155,7 +155,8 @@ async fn send(
 ) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
     if let Some(passed) = &mut passed {
-        passed.route(routed.server.name(), &routed.named);
+        let client = &routed.admitted.client;
+        passed.route(&routed.server, client, &routed.named);
     }
     let is_governed = is_governed(host, &routed);
     if is_governed

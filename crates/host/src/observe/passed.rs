@@ -2,6 +2,7 @@
 
 use super::Decided;
 use crate::{
+    catalog::List,
     client::Client,
     error::CallError,
     permission::{Guard, What},
@@ -27,6 +28,8 @@ pub struct Passed {
     /// What was decided about it, and the rule or what else it was decided by; where
     /// somebody wants to know.
     pub decided: Option<(Decided, String)>,
+    /// The server itself, and for whom.
+    pub(super) at: Option<(Arc<Server>, Arc<Client>)>,
     /// Whether somebody does.
     pub(super) is_decision_wanted: bool,
     /// Whether somebody wants to know when it passed which phase.
@@ -35,10 +38,19 @@ pub struct Passed {
 
 impl Passed {
     /// Its server is known.
-    pub(crate) fn route(&mut self, server: &Arc<str>, named: &Named) {
-        self.server = Some(server.clone());
+    pub(crate) fn route(&mut self, server: &Arc<Server>, client: &Arc<Client>, named: &Named) {
+        self.server = Some(server.name().clone());
+        self.at = Some((server.clone(), client.clone()));
         self.named = Some(named.clone());
         self.routed = self.is_timed.then(Instant::now);
+    }
+
+    /// Whether its server has a tool of this name; nothing where no list of it is known.
+    pub fn is_listed(&self, tool: &str) -> Option<bool> {
+        let (server, client) = self.at.as_ref()?;
+        let catalogs = server.catalogs(client);
+        let listing = catalogs.of(server.era_for(client)).known(List::Tools)?;
+        Some(listing.find(tool).is_some())
     }
 
     /// It is decided whether it may be sent.

@@ -113,7 +113,17 @@ impl Appender {
     /// For this folder, which is made where it is missing.
     pub fn new(keep: Keep) -> io::Result<Self> {
         private::folder(&keep.folder)?;
-        let key = Key::of(&keep.folder)?;
+        let _lock = lock(&keep.folder)?;
+        let key = match Key::of(&keep.folder)? {
+            Some(key) => key,
+            None => {
+                let key = Key::make(&keep.folder)?;
+                // There is a head as long as there is a key: where it is missing later,
+                // somebody took it away.
+                head::write(&keep.head(), &Head::default(), &key, 1)?;
+                key
+            }
+        };
         Ok(Self {
             keep,
             key,
@@ -232,8 +242,6 @@ impl Appender {
             Some(found) => found,
             None => {
                 let none = Head::default();
-                // There is a head from the first record on: where it is missing later,
-                // somebody took it away.
                 let place = match is_new {
                     true => head::write(&self.keep.head(), &none, &self.key, 1)?,
                     false => 1,
@@ -251,7 +259,7 @@ impl Appender {
             before: head.before.clone(),
             head: (head, place),
         };
-        Ok((open, problem.filter(|_| !is_new)))
+        Ok((open, problem))
     }
 
     /// Puts a full file aside and begins the next. Of those that are too many the

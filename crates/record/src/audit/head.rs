@@ -33,27 +33,25 @@ pub(super) struct Head {
 pub(super) struct Key(hmac::Key);
 
 impl Key {
-    /// The key of this folder, which is made where it is missing.
-    pub(super) fn of(folder: &Path) -> io::Result<Self> {
+    /// The key of this folder, if it has one.
+    pub(super) fn of(folder: &Path) -> io::Result<Option<Self>> {
         let file = folder.join("key");
-        let read = || std::fs::read(&file);
-        let bytes = match read() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let new = random::bytes::<32>()?;
-                match private::write_new(&file, &new) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(error);
-                    }
-                    _ => read()?,
-                }
-            }
+        let bytes = match std::fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
         if bytes.len() != 32 {
             let text = format!("{} is no key", file.display());
             return Err(io::Error::other(text));
         }
-        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+        Ok(Some(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes))))
+    }
+
+    /// A key for a folder that has none.
+    pub(super) fn make(folder: &Path) -> io::Result<Self> {
+        let new = random::bytes::<32>()?;
+        private::write_new(&folder.join("key"), &new)?;
+        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &new)))
     }
 
     fn sign(&self, text: &str) -> String {

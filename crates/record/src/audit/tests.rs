@@ -172,6 +172,26 @@ fn a_head_that_is_gone_or_forged_is_found_even_after_others_append() {
 }
 
 #[test]
+fn a_record_that_was_taken_away_whole_is_missed() {
+    let home = tempfile::tempdir().unwrap();
+    let keep = with_records(home.path(), 3);
+    for file in keep.files().unwrap().iter().chain([&keep.head()]) {
+        fs::remove_file(file).unwrap();
+    }
+    assert_eq!(problems(&keep), [Problem::NoHead]);
+    let mut appender = Appender::new(keep.clone()).unwrap();
+    appender.append(&[Record::new("start")], true).unwrap();
+    assert_eq!(problems(&keep), [Problem::HeadWasGone { record: 1 }]);
+    fs::remove_file(keep.folder.join("key")).unwrap();
+    assert_eq!(problems(&keep), [Problem::NoKey]);
+    // Where nothing was ever recorded nothing is missed, and nothing is made.
+    let keep = Keep::within(home.path().join("other"));
+    fs::create_dir(&keep.folder).unwrap();
+    assert_eq!(problems(&keep), []);
+    assert!(!keep.folder.join("key").exists());
+}
+
+#[test]
 fn what_is_too_old_goes_and_the_rest_is_whole() {
     let home = tempfile::tempdir().unwrap();
     let keep = Keep {

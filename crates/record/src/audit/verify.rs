@@ -70,8 +70,10 @@ pub enum Problem {
         /// How many there were.
         count: u64,
     },
-    /// The head is not there, although there are records.
+    /// The head is not there, although there is a key that signed one.
     NoHead,
+    /// The key of the folder is not there, although there are records.
+    NoKey,
     /// The head was not signed with the key of the folder.
     ForgedHead,
     /// One of the two heads was not signed with the key of the folder: a power cut, or
@@ -107,6 +109,9 @@ impl fmt::Display for Problem {
             Self::NoHead => {
                 f.write_str("the head is missing: it cannot be told how many records there were")
             }
+            Self::NoKey => f.write_str(
+                "the key of this folder is missing: nothing shows that these are all its records",
+            ),
             Self::ForgedHead => f.write_str("the head is not signed with the key of this folder"),
             Self::SpoiledHead => f.write_str(
                 "one of the two heads is damaged: by a power cut, or by somebody who cut off the last records",
@@ -121,7 +126,14 @@ impl fmt::Display for Problem {
 
 /// Reads all records. `elsewhere` is a file to which heads were sent.
 pub fn verify(keep: &Keep, elsewhere: Option<&Path>) -> io::Result<Verified> {
-    let key = Key::of(&keep.folder)?;
+    let Some(key) = Key::of(&keep.folder)? else {
+        let mut none = Verified::default();
+        if !keep.files()?.is_empty() {
+            none.problems.push(Problem::NoKey);
+            none.problem_count = 1;
+        }
+        return Ok(none);
+    };
     // First, so that what is appended meanwhile is not taken for a crash's.
     let found = head::find(&keep.head(), &key)?;
     let head = match &found {
@@ -227,7 +239,7 @@ impl Walk {
         let last = self.last.as_ref().map_or(0, |last| last.count);
         self.verified.last = last;
         match found {
-            Found::Missing if last > 0 => self.problem(Problem::NoHead),
+            Found::Missing => self.problem(Problem::NoHead),
             Found::Forged => self.problem(Problem::ForgedHead),
             Found::Spoiled(..) => self.problem(Problem::SpoiledHead),
             _ => {}

@@ -53,6 +53,13 @@ impl LogFile {
         if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
             private::make_folder(folder)?;
         }
+        // Whoever can put a link into the folder would choose what is written to.
+        let is_link = fs::symlink_metadata(path).is_ok_and(|about| about.is_symlink());
+        if is_link && !path.starts_with("/dev") {
+            return Err(io::Error::other(
+                "it is a link; name the file that it leads to",
+            ));
+        }
         let file = OpenOptions::new()
             .append(true)
             .create(true)

@@ -59,6 +59,7 @@ impl Observer for Metrics {
             server: None,
             cell: None,
             tool: None,
+            is_listed: None,
             left: false,
         }))
     }
@@ -79,6 +80,8 @@ struct Counting {
     cell: Option<Arc<Cell>>,
     /// Its tool, where it has no cell yet.
     tool: Option<Box<str>>,
+    /// Whether its server has that tool, where that is known.
+    is_listed: Option<bool>,
     left: bool,
 }
 
@@ -99,9 +102,12 @@ impl Counting {
     fn new_cell(&self, end: &End<'_>) -> Arc<Cell> {
         let unknown: Arc<str> = "".into();
         let server = self.server.as_ref().unwrap_or(&unknown);
+        // Some servers answer what they do not have with a result that says so.
+        let is_known = self.is_listed.unwrap_or(end.ending.fault().is_none())
+            && end.ending.fault() != Some(Blame::Client);
         let tool = match &self.tool {
-            Some(_) if end.ending.fault() == Some(Blame::Client) => cells::OTHER,
-            Some(tool) => tool,
+            Some(tool) if is_known => tool,
+            Some(_) => cells::OTHER,
             None => "",
         };
         self.cells.get(server, self.method, tool).clone()
@@ -118,6 +124,9 @@ impl Follow for Counting {
                 };
                 if let Some(server) = &passed.server {
                     self.is_at(server, tool);
+                }
+                if self.cell.is_none() {
+                    self.is_listed = tool.and_then(|tool| passed.is_listed(tool));
                 }
             }
             Happened::Left { server } => {
