@@ -60,7 +60,9 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
     let filter = filter.unwrap_or_else(|| cli.command.default_log().into());
     let file = context.global.log_file.as_deref();
     let kept = cli.command.keeps_log().then(|| context.dirs().ok());
-    let kept = kept.flatten().map(|dirs| switchboard::logs::gateways(&dirs));
+    let kept = kept
+        .flatten()
+        .map(|dirs| switchboard::logs::gateways(&dirs));
     logging::init(filter, file, kept.as_deref()).map_err(|error| {
         let file = file.unwrap_or(std::path::Path::new("stderr"));
         let text = format!("the log {} cannot be written: {error}", file.display());

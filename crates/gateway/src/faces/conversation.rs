@@ -149,7 +149,10 @@ impl Conversation {
                 () = gone.cancelled() => {}
             }
         };
-        let (kind, work) = (tasks::Kind::Conversation, work.instrument(self.span.clone()));
+        let (kind, work) = (
+            tasks::Kind::Conversation,
+            work.instrument(self.span.clone()),
+        );
         tasks::spawn_in_or(&self.tasks, kind, work, move || me.broke_off(&owed));
     }
 

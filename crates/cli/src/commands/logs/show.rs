@@ -40,7 +40,9 @@ impl Shown {
 
     /// Makes room for the names of these.
     pub(super) fn widen(&mut self, sources: &[Source]) {
-        let widths = sources.iter().map(|source| safe::columns(&label(&source.whose)));
+        let widths = sources
+            .iter()
+            .map(|source| safe::columns(&label(&source.whose)));
         self.width = widths.max().unwrap_or_default();
     }
 
@@ -52,7 +54,10 @@ impl Shown {
     /// Shows a line, where it is one of those that were asked for.
     pub(super) fn entry(&mut self, whose: &Whose, entry: &Entry) -> Result<(), Failure> {
         // A line that does not say when it was written is of the time before.
-        if self.since.is_some_and(|since| entry.time.is_none_or(|time| time < since)) {
+        if self
+            .since
+            .is_some_and(|since| entry.time.is_none_or(|time| time < since))
+        {
             return Ok(());
         }
         let line = match (self.json, self.labelled) {
@@ -154,7 +159,10 @@ mod tests {
     fn what_a_gateway_says_of_its_lines() {
         for (text, found) in [
             ("[7]  WARN host: odd", (Some(7), Some("WARN"), "host: odd")),
-            (" INFO host: [7] fine", (None, Some("INFO"), "host: [7] fine")),
+            (
+                " INFO host: [7] fine",
+                (None, Some("INFO"), "host: [7] fine"),
+            ),
             ("something else", (None, None, "something else")),
             ("[x] y", (None, None, "[x] y")),
         ] {

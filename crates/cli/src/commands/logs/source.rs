@@ -53,7 +53,10 @@ impl Source {
     ) -> Result<Self, Failure> {
         // The newest first, so that what is put aside meanwhile is not missed.
         let mut files = VecDeque::new();
-        for path in [path].into_iter().chain(aside.iter().rev().map(PathBuf::as_path)) {
+        for path in [path]
+            .into_iter()
+            .chain(aside.iter().rev().map(PathBuf::as_path))
+        {
             let Some(file) = open(path)? else {
                 continue;
             };

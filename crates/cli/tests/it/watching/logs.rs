@@ -59,7 +59,9 @@ async fn all_logs_stand_together_in_the_order_of_time() {
     assert_eq!(all[red]["server"], "a");
     let (said, gone) = (of("server", "and no end"), of("gateway", "b__echo"));
     assert!(red < called && said > 0, "{all:#?}");
-    let ended = all.iter().rposition(|one| one["text"].to_string().contains("call ended"));
+    let ended = all
+        .iter()
+        .rposition(|one| one["text"].to_string().contains("call ended"));
     assert!(said < ended.unwrap() && gone < ended.unwrap(), "{all:#?}");
     assert_eq!(all[called]["level"], "debug");
     assert!(all[called]["process"].is_number(), "{}", all[called]);
@@ -67,9 +69,17 @@ async fn all_logs_stand_together_in_the_order_of_time() {
 
     // For people: whose a line is, and nothing that a terminal would obey.
     let ran = world.run(&["logs"]).await.ok();
-    assert!(!ran.out.contains('\u{1b}') && !ran.out.contains("secret"), "{}", ran.out);
+    assert!(
+        !ran.out.contains('\u{1b}') && !ran.out.contains("secret"),
+        "{}",
+        ran.out
+    );
     assert_eq!(ran.out.lines().count(), all.len());
-    for words in [["  a ", "red"], ["  b ", "from b"], ["  gateway  ", "DEBUG"]] {
+    for words in [
+        ["  a ", "red"],
+        ["  b ", "from b"],
+        ["  gateway  ", "DEBUG"],
+    ] {
         let has = |line: &str| words.iter().all(|word| line.contains(word));
         assert!(ran.out.lines().any(has), "{words:?} in {}", ran.out);
     }
@@ -81,7 +91,10 @@ async fn all_logs_stand_together_in_the_order_of_time() {
     let some = lines(&world, &["--since", since]).await;
     assert_eq!(some, all[called..]);
     let one = lines(&world, &["b"]).await;
-    assert!(!one.is_empty() && one.iter().all(|line| line["server"] == "b"), "{one:#?}");
+    assert!(
+        !one.is_empty() && one.iter().all(|line| line["server"] == "b"),
+        "{one:#?}"
+    );
 
     let file = world.path("home/.local/state/switchboard/gateway.log");
     let mode = fs::metadata(&file).unwrap().permissions().mode();
@@ -90,7 +103,10 @@ async fn all_logs_stand_together_in_the_order_of_time() {
 
 #[tokio::test]
 async fn what_is_written_is_shown_as_it_comes() {
-    let world = World::with(&servers([("a", talks("hello from a\\n")), ("b", echo(&[]))]));
+    let world = World::with(&servers([
+        ("a", talks("hello from a\\n")),
+        ("b", echo(&[])),
+    ]));
     let mut following = world.launch(&["logs", "-f"]).spawn();
     drop(following.stdin.take());
     let mut lines = BufReader::new(following.stdout.take().unwrap()).lines();
@@ -123,7 +139,11 @@ async fn the_file_that_a_gateway_was_told_of_is_read() {
     let all = lines(&world, &[]).await;
     let is_call = |one: &Value| one["text"].as_str().unwrap().contains("call ended");
     assert!(all.iter().any(is_call), "{all:#?}");
-    assert!(!world.path("home/.local/state/switchboard/gateway.log").exists());
+    assert!(
+        !world
+            .path("home/.local/state/switchboard/gateway.log")
+            .exists()
+    );
 }
 
 /// A line at debug says which connection, session and server it belongs to.
@@ -140,7 +160,10 @@ async fn lines_say_what_they_belong_to() {
         line.map(|line| (line.to_owned(), log.clone()))
     });
     let (line, log) = found.await.expect("the call is logged");
-    let begins = |word: &str| line.find(word).unwrap_or_else(|| panic!("{word} in {line}"));
+    let begins = |word: &str| {
+        line.find(word)
+            .unwrap_or_else(|| panic!("{word} in {line}"))
+    };
     let order = [
         begins("connection{from=127.0.0.1}"),
         begins(":session{id="),
@@ -181,6 +204,9 @@ async fn the_journal_gets_what_it_reads() {
     let line = found.await.expect("it is logged");
     assert!(line.starts_with("<6>switchboard_host"), "{line}");
     let kept = lines(&world, &[]).await;
-    let levels: BTreeSet<&str> = kept.iter().filter_map(|one| one["level"].as_str()).collect();
+    let levels: BTreeSet<&str> = kept
+        .iter()
+        .filter_map(|one| one["level"].as_str())
+        .collect();
     assert!(levels.contains("info"), "{kept:#?}");
 }

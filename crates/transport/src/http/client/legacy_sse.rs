@@ -69,9 +69,13 @@ impl SseLink {
             endpoint: watch::Sender::new(None),
         });
         let told = line.clone();
-        let task = tasks::spawn_or(tasks::Kind::Reader, listen(line.clone()).in_current_span(), move || {
-            told.http.receive.closed(Closed::faulty());
-        })
+        let task = tasks::spawn_or(
+            tasks::Kind::Reader,
+            listen(line.clone()).in_current_span(),
+            move || {
+                told.http.receive.closed(Closed::faulty());
+            },
+        )
         .abort_handle();
         Self(Arc::new(Owner {
             line,

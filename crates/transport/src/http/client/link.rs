@@ -106,7 +106,8 @@ impl HttpLink {
         let mut stream = shared.stream.lock();
         if !stream.refused && stream.task.as_ref().is_none_or(AbortHandle::is_finished) {
             let listening = stream::listen(shared.clone(), shared.gate.shut());
-            stream.task = Some(tasks::spawn(tasks::Kind::Reader, listening.in_current_span()).abort_handle());
+            stream.task =
+                Some(tasks::spawn(tasks::Kind::Reader, listening.in_current_span()).abort_handle());
         }
     }
 
