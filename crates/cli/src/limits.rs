@@ -35,6 +35,8 @@ pub const ONE_SIGNAL: Duration = Duration::from_millis(500);
 pub const STATS_LOOK: Duration = Duration::from_secs(2);
 /// Characters of a name that `stats` shows.
 pub const STATS_NAME: usize = 40;
+/// Things that one command does and that are recorded apart.
+pub const DONE: usize = 1000;
 /// Lines shown around a change.
 pub const DIFF_AROUND: usize = 2;
 /// Rows that a page leaves for what stands around it.

@@ -5,13 +5,26 @@ use crate::{
     args::Command,
     commands::token::Action,
     context::{Context, Say, warn},
+    limits,
 };
+use parking_lot::Mutex;
 use serde_json::json;
 use std::{fs, path::PathBuf};
 use switchboard::{
     record::audit::{Appender, Keep, Record, hash},
     watching::{Changes, audit_folder},
 };
+
+/// What commands have done that no file shows well enough.
+static DONE: Mutex<Vec<Record>> = Mutex::new(Vec::new());
+
+/// Something was done that is recorded, where a record is kept.
+pub fn done(record: Record) {
+    let mut all = DONE.lock();
+    if all.len() < limits::DONE {
+        all.push(record);
+    }
+}
 
 /// A command that may change something.
 pub struct Recording {
@@ -110,17 +123,23 @@ impl Recording {
     pub fn end(self, context: &Context, is_done: bool) {
         let configured = self.configured.until(&Changes::read(&context.options));
         let has_changed = self.files.iter().any(|(file, was)| content(file) != *was);
-        let is_worth_it = (self.always && is_done) || has_changed || configured.is_some();
+        let done = std::mem::take(&mut *DONE.lock());
+        let is_worth_it =
+            (self.always && is_done) || has_changed || configured.is_some() || !done.is_empty();
         if !is_worth_it {
             return;
         }
+        // Who it is says the system; the name is what they call themselves.
+        let uid = rustix::process::getuid().as_raw();
         let user = std::env::var("USER").ok();
         let by = format!("switchboard {}", self.record.event());
         let mut records = vec![
             self.record
+                .plain("uid", uid)
                 .with("user", user)
                 .with("directory", json!(context.options.directory)),
         ];
+        records.extend(done);
         records.extend(configured.map(|record| record.with("by", by)));
         let kept = Appender::new(self.keep).and_then(|mut to| to.append(&records, true));
         if let Err(error) = kept {

@@ -222,7 +222,8 @@ fn note_decision(
         Ok((_, Some(question))) => passed.ask(&question.consent.reason),
         Ok((permitted, None)) => {
             let (client, server) = (permitted.client(), &permitted.server);
-            passed.allow(host.guard(), client, server, What::from(&permitted.named));
+            let what = What::from(&permitted.named);
+            passed.allow(host.guard(), client, server, what, permitted.arguments());
         }
         Err(fault) => passed.deny(fault),
     }

@@ -249,6 +249,12 @@ impl Host {
         Watched::begin(&self.observers, admitted, Origin::Own)
     }
 
+    /// A client's request begins that is answered without a server; none where nobody
+    /// watches it.
+    pub fn watch_own(&self, admitted: &Admitted) -> Option<Box<Watched>> {
+        Watched::begin(&self.observers, admitted, Origin::Client)
+    }
+
     /// Lets somebody watch all calls that begin from now on.
     pub fn observe(&self, observer: Arc<dyn Observer>) {
         self.observers.add(observer);

@@ -48,6 +48,8 @@ pub const AUDIT_RECORD: usize = 64 * 1024;
 pub const AUDIT_ARGUMENTS: usize = 16 * 1024;
 /// Characters of a name or a reason in a record.
 pub const AUDIT_TEXT: usize = 1000;
+/// Names in one record: of tools that were pinned, or are not what they were.
+pub const AUDIT_NAMES: usize = 100;
 /// Problems that `audit verify` names; all of them are counted.
 pub const AUDIT_PROBLEMS: usize = 100;
 /// Servers whose calls are counted apart; those of others are counted together.

@@ -18,7 +18,7 @@ pub(crate) mod steps;
 pub(crate) mod watch;
 
 use crate::gateway::Gateway;
-use switchboard_host::{CallError, Client, Notice, permission::What};
+use switchboard_host::{CallError, Client, Notice, observe::Watched, permission::What};
 use switchboard_wire::{Id, Message, Method, Payload, code, json};
 
 /// Whether a client may be told this by a server: a rule may have come since it
@@ -59,6 +59,17 @@ pub(crate) async fn own_answer(
         room.map_err(|full| CallError::refused(code::INTERNAL, full.to_string()))?;
     }
     Ok(answer.kept(|bytes| share.keep(bytes)).payload())
+}
+
+/// Tells those who watch how a request ended that we answered ourselves.
+pub(crate) async fn told(
+    watched: Option<Box<Watched>>,
+    answer: Result<usize, &CallError>,
+) -> Result<(), CallError> {
+    match watched.and_then(|watched| watched.answered_by_us(answer)) {
+        Some(keeping) => keeping.await,
+        None => Ok(()),
+    }
 }
 
 /// Where the messages for one client, or for one of its requests, go.

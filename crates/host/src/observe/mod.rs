@@ -66,6 +66,37 @@ pub trait Observer: Send + Sync {
 
     /// A message crosses an edge.
     fn message(&self, _message: &Passing<'_>) {}
+
+    /// Something happens besides calls.
+    fn noted(&self, _noted: &Noted<'_>) {}
+}
+
+/// What happens besides calls, and whose copy of the server it is about, where that is
+/// one principal's.
+#[derive(Debug)]
+pub enum Noted<'a> {
+    /// What a server lists was pinned, or is not what was pinned.
+    Pinned {
+        /// The server.
+        server: &'a str,
+        /// Whose it is.
+        principal: Option<&'a str>,
+        /// `tools`, `prompts` or `instructions`.
+        kind: &'a str,
+        /// Whether nothing of it was pinned before.
+        is_first: bool,
+        /// What is not used before somebody approves it.
+        held: &'a [String],
+        /// What is not what it was, and is used all the same.
+        told: &'a [String],
+    },
+    /// A server that wanted a sign-in has got one.
+    SignedIn {
+        /// The server.
+        server: &'a str,
+        /// Whose it is.
+        principal: Option<&'a str>,
+    },
 }
 
 /// Follows one call.
@@ -367,6 +398,11 @@ impl Observers {
             server: Some(server),
             payload,
         });
+    }
+
+    /// Tells what happens besides calls.
+    pub(crate) fn note(&self, noted: &Noted<'_>) {
+        self.each(|observer| observer.noted(noted));
     }
 
     /// Shows a message.

@@ -75,8 +75,9 @@ impl Passed {
         client: &Client,
         server: &Server,
         what: What<'_>,
+        arguments: Option<&[u8]>,
     ) {
-        let ruling = guard.explain(client, server, what);
+        let ruling = guard.explain_call(client, server, what, arguments);
         let reason = ruling.reasons.into_iter().find(|reason| reason.decisive);
         let rule = reason.map(|reason| format!("{}: {}", reason.step, reason.found));
         self.decided = Some((Decided::Allowed, rule.unwrap_or_default()));

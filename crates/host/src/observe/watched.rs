@@ -7,17 +7,17 @@ use super::{
 use crate::{
     call::{Admitted, Scope},
     error::CallError,
-    exchange::{Event, Exchange, Outcome, Verdict},
+    exchange::{Event, Exchange, Outcome, Reply, Verdict},
 };
 use std::{
     fmt, mem,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use switchboard_wire::Payload;
+use switchboard_wire::{Edits, Id, Message, Payload};
 use tokio::time::Instant;
 use tracing::{Span, field};
 
@@ -236,6 +236,29 @@ impl Watched {
             self.show(Edge::ToClient, || reply.message.edited(&reply.edits));
         }
         self.finish(ending)
+    }
+
+    /// It is over, and no server was asked: we answered so many bytes, or why not. What
+    /// this gives back is waited for before anybody is told.
+    #[must_use]
+    pub fn answered_by_us(mut self, answer: Result<usize, &CallError>) -> Option<Keeping> {
+        static FINE: LazyLock<Reply> = LazyLock::new(|| Reply {
+            message: Message::response(&Id::number(0), "{}"),
+            edits: Edits::new(),
+        });
+        self.tell_passed();
+        match answer {
+            Ok(bytes) => {
+                self.bytes_out += bytes;
+                self.finish(Ending::Reply(&FINE))
+            }
+            Err(fault) => self.finish(Ending::Failed(fault)),
+        }
+    }
+
+    /// It turned out to be another call, which is watched by itself.
+    pub fn forget(mut self) {
+        self.follow.clear();
     }
 
     /// It is over, with this outcome.

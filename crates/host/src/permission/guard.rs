@@ -134,9 +134,20 @@ impl Guard {
 
     /// The same with everything that was looked at.
     pub fn explain(&self, client: &Client, server: &Server, what: What<'_>) -> Ruling {
+        self.explain_call(client, server, what, None)
+    }
+
+    /// The same for a call with these arguments.
+    pub(crate) fn explain_call(
+        &self,
+        client: &Client,
+        server: &Server,
+        what: What<'_>,
+        arguments: Option<&[u8]>,
+    ) -> Ruling {
         let rules = self.rules();
         let what = asked_for(client, server, what);
-        self.with_facts(client, server, what, None, None, |facts| {
+        self.with_facts(client, server, what, None, arguments, |facts| {
             rules.explain(who(client), &server.spec, what, facts)
         })
     }

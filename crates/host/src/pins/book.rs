@@ -9,7 +9,7 @@ use super::{
     judge::{self, Found, Manner, Seen},
     kept::Kept,
 };
-use crate::{limits, upstream::Connection};
+use crate::{limits, observe::Noted, upstream::Connection};
 use std::{
     path::PathBuf,
     sync::{Arc, Weak},
@@ -196,6 +196,17 @@ impl Book {
             }
         }
         log(server, kind, &found);
+        if is_first || !found.held.is_empty() || !found.told.is_empty() {
+            let kind = format!("{kind:?}").to_lowercase();
+            connection.note(&Noted::Pinned {
+                server,
+                principal: whose,
+                kind: &kind,
+                is_first,
+                held: &found.held,
+                told: &found.told,
+            });
+        }
         true
     }
 

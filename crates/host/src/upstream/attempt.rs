@@ -15,7 +15,7 @@ use super::{
     slot::{ConnectError, Content, Slot},
     slots::{Key, Owner},
 };
-use crate::{catalog::List, client::Client, error::CallError, limits};
+use crate::{catalog::List, client::Client, error::CallError, limits, observe::Noted};
 use std::sync::{Arc, Weak};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -280,6 +280,10 @@ impl Place {
         server.note_lost_process(&self.key.owner);
         let signed_in = connection.is_stand_in();
         if signed_in {
+            connection.note(&Noted::SignedIn {
+                server: server.name(),
+                principal: connection.principal().map(|principal| &**principal),
+            });
             server.signed_in();
         } else {
             tracing::warn!(server = %server.spec.name, %why, "the connection ended");

@@ -13,7 +13,7 @@ use crate::{
     error::CallError,
     exchange::Outcome,
     limits,
-    observe::Observers,
+    observe::{Noted, Observers},
     upstream::spec::{ServerSpec, Target},
 };
 use std::{
@@ -162,6 +162,13 @@ impl Connection {
     /// What its server's owner is told.
     pub(super) fn reports(&self) -> &Reports {
         &self.reports
+    }
+
+    /// Tells those who watch what happens besides calls.
+    pub(crate) fn note(&self, noted: &Noted<'_>) {
+        if let Some(observers) = &self.reports.observers {
+            observers.note(noted);
+        }
     }
 
     /// Those who want to see messages, where anybody does.

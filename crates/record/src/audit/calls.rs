@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use switchboard_host::{
     Blame, CallError, Verdict,
-    observe::{Begin, Decided, End, Ending, Follow, Happened, Keeping, Observer, Origin},
+    observe::{Begin, Decided, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin},
 };
 use switchboard_local::visible;
 use switchboard_wire::{Era, Method};
@@ -63,6 +63,33 @@ impl Observer for Audit {
 
     fn wants_decisions(&self) -> bool {
         true
+    }
+
+    fn noted(&self, noted: &Noted<'_>) {
+        let names = |names: &[String]| {
+            let each = names.iter().take(limits::AUDIT_NAMES);
+            let each: Vec<String> = each.map(|name| short(name)).collect();
+            (!each.is_empty()).then_some(each)
+        };
+        self.record(match noted {
+            Noted::Pinned {
+                server,
+                principal,
+                kind,
+                is_first,
+                held,
+                told,
+            } => Record::new("pins")
+                .plain("server", *server)
+                .with("principal", *principal)
+                .plain("kind", *kind)
+                .plain("first", is_first.then_some(true))
+                .with("held", names(held))
+                .with("changed", names(told)),
+            Noted::SignedIn { server, principal } => Record::new("sign-in")
+                .plain("server", *server)
+                .with("principal", *principal),
+        });
     }
 }
 

@@ -70,7 +70,7 @@ impl Record {
     /// The same with what is no secret, however it looks: a word of ours, a number, a
     /// hash.
     #[must_use]
-    pub(super) fn plain(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+    pub fn plain(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         let value = value.into();
         if !value.is_null() {
             self.fields.push((key, value));

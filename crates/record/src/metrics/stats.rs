@@ -76,7 +76,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 impl Stats {
     pub(super) fn of(cells: &[Arc<Cell>], since: Duration) -> Self {
         let seconds = since.as_secs_f64();
-        let mut lines: BTreeMap<(&str, bool, &str, &str), Line> = BTreeMap::new();
+        // What no server was asked for stands last.
+        let mut lines: BTreeMap<(bool, &str, bool, &str, &str), Line> = BTreeMap::new();
         for cell in cells {
             let (errors, whole, at_server) = cell.sum();
             let is_tool = cell.method == Method::ToolsCall;
@@ -95,7 +96,14 @@ impl Stats {
                 bytes_out,
                 tokens: bytes_out / BYTES_PER_TOKEN,
             };
-            let key = (&*cell.server, !is_tool, cell.method.as_str(), &*cell.tool);
+            let server: &str = &cell.server;
+            let key = (
+                server.is_empty(),
+                server,
+                !is_tool,
+                cell.method.as_str(),
+                &*cell.tool,
+            );
             lines.insert(key, line);
         }
         Self {

@@ -3,7 +3,7 @@
 use crate::pipeline::{Config, Options};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use switchboard_config::{Standing, redacted};
+use switchboard_config::{Permissions, Standing, Written, redacted};
 use switchboard_record::audit::Record;
 
 /// All that is configured at one time: each part under a name, without secrets.
@@ -31,19 +31,26 @@ impl Changes {
                 text,
             );
         }
-        let mut rules: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for rule in &look.permissions.rules {
-            let key = format!("permissions.{} in {}", rule.list, file_of(&rule.rule.place));
-            rules.entry(key).or_default().push(rule.rule.text.clone());
+        let mut lists = Lists::default();
+        permissions(&look.permissions, &mut lists);
+        for (list, rules) in [
+            ("allowedMcpServers", look.policy.allowed.as_deref()),
+            ("deniedMcpServers", Some(look.policy.denied.as_slice())),
+        ] {
+            for rule in rules.unwrap_or_default() {
+                // What a rule is about is all of it but where it stands.
+                let text = format!("{rule:?}").replace(&rule.place, "");
+                lists.add(list, &rule.place, text);
+            }
         }
-        for (key, rules) in rules {
-            all.insert(key, rules.join(", "));
+        for off in &look.switched_off {
+            lists.add("disabled", &off.place, off.name.clone());
         }
-        if let Some(mode) = &look.permissions.mode {
-            let key = format!("permissions.defaultMode in {}", file_of(&mode.place));
-            all.insert(key, mode.text.clone());
-        }
+        all.extend(lists.0.into_iter().map(|(key, list)| (key, list.join(", "))));
         all.insert("observe".to_owned(), format!("{:?}", look.observe));
+        // Neither says a secret.
+        all.insert("signIn".to_owned(), format!("{:?}", look.sign_in));
+        all.insert("folder".to_owned(), format!("{:?}", look.folder.trust));
         Self(all)
     }
 
@@ -61,6 +68,42 @@ impl Changes {
         }
         let record = Record::new("configuration");
         (!before.is_empty()).then(|| record.with("before", before).with("after", after))
+    }
+}
+
+/// Words by the setting and the file that they stand in.
+#[derive(Default)]
+struct Lists(BTreeMap<String, Vec<String>>);
+
+impl Lists {
+    fn add(&mut self, setting: &str, place: &str, word: String) {
+        let key = format!("{setting} in {}", file_of(place));
+        self.0.entry(key).or_default().push(word);
+    }
+
+    fn written(&mut self, setting: &str, written: &Written) {
+        self.add(setting, &written.place, written.text.clone());
+    }
+}
+
+fn permissions(all: &Permissions, lists: &mut Lists) {
+    for rule in &all.rules {
+        lists.written(&format!("permissions.{}", rule.list), &rule.rule);
+    }
+    if let Some(mode) = &all.mode {
+        lists.written("permissions.defaultMode", mode);
+    }
+    for (principal, mode) in &all.modes {
+        lists.written(&format!("permissions.modes.{principal}"), mode);
+    }
+    for trusted in &all.trusted {
+        lists.written("permissions.trustedServers", trusted);
+    }
+    if let Some(pins) = &all.pinning {
+        lists.written("permissions.pins", &pins.written);
+    }
+    if all.managed_only {
+        lists.add("permissions", "the administrator", "managed rules only".to_owned());
     }
 }
 

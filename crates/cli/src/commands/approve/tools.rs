@@ -9,7 +9,7 @@ use crate::{
     commands::tools::{one, unreachable},
     context::{Context, warn},
     failure::{Code, Failure},
-    life,
+    life, recording,
     show::{out, safe, term},
 };
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use switchboard::{
         catalog::List,
         pins::{Change, Kind, News},
     },
+    record::audit::Record,
 };
 
 /// Sees what a server has now, shows what is not what it was, and approves that.
@@ -141,6 +142,13 @@ fn decide(
         Failure::new(Code::Configuration, fault.to_string())
             .hint("nothing was approved; put that right and try again")
     })?;
+    let approved: Vec<String> = all().map(called).collect();
+    recording::done(
+        Record::new("pins.approve")
+            .with("server", &**name)
+            .with("what", approved)
+            .plain("digest", digest.as_str()),
+    );
     for change in all() {
         out::line(&format!(
             "Approved {} of {}",

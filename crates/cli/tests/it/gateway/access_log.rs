@@ -37,7 +37,31 @@ async fn each_request_has_a_line_in_either_era() {
     let mut modern = gateway.client("/mcp/b");
     let call = json!({"name": "echo", "arguments": {"nonce": "canary-3"}});
     modern.modern("tools/call", call).await;
-    let lines = lines(&file, 3).await;
+    // What we answer ourselves has a line as well, in either era.
+    client.request("tools/list", json!({})).await;
+    client.request("ping", json!({})).await;
+    gateway.client("/mcp").modern("tools/list", json!({})).await;
+    gateway.client("/mcp").modern("ping", json!({})).await;
+    let lines = lines(&file, 8).await;
+    assert_eq!(lines.len(), 8, "one each: {lines:#?}");
+    for (method, era, outcome) in [
+        ("initialize", "legacy", "ok"),
+        ("tools/list", "legacy", "ok"),
+        ("ping", "legacy", "ok"),
+        ("tools/list", "modern", "ok"),
+        ("ping", "modern", "failed"),
+    ] {
+        let is_it = |line: &&Value| line["method"] == method && line["era"] == era;
+        let found = lines.iter().find(is_it);
+        let line = found.unwrap_or_else(|| panic!("{method} in {lines:#?}"));
+        assert_eq!(line["outcome"], outcome, "{line}");
+        assert!(line.get("server").is_none(), "{line}");
+        assert_eq!(
+            line["bytesOut"].as_u64() > Some(0),
+            outcome == "ok",
+            "{line}"
+        );
+    }
     let of = |tool: &str| {
         let found = lines.iter().find(|line| line["tool"] == tool);
         found.unwrap_or_else(|| panic!("{tool} in {lines:?}"))

@@ -105,7 +105,7 @@ async fn calls_are_recorded_with_who_what_and_why() {
         slice::from_ref(second)
     );
     assert_eq!(
-        records(&world, &["--server", "a"]).await,
+        records(&world, &["--server", "a", "--tool", "echo"]).await,
         slice::from_ref(first)
     );
     assert_eq!(records(&world, &["--since", "2100-01-01"]).await.len(), 0);
@@ -256,8 +256,65 @@ async fn commands_and_files_that_change_something_are_recorded() {
         .unwrap();
     assert!(value.as_str().unwrap().contains("true"), "{value}");
     assert_eq!(changed["before"][key], Value::Null);
+    // So is what is set besides servers.
+    let mut settings: Value = serde_json::from_str(&world.read(world.settings())).unwrap();
+    settings["permissions"]["trustedServers"] = json!(["a"]);
+    settings["permissions"]["pins"] = json!("off");
+    world.write_settings(&settings);
+    let found = until(LONG, || {
+        let text = fs::read_to_string(folder(&world).join("audit.jsonl")).ok()?;
+        let is_it = |line: &str| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            let says = |setting: &str, what: &str| {
+                let after = record["after"].as_object();
+                after.is_some_and(|after| {
+                    after.iter().any(|(key, value)| key.starts_with(setting) && value == what)
+                })
+            };
+            says("permissions.trustedServers in ", "a") && says("permissions.pins in ", "off")
+        };
+        text.lines().any(is_it).then_some(())
+    });
+    found.await.expect("what was set is recorded");
     let verified = verified(&world).await;
     assert_eq!(verified["whole"], true, "{verified}");
+}
+
+/// Who was asked, and what they said.
+#[tokio::test]
+async fn consent_is_recorded_with_who_gave_it() {
+    let world = World::new();
+    world.write_settings(&json!({
+        "mcpServers": servers([("a", echo(&[]))]),
+        "permissions": {"ask": ["mcp__a__echo"]},
+        "observe": {"audit": {"sync": "each"}},
+    }));
+    let mut client = world.client(&["--only", "a"]);
+    client.on_request(
+        |_, _| json!({"result": {"action": "accept", "content": {"answer": "yes, this time"}}}),
+    );
+    let info = json!({"name": "asker", "version": "1"});
+    let hello =
+        json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}}, "clientInfo": info});
+    client.request("initialize", hello).await;
+    client.notify("notifications/initialized", json!({})).await;
+    client.call("echo", json!({"nonce": "n"})).await;
+    let calls = records(&world, &["--tool", "echo"]).await;
+    let [call] = calls.as_slice() else {
+        panic!("{calls:#?}");
+    };
+    assert_eq!(
+        (&call["decision"], &call["consent"]),
+        (&json!("asked"), &json!("yes, this time"))
+    );
+    assert_eq!(
+        (&call["consentBy"], &call["client"]),
+        (&json!("client"), &json!("asker"))
+    );
+    assert!(
+        call["rule"].as_str().unwrap().contains("mcp__a__echo"),
+        "{call}"
+    );
 }
 
 /// How often the gateway is killed, and from which seed on.
@@ -347,6 +404,62 @@ async fn a_full_disk_does_what_the_setting_says() {
         let verified = verified(&world).await;
         assert_eq!(verified["whole"], true, "{verified}");
         assert!(verified["records"].as_u64() < Some(60), "{verified}");
+    }
+}
+
+/// What was asked with is in nothing that is kept, also where it looks like any word.
+#[tokio::test]
+async fn twenty_words_are_in_no_log_and_no_record() {
+    let canary = |number: usize| format!("wombat{number:02}");
+    let world = World::new().variable("MY_OWN_VARIABLE", &canary(0));
+    let mut stdio = echo(&[]);
+    stdio["env"] = json!({"MODE": canary(1), "PLACE": canary(2)});
+    let remote = switchboard_testkit::world::echo_http(&[]);
+    let headers = json!({"X-Mode": canary(3), "X-Place": canary(4), "Cookie": canary(5)});
+    let access = world.path("access.log");
+    world.write_settings(&json!({
+        "mcpServers": {"a": stdio, "r": {"type": "http", "url": remote.url().await, "headers": headers}},
+        "observe": {"accessLog": {"file": access, "format": "json"}, "audit": {"sync": "each"}},
+    }));
+    let (gateway, url) = world.serve(&["--no-auth", "--log", "trace"]).await;
+    let mut client = HttpClient::new(&format!("{url}/mcp"));
+    for (at, name) in ["authorization", "cookie", "x-mine", "baggage"]
+        .iter()
+        .enumerate()
+    {
+        client = client.header(name, &canary(6 + at));
+    }
+    client.initialize(LEGACY).await;
+    for number in 10..20 {
+        let server = if number % 2 == 0 { "a" } else { "r" };
+        let arguments =
+            json!({"nonce": canary(number), canary(number): {"deep": [canary(number)]}});
+        let said = client.call(&format!("{server}__echo"), arguments).await;
+        assert!(said.to_string().contains(&canary(number)), "{said}");
+    }
+    let lines = until(LONG, || {
+        let text = fs::read_to_string(&access).ok()?;
+        (text.lines().filter(|line| line.contains("__echo")).count() >= 10).then_some(text)
+    });
+    let access = lines.await.expect("the access log is written");
+    let audit = fs::read_to_string(folder(&world).join("audit.jsonl")).unwrap();
+    let kept = world.path("home/.local/state/switchboard/gateway.log");
+    for (what, text) in [
+        ("log", gateway.stderr()),
+        ("kept log", fs::read_to_string(kept).unwrap()),
+        ("switchboard logs", world.run(&["logs"]).await.ok().out),
+        ("access log", access),
+        ("audit", audit),
+        ("switchboard audit", world.run(&["audit"]).await.ok().out),
+    ] {
+        assert!(
+            text.contains("__echo") || text.contains("tool=echo") || text.contains("\"echo\""),
+            "{what}: {text}"
+        );
+        for number in 0..20 {
+            let found = text.lines().find(|line| line.contains(&canary(number)));
+            assert_eq!(found, None, "{} is in the {what}", canary(number));
+        }
     }
 }
 

@@ -58,7 +58,7 @@ fn without_system(names: Vec<String>) -> Vec<String> {
 async fn the_client_is_sent_to_the_page_and_the_tools_are_swapped_in() {
     let site = Site::start().await;
     let person = World::person_with(&two(&site));
-    let mut client = StdioClient::new(person.launch(&["serve"]).spawn());
+    let mut client = StdioClient::new(person.launch(&["serve", "--audit=each"]).spawn());
     client.initialize(LEGACY).await;
     let before = names(&client.request("tools/list", json!({})).await);
     assert_eq!(without_system(before), ["docs__authenticate"]);
@@ -86,8 +86,15 @@ async fn the_client_is_sent_to_the_page_and_the_tools_are_swapped_in() {
     assert_eq!(without_system(after), ["docs__t"]);
     let called = client.call("docs__t", json!({})).await;
     assert_eq!(text_of(&called), "let in");
-    // It is kept for others.
+    // It is kept for others, and who asks later finds that it was done.
     assert_eq!(person.run(&["call", "docs__t"]).await.ok().out, "let in\n");
+    let told = person.run(&["audit", "--server", "docs"]).await.ok();
+    let has = |words: [&str; 2]| {
+        let mut lines = told.out.lines();
+        lines.any(|line| words.iter().all(|word| line.contains(word)))
+    };
+    assert!(has(["  sign-in  ", "server=docs"]), "{}", told.out);
+    assert!(has(["tool=authenticate", "outcome=ok"]), "{}", told.out);
     assert_eq!(site.count("authorize").await, 1);
 }
 

@@ -10,6 +10,7 @@ use crate::session::{
     older::{self, Between},
     own_answer, rewrite,
     steps::{Step, Steps, to_the_end},
+    told,
 };
 use std::sync::Arc;
 use switchboard_host::{
@@ -27,61 +28,121 @@ impl Session {
         given_up: GivenUp,
     ) -> Result<Payload, CallError> {
         let id = admitted.message.id().unwrap_or_else(|| Id::number(0));
-        if finder::concerns(&self.scope, &admitted.message, &admitted.params) {
-            let Admitted {
-                client,
-                message,
-                params,
-                ..
-            } = &mut *admitted;
-            let taken = finder::take(&self.gateway, client, message, params);
-            if let Taken::Answered(result) = Box::pin(taken).await? {
-                return Ok(Message::response(&id, &result).payload());
+        if self.answers(&admitted)
+            && let Some(answer) = Box::pin(self.own(&mut admitted, &id, &*outlet)).await?
+        {
+            return Ok(answer);
+        }
+        self.relay(admitted, &id, outlet, given_up).await
+    }
+
+    /// Whether a request is for us, or may be.
+    fn answers(&self, admitted: &Admitted) -> bool {
+        let is_all = matches!(self.scope, Scope::All);
+        match admitted.message.method() {
+            Method::Ping
+            | Method::Initialize
+            | Method::Discover
+            | Method::Listen
+            | Method::SetLevel
+            | Method::ResourcesSubscribe
+            | Method::ResourcesUnsubscribe => true,
+            Method::ToolsCall => finder::concerns(&self.scope, &admitted.message, &admitted.params),
+            Method::TasksList => is_all,
+            method => is_all && List::of(method).is_some(),
+        }
+    }
+
+    /// Answers a request ourselves, and tells those who watch; nothing where it is for a
+    /// server after all.
+    async fn own(
+        &self,
+        admitted: &mut Admitted,
+        id: &Id,
+        outlet: &dyn Outlet,
+    ) -> Result<Option<Payload>, CallError> {
+        let watched = self.gateway.host().watch_own(admitted);
+        let answer = self.own_answer(admitted, id, outlet).await;
+        match answer {
+            Ok(None) => {
+                if let Some(watched) = watched {
+                    watched.forget();
+                }
+                Ok(None)
+            }
+            Ok(Some(answer)) => {
+                told(watched, Ok(answer.len())).await?;
+                Ok(Some(answer))
+            }
+            Err(fault) => {
+                told(watched, Err(&fault)).await?;
+                Err(fault)
             }
         }
-        let message = &admitted.message;
-        let empty = || Ok(Message::response(&id, "{}").payload());
-        match message.method() {
-            Method::Ping => empty(),
-            Method::Initialize => Err(CallError::refused(
-                code::INVALID_REQUEST,
-                "this session has been initialized already",
-            )),
-            Method::Discover | Method::Listen => {
-                let text = format!(
-                    "{} is not part of {}",
-                    message.method_name(),
-                    self.client.revision
+    }
+
+    async fn own_answer(
+        &self,
+        admitted: &mut Admitted,
+        id: &Id,
+        outlet: &dyn Outlet,
+    ) -> Result<Option<Payload>, CallError> {
+        let Admitted {
+            client,
+            message,
+            params,
+            ..
+        } = admitted;
+        let empty = || Ok(Some(Message::response(id, "{}").payload()));
+        let result = match message.method() {
+            Method::ToolsCall => {
+                return Ok(
+                    match finder::take(&self.gateway, client, message, params).await? {
+                        Taken::Answered(result) => Some(Message::response(id, &result).payload()),
+                        Taken::No | Taken::Turned => None,
+                    },
                 );
-                Err(CallError::refused(code::METHOD_NOT_FOUND, text))
+            }
+            Method::Ping => return empty(),
+            Method::Initialize => {
+                let text = "this session has been initialized already";
+                return Err(CallError::refused(code::INVALID_REQUEST, text));
             }
             Method::SetLevel => {
-                Box::pin(self.set_level(message, &admitted.params)).await?;
-                empty()
+                self.set_level(message, params).await?;
+                return empty();
             }
             Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                Box::pin(self.subscribe(message, &admitted.params)).await?;
-                empty()
+                self.subscribe(message, params).await?;
+                return empty();
             }
-            Method::TasksList if matches!(self.scope, Scope::All) => {
-                let result =
-                    Box::pin(mcp_tasks::page(&self.gateway, &self.client, message)).await?;
-                own_answer(&self.client, &id, &result).await
-            }
-            method => match (List::of(method), &self.scope) {
-                (Some(list), Scope::All) => {
-                    let (gateway, client) = (&self.gateway, &self.client);
-                    let name = self.name.as_deref();
-                    let listed = lists::page(gateway, client, name, list, message);
-                    let listed = Box::pin(listed).await?;
-                    if let Some(remark) = &listed.remark {
-                        self.to_client.tell_at(remark, &*outlet);
-                    }
-                    own_answer(&self.client, &id, &listed.result).await
+            Method::TasksList => mcp_tasks::page(&self.gateway, &self.client, message).await?,
+            method => match List::of(method) {
+                Some(list) => self.listed(list, message, outlet).await?,
+                None => {
+                    let (method, revision) = (message.method_name(), self.client.revision);
+                    let text = format!("{method} is not part of {revision}");
+                    return Err(CallError::refused(code::METHOD_NOT_FOUND, text));
                 }
-                _ => self.relay(admitted, &id, outlet, given_up).await,
             },
+        };
+        Ok(Some(own_answer(&self.client, id, &result).await?))
+    }
+
+    /// A page of what all servers have. What it is without is told beside it.
+    async fn listed(
+        &self,
+        list: List,
+        message: &Message,
+        outlet: &dyn Outlet,
+    ) -> Result<String, CallError> {
+        let (gateway, client) = (&self.gateway, &self.client);
+        let name = self.name.as_deref();
+        let listed = lists::page(gateway, client, name, list, message).await?;
+        if let Some(remark) = &listed.remark {
+            self.to_client.tell_at(remark, outlet);
         }
+        Ok(listed.result)
     }
 
     /// Takes a request to its server and brings back what comes.

@@ -5,7 +5,7 @@
 mod answer;
 mod to_client;
 
-use super::{Outlet, hello, in_flight::InFlight};
+use super::{Outlet, hello, in_flight::InFlight, told};
 use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
@@ -80,13 +80,27 @@ impl Session {
                 .guard()
                 .check(&client, server, What::Method)?;
         }
-        let mut result = hello::initialize_result(&gateway, &scope, &client).await?;
+        let watched = gateway.host().watch_own(&Admitted {
+            client: client.clone(),
+            scope: scope.clone(),
+            message: initialize.clone(),
+            params: Params::of(initialize).unwrap_or_default(),
+            headers: None,
+        });
+        let mut result = match hello::initialize_result(&gateway, &scope, &client).await {
+            Ok(result) => result,
+            Err(fault) => {
+                told(watched, Err(&fault)).await?;
+                return Err(fault);
+            }
+        };
         // All servers as one may always have to say which of them a list is without.
         if announcement.is_some() || is_aggregate {
             result = hello::with_logging(result);
         }
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
+        told(watched, Ok(answer.len())).await?;
         let info = json::field(initialize.body(), "clientInfo").ok().flatten();
         let info = info.map(|info| info.of(initialize.body()));
         let name = info.and_then(hello::name_of);

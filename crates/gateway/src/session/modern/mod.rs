@@ -16,6 +16,7 @@ use super::{
     finder::{self, Taken},
     hello, lists, own_answer,
     steps::{Step, Steps},
+    told,
     watch::Listen,
 };
 use crate::{admission::Admission, announcement, gateway::Gateway};
@@ -23,7 +24,8 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_host::{
-    CallError, Client, LOG_LEVELS, NoSink, Scope, catalog::List, observe::Trace, permission::What,
+    Admitted, CallError, Client, LOG_LEVELS, NoSink, Scope, catalog::List, observe::Trace,
+    permission::What,
 };
 use switchboard_wire::{ErrorObject, Id, Message, Method, Params, Payload, Revision, code};
 
@@ -140,10 +142,71 @@ pub(crate) fn unsupported(version: &str) -> ErrorObject {
 /// Starts on a request that passed [`check`].
 pub(crate) async fn begin(gateway: &Arc<Gateway>, request: Box<Request>) -> Begun {
     let id = request.message.id().unwrap_or_else(|| Id::number(0));
-    match try_begin(gateway, request, &id).await {
+    let begun = match is_own(&request) {
+        // Boxed: most requests are for servers.
+        true => Box::pin(begin_own(gateway, request, &id)).await,
+        false => try_begin(gateway, request, &id).await,
+    };
+    match begun {
         Ok(begun) => begun,
         Err(fault) => Begun::Answer(refused(&fault.to_error(), &id)),
     }
+}
+
+/// Whether a request is for us, or may be. One that stays open is not over when it is
+/// answered, and is not among them.
+fn is_own(request: &Request) -> bool {
+    let Request {
+        scope,
+        message,
+        params,
+        ..
+    } = request;
+    match message.method() {
+        Method::Discover
+        | Method::Initialize
+        | Method::Ping
+        | Method::SetLevel
+        | Method::ResourcesSubscribe
+        | Method::ResourcesUnsubscribe => true,
+        Method::ToolsCall => finder::concerns(scope, message, params),
+        method => matches!(scope, Scope::All) && List::of(method).is_some(),
+    }
+}
+
+/// Starts on a request that is for us, or may be, and tells those who watch.
+async fn begin_own(
+    gateway: &Arc<Gateway>,
+    request: Box<Request>,
+    id: &Id,
+) -> Result<Begun, CallError> {
+    let watched = asker(&request).ok().and_then(|client| {
+        gateway.host().watch_own(&Admitted {
+            client,
+            scope: request.scope.clone(),
+            message: request.message.clone(),
+            params: request.params.clone(),
+            headers: None,
+        })
+    });
+    let begun = try_begin(gateway, request, id).await;
+    let answer = match &begun {
+        Ok(Begun::Answer(answer)) => Ok(answer.payload.len()),
+        Ok(Begun::Told(told)) => {
+            let answer = told.answer.as_ref();
+            Ok(answer.map_or(0, |answer| answer.payload.len()))
+        }
+        Err(fault) => Err(fault),
+        // It was for a server after all, where it is watched.
+        Ok(Begun::Exchange(_) | Begun::Listen(_)) => {
+            if let Some(watched) = watched {
+                watched.forget();
+            }
+            return begun;
+        }
+    };
+    told(watched, answer).await?;
+    begun
 }
 
 // What is rare in it is boxed, since every request has room for all of it.

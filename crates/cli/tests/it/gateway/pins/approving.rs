@@ -59,6 +59,51 @@ async fn a_digest_is_for_what_was_shown() {
     assert_eq!(scene.tools().await, [] as [&str; 0]);
 }
 
+/// What was pinned, what waits, and who freed it is found by whoever asks later.
+#[tokio::test]
+async fn pins_are_recorded_where_a_record_is_kept() {
+    let scene = Scene::of_project(&Play::of([tool("greet", "Greets.")])).await;
+    scene
+        .stage
+        .write_settings(&json!({"observe": {"audit": {"sync": "each"}}}));
+    for description in ["Greets.", "Shouts."] {
+        scene.play("r", &Play::of([tool("greet", description)]));
+        let (mut client, _) = scene.client().await;
+        client.request("tools/list", json!({})).await;
+        client.close();
+    }
+    let all = async || {
+        let ran = scene.run(&["audit", "--json", "--server", "r"]).await.ok();
+        let lines = ran.out.lines();
+        let records: Vec<serde_json::Value> = lines
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        records
+    };
+    let pins = all().await;
+    let first = |one: &&serde_json::Value| one["first"] == true && one["kind"] == "tools";
+    assert_eq!(pins.iter().filter(first).count(), 1, "{pins:#?}");
+    let held = |one: &&serde_json::Value| one["event"] == "pins" && one["held"][0] == "greet";
+    assert_eq!(pins.iter().filter(held).count(), 1, "{pins:#?}");
+    // Nothing was approved yet: a look is none.
+    let is_approval = |one: &serde_json::Value| one["event"] == "pins.approve";
+    scene.run(&["approve", "r", "--show"]).await.ok();
+    assert!(!all().await.iter().any(is_approval));
+    scene.approve("r").await;
+    let after = all().await;
+    let approval = after.iter().find(|one| is_approval(one));
+    let approval = approval.unwrap_or_else(|| panic!("{after:#?}"));
+    assert_eq!(approval["what"], json!(["greet"]), "{approval}");
+    assert_ne!(approval["digest"], "[redacted]");
+    assert!(
+        after
+            .iter()
+            .any(|one| one["event"] == "approve" && one["uid"].is_number()),
+        "{after:#?}"
+    );
+    scene.run(&["audit", "verify"]).await.ok();
+}
+
 /// An entry that was approved anew is another server.
 #[tokio::test]
 async fn another_entry_of_the_name_begins_anew() {
