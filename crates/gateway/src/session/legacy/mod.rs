@@ -86,6 +86,7 @@ impl Session {
             message: initialize.clone(),
             params: Params::of(initialize).unwrap_or_default(),
             headers: None,
+            trace: Trace::default(),
         });
         let mut result = match hello::initialize_result(&gateway, &scope, &client).await {
             Ok(result) => result,

@@ -187,6 +187,7 @@ async fn begin_own(
             message: request.message.clone(),
             params: request.params.clone(),
             headers: None,
+            trace: request.trace.clone(),
         })
     });
     let begun = try_begin(gateway, request, id).await;
