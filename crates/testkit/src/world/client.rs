@@ -1,6 +1,5 @@
 //! A client of either era over HTTP, for tests that are the same in both.
 
-use super::Gateway;
 use crate::{EventStream, HttpClient, LEGACY, text_of};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -14,9 +13,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects, and shakes hands where the era has that.
-    pub async fn new(gateway: &Gateway, path: &str, modern: bool) -> Self {
-        let mut http = gateway.client(path).keep_alive();
+    /// Connects to a gateway, whatever it runs in, and shakes hands where the era has
+    /// that.
+    pub async fn new(gateway: &impl AsRef<str>, path: &str, modern: bool) -> Self {
+        let mut http = at(gateway, path).keep_alive();
         if !modern {
             http.initialize(LEGACY).await;
         }
@@ -71,9 +71,13 @@ impl Client {
     }
 }
 
+fn at(gateway: &impl AsRef<str>, path: &str) -> HttpClient {
+    HttpClient::new(&format!("{}{path}", gateway.as_ref()))
+}
+
 /// A legacy client with these capabilities.
-pub async fn able_to(gateway: &Gateway, path: &str, capabilities: Value) -> HttpClient {
-    let mut client = gateway.client(path);
+pub async fn able_to(gateway: &impl AsRef<str>, path: &str, capabilities: Value) -> HttpClient {
+    let mut client = at(gateway, path);
     let params = json!({"protocolVersion": LEGACY, "capabilities": capabilities,
         "clientInfo": {"name": "one of several", "version": "1"}});
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});

@@ -49,6 +49,13 @@ impl Gateway {
     }
 }
 
+/// Where it is reached.
+impl AsRef<str> for Gateway {
+    fn as_ref(&self) -> &str {
+        &self.url
+    }
+}
+
 /// The arguments of a gateway over HTTP.
 pub fn http(servers: &Value) -> Launch {
     switchboard()

@@ -1,9 +1,7 @@
 //! Clients in front of servers: what crosses, what is shared, what is kept apart.
 
-mod accept;
 mod access_log;
 mod aggregate;
-mod apps;
 mod at_the_door;
 mod attached_rules;
 mod audit;
@@ -15,7 +13,6 @@ mod ending;
 mod entry_roots;
 mod everything;
 mod first_list;
-mod freshness;
 mod frozen;
 mod idle;
 mod interview;
@@ -24,7 +21,6 @@ mod lossless;
 mod never_sent;
 mod no_crossing;
 mod not_theirs;
-mod older;
 mod one_reading;
 mod permissions;
 mod pins;

@@ -1,4 +1,10 @@
-//! A client in the same process, of either era.
+//! A client in the same process, of either era; servers by a script, and a gateway
+//! that is reached over HTTP.
+
+#[expect(dead_code, reason = "tests of the running program use the rest")]
+#[path = "../../../../cli/tests/it/support/scripted.rs"]
+pub mod scripted;
+pub mod served;
 
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};

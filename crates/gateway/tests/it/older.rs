@@ -1,8 +1,9 @@
 //! Clients of older revisions: what their revision has no word for becomes text.
 
 use crate::support::scripted::{Scripted, tools};
+use crate::support::served::Served;
 use serde_json::{Value, json};
-use switchboard_testkit::world::{Gateway, servers};
+use switchboard_testkit::world::servers;
 
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -57,7 +58,7 @@ fn told(content: &[Value]) -> Vec<String> {
 async fn what_a_revision_lacks_becomes_text_with_the_link() {
     for era in ["legacy", "modern"] {
         let server = scripted(era);
-        let gateway = Gateway::start(&servers([("s", server.stdio())])).await;
+        let gateway = Served::start(&servers([("s", server.stdio())])).await;
         // The newest comes first, so that the server's one connection speaks that.
         for revision in REVISIONS.iter().rev() {
             for (path, prefix) in [("/mcp", "s__"), ("/mcp/s", "")] {

@@ -1,13 +1,14 @@
 //! How long lists are good for: what servers say of theirs is heeded, and what
 //! clients are told of all of them together is no better than the worst.
 
+use crate::support::served::Served;
 use serde_json::{Value, json};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 use switchboard_testkit::record;
-use switchboard_testkit::world::{Client, Gateway, command, servers};
+use switchboard_testkit::world::{Client, command, servers};
 
 /// A server that says this of its tools, and records what it is asked.
 fn saying(folder: &Path, name: &str, said: Option<(u64, &str)>) -> (Value, PathBuf) {
@@ -57,8 +58,7 @@ async fn a_list_is_asked_for_anew_when_its_time_is_over() {
     let (long, of_long) = saying(folder.path(), "long", Some((3_600_000, "public")));
     let (none, of_none) = saying(folder.path(), "none", Some((0, "private")));
     let (tells, of_tells) = saying(folder.path(), "tells", None);
-    let gateway =
-        Gateway::start(&servers([("long", long), ("none", none), ("tells", tells)])).await;
+    let gateway = Served::start(&servers([("long", long), ("none", none), ("tells", tells)])).await;
     let mut client = Client::new(&gateway, "/mcp", true).await;
     for _ in 0..4 {
         assert_eq!(client.list("tools/list", "tools", "name").await.len(), 3);
@@ -112,7 +112,7 @@ async fn the_merged_list_is_as_good_as_its_worst_part() {
             .iter()
             .map(|(name, entry)| ((*name).to_owned(), (*entry).clone()))
             .collect();
-        let gateway = Gateway::start(&Value::Object(all)).await;
+        let gateway = Served::start(&Value::Object(all)).await;
         let mut client = Client::new(&gateway, "/mcp", true).await;
         let said = client.result("tools/list", json!({})).await;
         assert!(
@@ -135,7 +135,7 @@ async fn row_38_two_hundred_changes_are_one() {
         json!({"method": "tools/call", "before": vec![changed; 200], "reply": r#"{"content":[]}"#});
     let lines = fs::read_to_string(&script).unwrap();
     fs::write(&script, format!("{lines}\n{call}")).unwrap();
-    let gateway = Gateway::start(&servers([("tells", entry)])).await;
+    let gateway = Served::start(&servers([("tells", entry)])).await;
     let mut client = Client::new(&gateway, "/mcp", false).await;
     client.list("tools/list", "tools", "name").await;
     let before = asked(&record);

@@ -2,9 +2,10 @@
 //! their servers' tools, and the extension is passed on.
 
 use crate::support::scripted::{Scripted, able_to, call};
+use crate::support::served::Served;
 use serde_json::{Value, json};
 use switchboard_testkit::text_of;
-use switchboard_testkit::world::{Client, Gateway, servers};
+use switchboard_testkit::world::{Client, servers};
 
 const UI: &str = "io.modelcontextprotocol/ui";
 
@@ -88,7 +89,7 @@ async fn pages_lead_back_to_their_servers() {
     for era in ["legacy", "modern"] {
         let (one, two) = (scripted(era, "one"), scripted(era, "two"));
         let both = servers([("one", one.stdio()), ("two", two.stdio())]);
-        let gateway = Gateway::start(&both).await;
+        let gateway = Served::start(&both).await;
         for modern in [false, true] {
             let mut client = Client::new(&gateway, "/mcp", modern).await;
             for name in ["one", "two"] {
@@ -140,7 +141,7 @@ async fn a_page_calls_its_servers_tools_by_their_own_names() {
         ("plain", plain.stdio()),
         ("two", two.stdio()),
     ];
-    let gateway = Gateway::start(&servers(all)).await;
+    let gateway = Served::start(&servers(all)).await;
     for modern in [false, true] {
         let mut client = Client::new(&gateway, "/mcp", modern).await;
         for name in ["refresh_one", "plain_one", "refresh_two", "plain_two"] {
@@ -161,7 +162,7 @@ async fn a_page_calls_its_servers_tools_by_their_own_names() {
 async fn the_extension_is_passed_on_both_ways() {
     let (one, two) = (scripted("legacy", "one"), scripted("modern", "two"));
     let both = servers([("one", one.stdio()), ("two", two.stdio())]);
-    let gateway = Gateway::start(&both).await;
+    let gateway = Served::start(&both).await;
     let hello = gateway.client("/mcp").initialize("2025-11-25").await;
     let extensions = &hello["capabilities"]["extensions"];
     assert!(extensions[UI]["from"].is_string(), "{hello}");

@@ -1,9 +1,10 @@
 //! The form of answers over HTTP is the one that `Accept` allows, in both eras;
 //! and what a client hears whose session is gone.
 
+use crate::support::served::Served;
 use http::Method;
 use serde_json::{Value, json};
-use switchboard_testkit::world::{Gateway, able_to, command, echo, http, servers};
+use switchboard_testkit::world::{able_to, command, echo, servers};
 use switchboard_testkit::{HttpClient, LEGACY, Reply, text_of};
 
 const EVENTS: &str = "text/event-stream";
@@ -30,7 +31,7 @@ fn call(tool: &str, arguments: Value) -> String {
 
 #[tokio::test]
 async fn a_session_that_is_gone_is_told_in_the_words_that_clients_look_for() {
-    let gateway = Gateway::start(&servers([("s", echo(&[]))])).await;
+    let gateway = Served::start(&servers([("s", echo(&[]))])).await;
     for path in ["/mcp", "/mcp/s"] {
         let mut client = gateway
             .client(path)
@@ -63,7 +64,7 @@ async fn a_session_that_is_gone_is_told_in_the_words_that_clients_look_for() {
 
 #[tokio::test]
 async fn a_client_of_event_streams_alone_gets_nothing_else() {
-    let gateway = Gateway::start(&servers([("s", echo(&[]))])).await;
+    let gateway = Served::start(&servers([("s", echo(&[]))])).await;
     // The handshake of a client that knows nothing but event streams.
     let mut client = gateway.client("/mcp").header("accept", EVENTS);
     let reply = client.post(request("initialize", json!({}))).await;
@@ -120,7 +121,7 @@ async fn a_client_of_event_streams_alone_gets_nothing_else() {
 
 #[tokio::test]
 async fn a_client_of_json_alone_waits_for_the_result() {
-    let gateway = Gateway::start(&servers([("s", echo(&[]))])).await;
+    let gateway = Served::start(&servers([("s", echo(&[]))])).await;
     let slow = json!({"steps": 5, "intervalMs": 40});
     for accept in [JSON, "application/json, text/event-stream;q=0"] {
         let mut client = accepting(&gateway.legacy("/mcp").await, accept);
@@ -144,7 +145,7 @@ async fn a_client_of_json_alone_waits_for_the_result() {
 #[tokio::test]
 async fn a_client_of_json_alone_is_asked_where_it_listens() {
     let modern = command("echo-server", ["--stdio", "--era", "modern"]);
-    let gateway = Gateway::start(&servers([("old", echo(&[])), ("new", modern)])).await;
+    let gateway = Served::start(&servers([("old", echo(&[])), ("new", modern)])).await;
     for server in ["old", "new"] {
         // A session of its own: that the last one's stream is gone is noticed in time, and not at once.
         let able = able_to(&gateway, "/mcp", json!({"elicitation": {}})).await;
@@ -177,7 +178,7 @@ async fn a_client_of_json_alone_is_asked_where_it_listens() {
 
 #[tokio::test]
 async fn both_or_no_word_at_all_leaves_the_choice_to_us() {
-    let gateway = Gateway::start(&servers([("s", echo(&[]))])).await;
+    let gateway = Served::start(&servers([("s", echo(&[]))])).await;
     let session = gateway.legacy("/mcp").await;
     let slow = json!({"steps": 3, "intervalMs": 200});
     for accept in [Some("*/*"), Some("text/html, */*;q=0.1"), None] {
@@ -196,7 +197,7 @@ async fn both_or_no_word_at_all_leaves_the_choice_to_us() {
 
 #[tokio::test]
 async fn what_we_do_not_have_is_not_acceptable() {
-    let gateway = Gateway::launch(http(&servers([("s", echo(&[]))]))).await;
+    let gateway = Served::start(&servers([("s", echo(&[]))])).await;
     let session = gateway.legacy("/mcp").await;
     for accept in ["text/html", "application/json;q=0", "*/*;q=0.0", "image/*"] {
         let mut client = accepting(&session, accept);
