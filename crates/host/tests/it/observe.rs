@@ -71,7 +71,7 @@ impl Follow for Notes {
             Happened::Left { server } => self.note(format!("left for {server}")),
             Happened::Notice(notice) => self.note(format!("notice {}", notice.method.as_str())),
             Happened::Asked(input) => self.note(format!("asked {}", input.method().as_str())),
-            Happened::Answered(_) => {}
+            Happened::Answered(_) | Happened::Parked | Happened::Resumed(_) => {}
         }
     }
 
@@ -97,6 +97,7 @@ fn admitted(host: &Host, client: &Arc<Client>, tool: &str, arguments: Value) -> 
         params: Params::of(&message).expect("readable"),
         message,
         headers: None,
+        trace: Trace::default(),
     }
 }
 

@@ -292,6 +292,7 @@ async fn read(host: &Host, server: &Arc<Server>, client: &Arc<Client>) -> Result
         params: Params::of(&message).map_err(|fault| fault.message)?,
         message,
         headers: None,
+        trace: Trace::default(),
     };
     let exchange = host.call(admitted).await;
     let mut exchange = exchange.map_err(|fault| fault.to_string())?;
