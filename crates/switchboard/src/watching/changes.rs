@@ -46,7 +46,12 @@ impl Changes {
         for off in &look.switched_off {
             lists.add("disabled", &off.place, off.name.clone());
         }
-        all.extend(lists.0.into_iter().map(|(key, list)| (key, list.join(", "))));
+        all.extend(
+            lists
+                .0
+                .into_iter()
+                .map(|(key, list)| (key, list.join(", "))),
+        );
         all.insert("observe".to_owned(), format!("{:?}", look.observe));
         // Neither says a secret.
         all.insert("signIn".to_owned(), format!("{:?}", look.sign_in));
@@ -103,7 +108,11 @@ fn permissions(all: &Permissions, lists: &mut Lists) {
         lists.written("permissions.pins", &pins.written);
     }
     if all.managed_only {
-        lists.add("permissions", "the administrator", "managed rules only".to_owned());
+        lists.add(
+            "permissions",
+            "the administrator",
+            "managed rules only".to_owned(),
+        );
     }
 }
 

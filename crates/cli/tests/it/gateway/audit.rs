@@ -243,7 +243,9 @@ async fn commands_and_files_that_change_something_are_recorded() {
             let says = |setting: &str, what: &str| {
                 let after = record["after"].as_object();
                 after.is_some_and(|after| {
-                    after.iter().any(|(key, value)| key.starts_with(setting) && value == what)
+                    after
+                        .iter()
+                        .any(|(key, value)| key.starts_with(setting) && value == what)
                 })
             };
             says("permissions.trustedServers in ", "a") && says("permissions.pins in ", "off")
