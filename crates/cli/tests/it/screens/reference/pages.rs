@@ -330,6 +330,7 @@ fn limits(root: &Path) -> String {
         "host",
         "model",
         "agent",
+        "record",
         "gateway",
         "builtin",
         "switchboard",
