@@ -196,17 +196,7 @@ impl Book {
             }
         }
         log(server, kind, &found);
-        if is_first || !found.held.is_empty() || !found.told.is_empty() {
-            let kind = format!("{kind:?}").to_lowercase();
-            connection.note(&Noted::Pinned {
-                server,
-                principal: whose,
-                kind: &kind,
-                is_first,
-                held: &found.held,
-                told: &found.told,
-            });
-        }
+        note(connection, server, whose, kind, is_first, &found);
         true
     }
 
@@ -220,6 +210,28 @@ impl Book {
             is_this(first) || (beside && since.elapsed() < limits::FIRST_USE)
         });
         is_first || self.signed_in.as_ref().is_some_and(is_this)
+    }
+}
+
+/// Tells those who watch what was pinned first, and what is not what was pinned.
+fn note(
+    connection: &Connection,
+    server: &str,
+    principal: Option<&str>,
+    kind: Kind,
+    is_first: bool,
+    found: &Found,
+) {
+    if is_first || !found.held.is_empty() || !found.told.is_empty() {
+        let kind = format!("{kind:?}").to_lowercase();
+        connection.note(&Noted::Pinned {
+            server,
+            principal,
+            kind: &kind,
+            is_first,
+            held: &found.held,
+            told: &found.told,
+        });
     }
 }
 

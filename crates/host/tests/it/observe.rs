@@ -9,7 +9,7 @@ use std::sync::{
 };
 use switchboard_host::{
     Admitted, Client, Event, Exchange, Host, NoSink, Outcome, Scope, StillAdmitted,
-    observe::{Begin, Edge, End, Ending, Follow, Happened, Observer, Passing},
+    observe::{Begin, Edge, End, Ending, Follow, Happened, Observer, Passing, Trace},
     permission::Rules,
 };
 use switchboard_transport::Budget;

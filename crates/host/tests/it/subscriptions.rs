@@ -13,7 +13,7 @@ use std::{
 };
 use switchboard_host::{
     Admitted, Client, ClientSink, Event, Host, Input, Notice, Outcome, Scope, Server, ServerSpec,
-    Target, permission::Rules,
+    Target, observe::Trace, permission::Rules,
 };
 use switchboard_transport::{
     Budget,

@@ -9,7 +9,7 @@ use switchboard_host::{
     observe::{Begin, Decided, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin},
 };
 use switchboard_local::visible;
-use switchboard_wire::{Era, Method};
+use switchboard_wire::Method;
 
 impl Observer for Audit {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
@@ -32,17 +32,13 @@ impl Observer for Audit {
             _ => "name",
         };
         let client = call.client;
-        let era = match client.era() {
-            Era::Legacy => "legacy",
-            Era::Modern => "modern",
-        };
         let record = Record::new("call")
             .plain("call", call.number)
             .with("principal", short(&client.principal))
             .with("client", call.client_name().map(|name| short(&name)))
             .plain("address", client.address.map(|address| address.to_string()))
             .plain("session", client.id)
-            .plain("era", era)
+            .plain("era", client.era().to_string())
             .plain("origin", (call.origin == Origin::Own).then_some("own"))
             .plain("method", call.method.as_str())
             .plain("argumentsSha256", arguments.map(hash))

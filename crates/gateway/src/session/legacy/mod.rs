@@ -12,7 +12,8 @@ use futures_util::future::{Either, join_all, ready};
 use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
-    Admitted, CallError, Client, ClientSink, NoSink, Scope, Server, observe::Trace,
+    Admitted, CallError, Client, ClientSink, NoSink, Scope, Server,
+    observe::{Trace, Watched},
     permission::What,
 };
 use switchboard_tasks as tasks;
@@ -80,14 +81,7 @@ impl Session {
                 .guard()
                 .check(&client, server, What::Method)?;
         }
-        let watched = gateway.host().watch_own(&Admitted {
-            client: client.clone(),
-            scope: scope.clone(),
-            message: initialize.clone(),
-            params: Params::of(initialize).unwrap_or_default(),
-            headers: None,
-            trace: Trace::default(),
-        });
+        let watched = watched(&gateway, &scope, &client, initialize);
         let mut result = match hello::initialize_result(&gateway, &scope, &client).await {
             Ok(result) => result,
             Err(fault) => {
@@ -306,6 +300,22 @@ impl Session {
         self.to_client.clear();
         self.gateway.host().detach(&self.client);
     }
+}
+
+/// The handshake as a request that somebody watches, if anybody does.
+fn watched(
+    gateway: &Gateway,
+    scope: &Scope,
+    client: &Arc<Client>,
+    initialize: &Message,
+) -> Option<Box<Watched>> {
+    gateway.host().watch_own(&Admitted {
+        client: client.clone(),
+        scope: scope.clone(),
+        message: initialize.clone(),
+        params: Params::of(initialize).unwrap_or_default(),
+        headers: None,
+    })
 }
 
 /// What a client says of itself is kept for as long as it stays.

@@ -384,6 +384,7 @@ fn limits(root: &Path) -> String {
         "host",
         "model",
         "agent",
+        "record",
         "gateway",
         "builtin",
         "switchboard",

@@ -115,6 +115,7 @@ pub fn variables(root: &Path) -> BTreeSet<String> {
         "local",
         "model",
         "process",
+        "record",
         "switchboard",
         "transport",
     ] {
