@@ -123,7 +123,10 @@ impl Held {
         hold_back(caps, process);
         Some(Self {
             caps,
-            group: cgroup::delegated().as_ref().ok().and_then(|place| place.group(caps, process)),
+            group: cgroup::delegated()
+                .as_ref()
+                .ok()
+                .and_then(|place| place.group(caps, process)),
             pace: Mutex::default(),
             passed: OnceLock::new(),
         })
@@ -219,7 +222,9 @@ fn hold_back(caps: Caps, process: Pid) {
     #[cfg(target_os = "linux")]
     if let Some(memory) = caps.memory {
         use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
-        let most = memory.saturating_mul(limits::DATA_TIMES).max(limits::DATA_LEAST);
+        let most = memory
+            .saturating_mul(limits::DATA_TIMES)
+            .max(limits::DATA_LEAST);
         let given = getrlimit(Resource::Data);
         let most = given.maximum.map_or(most, |given| given.min(most));
         let limit = Rlimit {
@@ -278,7 +283,10 @@ mod tests {
             let now = pace.note(at(window + second), used).unwrap();
             assert!(now > 500 && now <= 2000, "{now}");
         }
-        assert_eq!(pace.note(at(window * 2), half + Duration::from_secs(2) * window), Some(2000));
+        assert_eq!(
+            pace.note(at(window * 2), half + Duration::from_secs(2) * window),
+            Some(2000)
+        );
         assert!(pace.0.len() <= limits::CPU_SAMPLES + 1);
     }
 
@@ -296,6 +304,10 @@ mod tests {
             used: 1900,
             allowed: 500,
         };
-        assert!(cpu.to_string().contains("used 1.9 cores, and 0.5 is allowed"), "{cpu}");
+        assert!(
+            cpu.to_string()
+                .contains("used 1.9 cores, and 0.5 is allowed"),
+            "{cpu}"
+        );
     }
 }

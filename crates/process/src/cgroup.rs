@@ -91,7 +91,9 @@ impl Offer {
         let inside = read("cgroup.procs").map_err(|error| format!("{shown}: {error}"))?;
         let inside: Vec<i32> = numbers(&inside).collect();
         if inside.iter().any(|pid| !ours.contains(pid)) {
-            return Err(format!("{shown} is not ours alone (a service with Delegate=yes would have its own)"));
+            return Err(format!(
+                "{shown} is not ours alone (a service with Delegate=yes would have its own)"
+            ));
         }
         let writable = [&folder, &folder.join("cgroup.subtree_control")]
             .into_iter()
@@ -161,7 +163,11 @@ impl Group {
         }
         if let Some(cpu) = caps.cpu.filter(|_| self.slows_down) {
             let quota = u64::from(cpu) * limits::CPU_PERIOD / 1000;
-            write(&self.folder, "cpu.max", &format!("{quota} {}", limits::CPU_PERIOD))?;
+            write(
+                &self.folder,
+                "cpu.max",
+                &format!("{quota} {}", limits::CPU_PERIOD),
+            )?;
         }
         if let Some(processes) = caps.processes {
             // Threads count here too: this only stops one that starts others without end.
@@ -179,7 +185,9 @@ impl Group {
     /// How much memory it had at most, if the kernel ended it for that.
     pub(crate) fn ended_for_memory(&self) -> Option<u64> {
         let events = fs::read_to_string(self.folder.join("memory.events")).ok()?;
-        let ended = events.lines().find_map(|line| line.strip_prefix("oom_kill "));
+        let ended = events
+            .lines()
+            .find_map(|line| line.strip_prefix("oom_kill "));
         if ended.and_then(|count| count.trim().parse::<u64>().ok()) == Some(0) || ended.is_none() {
             return None;
         }
@@ -250,7 +258,11 @@ mod tests {
         assert_eq!(read("cgroup.subtree_control"), "", "looking takes nothing");
         let place = offer.take().unwrap();
         assert_eq!(read("cgroup.subtree_control"), "+memory +cpu +pids");
-        assert_eq!(read("switchboard/cgroup.procs"), "8", "each in a write of its own");
+        assert_eq!(
+            read("switchboard/cgroup.procs"),
+            "8",
+            "each in a write of its own"
+        );
         let group = Group {
             folder: folder.join("server"),
             slows_down: place.has_cpu,

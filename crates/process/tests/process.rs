@@ -427,7 +427,11 @@ async fn no_process_may_ask_for_far_more_memory_than_its_server_may_use() {
     let mut server = ServerProcess::spawn(&command).unwrap();
     server.take_stdin().write_all(b"now\n").await.unwrap();
     let mut said = String::new();
-    server.take_stdout().read_to_string(&mut said).await.unwrap();
+    server
+        .take_stdout()
+        .read_to_string(&mut said)
+        .await
+        .unwrap();
     let said: Vec<&str> = said.lines().collect();
     assert_eq!(said, [(4 << 20).to_string().as_str(), "unlimited"]);
 }

@@ -15,9 +15,15 @@ pub fn note(entry: &Entry) -> Option<String> {
     if entry.transport != Transport::Stdio {
         return Some("limits count for programs only: it is none that we start".to_owned());
     }
-    let memory = caps.memory.map(|bytes| format!("{} MiB of memory", bytes.div_ceil(1 << 20)));
-    let cpu = caps.cpu.map(|cpu| format!("{} of a processor core", f64::from(cpu) / 1000.0));
-    let processes = caps.processes.map(|processes| format!("{processes} processes"));
+    let memory = caps
+        .memory
+        .map(|bytes| format!("{} MiB of memory", bytes.div_ceil(1 << 20)));
+    let cpu = caps
+        .cpu
+        .map(|cpu| format!("{} of a processor core", f64::from(cpu) / 1000.0));
+    let processes = caps
+        .processes
+        .map(|processes| format!("{processes} processes"));
     let all: Vec<String> = [memory, cpu, processes].into_iter().flatten().collect();
     let may = format!("limits: it may use {}", all.join(", "));
     Some(match holding() {

@@ -78,7 +78,10 @@ impl Scene {
     async fn passes(&mut self, tool: &str, limit: &str, allowed: &str) {
         assert!(self.call("ok").await.contains("fine"));
         let answer = self.call(tool).await;
-        assert!(answer.contains("error") && answer.contains(limit), "{answer}");
+        assert!(
+            answer.contains("error") && answer.contains(limit),
+            "{answer}"
+        );
         assert!(answer.contains(allowed), "{answer}");
         self.nobody_is_left().await;
         let status = self.status().await;
@@ -93,7 +96,9 @@ impl Scene {
 #[tokio::test]
 async fn too_much_memory_ends_a_server() {
     let mut scene = Scene::new(&json!({"memory": "32 MiB"})).await;
-    scene.passes("eat", "limits.memory", "32 MiB is allowed").await;
+    scene
+        .passes("eat", "limits.memory", "32 MiB is allowed")
+        .await;
     // One that does it again and again is not started for ever.
     let mut answer = String::new();
     for _ in 0..10 {
@@ -109,7 +114,9 @@ async fn too_much_memory_ends_a_server() {
 #[tokio::test]
 async fn too_many_processes_end_with_their_server() {
     let mut scene = Scene::new(&json!({"processes": 5})).await;
-    scene.passes("breed", "limits.processes", "5 are allowed").await;
+    scene
+        .passes("breed", "limits.processes", "5 are allowed")
+        .await;
 }
 
 #[tokio::test]
@@ -134,5 +141,8 @@ fn it_is_said_what_limits_count_for() {
     let doctor = world.show(&["doctor", "--no-connect"]).ok().out;
     assert!(doctor.contains(says), "{doctor}");
     let explained = world.show(&["explain", "r"]).ok().out;
-    assert!(explained.contains("limits count for programs only"), "{explained}");
+    assert!(
+        explained.contains("limits count for programs only"),
+        "{explained}"
+    );
 }
