@@ -98,6 +98,11 @@ pub const IDLE_LOOKS: u32 = 4;
 pub const IDLE_LOOK: Duration = Duration::from_millis(100);
 /// and not more seldom.
 pub const LONGEST_IDLE_LOOK: Duration = Duration::from_secs(60);
+/// How often servers are looked at whose processes may use only so much.
+pub const CAPS_LOOK: Duration = Duration::from_secs(1);
+/// How long one that passed such a cap must have run before it counts for nothing that
+/// it was ended: one that passes it sooner is started less and less often.
+pub const CAPS_STAYED_UP: Duration = Duration::from_secs(600);
 /// Clients of one connection that are told apart by whether they had anything done;
 /// if there were more, all that are there count.
 pub const CALLERS: usize = 1024;

@@ -15,6 +15,7 @@ use tracing::Instrument;
 
 use crate::{descriptors, limits};
 
+use crate::caps::{Held, Passed};
 use crate::command::{ServerCommand, SpawnError};
 use crate::exit::Exit;
 use crate::family::{Family, Presence};
@@ -23,6 +24,7 @@ use crate::ladder::{self, Stopped};
 use crate::registry;
 use crate::room::Room;
 use crate::stderr::StderrRing;
+use crate::table::Table;
 use crate::tag::Tag;
 
 /// A server that was started, with all that it starts.
@@ -37,6 +39,8 @@ pub struct ServerProcess {
     stderr: StderrRing,
     exit: watch::Receiver<Option<Exit>>,
     stopped: OnceCell<Stopped>,
+    /// What it may use, where that is limited.
+    held: Option<Held>,
     /// Last: it goes when the processes in it have gone.
     _room: Option<Room>,
 }
@@ -62,6 +66,7 @@ impl ServerProcess {
         // From here on the family answers for the process; `child` is only its pipes.
         let family = Arc::new(Family::new(Pid::from_child(&child), tag));
         drop(permit);
+        let held = Held::new(command.caps, Pid::from_child(&child));
         let (stdin, stdout, stderr) = pipes(&mut child).map_err(|error| {
             ladder::kill_now(&family);
             command.explain(error)
@@ -86,6 +91,7 @@ impl ServerProcess {
             stderr,
             exit,
             stopped: OnceCell::new(),
+            held,
             _room: room,
         })
     }
@@ -133,6 +139,16 @@ impl ServerProcess {
         ExitWatch(self.exit.clone())
     }
 
+    /// Whether there is anything that it may not use more of.
+    pub fn is_capped(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The cap that it was ended for, if it was.
+    pub fn passed(&self) -> Option<Passed> {
+        self.held.as_ref()?.passed()
+    }
+
     /// Ends the server and all that it started: the ladder, 600 ms at most. A
     /// second call waits for, or returns, the result of the first.
     pub async fn stop(&self) -> Stopped {
@@ -156,6 +172,16 @@ impl Drop for ServerProcess {
             ladder::kill_now(&self.family);
         }
     }
+}
+
+/// Which of these servers use more than they may, each with what it passed. Looks at the
+/// machine's processes once: call it where waiting does no harm.
+pub fn passed_caps(servers: &[&ServerProcess]) -> Vec<Option<Passed>> {
+    let Ok(table) = Table::read() else {
+        return vec![None; servers.len()];
+    };
+    let look = |server: &&ServerProcess| server.held.as_ref()?.look(&server.family, &table);
+    servers.iter().map(look).collect()
 }
 
 /// Tells when a server's leader has ended, and how.

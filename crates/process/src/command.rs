@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::caps::Caps;
 use crate::environment;
 use crate::room::Room;
 use crate::surroundings::Inherit;
@@ -30,6 +31,8 @@ pub struct ServerCommand {
     pub start: Start,
     /// Where what it writes to stderr is kept, besides the last of it in memory.
     pub stderr_file: Option<PathBuf>,
+    /// What its processes may use together.
+    pub caps: Caps,
 }
 
 /// How much of the surroundings that we were started in a server gets.

@@ -159,6 +159,12 @@ impl Family {
         members.iter().map(|member| member.id).collect()
     }
 
+    /// The numbers of all that live.
+    pub(crate) fn living(&self, table: &Table) -> Vec<i32> {
+        let (members, _) = self.members(&mut self.state.lock(), table);
+        members.iter().map(|member| member.id.pid).collect()
+    }
+
     /// Leaves the leader to be reaped by whoever passes by.
     pub(crate) fn abandon(&self) {
         let mut state = self.state.lock();

@@ -17,12 +17,15 @@
 //! | `table`, `registry` | the machine's processes, and ours among them |
 //! | `descendants` | everything below us, whosever it is |
 //! | `usage` | what processes use of the machine |
+//! | `caps`, `cgroup` | what a server may use of it, and who sees to that |
 //! | `orphans` | what nobody looks after, for telling |
 //! | [`keeper`] | the program as three processes, each of which ends what the others leave |
 //! | [`descriptors`] | how many files may be open, here and in what we start |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+mod caps;
+mod cgroup;
 mod child;
 mod command;
 mod descendants;
@@ -44,7 +47,8 @@ mod table;
 mod tag;
 mod usage;
 
-pub use child::{ExitWatch, ServerProcess};
+pub use caps::{Caps, Holding, Passed, holding};
+pub use child::{ExitWatch, ServerProcess, passed_caps};
 pub use command::{ServerCommand, SpawnError, Start};
 pub use environment::{for_children, path_outside, without_secrets};
 pub use exit::Exit;

@@ -44,6 +44,18 @@ pub const STDERR_IN_MEMORY: usize = 64 * 1024;
 pub(crate) const STDERR_LINE: usize = 8 * 1024;
 /// A longer line is cut in an error message.
 pub(crate) const STDERR_LINE_SHOWN: usize = 1000;
+/// How long a server may use more of the processor than it may, on average.
+pub(crate) const CPU_WINDOW: Duration = Duration::from_secs(10);
+/// How many looks at it are kept.
+pub(crate) const CPU_SAMPLES: usize = 128;
+/// Microseconds in which the kernel gives a server its share of the processor.
+pub(crate) const CPU_PERIOD: u64 = 100_000;
+/// Threads that each process of a server may have where the kernel counts them.
+pub(crate) const THREADS_EACH: u64 = 64;
+/// How many times the memory that a server may use each of its processes may ask for,
+pub(crate) const DATA_TIMES: u64 = 4;
+/// and in any case this much.
+pub(crate) const DATA_LEAST: u64 = 256 * 1024 * 1024;
 /// No environment is longer than the kernel lets a command line be.
 pub(crate) const ENVIRONMENT_BYTES: u64 = 8 * 1024 * 1024;
 /// How often newcomers are looked for, and how many at once.

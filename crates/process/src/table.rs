@@ -12,7 +12,7 @@ mod system;
 
 #[cfg(target_os = "linux")]
 pub(crate) use system::TICKS_PER_SECOND;
-pub(crate) use system::{adopts_orphans, mark, signal, usage};
+pub(crate) use system::{adopts_orphans, mark, share_of_memory, signal, usage};
 
 /// A process that cannot be mistaken for a later one with the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -415,3 +415,23 @@ async fn a_server_elsewhere_has_an_empty_directory_and_nothing_of_the_tree() {
         .unwrap();
     assert!(said.starts_with("/\n"), "{said}");
 }
+
+/// One that asks for far more than it may have gets none: no process of the server may
+/// have more data than four times its cap.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_process_may_ask_for_far_more_memory_than_its_server_may_use() {
+    use tokio::io::AsyncWriteExt;
+    let mut command = shell("read -r _; ulimit -d; ulimit -v");
+    command.caps.memory = Some(1 << 30);
+    let mut server = ServerProcess::spawn(&command).unwrap();
+    server.take_stdin().write_all(b"now\n").await.unwrap();
+    let mut said = String::new();
+    server
+        .take_stdout()
+        .read_to_string(&mut said)
+        .await
+        .unwrap();
+    let said: Vec<&str> = said.lines().collect();
+    assert_eq!(said, [(4 << 20).to_string().as_str(), "unlimited"]);
+}

@@ -28,7 +28,7 @@ use switchboard_config::{
 };
 use switchboard_host::{self as host, Host, IdeCarrier, MayStart, ServerSpec, Target, Timeouts};
 use switchboard_local::secret;
-use switchboard_process::{Inherit, ServerCommand, Start, Table};
+use switchboard_process::{Caps, Inherit, ServerCommand, Start, Table};
 use switchboard_transport::NotBuilt;
 
 /// The host that built-in servers report on and call through; empty until it exists.
@@ -259,6 +259,11 @@ fn command(
             .logs
             .as_ref()
             .map(|folder| logs::file(folder, &entry.name)),
+        caps: Caps {
+            memory: entry.limits.memory,
+            cpu: entry.limits.cpu,
+            processes: entry.limits.processes,
+        },
     };
     if entry.starts_elsewhere() {
         Apart::new(settings, folder, lookup).apply(&mut command);

@@ -1,7 +1,7 @@
 //! `doctor`: looks at everything that can be wrong, and says what to do.
 
 use crate::{
-    commands::list,
+    commands::{explain::limits, list},
     context::{Context, Say},
     failure::{Code, Failure},
     show::{out, safe, sums::counted, term},
@@ -30,7 +30,7 @@ pub struct Options {
 /// One thing that was looked at. The names are what scripts rely on.
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// configuration, servers, sign-ins, processes, versions or panics
+    /// configuration, limits, servers, sign-ins, processes, versions or panics
     area: &'static str,
     /// ok, warning or problem
     level: Level,
@@ -87,6 +87,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     connectors(context, &loaded, options.no_connect, &mut findings);
     versions(context, &mut findings);
     processes(&mut findings);
+    limited(&loaded, &mut findings);
     servers(loaded, options.no_connect, &mut findings)?;
     sign_ins(context, &mut findings);
     panics("this command", &State::now(), &mut findings);
@@ -207,6 +208,20 @@ fn connectors(context: &Context, loaded: &Look, no_connect: bool, findings: &mut
             }
             Some(problem) => findings.add(AREA, Level::Problem, what, problem),
         },
+    }
+}
+
+/// Whether what servers may use is held to, where somebody has limited it.
+fn limited(loaded: &Look, findings: &mut Findings) {
+    for entry in loaded.active() {
+        let Some(note) = limits::note(entry) else {
+            continue;
+        };
+        let level = match limits::counts(entry) {
+            true => Level::Ok,
+            false => Level::Warning,
+        };
+        findings.add("limits", level, entry.name.clone(), note);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `explain`: why a server or a tool is there, or is not.
 
+pub mod limits;
 mod sharing;
 mod tool;
 
@@ -53,6 +54,8 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         true => sharing::notes(context, &loaded, &server).unwrap_or_default(),
         false => Vec::new(),
     };
+    let found = loaded.find(&server);
+    notes.extend(found.and_then(|found| limits::note(&found.entry)));
     let mut elsewhere = loaded.elsewhere();
     elsewhere.retain(|entry| entry.name == server);
     notes.extend(loaded.folder.sentence(&elsewhere));

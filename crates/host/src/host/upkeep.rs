@@ -1,8 +1,8 @@
 //! What is looked at from time to time, for all servers at once: whether anybody uses
-//! their processes.
+//! their processes, and whether those use more than they may.
 
 use super::Host;
-use crate::{client::Client, limits};
+use crate::{client::Client, limits, upstream::end_those_over};
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -22,6 +22,7 @@ impl Host {
             while let Some(pause) = host.upgrade().map(|host| host.next_look()) {
                 sleep(pause).await;
                 if let Some(host) = host.upgrade() {
+                    end_those_over(&host.servers()).await;
                     host.rest();
                 }
             }
@@ -43,7 +44,11 @@ impl Host {
             .filter_map(|server| server.rests_after())
             .min();
         let look = soonest.map_or(limits::LONGEST_IDLE_LOOK, |idle| idle / limits::IDLE_LOOKS);
-        look.clamp(limits::IDLE_LOOK, limits::LONGEST_IDLE_LOOK)
+        let longest = match servers.iter().any(|server| server.is_capped()) {
+            true => limits::CAPS_LOOK,
+            false => limits::LONGEST_IDLE_LOOK,
+        };
+        look.clamp(limits::IDLE_LOOK, longest)
     }
 
     /// A client has come on a channel of its own, and comes anew with each request on

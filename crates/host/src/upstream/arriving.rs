@@ -186,7 +186,12 @@ impl Receive for Connection {
     }
 
     fn closed(&self, why: Closed) {
-        self.lose(&why.to_string());
+        // The system may have ended it for what it used, before we saw it.
+        let passed = self.shared().and_then(|at| at.passed_cap());
+        match passed {
+            Some(passed) => self.lose(&passed.to_string()),
+            None => self.lose(&why.to_string()),
+        }
     }
 }
 

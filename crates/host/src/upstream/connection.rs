@@ -306,6 +306,10 @@ impl Connection {
     /// was there for a good while. That it shook hands and said what it has is not
     /// enough: one that dies right after that would be started for ever.
     pub(super) fn was_of_use(&self) -> bool {
+        let passed = self.shared().and_then(|at| at.passed_cap());
+        if passed.is_some() {
+            return self.since.elapsed() >= limits::CAPS_STAYED_UP;
+        }
         self.stand_in
             || self.used.load(Ordering::Relaxed)
             || self.since.elapsed() >= limits::STAYED_UP

@@ -9,6 +9,7 @@ mod attempt;
 mod audience;
 mod callers;
 mod calls;
+mod capped;
 mod connecting;
 mod connection;
 mod declared;
@@ -48,6 +49,7 @@ mod turns;
 mod uses;
 
 pub use callers::{Behalf, Callers};
+pub(crate) use capped::end_those_over;
 pub use connection::{Connection, Ended};
 pub use health::{Counts, ServerState};
 pub use hello::Hello;

@@ -223,8 +223,12 @@ impl Slot {
             true => "the pauses before it is started again grow".to_owned(),
             false => left_alone(connection.server_name()),
         };
+        let when = match connection.passed_cap() {
+            Some(_) => "soon after its start",
+            None => "before it was of any use",
+        };
         let error = ConnectError::Failed(format!(
-            "it ended {attempts} times in a row before it was of any use; {next}. The last time: {why}"
+            "it ended {attempts} times in a row {when}; {next}. The last time: {why}"
         ));
         let old = Some(connection.clone());
         (attempts > 1).then_some(Content::Failed {

@@ -77,6 +77,15 @@ pub fn enter(forget: &[&str]) -> Result<Kept, KeeperError> {
     system::enter(forget)
 }
 
+/// The keeper above this process, once it is known.
+static KEEPER: std::sync::OnceLock<i32> = std::sync::OnceLock::new();
+
+/// The first of the processes that this program is: the keeper, or else this one.
+pub(crate) fn first() -> i32 {
+    let own = || rustix::process::getpid().as_raw_nonzero().get();
+    KEEPER.get().copied().unwrap_or_else(own)
+}
+
 impl Kept {
     /// The keeper's process number; `None` where there is no keeper.
     pub fn keeper_pid(&self) -> Option<u32> {

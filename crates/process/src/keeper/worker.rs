@@ -31,6 +31,7 @@ pub(super) fn begin(guard: Pid, keeper: Pid) -> Result<Kept, KeeperError> {
     if getppid() != Some(guard) {
         return Err(KeeperError::KeeperGone);
     }
+    let _ = super::KEEPER.set(keeper.as_raw_nonzero().get());
     set_child_subreaper(Some(getpid())).map_err(refused("adopt orphans"))?;
     // Should the guard be killed while we are stopped (Ctrl-Z), this wakes us.
     let _ = set_parent_process_death_signal(Some(Signal::CONT));

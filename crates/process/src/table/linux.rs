@@ -167,6 +167,15 @@ pub(crate) fn usage(pid: i32, with_ended: bool) -> Option<Usage> {
     })
 }
 
+/// A process's share of memory: what it has alone, and its part of what it has with
+/// others. `None` where the system does not say.
+pub(crate) fn share_of_memory(pid: i32) -> Option<u64> {
+    let all = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let share = all.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kilobytes: u64 = share.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
 /// `utime` and `stime` are fields 14 and 15, the same of children that ended 16 and 17.
 fn parse_processor(line: &[u8], with_ended: bool) -> Option<Duration> {
     let name_end = line.iter().rposition(|byte| *byte == b')')?;

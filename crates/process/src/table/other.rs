@@ -21,6 +21,11 @@ pub(crate) fn usage(_pid: i32, _with_ended: bool) -> Option<Usage> {
     None
 }
 
+/// Nor is that.
+pub(crate) fn share_of_memory(_pid: i32) -> Option<u64> {
+    None
+}
+
 /// Environments cannot be read here.
 pub(crate) fn mark(_id: ProcessId, _tag: &Tag) -> Mark {
     Mark::Other

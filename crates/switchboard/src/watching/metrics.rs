@@ -33,10 +33,11 @@ pub(super) fn configured(settings: &Observe) -> Option<MetricsWanted> {
 }
 
 /// Every state that a server can be in.
-const STATES: [State; 5] = [
+const STATES: [State; 6] = [
     State::Idle,
     State::Pending,
     State::Connected,
+    State::Asleep,
     State::Failed(String::new()),
     State::NeedsAuth,
 ];

@@ -30,14 +30,15 @@ impl Service<'_> {
     }
 
     /// A unit of systemd's. It is ended like `up` on a terminal: the signal goes to the
-    /// first process alone, which sees to its servers.
+    /// first process alone, which sees to its servers. Its group is its own, so that
+    /// the kernel can hold servers to their limits.
     pub fn unit(&self) -> Result<String, Advice> {
         let line: Vec<String> = self.line()?.iter().map(|word| quoted(word, true)).collect();
         let path = quoted(&format!("PATH={}", self.path), false);
         Ok(format!(
             "[Unit]\nDescription=Switchboard, the MCP gateway\n\n\
              [Service]\nExecStart={}\nEnvironment={path}\nRestart=on-failure\nRestartSec=5\n\
-             KillMode=mixed\nTimeoutStopSec=60\n\n\
+             KillMode=mixed\nTimeoutStopSec=60\nDelegate=yes\n\n\
              [Install]\nWantedBy=default.target\n",
             line.join(" ")
         ))

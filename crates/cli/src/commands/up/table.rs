@@ -13,14 +13,16 @@ use crate::{
 };
 use std::{convert::Infallible, sync::Arc};
 use switchboard::{
-    Member, Settings, Status,
+    Member, Settings, Status, Used,
     config::Standing,
     host::{Host, Server},
     local::secret,
+    used,
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{mpsc, watch},
+    time::interval,
 };
 
 /// Said when every server has been met.
@@ -39,6 +41,7 @@ pub async fn show(
     let follower = Follower::new(host, settings, tell);
     let mut resized = signal(SignalKind::window_change()).ok();
     let mut table = Table::new();
+    let mut look = interval(limits::USED_LOOK);
     loop {
         let now = members.borrow_and_update().clone();
         table.take_over(&now, &follower);
@@ -47,6 +50,7 @@ pub async fn show(
                 Ok(()) = members.changed() => break,
                 Some(told) = news.recv() => table.change(told),
                 Some(()) = async { resized.as_mut()?.recv().await } => table.draw(),
+                _ = look.tick(), if table.live.is_some() => table.look().await,
             }
         }
     }
@@ -58,6 +62,8 @@ struct Row {
     /// What it stands for, if that can be used, and who follows it.
     server: Option<(Arc<Server>, Followed)>,
     how: How,
+    /// What its processes use, where lines can be changed.
+    used: Option<Used>,
 }
 
 impl Row {
@@ -131,7 +137,14 @@ impl Table {
                 },
             };
             let name = safe::line(&member.entry.name);
-            self.rows.push(Row { name, server, how });
+            let same = |row: &&Row| row.name == name;
+            let used = before.iter().find(same).and_then(|row| row.used);
+            self.rows.push(Row {
+                name,
+                server,
+                how,
+                used,
+            });
         }
         let widths = self.rows.iter().map(|row| row.name.chars().count());
         self.width = widths.max().unwrap_or_default().clamp(NAME.0, NAME.1);
@@ -163,6 +176,25 @@ impl Table {
             let _ = out::line(&self.line(&self.rows[at]).text);
         }
         self.settle();
+    }
+
+    /// Looks what each server's processes use, and shows it.
+    async fn look(&mut self) {
+        let servers: Vec<Arc<Server>> = self
+            .rows
+            .iter()
+            .filter_map(|row| row.server.as_ref().map(|(server, _)| server.clone()))
+            .collect();
+        let all = used(&servers).await;
+        let mut changed = false;
+        for (server, used) in servers.iter().zip(all) {
+            for row in self.rows.iter_mut().filter(|row| row.is_of(server)) {
+                changed |= std::mem::replace(&mut row.used, used) != used;
+            }
+        }
+        if changed {
+            self.draw();
+        }
     }
 
     /// Draws; says once that every server has been met.
@@ -223,6 +255,9 @@ impl Table {
     fn line(&self, row: &Row) -> Line {
         let (name, word) = (self.name(row), row.how.state.word());
         let mut more = safe::line(&secret::text(&row.how.more));
+        if let Some(used) = &row.used {
+            more = format!("{more}; {}", used.words());
+        }
         let taken = safe::columns(&name) + word.len() + 6;
         if self.live.is_some() {
             // A line that wraps would be two.

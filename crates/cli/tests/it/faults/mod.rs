@@ -11,6 +11,7 @@ mod dialogue;
 mod edges;
 mod healing;
 mod http;
+mod limits;
 mod panics;
 mod policy;
 mod queues;

@@ -204,6 +204,43 @@ async fn a_modern_client_is_there_as_long_as_its_channel() {
     assert_ne!(text_of(&second), text_of(&first));
 }
 
+/// A server with one tool, which can only be had as a task.
+const TASKS: &str = r#"
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  times='"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null'
+  case "$line" in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}' ;;
+    *'"tools/call"'*) answer='"result":{"task":{"taskId":"t1","status":"working",'$times'}}' ;;
+    *'"tasks/get"'*) answer='"result":{"taskId":"t1","status":"completed",'$times'}' ;;
+    *) answer='"error":{"code":-32601,"message":"no"}' ;;
+  esac
+  [ -n "$id" ] && printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+done
+"#;
+
+#[tokio::test]
+async fn a_process_stays_while_a_task_is_open() {
+    let mut entry = json!({"command": "sh", "args": ["-c", TASKS]});
+    entry["idleTimeout"] = json!(IDLE.as_millis() as u64);
+    let world = World::with(&servers([("t", entry)]));
+    let (gateway, worker) = gateway(&world).await;
+    let mut client = gateway.legacy("/mcp/t").await;
+    let call = json!({"name": "long", "arguments": {}, "task": {}});
+    let answer = client.request("tools/call", call).await;
+    assert_eq!(answer["result"]["task"]["taskId"], "t1", "{answer}");
+    leave(client).await;
+    // Nobody is there, and it works on.
+    tokio::time::sleep(IDLE * 5).await;
+    assert_eq!(children(worker).len(), 1);
+    let mut client = gateway.legacy("/mcp/t").await;
+    let answer = client.request("tasks/get", json!({"taskId": "t1"})).await;
+    assert_eq!(answer["result"]["status"], "completed", "{answer}");
+    leave(client).await;
+    until_children(worker, <[i32]>::is_empty).await;
+}
+
 /// That it is misspelt is told where it is written.
 #[test]
 fn what_cannot_be_is_told() {

@@ -41,7 +41,11 @@ fn a_row_of_list_is_one_row() {
     }
     // Where nobody looks, nothing is left out.
     let whole = home.show(&["list"]).ok();
-    let complete = |row: &str| row.contains(" tokens)") && row.ends_with(" ms");
+    let complete = |row: &str| {
+        let is_program = row.starts_with("program");
+        let ends = if is_program { " s CPU" } else { " ms" };
+        row.contains(" tokens)") && row.ends_with(ends)
+    };
     assert!(whole.out.lines().all(complete), "{whole:?}");
 }
 

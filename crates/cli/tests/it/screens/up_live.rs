@@ -163,6 +163,24 @@ async fn each_copy_of_a_server_is_counted() {
     assert_eq!(shown.end(), Some(0));
 }
 
+/// What a server uses is shown for as long as it runs, and that it rests.
+#[test]
+fn what_servers_use_is_shown() {
+    let home = World::repository();
+    let mut resting = echo(&[]);
+    resting["idleTimeout"] = json!(3000);
+    user_settings(&home, &json!({"echo": echo(&[]), "rests": resting}));
+    let mut shown = Shown::screen(home.on_terminal(60, 100, "up --port 0 --no-builtins"));
+    shown.until("it is there", |rows| {
+        rows.lines_that(|line| line.contains("echo") && line.contains(" MiB, ")) == 1
+    });
+    shown.until("it rests", |rows| {
+        let rests = |line: &str| line.contains("rests") && line.contains("asleep");
+        rows.lines_that(|line| rests(line) && !line.contains("MiB")) == 1
+    });
+    assert_eq!(shown.end(), Some(0));
+}
+
 /// A table that is longer than the screen still changes in place.
 #[test]
 fn a_small_screen_shows_what_is_not_well() {
