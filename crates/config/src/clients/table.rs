@@ -19,6 +19,8 @@ pub(crate) struct Row {
     /// first that is there is the one that is written; those with [`CODE_SETTINGS`]
     /// and those of profiles are read only.
     pub(super) files: &'static [(At, &'static str, &'static [&'static str])],
+    /// What its files are to each other.
+    pub(super) together: Together,
     /// The same in a project.
     pub(super) workspace: &'static [(&'static str, &'static [&'static str])],
     /// What it calls the fields of a server, where that differs from [`FIELDS`].
@@ -31,6 +33,17 @@ pub(crate) struct Row {
     pub(super) shape: Shape,
     /// The field of an entry that switches it off, and the value that does.
     pub(super) off: Option<(&'static str, bool)>,
+}
+
+/// What several files of one client are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Together {
+    /// One of them counts.
+    OneOf,
+    /// All of them count at once.
+    All,
+    /// Each is that of another installation.
+    Apart,
 }
 
 /// The two ways in which clients switch an entry off.

@@ -6,7 +6,7 @@ use super::{
         Allow, AllowSome, BearerVariable, Called, Command, Deny, EnvNames, HeaderVariables,
         HttpUrl, Lost, Same, Scopes, SecretNames, StartTimeout, Timeout, Url,
     },
-    NOT_ENABLED, Row, SERVERS, SHOWN, Spelling, Switches, Unit,
+    NOT_ENABLED, Row, SERVERS, SHOWN, Spelling, Switches, Together, Unit,
 };
 use crate::clients::Shape;
 
@@ -18,6 +18,7 @@ pub(super) const ROWS: &[Row] = &[
         programs: &["claude"],
         files: &[(At::ClaudeJson, "", SERVERS)],
         // Its .mcp.json is read by Switchboard itself.
+        together: Together::OneOf,
         workspace: &[],
         fields: &[("alwaysLoad", Same), ("headersHelper", Same)],
         variables: Spelling::Braces,
@@ -34,6 +35,7 @@ pub(super) const ROWS: &[Row] = &[
             "config.toml",
             &["mcp_servers"],
         )],
+        together: Together::OneOf,
         workspace: &[(".codex/config.toml", &["mcp_servers"])],
         fields: &[
             ("env_vars", EnvNames),
@@ -72,6 +74,7 @@ pub(super) const ROWS: &[Row] = &[
         title: "goose",
         programs: &["goose"],
         files: &[(At::Config, "goose/config.yaml", &["extensions"])],
+        together: Together::OneOf,
         workspace: &[],
         fields: &[
             ("cmd", Command),
@@ -100,6 +103,7 @@ pub(super) const ROWS: &[Row] = &[
             ".gemini/settings.json",
             SERVERS,
         )],
+        together: Together::OneOf,
         workspace: &[(".gemini/settings.json", SERVERS)],
         fields: GEMINI_FIELDS,
         variables: Spelling::Dollar,
@@ -112,6 +116,7 @@ pub(super) const ROWS: &[Row] = &[
         title: "Qwen Code",
         programs: &["qwen"],
         files: &[(At::Moved("QWEN_HOME", ".qwen"), "settings.json", SERVERS)],
+        together: Together::OneOf,
         workspace: &[(".qwen/settings.json", SERVERS)],
         fields: GEMINI_FIELDS,
         variables: Spelling::Dollar,
@@ -128,6 +133,7 @@ pub(super) const ROWS: &[Row] = &[
             (At::Config, "opencode/opencode.jsonc", &["mcp"]),
             (At::Config, "opencode/config.json", &["mcp"]),
         ],
+        together: Together::All,
         workspace: &[
             ("opencode.json", &["mcp"]),
             ("opencode.jsonc", &["mcp"]),
@@ -149,6 +155,7 @@ pub(super) const ROWS: &[Row] = &[
             "data/settings/cline_mcp_settings.json",
             SERVERS,
         )],
+        together: Together::OneOf,
         workspace: &[],
         fields: CLINE_FIELDS,
         variables: Spelling::Braces,
@@ -165,6 +172,7 @@ pub(super) const ROWS: &[Row] = &[
             "mcp-config.json",
             SERVERS,
         )],
+        together: Together::OneOf,
         workspace: &[(".github/mcp.json", SERVERS)],
         fields: &[
             ("tools", Allow),
@@ -187,6 +195,7 @@ pub(super) const ROWS: &[Row] = &[
             (At::Config, "amp/settings.json", &["amp.mcpServers"]),
             (At::Config, "amp/settings.jsonc", &["amp.mcpServers"]),
         ],
+        together: Together::OneOf,
         workspace: &[
             (".amp/settings.json", &["amp.mcpServers"]),
             (".amp/settings.jsonc", &["amp.mcpServers"]),
@@ -205,6 +214,7 @@ pub(super) const ROWS: &[Row] = &[
             (At::Home, ".mcporter/mcporter.json", SERVERS),
             (At::Home, ".mcporter/mcporter.jsonc", SERVERS),
         ],
+        together: Together::OneOf,
         workspace: &[("config/mcporter.json", SERVERS)],
         fields: &[
             ("baseUrl", HttpUrl),
