@@ -11,7 +11,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
 };
-use table::{At, CODE_SETTINGS, ROWS, Row};
+use table::{At, CODE_SETTINGS, ROWS, Row, Together};
 pub(crate) use table::{FIELDS, Meaning, Spelling, Switches, Unit};
 
 /// A client whose files are known.
@@ -53,6 +53,7 @@ pub struct ClientFile {
 }
 
 /// How long goose lets a tool take, in seconds: what it writes itself.
+// tidy: a value that is written, and bounds nothing here.
 const GOOSE_SECONDS: u64 = 300;
 
 /// How a client writes the entry that starts a program.
@@ -155,7 +156,7 @@ impl Homes {
 impl Client {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        ROWS.iter().map(Self)
+        ROWS.into_iter().flatten().map(Self)
     }
 
     /// The client of this name.
@@ -229,6 +230,24 @@ impl Client {
         let mut own = self.candidates(homes);
         let there = own.iter().position(|file| file.path.is_file());
         own.swap_remove(there.unwrap_or_default())
+    }
+
+    /// The files by which it is connected: one, or that of each installation.
+    pub fn connected_by(self, homes: &Homes) -> Vec<ClientFile> {
+        if self.0.together != Together::Apart {
+            return vec![self.file(homes)];
+        }
+        let each = self.candidates(homes).into_iter();
+        let there: Vec<ClientFile> = each.filter(|file| file.path.is_file()).collect();
+        match there.is_empty() {
+            true => vec![self.file(homes)],
+            false => there,
+        }
+    }
+
+    /// Whether all of the user's own files count at once.
+    pub fn reads_all(self) -> bool {
+        self.0.together == Together::All
     }
 
     /// Whether the client seems to be on this machine: its file or its folder is

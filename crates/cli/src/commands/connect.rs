@@ -27,7 +27,7 @@ pub use plan::{ARGUMENTS, Plan, Wanted, difference, program};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use switchboard::config::{
-    Places,
+    Fault, Places,
     clients::{Client, Homes},
     connect::Records,
     import::{Found, find, in_file},
@@ -143,10 +143,15 @@ pub struct Standing {
 
 impl Standing {
     fn of(ground: &Ground<'_>, client: Client) -> Self {
-        let file = client.file(&ground.homes);
         let ours = |found: &Found| is_ours(found, ground.context);
-        let connected = match in_file(client, &file, &ground.homes) {
-            Ok(found) => Ok(found.iter().any(ours)),
+        let files = client.connected_by(&ground.homes);
+        let each = files
+            .iter()
+            .map(|file| in_file(client, file, &ground.homes));
+        let each = each.map(|found| Ok(found?.iter().any(ours)));
+        let each: Result<Vec<bool>, Box<Fault>> = each.collect();
+        let connected = match each {
+            Ok(each) => Ok(each.into_iter().all(|is| is)),
             Err(fault) => Err(fault.reason()),
         };
         let mut faults = Vec::new();

@@ -149,6 +149,33 @@ fn what_cannot_be_read_or_written_is_left_alone() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
+/// Other programs know nothing of our lock: what they write between our reading and our
+/// writing stays, and so do the rights that a file of theirs has.
+#[test]
+fn what_another_program_writes_meanwhile_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s.json");
+    fs::write(&file, "{}").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let target = Target::foreign(&file);
+    swap(&target, Some("{}"), Some("{\"a\": 1}")).unwrap();
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o644);
+    let raced = atomic::rewrite(&target, |_| {
+        fs::write(&file, "theirs").unwrap();
+        Ok("ours".to_owned())
+    });
+    assert!(matches!(raced, Err(EditError::Changed(_))), "{raced:?}");
+    for to in [Some("ours"), None] {
+        let late = swap(&target, Some("{}"), to);
+        assert!(matches!(late, Err(EditError::Changed(_))), "{late:?}");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    swap(&target, Some("theirs"), None).unwrap();
+    assert!(!file.exists());
+}
+
 /// Whoever lives keeps the lock; whoever wants it waits for it.
 #[test]
 fn nobody_steals_the_lock_of_the_living() {

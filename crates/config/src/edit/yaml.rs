@@ -6,6 +6,7 @@ use serde_json::Value;
 use switchboard_local::yaml;
 
 /// How far a level is set in where nothing shows how the file does it.
+// tidy: how a text looks, and no cap.
 const INDENT: usize = 2;
 
 /// Where servers are in the lines of a text.

@@ -14,11 +14,10 @@ use crate::{
 use clap::Args;
 use serde_json::{Value, json};
 use switchboard::config::{
-    self,
     clients::Client,
     connect::{Change, FileRecord, Imported, Record, Undone},
     edit::{self, EditError},
-    import::in_file,
+    import::in_text,
 };
 
 /// Options of `disconnect`.
@@ -44,8 +43,8 @@ struct Way {
     /// By the record.
     files: Vec<(FileRecord, Undone)>,
     record: Option<Record>,
-    /// An entry of ours of which there is no record.
-    stray: Option<Change>,
+    /// Entries of ours of which there is no record.
+    strays: Vec<Change>,
 }
 
 /// Disconnects.
@@ -102,21 +101,21 @@ impl Way {
             let undone = file.undone().map_err(|error| failed(&error))?;
             files.push((file.clone(), undone));
         }
-        let stray = match record {
-            None => stray(ground, client)?,
-            Some(_) => None,
+        let strays = match record {
+            None => strays(ground, client)?,
+            Some(_) => Vec::new(),
         };
         Ok(Self {
             client,
             files,
             record,
-            stray,
+            strays,
         })
     }
 
     /// Whether there is nothing to undo.
     fn is_none(&self) -> bool {
-        self.record.is_none() && self.stray.is_none()
+        self.record.is_none() && self.strays.is_empty()
     }
 
     fn show(&self, ground: &Ground<'_>) -> Result<(), Failure> {
@@ -128,7 +127,7 @@ impl Way {
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
             difference(&text(&undone.before), &text(&undone.after))?;
         }
-        if let Some(change) = &self.stray {
+        for change in &self.strays {
             out::line(&format!("\n{}", ground.shown(change.file())))?;
             difference(change.before(), change.after())?;
         }
@@ -141,7 +140,7 @@ impl Way {
         for (file, undone) in &self.files {
             undone.write(file).map_err(|error| failed(&error))?;
         }
-        if let Some(change) = &self.stray {
+        for change in &self.strays {
             change.write().map_err(|error| failed(&error))?;
         }
         let mut notes = Vec::new();
@@ -178,7 +177,7 @@ impl Way {
             let file = ground.shown(file.file());
             out::line(&format!("{}: {file} ({how})", said(is_done)))?;
         }
-        if let Some(change) = &self.stray {
+        for change in &self.strays {
             let file = ground.shown(change.file());
             out::line(&format!("{}: {file}", said(is_done)))?;
         }
@@ -200,7 +199,7 @@ impl Way {
             json!({"file": file.file().display().to_string(), "exact": undone.exact})
         });
         let stray = self
-            .stray
+            .strays
             .iter()
             .map(|change| json!({"file": change.file().display().to_string(), "exact": false}));
         let left = self.files.iter().flat_map(|(_, undone)| &undone.left);
@@ -213,18 +212,22 @@ impl Way {
     }
 }
 
-/// Our entry, written by hand or before there were records.
-fn stray(ground: &Ground<'_>, client: Client) -> Result<Option<Change>, Failure> {
-    let file = client.file(&ground.homes);
-    let mut change = Change::begin(client, &file).map_err(|error| failed(&error))?;
-    let found = in_file(client, &file, &ground.homes).unwrap_or_default();
-    let ours = |found: &&config::import::Found| is_ours(found, ground.context);
-    for found in found.iter().filter(ours) {
-        change
-            .remove(&found.written_name)
-            .map_err(|error| failed(&error))?;
+/// Our entries, written by hand or before there were records.
+fn strays(ground: &Ground<'_>, client: Client) -> Result<Vec<Change>, Failure> {
+    let mut strays = Vec::new();
+    for file in client.connected_by(&ground.homes) {
+        let mut change = Change::begin(client, &file).map_err(|error| failed(&error))?;
+        let found = in_text(client, change.before(), &file, &ground.homes);
+        for found in found.iter().filter(|found| is_ours(found, ground.context)) {
+            change
+                .remove(&found.written_name)
+                .map_err(|error| failed(&error))?;
+        }
+        if !change.is_none() {
+            strays.push(change);
+        }
     }
-    Ok((!change.is_none()).then_some(change))
+    Ok(strays)
 }
 
 /// Takes a server that a take-over brought out of our settings again; why it stays.

@@ -7,15 +7,16 @@ use crate::{
         add::{Scope, failed},
         import::{Outcome, Rename, Taking, as_json, is_ours},
     },
-    failure::Failure,
+    failure::{Code, Failure},
     show::{diff, out, safe, term},
 };
 use serde_json::{Value, json};
 use switchboard::{
     config::{
-        clients::Client,
+        clients::{Client, ClientFile},
         connect::{Change, Imported, NAME, Record},
-        import::{Became, Found, in_file, in_text},
+        import::{Became, Found, in_text},
+        redacted,
     },
     local::secret,
 };
@@ -41,7 +42,7 @@ pub enum Wanted {
 /// What would be done for one client.
 pub struct Plan {
     pub(super) client: Client,
-    /// Its files, the one with our entry first.
+    /// Its files, those with our entry first.
     pub(super) changes: Vec<Change>,
     /// What becomes of the servers that it has.
     pub(super) servers: Vec<Fate>,
@@ -59,53 +60,51 @@ pub struct Fate {
 impl Plan {
     /// What would be done, as things are now.
     pub fn new(ground: &Ground<'_>, client: Client, wanted: Wanted) -> Result<Self, Failure> {
-        let file = client.file(&ground.homes);
-        let mut change = Change::begin(client, &file).map_err(|error| failed(&error))?;
-        let mut notes = Vec::new();
-        let there = in_file(client, &file, &ground.homes);
-        let there = there.map_err(|fault| {
-            Failure::new(crate::failure::Code::Configuration, fault.to_string())
-        })?;
-        let named = there.iter().find(|found| found.written_name == NAME);
-        if let Some(other) = named.filter(|found| !is_ours(found, ground.context)) {
-            let text = format!(
-                "{} has another server called {NAME:?}: {}",
-                file.path.display(),
-                safe::line(&switchboard::config::redacted(&other.entry).to_string())
-            );
-            let hint = "give it another name there, then connect again";
-            return Err(Failure::new(crate::failure::Code::Configuration, text).hint(hint));
+        let mut plan = Self {
+            client,
+            changes: Vec::new(),
+            servers: Vec::new(),
+            notes: Vec::new(),
+        };
+        for file in client.connected_by(&ground.homes) {
+            plan.put_ours(ground, &file)?;
         }
-        for found in there
-            .iter()
-            .filter(|found| found.written_name != NAME && is_ours(found, ground.context))
-        {
-            notes.push(format!(
-                "{:?} in it leads to Switchboard, too",
-                found.written_name
-            ));
+        if wanted == Wanted::Servers {
+            take_over::plan(&mut plan, ground)?;
+        }
+        Ok(plan)
+    }
+
+    /// Our entry in one file.
+    fn put_ours(&mut self, ground: &Ground<'_>, file: &ClientFile) -> Result<(), Failure> {
+        let client = self.client;
+        let mut change = Change::begin(client, file).map_err(|error| failed(&error))?;
+        let there = in_text(client, change.before(), file, &ground.homes);
+        for found in &there {
+            let is_ours = is_ours(found, ground.context);
+            if found.written_name == NAME && !is_ours {
+                return Err(another(found));
+            }
+            if found.written_name != NAME && is_ours {
+                let name = &found.written_name;
+                self.notes
+                    .push(format!("{name:?} in it leads to Switchboard, too"));
+            }
         }
         let entry = client.entry(NAME, &program(), &ARGUMENTS);
         change.put(NAME, entry).map_err(|error| failed(&error))?;
-        let after = in_text(client, change.after(), &file, &ground.homes);
+        let after = in_text(client, change.after(), file, &ground.homes);
         let ours = after.iter().find(|found| found.written_name == NAME);
         if let Some(ours) = ours.filter(|ours| ours.entry["disabled"] == true) {
             let off = Became::Translated("disabled".to_owned());
             let field = ours.fields.iter().find(|field| field.became == off);
             let field = field.map_or("disabled", |field| &field.name);
             let title = client.title();
-            notes.push(format!("{title} has it switched off all the same: {field}"));
+            self.notes
+                .push(format!("{title} has it switched off all the same: {field}"));
         }
-        let mut plan = Self {
-            client,
-            changes: vec![change],
-            servers: Vec::new(),
-            notes,
-        };
-        if wanted == Wanted::Servers {
-            take_over::plan(&mut plan, ground)?;
-        }
-        Ok(plan)
+        self.changes.push(change);
+        Ok(())
     }
 
     /// Whether nothing would be done.
@@ -209,7 +208,7 @@ impl Plan {
                 Outcome::WouldBe | Outcome::LeftOut(_) => {
                     let text = format!("server {:?} cannot be taken over any more", found.name);
                     let hint = "the client's file is as it was; try again";
-                    return Err(Failure::new(crate::failure::Code::Configuration, text).hint(hint));
+                    return Err(Failure::new(Code::Configuration, text).hint(hint));
                 }
             }
         }
@@ -253,6 +252,16 @@ impl Plan {
             "notes": self.notes,
         })
     }
+}
+
+/// Said of a server that has our name, and is not ours.
+fn another(found: &Found) -> Failure {
+    let text = format!(
+        "{} has another server called {NAME:?}: {}",
+        found.file.display(),
+        safe::line(&redacted(&found.entry).to_string())
+    );
+    Failure::new(Code::Configuration, text).hint("give it another name there, then connect again")
 }
 
 /// What changes in a text. Whoever looks over a shoulder, or reads a log, learns no

@@ -120,6 +120,11 @@ fn take_off(
         .position(|change| change.file() == found.file);
     let at = match known {
         Some(at) => at,
+        // Who reads that file may not have our entry.
+        None if !plan.client.reads_all() => {
+            let file = ground.shown(&found.file);
+            return Ok(Some(format!("it is in {file}, which stays as it is")));
+        }
         None => {
             let mut files = plan.client.files(&ground.homes).into_iter();
             let Some(file) = files.find(|file| file.path == found.file) else {

@@ -493,6 +493,15 @@ fn what_cannot_be_read_or_written_is_left_alone() {
         assert_eq!(records(&home), 0, "{problem}");
         fs::remove_file(path).unwrap();
     }
+    // Somebody else's.
+    if rustix::process::geteuid().is_root() {
+        let path = home.write(file, "{}");
+        std::os::unix::fs::chown(&path, Some(4242), None).unwrap();
+        let ran = home.show(&["connect", "cursor", "--yes"]);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert!(ran.err.contains("belongs to another user"), "{ran:?}");
+        fs::remove_file(path).unwrap();
+    }
     // A link leads where it leads; one that leads nowhere is no place to write.
     home.write("home/dotfiles/mcp.json", "{}\n");
     symlink(home.path("home/dotfiles/mcp.json"), home.path(file)).unwrap();
@@ -606,4 +615,64 @@ fn an_entry_from_before_is_replaced_and_removed() {
     let written: Value =
         serde_json::from_str(&home.read("home/.config/opencode/opencode.json")).unwrap();
     assert_eq!(written["mcp"]["servers"]["switchboard"]["type"], "local");
+}
+
+/// A client in two editors is two clients, and each of them gets our entry. What lies in
+/// a file that does not is not taken over.
+#[test]
+fn each_installation_is_connected() {
+    let home = World::repository();
+    let of = |editor: &str| {
+        format!(
+            "home/.config/{editor}/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+        )
+    };
+    for editor in ["Code", "Cursor"] {
+        home.write(of(editor), JSON);
+    }
+    home.show(&["connect", "cline", "--take-over", "--yes"])
+        .ok();
+    for editor in ["Code", "Cursor"] {
+        let text = home.read(of(editor));
+        assert!(
+            text.contains("--gateway") && text.contains("\"disabled\": true"),
+            "{text}"
+        );
+    }
+    home.show(&["disconnect", "cline", "--yes"]).ok();
+    for editor in ["Code", "Cursor"] {
+        assert_eq!(home.read(of(editor)), JSON);
+    }
+    let profile = "home/.config/Code/User/profiles/p/mcp.json";
+    home.write(profile, CODE);
+    let ran = home
+        .show(&["connect", "vscode", "--take-over", "--yes"])
+        .ok();
+    assert!(
+        ran.out
+            .contains("own: stays: it is in ~/.config/Code/User/profiles/p/mcp.json"),
+        "{ran:?}"
+    );
+    assert_eq!(home.read(profile), CODE);
+    // All files of OpenCode count at once.
+    for ending in ["json", "jsonc"] {
+        let text =
+            format!("{{\"mcp\": {{\"{ending}\": {{\"type\": \"local\", \"command\": [\"x\"]}}}}}}");
+        home.write(format!("home/.config/opencode/opencode.{ending}"), text);
+    }
+    let row = &home
+        .show(&["connect", "opencode", "--take-over", "--yes", "--json"])
+        .ok()
+        .json()[0];
+    assert_eq!(row["changed"].as_array().unwrap().len(), 2, "{row}");
+    assert!(
+        home.read("home/.config/opencode/opencode.jsonc")
+            .contains("\"enabled\": false")
+    );
+    home.show(&["disconnect", "opencode", "--yes"]).ok();
+    assert!(
+        !home
+            .read("home/.config/opencode/opencode.jsonc")
+            .contains("enabled")
+    );
 }

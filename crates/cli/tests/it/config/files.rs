@@ -61,8 +61,8 @@ fn a_home_with_many_clients_is_read_and_not_written() {
         .collect();
     let expected = [
         ("desk", "claude-desktop"),
-        ("user", "claude-code"),
         ("code", "vscode"),
+        ("user", "claude-code"),
         ("cod", "codex"),
     ];
     assert_eq!(

@@ -50,6 +50,7 @@ macro_rules! pages {
 pages! {
     the_list_of_pages: "README.md",
     first_steps: "first-steps.md",
+    connecting_clients: "connecting-clients.md",
     servers_and_scopes: "servers-and-scopes.md",
     permissions_and_policy: "permissions-and-policy.md",
     signing_in: "signing-in.md",

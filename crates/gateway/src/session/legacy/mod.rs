@@ -315,6 +315,7 @@ fn watched(
         message: initialize.clone(),
         params: Params::of(initialize).unwrap_or_default(),
         headers: None,
+        trace: Trace::default(),
     })
 }
 
