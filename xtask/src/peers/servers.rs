@@ -1,6 +1,6 @@
 //! The servers: as their pages say they are configured, with keys that open nothing.
 //! In arguments, variables and calls `{work}` stands for a folder that is a repository
-//! of git with one file, `hello.txt`.
+//! of git with one file, `hello.txt`, and a memory with one thing in it.
 
 use super::Expected;
 use super::package::{Package, npm, pypi};
@@ -101,7 +101,7 @@ pub const SERVERS: &[Server] = &[
         "mcp-server-memory",
     )
     .env(&[("MEMORY_FILE_PATH", "{work}/memory.jsonl")])
-    .call("read_graph", "{}", "entities")
+    .call("read_graph", "{}", "hello from memory")
     .quick(),
     server(
         "thinking",
