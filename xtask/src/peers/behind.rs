@@ -41,6 +41,7 @@ pub fn run(scene: &Scene, servers: &[&Server]) -> Result<Vec<Row>> {
         let through = Client::connect(there, ANSWER).and_then(|it| look(scene, server, it));
         let outcome = judge(server, direct, through);
         let row = Row {
+            kind: "server",
             name: server.name.into(),
             package: server.package.title(),
             way: "stdio → HTTP",

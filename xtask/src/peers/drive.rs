@@ -30,6 +30,8 @@ pub struct Target {
     pub token: String,
     /// A file of servers, for those who start `switchboard serve`.
     pub config: PathBuf,
+    /// What is special about it, for rows and folders.
+    pub suffix: &'static str,
     /// How many tools the gateway has.
     pub at_gateway: usize,
     /// How many the file's servers have.
@@ -37,6 +39,10 @@ pub struct Target {
 }
 
 impl Target {
+    fn named(&self, client: &str) -> String {
+        format!("{client}{}", self.suffix)
+    }
+
     fn tools(&self, way: Way) -> usize {
         match way {
             Way::Http => self.at_gateway,
@@ -161,13 +167,14 @@ impl Stage<'_> {
     }
 }
 
-/// Tries a client by each of its ways.
-pub fn run(scene: &Scene, target: &Target, client: &Client) -> Vec<Row> {
-    let ways = client.ways.iter();
+/// Tries a client by each of these ways.
+pub fn run(scene: &Scene, target: &Target, client: &Client, ways: &[Way]) -> Vec<Row> {
+    let ways = ways.iter();
     ways.map(|way| {
         let begun = Instant::now();
         let row = Row {
-            name: client.name.into(),
+            kind: "client",
+            name: target.named(client.name),
             package: client.package.title(),
             way: way.name(),
             outcome: judge(target.tools(*way), saw(scene, target, client, *way)),
@@ -201,7 +208,7 @@ fn judge(there: usize, saw: Result<Saw>) -> Outcome {
 }
 
 fn saw(scene: &Scene, target: &Target, client: &Client, way: Way) -> Result<Saw> {
-    let folder = scene.folder(&format!("{}-{}", client.name, way.name()))?;
+    let folder = scene.folder(&format!("{}-{}", target.named(client.name), way.name()))?;
     let stage = Stage {
         scene,
         target,

@@ -15,6 +15,8 @@ mod drive;
 mod http;
 mod model;
 mod package;
+mod page;
+mod proxy;
 mod row;
 mod rpc;
 mod scene;
@@ -23,7 +25,7 @@ mod servers;
 use crate::cargo::cargo;
 use crate::steps::status;
 use anyhow::{Context, Result, bail, ensure};
-use clients::{CLIENTS, Client};
+use clients::{CLIENTS, Client, Way};
 use drive::Target;
 use package::Package;
 use row::Row;
@@ -49,6 +51,9 @@ pub struct Options {
     /// Say which there are, and run none
     #[arg(long)]
     list: bool,
+    /// Put the table into docs/design/peers.md
+    #[arg(long)]
+    write: bool,
     /// Install them, and run none
     #[arg(long)]
     install: bool,
@@ -109,9 +114,16 @@ pub fn run(options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     if !servers.is_empty() {
         rows.extend(behind::run(&scene, &servers)?);
+        if !options.quick && options.only.is_empty() {
+            rows.push(proxy::run(&scene));
+        }
     }
     if !clients.is_empty() {
         rows.extend(before(&scene, &clients)?);
+        rows.extend(cold(&scene, &clients)?);
+    }
+    if options.write {
+        page::write(&rows)?;
     }
     finish(&rows, begun)
 }
@@ -138,6 +150,7 @@ fn before(scene: &Scene, clients: &[&Client]) -> Result<Vec<Row>> {
     let mut target = Target {
         at_gateway: tools.context("the gateway itself")?.len(),
         in_file: 0,
+        suffix: "",
         config: scene.config("own", &own)?,
         url,
         token,
@@ -145,7 +158,29 @@ fn before(scene: &Scene, clients: &[&Client]) -> Result<Vec<Row>> {
     target.in_file = drive::own_list(scene, &target)?;
     let mut rows = Vec::new();
     for client in clients {
-        rows.extend(drive::run(scene, &target, client));
+        rows.extend(drive::run(scene, &target, client, client.ways));
+    }
+    Ok(rows)
+}
+
+/// Clients that list once, in front of six common servers of which nothing is known.
+fn cold(scene: &Scene, clients: &[&Client]) -> Result<Vec<Row>> {
+    const SIX: [&str; 6] = ["filesystem", "memory", "github", "git", "time", "fetch"];
+    let listing_once = ["inspector", "claude-code"];
+    let some = clients
+        .iter()
+        .filter(|client| listing_once.contains(&client.name));
+    let mut rows = Vec::new();
+    for client in some {
+        let target = Target {
+            url: String::new(),
+            token: String::new(),
+            suffix: "-cold",
+            config: scene.config("six", &entries(scene, &SIX)?)?,
+            at_gateway: 0,
+            in_file: 64,
+        };
+        rows.extend(drive::run(scene, &target, client, &[Way::Stdio]));
     }
     Ok(rows)
 }
@@ -161,7 +196,7 @@ fn entries(scene: &Scene, names: &[&str]) -> Result<serde_json::Value> {
 }
 
 fn finish(rows: &[Row], begun: Instant) -> Result<()> {
-    println!("\n{}", row::table(rows, true));
+    println!("\n{}", row::table(rows.iter(), true));
     println!("{} in {:.0} s", rows.len(), begun.elapsed().as_secs_f64());
     for row in rows.iter().filter(|row| row.better()) {
         println!("{} works now: its row can say so", row.name);

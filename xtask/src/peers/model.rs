@@ -19,7 +19,15 @@ use std::time::Duration;
 /// How long an agent may take to send its request.
 const REQUEST: Duration = Duration::from_secs(60);
 /// How names of our tools go on, whatever an agent puts before them.
-const SERVERS: [&str; 3] = ["everything__", "filesystem__", "memory__"];
+const SERVERS: [&str; 7] = [
+    "everything__",
+    "filesystem__",
+    "memory__",
+    "github__",
+    "git__",
+    "time__",
+    "fetch__",
+];
 /// What a body in the log is cut to.
 const SHOWN: usize = 4000;
 

@@ -68,6 +68,11 @@ impl Server {
         self
     }
 
+    const fn fails(mut self, why: &'static str) -> Self {
+        self.expected = Expected::Fails(why);
+        self
+    }
+
     const fn quick(mut self) -> Self {
         self.quick = true;
         self
@@ -244,12 +249,20 @@ pub const SERVERS: &[Server] = &[
     .call("fetch", r#"{"url": "http://127.0.0.1:1/"}"#, "127.0.0.1"),
     server(
         "sqlite",
-        // By itself it takes version 2 of the SDK, with which it does not start.
         pypi("mcp-server-sqlite", "2025.4.25").with(&["mcp==1.30.0"]),
         "mcp-server-sqlite",
     )
     .args(&["--db-path", "{work}/data.db"])
     .call("read_query", r#"{"query": "select 6 * 7 as answer"}"#, "42"),
+    server(
+        "sqlite-alone",
+        pypi("mcp-server-sqlite", "2025.4.25"),
+        "mcp-server-sqlite",
+    )
+    .args(&["--db-path", "{work}/alone.db"])
+    .fails(
+        "its package takes version 2 of the SDK, with which it does not start; directly neither",
+    ),
     server(
         "aws-docs",
         pypi("awslabs.aws-documentation-mcp-server", "1.2.3"),
