@@ -279,8 +279,29 @@ fn pipe(stage: &Stage, command: &mut Command) -> Result<Saw> {
         .with_context(|| last_words(&log, 2))
 }
 
-/// An agent with a model that asks for one call.
+/// An agent with a model that asks for one call. Some ask their model before their
+/// servers have said what they have, with or without us: these are run once more.
 fn agent(stage: &Stage, prepare: agents::Prepare) -> Result<Saw> {
+    let first = agent_once(stage, prepare);
+    match &first {
+        Err(error) if error.is::<NoTool>() => agent_once(stage, prepare),
+        _ => first,
+    }
+}
+
+/// The model was shown no tool of ours.
+#[derive(Debug)]
+struct NoTool(String);
+
+impl std::fmt::Display for NoTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the model was shown no tool of ours: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoTool {}
+
+fn agent_once(stage: &Stage, prepare: agents::Prepare) -> Result<Saw> {
     let model = Model::start(stage.folder.join("model.log"), stage.arguments())?;
     let mut command = prepare(stage, &model.url)?;
     let (ended, text) = stage.ended(&mut command)?;
@@ -290,10 +311,7 @@ fn agent(stage: &Stage, prepare: agents::Prepare) -> Result<Saw> {
         saw.requests > 0,
         "it asked the model nothing ({ended:?}): {last}"
     );
-    ensure!(
-        !saw.tools.is_empty(),
-        "the model was shown no tool of ours: {last}"
-    );
+    ensure!(!saw.tools.is_empty(), NoTool(last));
     let said = match saw.answered {
         true => ANSWER.to_owned(),
         false => format!("no answer ({ended:?}): {last}"),

@@ -20,7 +20,8 @@ and version (`xtask/src/peers/servers.rs`, `xtask/src/peers/clients.rs`), listed
 - A client is pointed at a gateway over HTTP, or starts `switchboard serve` by itself
   (stdio); it has to see as many tools as our own smallest client, and to call one.
   Agents are driven by a scripted model on loopback, which asks for one call and then
-  ends: what counts is what the model was shown and brought.
+  ends: what counts is what the model was shown and brought. One that asks its model
+  before its servers have said what they have is run once more.
 - *cold* is six common servers of which nothing is known yet, and a client that lists
   once: the first list has all of their tools.
 - *proxy* is an entry of `npx` with nothing downloaded yet, behind a proxy of its user's.
