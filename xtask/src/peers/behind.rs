@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How long a server may take for one answer; some read for half a minute before.
-const ANSWER: Duration = Duration::from_secs(120);
+pub const ANSWER: Duration = Duration::from_secs(120);
 
 /// What a server shows and says.
 struct Seen {
@@ -41,6 +41,7 @@ pub fn run(scene: &Scene, servers: &[&Server]) -> Result<Vec<Row>> {
         let through = Client::connect(there, ANSWER).and_then(|it| look(scene, server, it));
         let outcome = judge(server, direct, through);
         let row = Row {
+            kind: "server",
             name: server.name.into(),
             package: server.package.title(),
             way: "stdio → HTTP",
@@ -55,7 +56,7 @@ pub fn run(scene: &Scene, servers: &[&Server]) -> Result<Vec<Row>> {
 }
 
 /// The server's entry, as the gateway's file has it.
-fn entry(scene: &Scene, server: &Server) -> Result<Value> {
+pub fn entry(scene: &Scene, server: &Server) -> Result<Value> {
     let args: Vec<String> = server.args.iter().map(|arg| scene.filled(arg)).collect();
     let env: Map<String, Value> = variables(scene, server)
         .map(|(name, value)| (name.to_owned(), json!(value)))

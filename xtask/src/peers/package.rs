@@ -71,7 +71,11 @@ impl Package {
         let (name, _) = self.name.split_once('[').unwrap_or((self.name, ""));
         let flat = name.replace('@', "").replace('/', "-");
         let cache = paths::cache()?.join("peers").join(registry);
-        Ok(cache.join(format!("{flat}-{}", self.version)))
+        let mut folder = format!("{flat}-{}", self.version);
+        for other in self.with {
+            folder = format!("{folder}-{}", other.replace("==", "-"));
+        }
+        Ok(cache.join(folder))
     }
 
     /// The folder with its programs.
@@ -140,7 +144,7 @@ mod tests {
         let scoped = npm("@playwright/mcp", "1").folder()?;
         assert!(scoped.ends_with("peers/npm/playwright-mcp-1"));
         let extra = pypi("slim[mcp]", "2").with(&["mcp==1"]);
-        assert!(extra.folder()?.ends_with("peers/pypi/slim-2"));
+        assert!(extra.folder()?.ends_with("peers/pypi/slim-2-mcp-1"));
         assert_eq!(extra.specs(), ["slim[mcp]==2", "mcp==1"]);
         assert_eq!(extra.title(), "slim[mcp] 2 with mcp==1");
         Ok(())

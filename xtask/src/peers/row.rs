@@ -9,6 +9,8 @@ const REASON: usize = 200;
 
 /// What became of one peer, over one way.
 pub struct Row {
+    /// A `server` or a `client`.
+    pub kind: &'static str,
     pub name: String,
     /// Name and version at its registry.
     pub package: String,
@@ -40,6 +42,11 @@ impl Outcome {
 }
 
 impl Row {
+    /// It works.
+    pub fn works(&self) -> bool {
+        self.outcome.failure.is_none()
+    }
+
     /// It works, or was known not to.
     pub fn as_expected(&self) -> bool {
         self.outcome.failure.is_none() || matches!(self.expected, Expected::Fails(_))
@@ -72,8 +79,8 @@ impl Row {
     }
 }
 
-/// The table, with times only where nobody compares it with another run.
-pub fn table(rows: &[Row], times: bool) -> String {
+/// The table, with exact times only where nobody compares it with another run.
+pub fn table<'a>(rows: impl Iterator<Item = &'a Row>, times: bool) -> String {
     let count = |count: Option<usize>| count.map_or_else(|| "?".into(), |count| count.to_string());
     let mut table = Table::new(["peer", "package", "way", "tools", "call", "s", "result"]);
     for row in rows {

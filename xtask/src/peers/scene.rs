@@ -55,6 +55,8 @@ impl Scene {
     /// A commit that is the same on every machine.
     fn fill_work(&self) -> Result<()> {
         fs::write(self.work.join("hello.txt"), "hello from a file\n")?;
+        let known = r#"{"type":"entity","name":"peers","entityType":"x","observations":["hello from memory"]}"#;
+        fs::write(self.work.join("memory.jsonl"), format!("{known}\n"))?;
         let who = ["-c", "user.name=peers", "-c", "user.email=peers@localhost"];
         for args in [
             vec!["init", "--quiet"],

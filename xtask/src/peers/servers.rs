@@ -1,6 +1,6 @@
 //! The servers: as their pages say they are configured, with keys that open nothing.
 //! In arguments, variables and calls `{work}` stands for a folder that is a repository
-//! of git with one file, `hello.txt`.
+//! of git with one file, `hello.txt`, and a memory with one thing in it.
 
 use super::Expected;
 use super::package::{Package, npm, pypi};
@@ -68,6 +68,11 @@ impl Server {
         self
     }
 
+    const fn fails(mut self, why: &'static str) -> Self {
+        self.expected = Expected::Fails(why);
+        self
+    }
+
     const fn quick(mut self) -> Self {
         self.quick = true;
         self
@@ -101,7 +106,7 @@ pub const SERVERS: &[Server] = &[
         "mcp-server-memory",
     )
     .env(&[("MEMORY_FILE_PATH", "{work}/memory.jsonl")])
-    .call("read_graph", "{}", "entities")
+    .call("read_graph", "{}", "hello from memory")
     .quick(),
     server(
         "thinking",
@@ -244,12 +249,20 @@ pub const SERVERS: &[Server] = &[
     .call("fetch", r#"{"url": "http://127.0.0.1:1/"}"#, "127.0.0.1"),
     server(
         "sqlite",
-        // By itself it takes version 2 of the SDK, with which it does not start.
         pypi("mcp-server-sqlite", "2025.4.25").with(&["mcp==1.30.0"]),
         "mcp-server-sqlite",
     )
     .args(&["--db-path", "{work}/data.db"])
     .call("read_query", r#"{"query": "select 6 * 7 as answer"}"#, "42"),
+    server(
+        "sqlite-alone",
+        pypi("mcp-server-sqlite", "2025.4.25"),
+        "mcp-server-sqlite",
+    )
+    .args(&["--db-path", "{work}/alone.db"])
+    .fails(
+        "its package takes version 2 of the SDK, with which it does not start; directly neither",
+    ),
     server(
         "aws-docs",
         pypi("awslabs.aws-documentation-mcp-server", "1.2.3"),

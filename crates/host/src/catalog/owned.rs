@@ -20,7 +20,7 @@ pub struct Catalogs {
     /// Lists that clients were answered without: they are told when it is there.
     pub(crate) stale: Mutex<Vec<List>>,
     /// Since when somebody has waited for what it has not said yet.
-    awaited: Mutex<Option<Instant>>,
+    awaited: Mutex<[Option<Instant>; 2]>,
 }
 
 impl Catalogs {
@@ -34,11 +34,13 @@ impl Catalogs {
         }
     }
 
-    /// Since when somebody has waited for what it has not said yet: from now on,
-    /// if nobody has for as long as a start may take.
-    pub(crate) fn awaited_since(&self, start: Duration) -> Instant {
+    /// Since when somebody has waited for what it has not said yet in this era: from
+    /// now on, if nobody has for as long as a start may take. Who waited in the other
+    /// era waited for another copy.
+    pub(crate) fn awaited_since(&self, era: Era, start: Duration) -> Instant {
         let now = Instant::now();
-        let mut awaited = self.awaited.lock();
+        let mut eras = self.awaited.lock();
+        let awaited = &mut eras[place(era)];
         let since = awaited.filter(|since| now < *since + start).unwrap_or(now);
         *awaited = Some(since);
         since

@@ -142,7 +142,8 @@ impl Fetch<'_> {
     fn deadline(&self, server: &Arc<Server>, is_known: bool) -> Instant {
         if !is_known {
             let start = server.spec.timeouts.connect;
-            let since = server.catalogs(self.client).awaited_since(start);
+            let era = server.era_for(self.client);
+            let since = server.catalogs(self.client).awaited_since(era, start);
             return since + self.wait;
         }
         let now = Instant::now();

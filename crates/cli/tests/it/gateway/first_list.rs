@@ -14,6 +14,8 @@ use switchboard_testkit::{LEGACY, StdioClient, bin, text_of};
 const PATIENT: &str = "claude-code";
 /// One that waits for five seconds.
 const IMPATIENT: &str = "opencode";
+/// How long the first list waits for whoever is neither of them.
+const FIRST_LIST: Duration = Duration::from_secs(8);
 /// Well before the patient one has waited for as long as it can, and after longer
 /// than a silent server is waited for.
 const EARLY: Duration = Duration::from_secs(20);
@@ -158,6 +160,22 @@ async fn over_http_it_is_said_on_the_stream_of_the_request() {
             "modern {modern} {level:?}: {told}"
         );
     }
+}
+
+/// Somebody of the other era waited for another copy: the wait of who comes later is
+/// not over before it has begun.
+#[tokio::test]
+async fn a_first_client_of_the_other_era_sees_all_tools_whenever_it_comes() {
+    let legacy = echo(&["--era", "legacy"]);
+    let gateway = Gateway::start(&servers([("a", legacy.clone()), ("b", legacy)])).await;
+    let mut old = Client::new(&gateway, "/mcp", false).await;
+    let list = old.request("tools/list", json!({})).await;
+    assert_eq!(listed(&list), ["a", "b"]);
+    // Longer than the first list is waited for, shorter than a start may take.
+    tokio::time::sleep(FIRST_LIST + Duration::from_secs(1)).await;
+    let mut new = Client::new(&gateway, "/mcp", true).await;
+    let list = new.request("tools/list", json!({})).await;
+    assert_eq!(listed(&list), ["a", "b"]);
 }
 
 #[tokio::test]
