@@ -65,9 +65,10 @@ const COMBINATIONS: &[Combination] = &[
     one(&["keychain"]),
     one(&["gateway"]),
     one(&["builtin", "gateway"]),
+    one(&["otlp"]),
     one(&["builtin", "http", "validate"]),
     one(&[
-        "builtin", "gateway", "http", "images", "keychain", "sign-in", "validate",
+        "builtin", "gateway", "http", "images", "keychain", "otlp", "sign-in", "validate",
     ]),
 ];
 

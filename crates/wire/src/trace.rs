@@ -17,7 +17,8 @@ pub struct TraceContext {
     pub trace: [u8; 16],
     /// The span in it.
     pub span: [u8; 8],
-    /// The lowest bit says whether it is recorded; the others are kept.
+    /// The lowest bit says whether it is recorded, the next that the trace's number is
+    /// random. There are no others.
     pub flags: u8,
     /// What others keep beside it.
     pub state: Option<String>,
@@ -25,6 +26,8 @@ pub struct TraceContext {
 
 /// The bit of [`TraceContext::flags`] that says that a trace is recorded.
 const RECORDED: u8 = 1;
+/// All bits that mean something.
+const KNOWN: u8 = 3;
 
 impl TraceContext {
     /// Reads it. What is not as the recommendation has it is none, and a state that
@@ -41,7 +44,7 @@ impl TraceContext {
         (is_whole && is_one).then(|| Self {
             trace,
             span,
-            flags,
+            flags: flags & KNOWN,
             state: state.filter(|state| is_state(state)).map(str::to_owned),
         })
     }

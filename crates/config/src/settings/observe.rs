@@ -2,7 +2,10 @@
 //! the administrator to say; a repository has no say in it.
 
 use crate::{fault::Fault, read::Doc};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error},
+};
 use serde_json::Value;
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
@@ -94,9 +97,19 @@ pub struct Traces {
     /// What the collector is shown.
     pub headers: BTreeMap<String, String>,
     /// The part of traces that is recorded, from 0 to 1.
+    #[serde(deserialize_with = "ratio")]
     pub ratio: Option<f64>,
     /// Servers that get the baggage of a request; `*` is all of them.
     pub baggage_to: Vec<String>,
+}
+
+/// A part of something.
+fn ratio<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let ratio = f64::deserialize(from)?;
+    match (0.0..=1.0).contains(&ratio) {
+        true => Ok(Some(ratio)),
+        false => Err(D::Error::custom("`ratio` must be a number from 0 to 1")),
+    }
 }
 
 // Settings are compared, and a ratio that is no number is never read.
@@ -250,8 +263,10 @@ mod tests {
         assert_eq!(traces.protocol, Some(TracesProtocol::Grpc));
         assert!(!format!("{traces:?}").contains("x-key"));
         assert_eq!(traces.baggage_to, ["files"]);
-        let (_, faults) = read(r#"{"observe": {"traces": {"protocol": "http/json"}}}"#);
-        assert!(faults[0].contains("`observe.traces`: "), "{faults:?}");
+        for bad in [r#""protocol": "http/json""#, r#""ratio": 2"#] {
+            let (_, faults) = read(&format!(r#"{{"observe": {{"traces": {{{bad}}}}}}}"#));
+            assert!(faults[0].contains("`observe.traces`: "), "{faults:?}");
+        }
     }
 
     #[test]

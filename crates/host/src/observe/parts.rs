@@ -66,9 +66,9 @@ pub struct Trace {
 
 impl Trace {
     /// What came beside a request.
-    pub fn beside(carried: Option<Carried>) -> Self {
+    pub fn beside(carried: Carried) -> Self {
         Self {
-            carried: carried.filter(|it| !it.is_empty()).map(Box::new),
+            carried: (!carried.is_empty()).then(|| Box::new(carried)),
             leaving: None,
         }
     }

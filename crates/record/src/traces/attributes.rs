@@ -7,7 +7,7 @@ use opentelemetry::KeyValue;
 use std::borrow::Cow;
 use switchboard_host::observe::{Begin, Departing, Origin};
 use switchboard_local::{secret, visible};
-use switchboard_wire::{Era, Message, Method};
+use switchboard_wire::{Message, Method};
 
 /// What a request is about, the same in each of its spans.
 #[derive(Clone, Debug)]
@@ -31,6 +31,14 @@ impl Subject {
         Self { method, named }
     }
 
+    /// The name of a method. One that we do not know can be anything.
+    fn method_name(method: Method) -> &'static str {
+        match method {
+            Method::Other => "_OTHER",
+            known => known.as_str(),
+        }
+    }
+
     /// The name of a span for a request of this method. Addresses are too many to be
     /// a part of it.
     pub(super) fn span_name(&self, method: Method) -> Cow<'static, str> {
@@ -38,13 +46,13 @@ impl Subject {
             Some((key, name)) if method == self.method && *key != "mcp.resource.uri" => {
                 format!("{} {name}", method.as_str()).into()
             }
-            _ => method.as_str().into(),
+            _ => Self::method_name(method).into(),
         }
     }
 
     /// What it says of itself in a span for a request of this method.
     fn attributes(&self, method: Method) -> Vec<KeyValue> {
-        let mut all = vec![KeyValue::new("mcp.method.name", method.as_str())];
+        let mut all = vec![KeyValue::new("mcp.method.name", Self::method_name(method))];
         if let Some((key, name)) = self.named.as_ref().filter(|_| method == self.method) {
             all.push(KeyValue::new(*key, name.clone()));
             if method == Method::ToolsCall {
@@ -60,7 +68,8 @@ impl Subject {
         let mut all = self.attributes(self.method);
         let mut add = |key: &'static str, value: String| all.push(KeyValue::new(key, value));
         add("mcp.protocol.version", client.revision.to_string());
-        if client.era() == Era::Legacy {
+        // Who has greeted us has a session.
+        if client.greeting.is_some() {
             add("mcp.session.id", client.id.to_string());
         }
         if let Some(name) = call.client_name() {

@@ -28,9 +28,8 @@ impl Sampler {
             None => (name, false),
         };
         let ratio = match (name, argument) {
-            ("always_on", _) => 1.0,
+            ("always_on", _) | ("traceidratio", None) => 1.0,
             ("always_off", _) => 0.0,
-            ("traceidratio", None) => 1.0,
             ("traceidratio", Some(ratio)) => ratio.trim().parse().ok()?,
             _ => return None,
         };

@@ -132,8 +132,7 @@ impl Open {
         let mut attributes = self.attributes;
         // What its own client gave up went wrong for nobody.
         let status = match error {
-            None => Status::Unset,
-            Some("cancelled") => Status::Unset,
+            None | Some("cancelled") => Status::Unset,
             Some(_) => Status::error(""),
         };
         attributes.extend(error.map(|word| KeyValue::new("error.type", word)));

@@ -48,7 +48,8 @@ pub struct Said {
     pub baggage_to: Vec<String>,
 }
 
-/// A variable that says what cannot be.
+/// A variable that says what cannot be. It may be meant for another program, so that it
+/// is said, and counts as if it were not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct WrongSetting {
@@ -81,12 +82,14 @@ const DISABLED: &str = "OTEL_SDK_DISABLED";
 
 impl Wanted {
     /// What is to be sent, if anything is. `said` is what settings say, if they want
-    /// traces; `variable` gives the environment; `version` is ours.
+    /// traces; `variable` gives the environment; `version` is ours. What the environment
+    /// says that cannot be is added to `wrong`.
     pub fn of(
         said: Option<Said>,
         variable: impl Fn(&str) -> Option<String>,
         version: &str,
-    ) -> Result<Option<Self>, WrongSetting> {
+        wrong: &mut Vec<WrongSetting>,
+    ) -> Option<Self> {
         // One that is empty says nothing.
         let variable = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
         let is_disabled = variable(DISABLED).is_some_and(|it| it.eq_ignore_ascii_case("true"));
@@ -99,49 +102,49 @@ impl Wanted {
             Some("none") => false,
             Some(other) => {
                 let problem = format!("{other:?} is not known; it can be otlp or none");
-                return Err(wrong(EXPORTER, problem));
+                wrong.push(WrongSetting::of(EXPORTER, problem));
+                false
             }
         };
         if is_disabled || said.is_none() && !exporter {
-            return Ok(None);
+            return None;
         }
         let said = said.unwrap_or_default();
-        let protocol = match said.protocol {
-            Some(protocol) => protocol,
-            None => protocol(&variable)?,
-        };
-        Ok(Some(Self {
+        let protocol = said.protocol.unwrap_or_else(|| protocol(&variable, wrong));
+        Some(Self {
             endpoint: endpoint(said.endpoint, protocol, &variable),
             protocol,
             headers: said.headers,
-            resource: resource(&variable, version)?,
-            sampler: sampler(said.ratio, &variable)?,
+            resource: resource(&variable, version, wrong),
+            sampler: sampler(said.ratio, &variable, wrong),
             baggage_to: said.baggage_to,
             parent: variable(&meta::TRACEPARENT.to_ascii_uppercase()).and_then(|parent| {
                 let state = variable(&meta::TRACESTATE.to_ascii_uppercase());
                 TraceContext::parse(&parent, state.as_deref())
             }),
-        }))
+        })
     }
 }
 
-fn wrong(variable: &'static str, problem: String) -> WrongSetting {
-    WrongSetting { variable, problem }
+impl WrongSetting {
+    fn of(variable: &'static str, problem: String) -> Self {
+        Self { variable, problem }
+    }
 }
 
-fn protocol(variable: &impl Fn(&str) -> Option<String>) -> Result<Protocol, WrongSetting> {
+fn protocol(variable: &impl Fn(&str) -> Option<String>, wrong: &mut Vec<WrongSetting>) -> Protocol {
     for name in [TRACES_PROTOCOL, PROTOCOL] {
         match variable(name).as_deref().map(str::trim) {
             None => {}
-            Some("grpc") => return Ok(Protocol::Grpc),
-            Some("http/protobuf") => return Ok(Protocol::Http),
+            Some("grpc") => return Protocol::Grpc,
+            Some("http/protobuf") => return Protocol::Http,
             Some(other) => {
                 let problem = format!("{other:?} is not known; it can be grpc or http/protobuf");
-                return Err(wrong(name, problem));
+                wrong.push(WrongSetting::of(name, problem));
             }
         }
     }
-    Ok(Protocol::default())
+    Protocol::default()
 }
 
 /// The address. One for everything is the beginning of the one for traces over HTTP.
@@ -167,24 +170,25 @@ fn endpoint(
 fn sampler(
     ratio: Option<f64>,
     variable: &impl Fn(&str) -> Option<String>,
-) -> Result<Sampler, WrongSetting> {
+    wrong: &mut Vec<WrongSetting>,
+) -> Sampler {
     if let Some(ratio) = ratio {
-        let ratio = ratio.clamp(0.0, 1.0);
-        return Ok(Sampler {
-            ratio,
+        return Sampler {
+            ratio: ratio.clamp(0.0, 1.0),
             ..Sampler::default()
-        });
+        };
     }
     let Some(name) = variable(SAMPLER) else {
-        return Ok(Sampler::default());
+        return Sampler::default();
     };
     let argument = variable(SAMPLER_ARGUMENT);
-    Sampler::named(name.trim(), argument.as_deref()).ok_or_else(|| {
+    Sampler::named(name.trim(), argument.as_deref()).unwrap_or_else(|| {
         let problem = format!(
             "{name:?} is not known, or its argument is no number from 0 to 1; it can be always_on, \
              always_off or traceidratio, each also with parentbased_ in front"
         );
-        wrong(SAMPLER, problem)
+        wrong.push(WrongSetting::of(SAMPLER, problem));
+        Sampler::default()
     })
 }
 
@@ -192,7 +196,8 @@ fn sampler(
 fn resource(
     variable: &impl Fn(&str) -> Option<String>,
     version: &str,
-) -> Result<Vec<(String, String)>, WrongSetting> {
+    wrong: &mut Vec<WrongSetting>,
+) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut set = |name: &str, value: String| {
         all.retain(|(other, _)| other != name);
@@ -204,14 +209,15 @@ fn resource(
     for pair in given.split(',').filter(|pair| !pair.trim().is_empty()) {
         let Some((name, value)) = pair.split_once('=') else {
             let problem = "must be name=value, with commas between".to_owned();
-            return Err(wrong(ATTRIBUTES, problem));
+            wrong.push(WrongSetting::of(ATTRIBUTES, problem));
+            continue;
         };
         set(name.trim(), unescaped(value.trim()));
     }
     if let Some(name) = variable(SERVICE) {
         set("service.name", name);
     }
-    Ok(all)
+    all
 }
 
 /// A value with its `%20`s read.
@@ -239,32 +245,51 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(said: Option<Said>, all: &[(&str, &str)]) -> Result<Option<Wanted>, WrongSetting> {
+    fn of(said: Option<Said>, all: &[(&str, &str)]) -> (Option<Wanted>, Vec<&'static str>) {
         let variable = |name: &str| {
             let found = all.iter().find(|(other, _)| *other == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Wanted::of(said, variable, "1")
+        let mut wrong = Vec::new();
+        let wanted = Wanted::of(said, variable, "1", &mut wrong);
+        (wanted, wrong.iter().map(|it| it.variable).collect())
     }
 
     fn some(said: Option<Said>, all: &[(&str, &str)]) -> Wanted {
-        of(said, all).unwrap().unwrap()
+        of(said, all).0.unwrap()
     }
 
     #[test]
     fn nothing_is_sent_that_nobody_asked_for() {
-        assert_eq!(of(None, &[]), Ok(None));
-        assert_eq!(of(None, &[(ENDPOINT, " ")]), Ok(None));
-        assert_eq!(
-            of(None, &[(ENDPOINT, "http://c"), (DISABLED, "TRUE")]),
-            Ok(None)
-        );
-        assert_eq!(of(Some(Said::default()), &[(DISABLED, "true")]), Ok(None));
-        assert_eq!(
-            of(None, &[(ENDPOINT, "http://c"), (EXPORTER, "none")]),
-            Ok(None)
-        );
-        assert!(of(None, &[(EXPORTER, "zipkin")]).is_err());
+        let there = (ENDPOINT, "http://c");
+        for all in [
+            &[][..],
+            &[(ENDPOINT, " ")],
+            &[there, (DISABLED, "TRUE")],
+            &[there, (EXPORTER, "none")],
+        ] {
+            assert_eq!(of(None, all), (None, vec![]), "{all:?}");
+        }
+        let disabled = of(Some(Said::default()), &[(DISABLED, "true")]);
+        assert_eq!(disabled, (None, vec![]));
+    }
+
+    #[test]
+    fn what_a_variable_cannot_say_is_told_and_counts_for_nothing() {
+        let there = (ENDPOINT, "http://c");
+        let (wanted, wrong) = of(None, &[there, (EXPORTER, "zipkin")]);
+        assert_eq!((wanted, wrong), (None, vec![EXPORTER]));
+        let all = [
+            there,
+            (PROTOCOL, "http/json"),
+            (SAMPLER, "jaeger_remote"),
+            (ATTRIBUTES, "x"),
+        ];
+        let (wanted, wrong) = of(None, &all);
+        assert_eq!(wrong, [PROTOCOL, ATTRIBUTES, SAMPLER]);
+        let wanted = wanted.unwrap();
+        assert_eq!(wanted.protocol, Protocol::Http);
+        assert_eq!(wanted.sampler, Sampler::default());
     }
 
     #[test]
@@ -285,12 +310,6 @@ mod tests {
             ..Said::default()
         };
         assert_eq!(some(Some(said), &both).endpoint, "http://e/z");
-        assert_eq!(
-            of(None, &[(ENDPOINT, "http://c"), (PROTOCOL, "http/json")])
-                .unwrap_err()
-                .variable,
-            PROTOCOL
-        );
     }
 
     #[test]

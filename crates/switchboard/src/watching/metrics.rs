@@ -22,6 +22,9 @@ pub(crate) struct Counting {
     host: Arc<Host>,
     /// When it began, in seconds since 1970.
     since: f64,
+    /// What is sent to a collector, if anything is.
+    #[cfg(feature = "otlp")]
+    traces: Option<Arc<switchboard_record::traces::Traces>>,
 }
 
 /// What settings say about it.
@@ -52,7 +55,19 @@ impl Counting {
             calls,
             host: host.clone(),
             since: since.map_or(0.0, |since| since.as_secs_f64()),
+            #[cfg(feature = "otlp")]
+            traces: None,
         }
+    }
+
+    /// The same, with what is sent to a collector.
+    #[cfg(feature = "otlp")]
+    pub(super) fn with_traces(
+        mut self,
+        traces: Option<&Arc<switchboard_record::traces::Traces>>,
+    ) -> Self {
+        self.traces = traces.cloned();
+        self
     }
 
     /// What was counted of calls, for people.
@@ -217,6 +232,12 @@ impl Counting {
         let help = "Faults of our own that did not end the program. Each is a bug.";
         let name = "switchboard_panics_total";
         page.single(name, Kind::Counter, help, tasks::panics());
+        #[cfg(feature = "otlp")]
+        if let Some(traces) = &self.traces {
+            let help = "Spans that found no room, or that the collector did not take.";
+            let name = "switchboard_spans_dropped_total";
+            page.single(name, Kind::Counter, help, traces.dropped());
+        }
         let help = "Processor time that this program has used, without its servers.";
         let name = "process_cpu_seconds_total";
         page.single(name, Kind::Counter, help, own.processor.as_secs_f64());

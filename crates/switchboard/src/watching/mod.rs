@@ -123,13 +123,18 @@ impl Watching {
             return Err(WatchError::Traces { error });
         }
         let counts = listens && wanted != Some(MetricsWanted::Off);
+        #[cfg(feature = "otlp")]
+        let traces = traces::begin(settings, governed)?;
+        let counting = counts.then(|| Counting::begin(governed.host()));
+        #[cfg(feature = "otlp")]
+        let counting = counting.map(|counting| counting.with_traces(traces.as_ref()));
         Ok(Arc::new(Self {
             log: watch.log.clone(),
             access_log,
             audit,
             #[cfg(feature = "otlp")]
-            traces: traces::begin(settings, governed)?,
-            counting: counts.then(|| Counting::begin(governed.host())),
+            traces,
+            counting,
             metrics_at: match wanted {
                 Some(MetricsWanted::At(address)) => Some(address),
                 _ => None,

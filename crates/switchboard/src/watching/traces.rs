@@ -16,14 +16,28 @@ pub(super) fn begin(
     }
     let variables = &governed.options().variables;
     let variable = |name: &str| variables.get(name)?.into_string().ok();
-    let wrong = |error: String| WatchError::Traces { error };
-    let wanted = Wanted::of(said.map(as_said), variable, VERSION);
-    let Some(wanted) = wanted.map_err(|error| wrong(error.to_string()))? else {
+    let (is_said, mut wrong) = (said.is_some(), Vec::new());
+    let wanted = Wanted::of(said.map(as_said), variable, VERSION, &mut wrong);
+    for problem in wrong {
+        tracing::warn!("{problem}; it is ignored");
+    }
+    let Some(wanted) = wanted else {
         return Ok(None);
     };
-    let traces = Traces::begin(wanted).map_err(|error| wrong(error.to_string()))?;
-    governed.host().observe(traces.clone());
-    Ok(Some(traces))
+    match Traces::begin(wanted) {
+        Ok(traces) => {
+            governed.host().observe(traces.clone());
+            Ok(Some(traces))
+        }
+        Err(error) if is_said => Err(WatchError::Traces {
+            error: error.to_string(),
+        }),
+        // The variable may be meant for other programs.
+        Err(error) => {
+            tracing::warn!(%error, "OTEL_EXPORTER_OTLP_ENDPOINT: no traces are sent");
+            Ok(None)
+        }
+    }
 }
 
 fn as_said(setting: Setting) -> Said {

@@ -44,6 +44,9 @@ fn what_is_no_place_in_a_trace_is_none() {
     }
     let later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-comes";
     assert_eq!(TraceContext::parse(later, None).unwrap().parent(), PARENT);
+    let flags = PARENT.replace("-01", "-ff");
+    let known = TraceContext::parse(&flags, None).unwrap();
+    assert_eq!(known.parent(), PARENT.replace("-01", "-03"));
 }
 
 #[test]

@@ -40,10 +40,7 @@ impl Post {
     /// What its headers say about the trace that it is a part of, where somebody wants
     /// to know.
     pub(super) fn trace(&self) -> Trace {
-        match self.face.gateway.host().wants_traces() {
-            true => Trace::beside(Some(carried(&self.headers))),
-            false => Trace::default(),
-        }
+        trace(&self.face, &self.headers)
     }
 
     /// Waits for room in its principal's share; why there is none, if that takes
@@ -58,6 +55,15 @@ impl Post {
             true => Box::pin(share.room()).await.err(),
             false => None,
         }
+    }
+}
+
+/// What headers say about the trace that a request is a part of, where somebody wants to
+/// know.
+pub(super) fn trace(face: &Face, headers: &HeaderMap) -> Trace {
+    match face.gateway.host().wants_traces() {
+        true => Trace::beside(carried(headers)),
+        false => Trace::default(),
     }
 }
 

@@ -160,7 +160,7 @@ pub fn spans(text: &str) -> Vec<Span> {
                 }
             }
             ("links", None) if line.starts_with("SpanLink #") => {
-                span.links.push(Default::default())
+                span.links.push(Default::default());
             }
             _ => {}
         }

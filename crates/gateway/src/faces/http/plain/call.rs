@@ -17,6 +17,7 @@ pub(super) async fn run(
     gateway: &Gateway,
     client: &Arc<Client>,
     wanted: &Invocation,
+    trace: Trace,
 ) -> Result<Bytes, Failure> {
     let host = gateway.host();
     let mut found = host.known(client, List::Tools).find(&wanted.name).cloned();
@@ -40,7 +41,7 @@ pub(super) async fn run(
         message,
         params,
         headers: None,
-        trace: Trace::default(),
+        trace,
     };
     // What is not found goes the same way, so that whoever watches calls hears of it.
     let mut exchange = host.call(admitted).await.map_err(|fault| match found {

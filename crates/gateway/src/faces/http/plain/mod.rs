@@ -13,7 +13,7 @@ use super::{
     body::Body,
     event_stream,
     mailbox::Mailbox,
-    read::{Unread, is_json, read},
+    read::{Unread, is_json, read, trace},
     reply,
     sessions::random_id,
 };
@@ -182,10 +182,11 @@ async fn messages(
     };
     // In a task of its own: the stream gets its answer even if nobody waits for this one.
     let (gateway, caller) = (face.gateway.clone(), session.clone());
+    let trace = trace(face, &parts.headers);
     let running = tasks::spawn_in(&face.tasks, tasks::Kind::Request, async move {
         let _permit = permit;
         tokio::select! {
-            outcome = call::run(&gateway, &caller.client, &invocation) => outcome,
+            outcome = call::run(&gateway, &caller.client, &invocation, trace) => outcome,
             () = caller.gone.cancelled() => Err(Failure::gone()),
         }
     });
