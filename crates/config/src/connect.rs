@@ -46,7 +46,7 @@ struct Place {
 }
 
 /// A step that was done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Done {
     /// The entry.
@@ -55,7 +55,7 @@ struct Done {
 }
 
 /// What was done to an entry, and what was there before.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 enum What {
     /// It was put there.

@@ -17,7 +17,7 @@ use std::{
 use switchboard_local::hex;
 
 /// What was done for one client.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Its files.
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 /// What was done to one file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileRecord {
     pub(super) place: Place,
@@ -43,7 +43,7 @@ pub struct FileRecord {
 }
 
 /// A server that came into our settings by a take-over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Imported {
     /// Its name there.

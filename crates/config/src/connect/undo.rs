@@ -98,17 +98,15 @@ impl FileRecord {
             let whole = servers.value(Some(&text))?;
             let now = servers.entry(&whole, name);
             let step = match (what, now) {
-                (What::Put { was: None, .. }, None) => continue,
                 (What::Put { now: ours, was }, Some(now)) if is_still(ours, now) => match was {
                     Some(was) => Step::Put(was),
                     None => Step::Remove,
                 },
-                (What::Put { was: Some(was), .. }, None) => Step::Put(was),
                 (What::Put { .. }, Some(_)) => {
                     left.push(format!("{name:?} is another server by now, and stays"));
                     continue;
                 }
-                (What::Removed { was }, None) => Step::Put(was),
+                (What::Put { was: Some(was), .. } | What::Removed { was }, None) => Step::Put(was),
                 (What::Removed { .. }, Some(_)) => {
                     left.push(format!("{name:?} is there again, and stays as it is"));
                     continue;
@@ -121,7 +119,8 @@ impl FileRecord {
                     },
                     Some(now),
                 ) if now.get(field) == Some(ours) => Step::Field(field, was.as_ref()),
-                (What::Set { .. }, Some(_)) => continue,
+                // Nothing of it stands there any more.
+                (What::Put { was: None, .. }, None) | (What::Set { .. }, Some(_)) => continue,
                 (What::Set { .. }, None) => {
                     left.push(format!("{name:?} was removed meanwhile, and stays so"));
                     continue;

@@ -175,8 +175,8 @@ impl Servers<'_> {
     /// That there are no servers is said in two ways.
     fn drop_empty(&self, whole: &mut Value) {
         for depth in (0..self.key.len()).rev() {
-            let above = self.key[..depth].iter();
-            let above = above.fold(Some(&mut *whole), |at, key| at?.get_mut(key));
+            let mut above = self.key[..depth].iter();
+            let above = above.try_fold(&mut *whole, |at, key| at.get_mut(key));
             let Some(Value::Object(above)) = above else {
                 continue;
             };
