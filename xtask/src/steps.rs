@@ -1,15 +1,8 @@
 //! A list of steps, run in order, with a table of how each ended.
 
-use crate::paths;
 use crate::table::Table;
 use anyhow::{Context, Result, bail, ensure};
-use std::{
-    borrow::BorrowMut,
-    cell::RefCell,
-    fs::File,
-    process::{Child, Command, ExitStatus},
-    time::Instant,
-};
+use std::{borrow::BorrowMut, process::Command, time::Instant};
 
 /// One thing that has to be green.
 pub struct Step<'a> {
@@ -76,47 +69,6 @@ pub fn status(mut command: impl BorrowMut<Command>) -> Result<()> {
         .borrow_mut()
         .status()
         .with_context(|| format!("starting {:?}", command.borrow().get_program()))?;
-    ended(status)
-}
-
-/// How a command ended, which must be a success.
-pub fn ended(status: ExitStatus) -> Result<()> {
     ensure!(status.success(), "{status}");
     Ok(())
-}
-
-/// A command that runs beside other steps. What it says is shown when it is waited
-/// for, so that two do not talk at once.
-#[derive(Default)]
-pub struct Beside(RefCell<Option<(Child, File)>>);
-
-impl Beside {
-    /// Starts it.
-    pub fn begin(&self, mut command: Command) -> Result<()> {
-        let said = paths::scratch("beside")?.join("output");
-        let writing = File::create(&said)?;
-        let reading = File::open(&said)?;
-        command.stdout(writing.try_clone()?).stderr(writing);
-        let child = command.spawn().context("starting what runs beside")?;
-        *self.0.borrow_mut() = Some((child, reading));
-        Ok(())
-    }
-
-    /// Waits for its end, which must be a success, and shows what it said.
-    pub fn end(&self) -> Result<()> {
-        let begun = self.0.borrow_mut().take();
-        let (mut child, mut said) = begun.context("it was not started")?;
-        let status = child.wait()?;
-        std::io::copy(&mut said, &mut std::io::stdout())?;
-        ended(status)
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // Nothing that was started goes on by itself.
-        if let Some((mut child, _)) = self.0.get_mut().take() {
-            let _ = child.wait();
-        }
-    }
 }

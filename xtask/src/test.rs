@@ -1,7 +1,7 @@
 //! `cargo xtask test`: what a newcomer runs to see that everything works.
 
 use crate::cargo::cargo;
-use crate::steps::{self, Beside, Step, ended, status};
+use crate::steps::{self, Step, status};
 use crate::{conformance, faults, setup};
 use anyhow::{Context, Result, anyhow};
 use std::{
@@ -21,9 +21,6 @@ pub struct Options {
     /// Run the remaining steps after one has failed
     #[arg(long)]
     keep_going: bool,
-    /// Run what a change is held to besides (`cargo xtask ci`) while the tests wait
-    #[arg(long)]
-    with_ci: bool,
     /// What random values come from; printed, so that a run can be had again
     #[arg(long)]
     seed: Option<u64>,
@@ -36,7 +33,6 @@ pub fn run(options: &Options) -> Result<()> {
     let installing = Cell::new(Some(thread::spawn(setup::run)));
     let installed = OnceCell::new();
     let tools = || installed.get().context("setup failed");
-    let ci = Beside::default();
     let seed = options.seed.unwrap_or_else(any_seed);
     println!("seed {seed}: the same random values come with --seed {seed}");
     let mut list = vec![
@@ -52,15 +48,7 @@ pub fn run(options: &Options) -> Result<()> {
             installed.set(tools).map_err(|_| anyhow!("setup ran twice"))
         }),
         Step::new("tests", || {
-            let mut tests = everything(seed);
-            let running = tests.envs(tools()?.variables()).spawn();
-            let mut running = running.context("starting cargo nextest")?;
-            if options.with_ci {
-                // Behind the tests: they look at what is built before they wait, and what
-                // compiles keeps that to itself.
-                ci.begin(cargo(["xtask", "ci", "--keep-going"]))?;
-            }
-            ended(running.wait()?)
+            status(everything(seed).envs(tools()?.variables()))
         }),
         Step::new("doctests", || {
             let mut command = cargo(["test", "--doc", "--workspace"]);
@@ -74,9 +62,6 @@ pub fn run(options: &Options) -> Result<()> {
         list.push(Step::new("conformance", || {
             conformance::run(&conformance::Options::everything())
         }));
-    }
-    if options.with_ci {
-        list.push(Step::new("ci", || ci.end()));
     }
     steps::run("test", &list, &left_out, options.keep_going)
 }
