@@ -91,31 +91,36 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
         fill("headersHelper", &mut helper.clone());
     }
     out.filled_from = filled_from;
-    if out.env_file.is_some() && !entry.may_read_files() {
-        faults.push(entry.fault("envFile", "counts in files of your own only"));
-    } else if let Some(file) = out.env_file.clone() {
-        let path = own_path(entry, &file);
-        out.env_file = Some(path.display().to_string());
-        match env_file::read(&path) {
-            Ok(more) => {
-                for (name, value) in more {
-                    if !out.env.iter().any(|(known, _)| *known == name) {
-                        out.env.push((name, value));
-                    }
-                }
-            }
-            Err(error) => {
-                let mut fault = entry.fault("envFile", format!("{}: {error}", path.display()));
-                fault.hint = Some("put that right, or leave envFile out".to_owned());
-                faults.push(fault);
-            }
-        }
-    }
+    faults.extend(add_variables(entry, &mut out).err().map(|fault| *fault));
     if faults.is_empty() {
         Ok(Expanded(out))
     } else {
         Err(faults)
     }
+}
+
+/// Adds the variables of an entry's file of them; those that it sets itself stay.
+fn add_variables(entry: &Entry, out: &mut Entry) -> Result<(), Box<Fault>> {
+    let Some(file) = out.env_file.clone() else {
+        return Ok(());
+    };
+    if !entry.may_read_files() {
+        let fault = entry.fault("envFile", "counts in files of your own only");
+        return Err(Box::new(fault));
+    }
+    let path = own_path(entry, &file);
+    out.env_file = Some(path.display().to_string());
+    let more = env_file::read(&path).map_err(|error| {
+        let mut fault = entry.fault("envFile", format!("{}: {error}", path.display()));
+        fault.hint = Some("put that right, or leave envFile out".to_owned());
+        Box::new(fault)
+    })?;
+    for (name, value) in more {
+        if !out.env.iter().any(|(known, _)| *known == name) {
+            out.env.push((name, value));
+        }
+    }
+    Ok(())
 }
 
 /// The fields that hold one text.

@@ -133,7 +133,7 @@ impl All {
     /// The logs of gateways and of every server.
     fn everybody(&mut self, context: &Context) -> Result<(), Failure> {
         for server in &context.look(Say::Nothing).servers {
-            let name = server.entry.name.to_string();
+            let name = server.entry.name.clone();
             self.names.insert(logs::file(&self.logs, &name), name);
         }
         for path in gateways(context, &context.dirs()?) {

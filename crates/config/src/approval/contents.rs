@@ -9,6 +9,7 @@
 
 mod ground;
 mod manifests;
+mod readers;
 mod words;
 
 use crate::{

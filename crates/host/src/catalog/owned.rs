@@ -49,7 +49,7 @@ impl Catalogs {
     /// Notes that it has said something that was waited for: whatever is wanted of
     /// it next, which may be another list or the other era's, is waited for anew.
     pub(crate) fn answered(&self) {
-        *self.awaited.lock() = None;
+        *self.awaited.lock() = [None; 2];
     }
 
     /// The lists in this era.

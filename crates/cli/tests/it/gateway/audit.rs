@@ -413,7 +413,7 @@ async fn a_full_disk_does_what_the_setting_says() {
 #[tokio::test]
 async fn twenty_words_are_in_no_log_and_no_record() {
     let canary = |number: usize| format!("wombat{number:02}");
-    let world = World::new().variable("MY_OWN_VARIABLE", &canary(0));
+    let world = World::new().variable("MY_OWN_VARIABLE", canary(0));
     let mut stdio = echo(&[]);
     stdio["env"] = json!({"MODE": canary(1), "PLACE": canary(2)});
     let remote = switchboard_testkit::world::echo_http(&[]);

@@ -5,9 +5,12 @@
 //! could be a path is tried, from every directory that the line names: to bind
 //! too much costs a question, to bind too little runs what nobody has seen.
 
-use super::Search;
+use super::{
+    Search,
+    readers::{Reader, SEARCHED, loads, read_by},
+};
 use crate::{
-    launchers::{Kind, gives_code, kind, known_name},
+    launchers::{Kind, gives_code, kind},
     limits,
     policy::decoded,
     program_variables::changes_programs,
@@ -284,22 +287,6 @@ impl Search<'_> {
     }
 }
 
-/// The interpreter that takes words from a variable, whichever program starts it.
-fn read_by(variable: &str) -> &'static str {
-    const PREFIXES: [(&str, &str); 6] = [
-        ("NODE", "node"),
-        ("BUN", "bun"),
-        ("PYTHON", "python"),
-        ("RUBY", "ruby"),
-        ("PERL", "perl"),
-        ("LUA", "lua"),
-    ];
-    let mut known = PREFIXES.iter();
-    known
-        .find(|(prefix, _)| variable.starts_with(prefix))
-        .map_or("", |(_, reader)| reader)
-}
-
 /// The names that an interpreter may take out of a word: the word, or what is glued
 /// to an option (`-mevil`, `-Imevil`, `--require=./lib`).
 fn names(word: &str) -> Vec<&str> {
@@ -351,83 +338,6 @@ fn main_of(file: &Path) -> Option<String> {
     Some(package["main"].as_str()?.to_owned())
 }
 
-/// What reads a script, or runs another command.
-#[derive(Clone, Copy)]
-struct Reader {
-    /// What it appends to a name on its own.
-    guesses: &'static [&'static str],
-    /// What stands between the parts of a module's name.
-    between: &'static str,
-    /// Whether a word of it may be another one.
-    looks_through: bool,
-}
-
-impl Reader {
-    fn of(command: &str) -> Option<Self> {
-        const NODE: &[&str] = &[
-            ".js",
-            ".mjs",
-            ".cjs",
-            ".json",
-            ".node",
-            ".ts",
-            ".tsx",
-            ".jsx",
-            ".mts",
-            ".cts",
-            "/package.json",
-            "/index.js",
-            "/index.mjs",
-            "/index.cjs",
-            "/index.ts",
-        ];
-        const PYTHON: &[&str] = &[".py", "/__main__.py", "/__init__.py"];
-        const LUA: &[&str] = &[".lua", "/init.lua"];
-        let kind = kind(command)?;
-        let (guesses, between): (&[&str], &str) = match known_name(command).as_str() {
-            "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => (NODE, ""),
-            "python" | "pypy" | "uv" => (PYTHON, "."),
-            "lua" | "luajit" => (LUA, "."),
-            "perl" => (&[".pm", ".pl"], "::"),
-            "ruby" => (&[".rb"], ""),
-            "java" => (&[".class", ".jar"], "."),
-            _ => (&[], ""),
-        };
-        Some(Self {
-            guesses,
-            between,
-            looks_through: kind == Kind::Wrapper,
-        })
-    }
-
-    /// The files that it looks for under a name.
-    fn files(self, name: &Path) -> Vec<PathBuf> {
-        let files = self
-            .guesses
-            .iter()
-            .map(|guess| match guess.strip_prefix('/') {
-                Some(inside) => name.join(inside),
-                None => format!("{}{guess}", name.display()).into(),
-            });
-        files.collect()
-    }
-
-    /// What is run before a module: the packages that it lies in.
-    fn packages(self, base: &Path, module: &str) -> Vec<PathBuf> {
-        if !self.guesses.contains(&".py") {
-            return Vec::new();
-        }
-        let ends = module
-            .match_indices(self.between)
-            .map(|(at, _)| &module[..at]);
-        ends.map(|package| {
-            base.join(package.replace(self.between, "/"))
-                .join("__init__.py")
-        })
-        .collect()
-    }
-}
-
 /// The word, and every part of it that could be a path: `--config=x.js`,
 /// `-rx.js`, `@words`, `sh -c "exec './my x.sh'"`, `$PWD/x.sh`, `file:///x.js?1`.
 pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
@@ -472,38 +382,6 @@ pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
     all.extend(more);
     all.retain(|part| !part.is_empty() && part.len() < 4096);
     all
-}
-
-/// Variables that name folders in which programs or modules are looked for.
-const SEARCHED: [&str; 12] = [
-    "PATH",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "NODE_PATH",
-    "PERL5LIB",
-    "RUBYLIB",
-    "GEM_PATH",
-    "GEM_HOME",
-    "LUA_PATH",
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "CLASSPATH",
-];
-
-/// Whether an interpreter loads what follows this option.
-fn loads(option: &str) -> bool {
-    const LOADS: [&str; 9] = [
-        "-r",
-        "--require",
-        "--import",
-        "--loader",
-        "--experimental-loader",
-        "--preload",
-        "-m",
-        "-I",
-        "-cp",
-    ];
-    LOADS.contains(&option)
 }
 
 /// Whether a file is run or loaded, by its ending or by what it is.
