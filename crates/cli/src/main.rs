@@ -25,6 +25,7 @@ use args::Command;
 use context::Context;
 use failure::{Code, Failure};
 use std::panic::AssertUnwindSafe;
+use switchboard::record::log_files::rotated;
 
 fn main() {
     let cli = args::parse();
@@ -59,6 +60,11 @@ fn run(cli: args::Cli) -> Result<Code, Failure> {
     let filter = context.global.log.clone();
     let filter = filter.unwrap_or_else(|| cli.command.default_log().into());
     let file = context.global.log_file.as_deref();
+    if let Some(file) = file {
+        // Whoever is written about does not write it.
+        let file = context.options.directory.join(file);
+        context.options.in_use.add_own(rotated(&file));
+    }
     let kept = cli.command.keeps_log().then(|| context.dirs().ok());
     let kept = kept
         .flatten()

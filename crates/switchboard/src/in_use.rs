@@ -30,6 +30,11 @@ pub(crate) fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) ->
         let bound = entry.bound.iter().flat_map(|bound| bound.contents.keys());
         found.extend(bound.cloned());
         let home = lookup("HOME").map(PathBuf::from);
+        // One that starts in an empty directory runs nothing of this one.
+        let directory = match server.starts_elsewhere() {
+            true => Path::new("/nowhere"),
+            false => directory,
+        };
         found.extend(approval::run_by(&entry, directory, home));
         if found.len() >= limits::BOUND_FILES {
             break;

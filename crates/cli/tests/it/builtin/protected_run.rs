@@ -250,6 +250,7 @@ async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
         "heads",
         "access.log",
         "access.log.1",
+        "gateway.log",
     ] {
         home.write(format!("home/w/{file}"), "CANARY=1\n");
     }
@@ -263,7 +264,9 @@ async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
     let settings = json!({"mcpServers": servers, "observe": {
         "audit": {"headsTo": at("heads")}, "accessLog": {"file": at("access.log")}}});
     home.write(SETTINGS, settings.to_string());
-    let mut client = home.beside_a_second(&[]).await;
+    let mut client = home
+        .beside_a_second(&["--log-file", &at("gateway.log")])
+        .await;
     for path in [
         "server.env",
         "token.txt",
@@ -271,6 +274,7 @@ async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
         "heads",
         "access.log",
         "access.log.1",
+        "gateway.log",
     ] {
         refused(&mut client, "read", json!({"path": path})).await;
         stays(&mut client, path).await;

@@ -3,7 +3,7 @@
 //! file, and nobody's secret.
 
 use serde_json::{Value, json};
-use std::{fs, net::TcpListener, os::unix::fs::symlink};
+use std::{collections::BTreeMap, fs, net::TcpListener, os::unix::fs::symlink, path::PathBuf};
 use switchboard_testkit::world::{Ran, World};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_switchboard");
@@ -94,7 +94,10 @@ impl Trace {
                 && !line.contains("\"/dev/null\"")
                 // How the process is called in lists of processes.
                 && !line.contains("\"/proc/self/comm\"");
-            opened || calls.iter().any(|call| line.contains(call))
+            // What a gateway logs is kept, in a folder of the user's.
+            let is_log = line.contains("/home/.local/state/switchboard/gateway.log\"")
+                || line.contains("mkdir(") && line.contains("/home/.local/state");
+            !is_log && (opened || calls.iter().any(|call| line.contains(call)))
         })
     }
 
@@ -113,6 +116,14 @@ impl Trace {
             "{what}: it was put in somewhere"
         );
     }
+}
+
+/// Every file, without what a gateway has logged.
+fn all_but_the_log(home: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = home.everything();
+    let state = home.path("home/.local/state");
+    all.retain(|file, _| !file.starts_with(&state));
+    all
 }
 
 #[test]
@@ -161,7 +172,7 @@ fn a_hostile_repository_starts_and_reaches_nothing() {
         home.path("home/repo/sub/.mcp.json"),
     )
     .unwrap();
-    let before = home.everything();
+    let before = all_but_the_log(&home);
     for args in [
         &["list"][..],
         &["list", "--json", "--check"],
@@ -179,7 +190,7 @@ fn a_hostile_repository_starts_and_reaches_nothing() {
         &["doctor"],
     ] {
         Trace::of(&home, "home/repo/sub", args).assert_nothing(&args.join(" "));
-        assert_eq!(home.everything(), before, "{args:?}");
+        assert_eq!(all_but_the_log(&home), before, "{args:?}");
     }
 }
 
@@ -273,12 +284,12 @@ fn no_edit_of_an_approved_entry_gets_anything() {
     ];
     for (name, entry) in edits {
         write(name, &entry);
-        let before = home.everything();
+        let before = all_but_the_log(&home);
         for args in [&["list"][..], &["tools"], &["serve"]] {
             let what = format!("{} {entry}", args.join(" "));
             let trace = Trace::of(&home, "home/repo/sub", args);
             trace.assert_nothing(&what);
-            assert_eq!(home.everything(), before, "{what}");
+            assert_eq!(all_but_the_log(&home), before, "{what}");
         }
         let said = home.show(&["explain", name]).out;
         assert!(

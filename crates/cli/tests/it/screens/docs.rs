@@ -63,7 +63,7 @@ pages! {
 }
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 13] = [
+const NOT_TYPED: [(&str, &str); 14] = [
     (
         "cargo xtask test",
         "runs this test; continuous integration runs it",
@@ -73,6 +73,7 @@ const NOT_TYPED: [(&str, &str); 13] = [
     ("cargo xtask conformance", "part of cargo xtask test"),
     ("cargo xtask ci", "continuous integration runs it"),
     ("cargo xtask features", "part of cargo xtask ci"),
+    ("cargo xtask peers", "installs gigabytes, and takes minutes"),
     ("cargo xtask bench", "measures for minutes"),
     (
         "cargo xtask bench-instructions",

@@ -2,6 +2,7 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use switchboard_testkit::world::{World, command, echo, servers};
 use switchboard_testkit::{HttpClient, LEGACY, Program, bin};
 
@@ -213,19 +214,50 @@ async fn tools_without_end_do_not_grow_the_page_without_end() {
         });
         counts.count()
     };
-    // The server answers to every name of this kind.
+    for _ in 0..260 {
+        let params = json!({"name": "change_list", "arguments": {}});
+        client.modern("tools/call", params).await;
+    }
+    // What it has is known once it was asked for after the last change.
+    let mut all = HttpClient::new(&format!("{}/mcp", here.url)).keep_alive();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let list = all.modern("tools/list", json!({})).await.message();
+        if list.to_string().contains("\"a__added_260\"") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{list}");
+    }
     let mut sizes = Vec::new();
-    for n in 0..260 {
+    for n in 1..=260 {
         let params = json!({"name": format!("added_{n}"), "arguments": {}});
         let reply = client.modern("tools/call", params).await.message();
         assert!(reply["result"].is_object(), "{reply}");
-        if n >= 200 && n % 20 == 0 {
+        if n > 200 && n % 20 == 0 {
             sizes.push(tools(&here.page().await));
         }
     }
     assert_eq!(sizes, [101, 101, 101], "a hundred of them, and the others");
     let page = here.page().await;
-    assert_eq!(value(&page, &count("a", "other", "")), 160.0);
+    assert_eq!(value(&page, &count("a", "other", "")), 161.0);
+}
+
+/// The server answers to every name of this kind, and has none of them.
+#[tokio::test]
+async fn names_that_only_a_client_knows_are_no_labels() {
+    let here = Counted::start(World::with(&servers([("a", echo(&[]))]))).await;
+    let mut all = HttpClient::new(&format!("{}/mcp", here.url)).keep_alive();
+    let list = all.modern("tools/list", json!({})).await.message();
+    assert!(list.to_string().contains("\"a__echo\""), "{list}");
+    let mut client = HttpClient::new(&format!("{}/mcp/a", here.url)).keep_alive();
+    for n in 0..20 {
+        let params = json!({"name": format!("added_{n}"), "arguments": {}});
+        let reply = client.modern("tools/call", params).await.message();
+        assert!(reply["result"].is_object(), "{reply}");
+    }
+    let page = here.page().await;
+    assert!(!page.contains("added_"), "{page}");
+    assert_eq!(value(&page, &count("a", "other", "")), 20.0);
 }
 
 /// Twenty things that nobody is to see.
