@@ -239,7 +239,12 @@ pub fn reset(context: &Context) -> Result<Code, Failure> {
         .collect();
     let count = Store::forget(&places.approvals(), &folders).map_err(|error| failed(&error))?;
     out::line(&format!(
-        "Forgot {count} decisions about servers of this project."
+        "Forgot {} about servers of this project.",
+        if count == 1 {
+            "1 decision".to_owned()
+        } else {
+            format!("{count} decisions")
+        }
     ))?;
     Ok(Code::Done)
 }

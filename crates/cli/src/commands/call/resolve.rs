@@ -63,17 +63,16 @@ pub async fn find(
                 ..
             },
             ..,
-        ] => {
-            let text = format!("{} {canonical} is not permitted: {why}", word(list));
-            let hint = format!("see switchboard explain {canonical}");
-            Err(Failure::new(Code::NotPermitted, text).hint(hint))
-        }
+        ] => Err(not_permitted(list, canonical, why)),
         [only] => Ok((*only).clone()),
         [] => {
             if let ([_], Some(failure)) = (servers.as_slice(), failures.first()) {
                 return Err(failure.clone());
             }
             if let Some(failure) = waiting(governed, &servers, list, name) {
+                return Err(failure);
+            }
+            if let Some(failure) = denied(governed, &all, list, name) {
                 return Err(failure);
             }
             for failure in &failures {
@@ -125,6 +124,27 @@ fn waiting(
         );
         let hint = format!("look at it: switchboard approve {}", server.name());
         Some(Failure::new(Code::NotPermitted, text).hint(hint))
+    })
+}
+
+fn not_permitted(list: List, canonical: &str, why: &str) -> Failure {
+    let text = format!("{} {canonical} is not permitted: {why}", word(list));
+    let hint = format!("see switchboard explain {canonical}");
+    Failure::new(Code::NotPermitted, text).hint(hint)
+}
+
+/// The failure that a name is which a running gateway does not list, since a rule is
+/// against it.
+fn denied(governed: &Governed, all: &[Found], list: List, name: &str) -> Option<Failure> {
+    let rest = name.strip_prefix("mcp__").unwrap_or(name);
+    let namer = governed.host().namer();
+    all.iter().find_map(|found| {
+        let server = found.met.server().name();
+        let own = rest.strip_prefix(namer.prefix(server)?)?;
+        let own = own.strip_prefix("__").filter(|own| !own.is_empty())?;
+        let why = hidden(&found.met, What::listed(list, own))?;
+        let canonical = namer.assign(&[(server, own)]).remove(0);
+        Some(not_permitted(list, &canonical, &why))
     })
 }
 
