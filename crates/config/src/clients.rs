@@ -124,6 +124,15 @@ impl Homes {
         self
     }
 
+    /// Whether a file really lies in the project.
+    fn is_of_the_project(&self, file: &Path) -> bool {
+        let project = self.project.as_deref().map(Path::canonicalize);
+        let (Some(Ok(project)), Ok(real)) = (project, file.canonicalize()) else {
+            return false;
+        };
+        real.starts_with(project)
+    }
+
     /// The project in which clients may have files.
     pub(crate) fn project(&self) -> Option<&Path> {
         self.project.as_deref()
@@ -273,9 +282,9 @@ impl Client {
         let each = plain.flat_map(|(at, path, key)| {
             let places = homes.places(*at, path).into_iter();
             places.map(|path| ClientFile {
+                workspace: homes.is_of_the_project(&path),
                 path,
                 key,
-                workspace: false,
             })
         });
         each.collect()
@@ -287,10 +296,13 @@ impl Client {
         let mut found: Vec<ClientFile> = Vec::new();
         for (at, path, key) in self.0.files {
             for path in homes.places(*at, path).into_iter().flat_map(matching) {
+                // A link may lead into the project: then a repository could have
+                // written it, wherever it is looked for.
+                let workspace = homes.is_of_the_project(&path);
                 found.push(ClientFile {
                     path,
                     key,
-                    workspace: false,
+                    workspace,
                 });
             }
         }

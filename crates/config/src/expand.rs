@@ -92,6 +92,15 @@ pub fn expand(entry: &Entry, lookup: Lookup<'_>) -> Result<Expanded, Vec<Fault>>
     }
     out.filled_from = filled_from;
     faults.extend(add_variables(entry, &mut out).err().map(|fault| *fault));
+    // What these hold is shown to whom the entry names.
+    for (field, file) in [
+        ("oauth.assertionFile", &out.oauth.assertion_file),
+        ("oauth.privateKey", &out.oauth.private_key),
+    ] {
+        if file.is_some() && !entry.may_read_files() {
+            faults.push(entry.fault(field, "counts in files of your own only"));
+        }
+    }
     if faults.is_empty() {
         Ok(Expanded(out))
     } else {

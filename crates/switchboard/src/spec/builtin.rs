@@ -63,7 +63,7 @@ fn setup(
     if roots.is_empty() {
         roots.push(here.clone());
     }
-    if entry.inside && !options.allow_protected.is_empty() {
+    if !entry.may_read_files() && !options.allow_protected.is_empty() {
         let mut fault = entry.fault("allowProtected", "counts only in files of your own");
         fault.hint = Some("a repository cannot lift what protects you from it".to_owned());
         return Err(vec![fault]);

@@ -214,6 +214,8 @@ async fn what_an_entry_runs_is_not_written_however_it_is_said() {
         "helper": {"type": "http", "url": "http://127.0.0.1:9/",
             "headersHelper": format!("cd {} && sh ./helper.sh", at(""))},
         "script": {"command": "bash", "args": [at("named.rc"), at("sub/notes.txt")]},
+        "to_come": {"command": "python3", "args": [at("later/server.py")], "env": {"BASH_ENV": at("later.env")}},
+        "module": {"command": "python3", "args": ["-m", "notyet"], "cwd": at("sub")},
         "works_on": {"command": "node", "args": [at("option.js"), "--root", at("project")]},
     });
     home.write(SETTINGS, config(&servers));
@@ -230,8 +232,15 @@ async fn what_an_entry_runs_is_not_written_however_it_is_said() {
     ] {
         stays(&mut client, path).await;
     }
-    let new = json!({"path": "modules/json.py", "content": "evil"});
-    refused(&mut client, "write", new).await;
+    for path in [
+        "modules/json.py",
+        "later/server.py",
+        "later.env",
+        "sub/notyet.py",
+    ] {
+        let new = json!({"path": path, "content": "evil"});
+        refused(&mut client, "write", new).await;
+    }
     // What it works on is anybody's.
     for data in ["sub/notes.txt", "project/package.json", "project/index.js"] {
         done(&mut client, "write", json!({"path": data, "content": "x"})).await;

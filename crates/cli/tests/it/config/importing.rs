@@ -297,3 +297,17 @@ fn what_a_repository_brings_gets_neither_trust_nor_files() {
     );
     assert!(!home.read("home/repo/.mcp.json").contains("KEY"));
 }
+
+/// A client's file in the home that is really one of the repository's is the repository's.
+#[test]
+fn a_file_that_leads_into_the_project_is_the_projects() {
+    let home = World::repository();
+    let brought = json!({"mcpServers": {"k": {"command": "false"}}});
+    home.write("home/repo/dot/settings/mcp.json", brought.to_string());
+    std::os::unix::fs::symlink("repo/dot", home.path("home/.kiro")).unwrap();
+    home.show(&["import", "kiro"]).ok();
+    let kept = settings(&home);
+    assert!(kept.get("mcpServers").is_none(), "{kept}");
+    let list = home.show(&["list", "--json"]).json();
+    assert_eq!(list[0]["state"], "pending-approval", "{list}");
+}

@@ -156,6 +156,7 @@ impl Search<'_> {
                 }
                 for path in self.paths(base, &piece) {
                     if !path.is_file() {
+                        self.awaits(&path, &piece, may_be_data);
                         continue;
                     }
                     if may_be_data && self.only_names && !is_code(&path) {
@@ -172,6 +173,14 @@ impl Search<'_> {
             }
         }
         found
+    }
+
+    /// Notes a file that is not there and would be run if it were.
+    fn awaits(&mut self, path: &Path, piece: &str, may_be_data: bool) {
+        let looks_like_it = ends_like_code(path) || !may_be_data && piece.contains('/');
+        if self.only_names && looks_like_it && !path.exists() {
+            self.folders.push(self.ground.place_of(path));
+        }
     }
 
     /// Notes the folders in which programs or modules are looked for.
@@ -260,6 +269,7 @@ impl Search<'_> {
                     return found;
                 }
                 found |= self.bind(&file);
+                self.awaits(&file, "", true);
             }
         }
         found
@@ -386,13 +396,16 @@ pub(crate) fn pieces(word: &str) -> BTreeSet<String> {
 
 /// Whether a file is run or loaded, by its ending or by what it is.
 fn is_code(path: &Path) -> bool {
+    ends_like_code(path) || is_executable(path)
+}
+
+fn ends_like_code(path: &Path) -> bool {
     const ENDINGS: [&str; 25] = [
         "js", "mjs", "cjs", "ts", "mts", "cts", "jsx", "tsx", "node", "py", "pyz", "pyc", "rb",
         "pl", "pm", "php", "lua", "sh", "bash", "zsh", "jar", "class", "wasm", "so", "dylib",
     ];
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
-        || is_executable(path)
 }
 
 /// Whether a file is what a server works on: by the option in front of it, or by

@@ -23,8 +23,7 @@ impl Reading<'_> {
                 });
                 for (_, entry) in &mut self.gathered.entries[before..] {
                     entry.name = format!("plugin:{}:{}", installed.name, entry.name);
-                    // Which of our variables it gets is for the user to say.
-                    entry.inherit_env = None;
+                    restrict(entry);
                     let root = installed.folder.display().to_string();
                     entry.given.push(("CLAUDE_PLUGIN_ROOT".to_owned(), root));
                 }
