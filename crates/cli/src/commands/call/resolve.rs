@@ -142,6 +142,10 @@ fn denied(governed: &Governed, all: &[Found], list: List, name: &str) -> Option<
         let server = found.met.server().name();
         let own = rest.strip_prefix(namer.prefix(server)?)?;
         let own = own.strip_prefix("__").filter(|own| !own.is_empty())?;
+        // What the entry leaves out is not there at all.
+        if list == List::Tools && !found.met.server().spec.tool_filter.has(own) {
+            return None;
+        }
         let why = hidden(&found.met, What::listed(list, own))?;
         let canonical = namer.assign(&[(server, own)]).remove(0);
         Some(not_permitted(list, &canonical, &why))

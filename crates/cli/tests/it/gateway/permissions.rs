@@ -408,3 +408,21 @@ fn a_tool_that_changed_is_quarantined_until_it_is_approved() {
     assert!(ran.out.contains("Approved greet of r"), "{ran:?}");
     assert_eq!(home.show(&["call", "greet"]).ok().out, "hello\n");
 }
+
+/// Nor does a command forget the rule because a gateway runs that does not list the tool.
+#[tokio::test]
+async fn beside_a_gateway_a_command_says_which_rule_forbids() {
+    let world = World::new();
+    world.write_settings(&json!({
+        "mcpServers": {"a": echo(&[])},
+        "permissions": {"deny": ["mcp__a__pid"]},
+    }));
+    let _gateway = world.gateway().await;
+    for name in ["mcp__a__pid", "a__pid"] {
+        let ran = world.run(&["call", name]).await;
+        assert_eq!(ran.code, Some(5), "{ran:?}");
+        assert!(ran.err.contains("mcp__a__pid is not permitted"), "{ran:?}");
+    }
+    let ran = world.run(&["call", "mcp__a__nothing"]).await;
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}
