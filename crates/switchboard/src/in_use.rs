@@ -17,51 +17,50 @@ use switchboard_config::{
     limits,
 };
 
-/// The files and folders that the servers of `loaded` are run from, as far as
-/// their entries name them.
-pub(crate) fn run_from(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Vec<PathBuf> {
+/// What the entries of `loaded` name.
+#[derive(Default)]
+pub(crate) struct Named {
+    /// Files that they are filled in from and sign in with.
+    pub(crate) read: Vec<PathBuf>,
+    /// Files and folders that they are run from.
+    pub(crate) run: Vec<PathBuf>,
+}
+
+/// What the servers of `loaded` are filled in from and run from, as far as their
+/// entries name it. Each entry is filled in once: that reads files.
+pub(crate) fn named(loaded: &Loaded, directory: &Path, lookup: Lookup<'_>) -> Named {
+    let home = lookup("HOME").map(PathBuf::from);
+    let mut named = Named::default();
     // Those of plugins that are switched on, whichever of their servers count.
     let given = loaded.servers.iter().flat_map(|server| &server.entry.given);
     let plugins = given.filter(|(name, _)| name == "CLAUDE_PLUGIN_ROOT");
-    let mut found: Vec<PathBuf> = plugins.map(|(_, folder)| folder.into()).collect();
+    named.run.extend(plugins.map(|(_, folder)| folder.into()));
     for server in loaded.active() {
         let entry = filled_in(server, lookup);
+        let files = entry.credential_files();
+        named.read.extend(
+            files.map(|(_, file)| match (file.strip_prefix("~/"), &home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                _ => directory.join(file),
+            }),
+        );
+        if named.run.len() >= limits::BOUND_FILES {
+            continue;
+        }
         // What a person approved as it is.
         let bound = entry.bound.iter().flat_map(|bound| bound.contents.keys());
-        found.extend(bound.cloned());
-        let home = lookup("HOME").map(PathBuf::from);
+        named.run.extend(bound.cloned());
         // One that starts in an empty directory runs nothing of this one.
         let directory = match server.starts_elsewhere() {
             true => Path::new("/nowhere"),
             false => directory,
         };
-        found.extend(approval::run_by(&entry, directory, home));
-        if found.len() >= limits::BOUND_FILES {
-            break;
-        }
+        let run = approval::run_by(&entry, directory, home.clone());
+        named.run.extend(run);
     }
-    found.sort();
-    found.dedup();
-    found
-}
-
-/// The files that the servers of `loaded` are filled in from and sign in with.
-pub(crate) fn filled_in_from(
-    loaded: &Loaded,
-    directory: &Path,
-    lookup: Lookup<'_>,
-) -> Vec<PathBuf> {
-    let home = lookup("HOME").map(PathBuf::from);
-    let entries = loaded.active().flat_map(|entry| {
-        let entry = filled_in(entry, lookup);
-        let files = entry.credential_files();
-        let files = files.map(|(_, file)| match (file.strip_prefix("~/"), &home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => directory.join(file),
-        });
-        files.collect::<Vec<PathBuf>>()
-    });
-    entries.collect()
+    named.run.sort();
+    named.run.dedup();
+    named
 }
 
 /// The entry with its variables filled in. Where one is missing, or a file, it does

@@ -231,14 +231,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         if !options.json {
             plan.show(&ground)?;
         }
-        let is_wanted = match () {
-            () if plan.is_none() || options.dry_run => false,
-            () if options.yes => true,
-            () if asks => trusting::ask("Write this? [y/N] ")?,
-            () => {
-                unasked = true;
-                false
-            }
+        let is_wanted = match plan.is_none() || options.dry_run {
+            true => false,
+            false => is_wanted(options.yes, asks, &mut unasked)?,
         };
         if is_wanted {
             plan.write(&ground)?;
@@ -255,6 +250,19 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         return Err(nobody());
     }
     Ok(Code::Done)
+}
+
+/// Whether what was shown is to be written: by an option, or by whoever is asked. Where
+/// there is nobody, that is noted.
+fn is_wanted(yes: bool, asks: bool, unasked: &mut bool) -> Result<bool, Failure> {
+    if yes {
+        return Ok(true);
+    }
+    if asks {
+        return trusting::ask("Write this? [y/N] ");
+    }
+    *unasked = true;
+    Ok(false)
 }
 
 /// Said where there was something to write, and nobody to ask.

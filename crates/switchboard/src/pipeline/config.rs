@@ -255,9 +255,9 @@ impl Look {
         let lookup = |name: &str| self.loaded.environment.get(name);
         let directory = &self.options.directory;
         let mut read = self.files();
-        read.extend(in_use::filled_in_from(&self.loaded, directory, &lookup));
-        let run = in_use::run_from(&self.loaded, directory, &lookup);
-        self.options.in_use.set(read, run);
+        let named = in_use::named(&self.loaded, directory, &lookup);
+        read.extend(named.read);
+        self.options.in_use.set(read, named.run);
     }
 
     /// What servers are made with.

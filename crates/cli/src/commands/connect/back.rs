@@ -1,6 +1,6 @@
 //! `disconnect`: everything back as it was, as far as others have left it so.
 
-use super::{Ground, Standing, Which, nobody, plan::difference, which};
+use super::{Ground, Standing, Which, is_wanted, nobody, plan::difference, which};
 use crate::{
     commands::{
         add::{Kept, Scope, failed},
@@ -9,7 +9,6 @@ use crate::{
     context::{Context, Say},
     failure::{Code, Failure},
     show::{out, safe, term},
-    trusting,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -63,14 +62,9 @@ pub fn run(context: &Context, options: &DisconnectOptions) -> Result<Code, Failu
         if !options.json {
             way.show(&ground)?;
         }
-        let is_wanted = match () {
-            () if way.is_none() || options.dry_run => false,
-            () if options.yes => true,
-            () if asks => trusting::ask("Write this? [y/N] ")?,
-            () => {
-                unasked = true;
-                false
-            }
+        let is_wanted = match way.is_none() || options.dry_run {
+            true => false,
+            false => is_wanted(options.yes, asks, &mut unasked)?,
         };
         let notes = match is_wanted {
             true => way.go(&ground)?,

@@ -186,9 +186,7 @@ async fn plugins_and_scripts_of_servers_are_not_written() {
 /// variable, from another directory.
 #[tokio::test]
 async fn what_an_entry_runs_is_not_written_however_it_is_said() {
-    let home = World::repository();
-    let at = |path: &str| home.path("home/w").join(path).display().to_string();
-    for file in [
+    let run = [
         "wrapped.py",
         "option.js",
         "sub/relative.py",
@@ -197,7 +195,10 @@ async fn what_an_entry_runs_is_not_written_however_it_is_said() {
         "modules/lib.py",
         "helper.sh",
         "named.rc",
-    ] {
+    ];
+    let home = World::repository();
+    let at = |path: &str| home.path("home/w").join(path).display().to_string();
+    for file in run {
         home.write(format!("home/w/{file}"), "# seen");
     }
     for data in ["sub/notes.txt", "project/package.json", "project/index.js"] {
@@ -220,16 +221,7 @@ async fn what_an_entry_runs_is_not_written_however_it_is_said() {
     });
     home.write(SETTINGS, config(&servers));
     let mut client = home.beside_a_second(&[]).await;
-    for path in [
-        "wrapped.py",
-        "option.js",
-        "sub/relative.py",
-        "required.js",
-        "bash.env",
-        "modules/lib.py",
-        "helper.sh",
-        "named.rc",
-    ] {
+    for path in run {
         stays(&mut client, path).await;
     }
     for path in [
@@ -250,9 +242,7 @@ async fn what_an_entry_runs_is_not_written_however_it_is_said() {
 /// Files that an entry is filled in from, and those that are written about its clients.
 #[tokio::test]
 async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
-    let home = World::repository();
-    let at = |path: &str| home.path("home/w").join(path).display().to_string();
-    for file in [
+    let kept = [
         "server.env",
         "token.txt",
         "me.key",
@@ -260,7 +250,10 @@ async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
         "access.log",
         "access.log.1",
         "gateway.log",
-    ] {
+    ];
+    let home = World::repository();
+    let at = |path: &str| home.path("home/w").join(path).display().to_string();
+    for file in kept {
         home.write(format!("home/w/{file}"), "CANARY=1\n");
     }
     let servers = json!({
@@ -276,15 +269,7 @@ async fn what_fills_entries_in_and_what_is_recorded_is_out_of_reach() {
     let mut client = home
         .beside_a_second(&["--log-file", &at("gateway.log")])
         .await;
-    for path in [
-        "server.env",
-        "token.txt",
-        "me.key",
-        "heads",
-        "access.log",
-        "access.log.1",
-        "gateway.log",
-    ] {
+    for path in kept {
         refused(&mut client, "read", json!({"path": path})).await;
         stays(&mut client, path).await;
     }
