@@ -1,0 +1,110 @@
+//! One server: `GET servers/{segment}`, `GET servers/{segment}/stderr`, `GET servers/{segment}/{list}`
+//! (`tools`, `resources`, `templates`, `prompts`), `POST servers/{segment}/{verb}`, `GET explain/{name}`.
+
+use crate::state::{Client, Server};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What can be done with a server.
+pub const VERBS: [&str; 7] = [
+    "reconnect",
+    "enable",
+    "disable",
+    "sign-in",
+    "sign-out",
+    "approve",
+    "reject",
+];
+
+/// `GET servers/{segment}`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Detail {
+    /// As in the state.
+    pub server: Server,
+    /// What it said when it was met, as it wrote it.
+    pub hello: Option<Value>,
+    /// What it was told then.
+    pub told: Option<Value>,
+    /// Its capabilities.
+    pub capabilities: Option<Value>,
+    /// Its instructions.
+    pub instructions: Option<String>,
+    /// Who uses it.
+    pub clients: Vec<Client>,
+    /// Its processes.
+    pub processes: Vec<Process>,
+    /// Why it is there, or is not, line by line as `explain` says it.
+    pub explained: Vec<String>,
+    /// The entry as the file has it, without secrets.
+    pub entry: Option<Value>,
+    /// `shared` or `session`.
+    pub isolation: String,
+    /// What would be approved, where that is what it waits for.
+    pub approval: Vec<String>,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Process {
+    /// Its id.
+    pub pid: u32,
+    /// Bytes that it uses, with what it started.
+    pub memory: Option<u64>,
+    /// Percent of a core.
+    pub cpu: Option<f64>,
+    /// Since when, in milliseconds since 1970.
+    pub since: Option<u64>,
+}
+
+/// `GET servers/{segment}/stderr`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stderr {
+    /// The last lines, oldest first, with what moves a cursor made visible.
+    pub lines: Vec<String>,
+    /// Whether there was more.
+    pub cut: bool,
+}
+
+/// `GET servers/{segment}/{list}`: items as the server wrote them.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Listed {
+    /// The items.
+    pub items: Vec<Value>,
+    /// Whether there are more than are shown.
+    pub cut: bool,
+}
+
+/// The answer to `POST servers/{segment}/{verb}`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Done {
+    /// The server as it is now.
+    pub server: Server,
+    /// What was done, in one line.
+    pub did: String,
+    /// A page to open next: where to sign in.
+    pub open: Option<String>,
+}
+
+/// `POST servers/{segment}/{verb}`: what some verbs want besides.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Act {
+    /// `approve`: the digest of what was shown, so that nothing else is approved.
+    pub digest: Option<String>,
+    /// `sign-in`: the address that the browser ended at, where it is pasted by hand.
+    pub pasted: Option<String>,
+}
+
+/// `GET explain/{name}`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Explained {
+    /// Line by line.
+    pub lines: Vec<String>,
+}
