@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A check ends in time, whatever it says. The margin is for a busy machine.
+/// A check ends, whatever it says. Without a deadline these would take years, so the
+/// margin can be one that no busy machine reaches.
 async fn in_time(schema: &Value, value: &Value) -> Verdict {
     let start = Instant::now();
     let verdict = Validators::default()
@@ -16,7 +17,7 @@ async fn in_time(schema: &Value, value: &Value) -> Verdict {
         .await;
     let took = start.elapsed();
     assert!(
-        took < limits::VALIDATION + Duration::from_millis(400),
+        took < limits::VALIDATION + Duration::from_secs(30),
         "{took:?}"
     );
     verdict
