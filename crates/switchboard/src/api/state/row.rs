@@ -2,14 +2,12 @@
 
 use super::super::Api;
 use crate::{
+    limits,
     report::copies,
     roster::{Member, Status},
     wants_sign_in::{needs_auth, sign_in_hint},
 };
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 use switchboard_api::state::{Client, Seen, Server};
 use switchboard_config::{Scope, Standing, Transport};
 use switchboard_gateway::Visitor;
@@ -20,9 +18,6 @@ use switchboard_host::{
 use switchboard_local::secret;
 use switchboard_model::ModelTool;
 use switchboard_wire::{Era, Method};
-
-/// How old a count may be although no list changed: rules and pins may have.
-const COUNT_AGE: Duration = Duration::from_secs(3);
 
 /// Who is connected.
 pub(in super::super) fn client(visitor: &Visitor) -> Client {
@@ -221,7 +216,7 @@ impl Counted {
                     news.push(*word);
                 }
             }
-            if news.is_empty() && known.at.elapsed() < COUNT_AGE {
+            if news.is_empty() && known.at.elapsed() < limits::API_COUNT {
                 return (known, news);
             }
         }
