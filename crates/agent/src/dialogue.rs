@@ -86,6 +86,11 @@ impl Dialogue {
         Some(self.host.guard().visible(&self.client, &self.server, list))
     }
 
+    /// One of the server's lists as far as it is known, whoever may see what of it.
+    pub fn known_listing(&self, list: List) -> Option<Arc<Listing>> {
+        self.server.listing(&self.client, list)
+    }
+
     /// What the server says about itself: now, or when it was last met.
     pub fn hello(&self) -> Option<Hello> {
         self.server.hello(&self.client)
@@ -102,6 +107,18 @@ impl Dialogue {
     /// nothing.
     pub fn explain(&self, what: What<'_>) -> Ruling {
         self.host.guard().explain(&self.client, &self.server, what)
+    }
+
+    /// The canonical name of a tool of the server's.
+    pub fn canonical(&self, tool: &str) -> String {
+        self.host
+            .guard()
+            .canonical(&self.client, &self.server, tool)
+    }
+
+    /// Whether anything of what the server lists was pinned.
+    pub fn is_pinned(&self) -> bool {
+        self.host.guard().knows(&self.client, &self.server)
     }
 
     /// What of the server waits for approval, and what is not what it was.

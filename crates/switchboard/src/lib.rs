@@ -18,6 +18,8 @@ mod access;
 mod access;
 mod apart;
 #[cfg(feature = "gateway")]
+pub mod api;
+#[cfg(feature = "gateway")]
 mod attached;
 #[cfg(not(feature = "gateway"))]
 #[path = "absent/attached.rs"]

@@ -21,6 +21,53 @@ pub const PROMPT: Duration = Duration::from_secs(1);
 pub const RELOAD: Duration = Duration::from_secs(10);
 /// No answer is longer.
 pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// Event streams of `/api/v1` at once; one listener has at most half of them.
+pub const API_STREAMS: usize = 256;
+/// Events of one topic that are kept for whoever comes back.
+pub const API_EVENTS_KEPT: usize = 1024;
+/// Events that wait for one listener before it has to begin anew.
+pub const API_EVENTS_WAITING: usize = 1024;
+/// How often it is looked for what changed while somebody listens.
+pub const API_LOOK: Duration = Duration::from_secs(1);
+/// How often it is looked at what processes use, at most.
+pub const API_MEASURE: Duration = Duration::from_secs(2);
+/// What changes within this time is told together.
+pub const API_TOGETHER: Duration = Duration::from_millis(20);
+/// How old the count of a server's lists may be although they are the same: rules and
+/// pins may have changed.
+pub const API_COUNT: Duration = Duration::from_secs(3);
+/// Single-use codes that are good at once.
+pub const API_CODES: usize = 16;
+/// How long a code is good.
+pub const API_CODE_GOOD: Duration = Duration::from_secs(60);
+/// Sessions at once that codes opened.
+pub const API_SESSIONS: usize = 64;
+/// A session that nobody has used for this long ends.
+pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The largest event that is read of a gateway.
+pub const API_EVENT_BYTES: usize = 4 * 1024 * 1024;
+/// How long a gateway may take to begin an answer that has to ask servers.
+pub const API_ANSWER: Duration = Duration::from_secs(60);
+/// Items of a list that are answered.
+pub const API_LIST: usize = 5000;
+/// Records on one page, unless it is said how many.
+pub const API_PAGE: usize = 200;
+/// Bytes of a server's stderr that are looked at.
+pub const API_STDERR_BYTES: u64 = 256 * 1024;
+/// Lines of it.
+pub const API_STDERR_LINES: usize = 1000;
+/// Bytes of a snippet.
+pub const API_SNIPPET: usize = 256 * 1024;
+/// Tools that one request writes rules for.
+pub const API_RULES: usize = 500;
+/// Entries that wait for approval.
+pub const API_PROPOSALS: usize = 32;
+/// How long they are kept, in milliseconds.
+pub const API_PROPOSAL_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
+/// The same for what it knows without asking anybody.
+pub const API_PROMPT: Duration = Duration::from_secs(5);
+/// How long an event stream may be silent before its gateway counts as gone.
+pub const API_SILENCE: Duration = Duration::from_secs(60);
 /// How often a gateway asks itself whether it is time.
 pub const CONNECTORS_LOOK: Duration = Duration::from_secs(1);
 /// How often files are looked at.
