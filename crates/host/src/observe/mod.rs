@@ -404,13 +404,7 @@ impl Observers {
 
     /// Shows a message as it crosses between us and a server.
     #[cold]
-    pub(crate) fn show_raw(
-        &self,
-        edge: Edge,
-        server: &str,
-        call: Option<u64>,
-        payload: &Payload,
-    ) {
+    pub(crate) fn show_raw(&self, edge: Edge, server: &str, call: Option<u64>, payload: &Payload) {
         self.show(&Passing {
             edge,
             call,
