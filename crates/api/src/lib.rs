@@ -16,6 +16,7 @@
 //! | [`settings`] | what is configured where, changes with their difference, tokens, pins |
 //! | [`insight`] | times, and what lists cost a model |
 //! | [`sessions`] | coming in |
+//! | [`reference`] | what is written from these types |
 
 pub mod calls;
 pub mod events;
@@ -23,6 +24,7 @@ pub mod filter;
 pub mod insight;
 pub mod limits;
 pub mod questions;
+pub mod reference;
 pub mod routes;
 pub mod servers;
 pub mod sessions;

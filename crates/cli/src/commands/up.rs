@@ -163,7 +163,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let entries = Entries::new(&base, token, context)?;
         let stays = options.port.is_some() || address.port() == PORT;
         let console = listening.console();
-        welcome(&base, address.port(), stays || first.is_some(), &notes, console)?;
+        welcome(
+            &base,
+            address.port(),
+            stays || first.is_some(),
+            &notes,
+            console,
+        )?;
         entries.show(options.show_token)?;
         match options.write {
             Some(Writable::Http) if !stays => out::line(&will_die(address.port()))?,
