@@ -51,6 +51,7 @@ async fn bill(api: &Arc<Api>) -> Answer {
     let tapping = api.watching.tap();
     let tapping = tapping.ok_or_else(|| No::unavailable("this gateway keeps no calls"))?;
     let uses = tapping.uses();
+    uses.look();
     let visitors = api.visitors.now();
     let mut principals: BTreeSet<String> = visitors
         .into_iter()
