@@ -309,6 +309,8 @@ impl Watched {
                 call: Some(self.number),
                 principal: Some(&tap.principal),
                 server: tap.server.as_deref(),
+                connection: None,
+                during: None,
                 payload: &payload(),
             });
         }

@@ -127,7 +127,7 @@ impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
         if let Some(observers) = self.tapped() {
             let payload = inbound.message.payload();
-            observers.show_raw(Edge::FromServer, self.server_name(), &payload);
+            observers.show_raw(Edge::FromServer, self, inbound.during, &payload);
         }
         let of = inbound.message.is_reply().then(|| inbound.message.own_id());
         let request = of.flatten().or(inbound.during);
