@@ -1,11 +1,13 @@
 //! One file per command.
 
 pub mod add;
+mod alone;
 pub mod approve;
 pub mod audit;
 pub mod builtin;
 pub mod call;
 pub mod connect;
+pub mod dev;
 pub mod doctor;
 pub mod explain;
 mod gather;
@@ -20,6 +22,7 @@ pub mod logs;
 pub mod prompts;
 pub mod reconnect;
 pub mod remove;
+pub mod replay;
 pub mod resources;
 pub mod serve;
 pub mod service;
@@ -32,4 +35,5 @@ pub mod tools;
 pub mod trust;
 pub mod up;
 pub mod update;
+pub mod verify;
 pub mod watching;

@@ -34,6 +34,10 @@ pub struct WatchOptions {
     /// counts nothing
     #[arg(long, value_name = "ADDR|off", value_parser = metrics)]
     pub metrics: Option<Metrics>,
+    /// Record what servers are asked and answer as cassettes in this folder, without secrets, for
+    /// switchboard replay and verify
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
 }
 
 /// When records are on disk.
@@ -98,6 +102,7 @@ impl WatchOptions {
                 Metrics::Off => MetricsWanted::Off,
                 Metrics::At(address) => MetricsWanted::At(address),
             }),
+            cassettes: self.record.clone(),
         }
     }
 }

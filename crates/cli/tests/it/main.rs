@@ -15,6 +15,7 @@
 mod support;
 
 mod builtin;
+mod cassettes;
 mod config;
 mod faults;
 mod gateway;

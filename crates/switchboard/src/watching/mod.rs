@@ -17,7 +17,7 @@ pub use audit::folder as audit_folder;
 pub use changes::Changes;
 pub use log::{LogControl, WrongFilter};
 
-use crate::{dirs::NoHome, pipeline::Governed};
+use crate::{VERSION, dirs::NoHome, pipeline::Governed};
 use metrics::Counting;
 use std::{
     io,
@@ -25,7 +25,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use switchboard_record::access_log::AccessLog;
+use switchboard_record::{access_log::AccessLog, cassette::Recorder};
 
 pub use switchboard_record::access_log::{
     Format as AccessLogFormat, Place as AccessLogPlace, Wanted as AccessLogWanted,
@@ -43,6 +43,8 @@ pub struct Watch {
     pub audit: Option<AuditSync>,
     /// What is counted of calls, and where that is read.
     pub metrics: Option<MetricsWanted>,
+    /// The folder into which what servers are asked and answer is recorded.
+    pub cassettes: Option<PathBuf>,
 }
 
 /// What is counted of calls, and where that is read. Unless somebody says otherwise a
@@ -74,6 +76,14 @@ pub enum WatchError {
         /// Why not.
         error: io::Error,
     },
+    /// The folder of cassettes.
+    #[error("cassettes cannot be written into {}: {error}", folder.display())]
+    Cassettes {
+        /// Which folder.
+        folder: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// Where traces go, or how.
     #[error("traces cannot be sent: {error}")]
     Traces {
@@ -98,6 +108,7 @@ pub struct Watching {
     pub(crate) log: Option<Arc<dyn LogControl>>,
     access_log: Option<Arc<AccessLog>>,
     audit: Option<audit::Running>,
+    recorder: Option<Arc<Recorder>>,
     counting: Option<Counting>,
     #[cfg(feature = "otlp")]
     traces: Option<Arc<switchboard_record::traces::Traces>>,
@@ -116,6 +127,7 @@ impl Watching {
         let settings = governed.observe();
         let access_log = access_log::begin(watch, settings, governed)?;
         let audit = audit::begin(watch, settings, governed)?;
+        let recorder = recorder(watch, governed)?;
         let wanted = watch.metrics.or_else(|| metrics::configured(settings));
         #[cfg(not(feature = "otlp"))]
         if settings.traces.as_ref().is_some_and(|traces| !traces.off) {
@@ -132,6 +144,7 @@ impl Watching {
             log: watch.log.clone(),
             access_log,
             audit,
+            recorder,
             #[cfg(feature = "otlp")]
             traces,
             counting,
@@ -157,6 +170,9 @@ impl Watching {
         if let Some(log) = &self.access_log {
             log.flush().await;
         }
+        if let Some(recorder) = &self.recorder {
+            recorder.flush().await;
+        }
         #[cfg(feature = "otlp")]
         if let Some(traces) = &self.traces {
             traces.flush().await;
@@ -165,6 +181,20 @@ impl Watching {
             audit.close().await;
         }
     }
+}
+
+/// Records what servers are asked and answer, where that is wanted.
+fn recorder(watch: &Watch, governed: &Governed) -> Result<Option<Arc<Recorder>>, WatchError> {
+    let Some(folder) = &watch.cassettes else {
+        return Ok(None);
+    };
+    let folder = path_of(folder, governed);
+    // Whoever is written about does not write it.
+    governed.options().in_use.add_own([folder.clone()]);
+    let recorder = Recorder::begin(&folder, VERSION)
+        .map_err(|error| WatchError::Cassettes { folder, error })?;
+    governed.host().observe(recorder.clone());
+    Ok(Some(recorder))
 }
 
 /// A path that a file of the user's names: `~/` is the home, and relative paths begin

@@ -156,9 +156,17 @@ impl Session {
         let method = admitted.message.method();
         // Its server may take long to be there: what is given up before is not sent.
         let called = given_up.or(self.gateway.host().call(admitted)).await;
+        let exchange = match called.map_err(|_| CallError::Cancelled)? {
+            Ok(exchange) => exchange,
+            Err(fault) => {
+                let kept = lists::kept(&self.gateway, &self.client, &self.scope, method, &fault);
+                let kept = kept.map(|result| Message::response(id, &result).payload());
+                return kept.ok_or(fault);
+            }
+        };
         let mut relayed = Relayed {
             session: self,
-            exchange: called.map_err(|_| CallError::Cancelled)??,
+            exchange,
             outlet: &outlet,
             asked: Vec::new(),
         };
