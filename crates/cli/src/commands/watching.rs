@@ -38,6 +38,10 @@ pub struct WatchOptions {
     /// switchboard replay and verify
     #[arg(long, value_name = "DIR")]
     pub record: Option<PathBuf>,
+    /// Keep the messages of calls from the beginning, for switchboard traffic: else they are kept
+    /// while somebody looks
+    #[arg(long)]
+    pub tap: bool,
 }
 
 /// When records are on disk.
@@ -103,6 +107,7 @@ impl WatchOptions {
                 Metrics::At(address) => MetricsWanted::At(address),
             }),
             cassettes: self.record.clone(),
+            tap: self.tap,
         }
     }
 }

@@ -10,11 +10,13 @@ mod failure;
 mod log;
 mod parts;
 mod passed;
+mod shown;
 mod watched;
 
 pub(crate) use failure::is_failure;
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
 pub use passed::Passed;
+pub use shown::{MessageSwitch, Shown};
 pub use watched::Watched;
 
 use crate::{
@@ -31,11 +33,11 @@ use std::{
     pin::Pin,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
-use switchboard_wire::{Message, Method, Params, Payload, code, json, trace::Carried};
+use switchboard_wire::{Message, Method, Params, Payload, Revision, code, json, trace::Carried};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -54,7 +56,8 @@ pub trait Observer: Send + Sync {
         true
     }
 
-    /// Whether it wants to see messages. Asked once, when it is added.
+    /// Whether it always wants to see messages. Asked once, when it is added; who wants to
+    /// at times has a [`MessageSwitch`].
     fn wants_messages(&self) -> bool {
         false
     }
@@ -191,6 +194,8 @@ pub enum Happened<'a> {
     Left {
         /// Which server.
         server: &'a Arc<str>,
+        /// What is spoken with it.
+        revision: Revision,
     },
     /// The server says something about it.
     Notice(&'a Notice),
@@ -275,7 +280,7 @@ pub enum Edge {
     ToServer,
     /// From a server to us.
     FromServer,
-    /// From us to a client, before its face puts its own id and names on it.
+    /// From us to a client.
     ToClient,
 }
 
@@ -284,7 +289,7 @@ pub enum Edge {
 pub struct Passing<'a> {
     /// Which one.
     pub edge: Edge,
-    /// The number of the call, on the client's side.
+    /// The number of the call that it belongs to, where it belongs to one.
     pub call: Option<u64>,
     /// On whose behalf.
     pub principal: Option<&'a str>,
@@ -309,8 +314,8 @@ pub struct Observers {
     has_more: AtomicBool,
     /// Whether there is anybody: every call looks.
     any: AtomicBool,
-    /// Whether one of them wants to see messages: every message looks.
-    taps: AtomicBool,
+    /// How many of them want to see messages: every message looks.
+    taps: AtomicUsize,
     /// Whether one of them wants to know what was decided.
     decisions: AtomicBool,
     /// Whether one of them wants details.
@@ -326,7 +331,7 @@ impl Observers {
     /// Adds one, which watches what begins from now on.
     pub fn add(&self, observer: Arc<dyn Observer>) {
         if observer.wants_messages() {
-            self.taps.store(true, Ordering::Release);
+            self.add_taps(true);
         }
         if observer.wants_decisions() {
             self.decisions.store(true, Ordering::Release);
@@ -390,8 +395,17 @@ impl Observers {
     }
 
     /// Whether somebody wants to see messages.
+    #[inline]
     pub(crate) fn want_messages(&self) -> bool {
-        self.taps.load(Ordering::Acquire)
+        self.taps.load(Ordering::Acquire) > 0
+    }
+
+    /// One more wants to see messages, or one less.
+    fn add_taps(&self, on: bool) {
+        match on {
+            true => self.taps.fetch_add(1, Ordering::AcqRel),
+            false => self.taps.fetch_sub(1, Ordering::AcqRel),
+        };
     }
 
     /// Shows a message as it crosses between us and a server.
@@ -401,11 +415,12 @@ impl Observers {
         edge: Edge,
         connection: &Connection,
         during: Option<u64>,
+        call: Option<u64>,
         payload: &Payload,
     ) {
         self.show(&Passing {
             edge,
-            call: None,
+            call,
             principal: connection.principal().map(|principal| &**principal),
             server: Some(connection.server_name()),
             connection: Some(connection.serial()),

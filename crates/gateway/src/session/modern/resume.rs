@@ -7,7 +7,7 @@ use crate::{
     session::parked::{self, Waiting},
 };
 use std::sync::Arc;
-use switchboard_host::{CallError, bridge::request::to_legacy, observe::Resumed};
+use switchboard_host::{CallError, bridge::request::to_legacy, observe::{Resumed, Shown}};
 use switchboard_wire::{Id, Params, code, json as text};
 
 /// Goes on with a call that was parked, if the request carries a ticket for one.
@@ -15,6 +15,7 @@ pub(super) async fn resume(
     gateway: &Arc<Gateway>,
     request: &Request,
     id: &Id,
+    shown: &mut Option<Arc<Shown>>,
 ) -> Result<Option<Begun>, CallError> {
     let (message, params) = (&request.message, &request.params);
     // One that is no text (a lone surrogate, say) cannot be ours: the server judges it.
@@ -35,6 +36,10 @@ pub(super) async fn resume(
             mut relayed,
             questions,
         }) => {
+            *shown = relayed.request.trace.shown.clone();
+            if let Some(shown) = shown {
+                shown.from_client(&message.payload());
+            }
             if let Some(exchange) = &mut relayed.exchange {
                 exchange.resumed(&Resumed {
                     message,
@@ -46,6 +51,7 @@ pub(super) async fn resume(
             let open = parked::answer(questions, message, params);
             relayed.id = id.clone();
             *relayed.request = request.clone();
+            relayed.request.trace.shown.clone_from(shown);
             if let Some(exchange) = &mut relayed.exchange {
                 exchange.set_progress_token(Params::bytes(message, params.progress_token));
             }
@@ -58,6 +64,9 @@ pub(super) async fn resume(
             mut requests,
             visits,
         }) => {
+            let mut request = request.clone();
+            *shown = request.shows(gateway);
+            let request = &request;
             let responses = params
                 .input_responses
                 .map(|span| span.of(message.raw()))
