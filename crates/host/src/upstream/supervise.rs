@@ -121,7 +121,9 @@ impl Server {
             let hello = connection.hello();
             let has = |list: &List| {
                 let capability = list.method().needs_capability();
-                hello.zip(capability).is_some_and(|(hello, it)| hello.declares(it))
+                hello
+                    .zip(capability)
+                    .is_some_and(|(hello, it)| hello.declares(it))
             };
             for list in List::ALL.into_iter().filter(has) {
                 if let Err(fault) = connection.catalog().get(list, &connection).await {

@@ -171,7 +171,11 @@ fn shown(difference: &Difference) -> Value {
 /// What a request names: a tool, a prompt, a resource.
 pub(super) fn name_of(method: Method, params: &Value) -> Option<&str> {
     let key = match method {
-        Method::Complete => return params["ref"]["name"].as_str().or(params["ref"]["uri"].as_str()),
+        Method::Complete => {
+            return params["ref"]["name"]
+                .as_str()
+                .or(params["ref"]["uri"].as_str());
+        }
         Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => "uri",
         Method::SetLevel => "level",
         _ => "name",

@@ -112,9 +112,11 @@ fn step(path: &str, key: &str) -> String {
 /// Whether a path is at or below what a pattern names.
 fn is_within(path: &str, pattern: &str) -> bool {
     let mut steps = path.split('/');
-    pattern
-        .split('/')
-        .all(|wanted| steps.next().is_some_and(|step| wanted == "*" || wanted == step))
+    pattern.split('/').all(|wanted| {
+        steps
+            .next()
+            .is_some_and(|step| wanted == "*" || wanted == step)
+    })
 }
 
 /// A value as it is shown: long texts and large trees are cut.

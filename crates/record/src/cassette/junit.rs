@@ -5,7 +5,10 @@ use std::fmt::Write;
 
 /// The report as JUnit XML. `file` is the cassette.
 pub fn junit(file: &str, report: &Report) -> String {
-    let (failures, errors) = (report.count(Outcome::Differs), report.count(Outcome::Failed));
+    let (failures, errors) = (
+        report.count(Outcome::Differs),
+        report.count(Outcome::Failed),
+    );
     let skipped = report.count(Outcome::Skipped);
     let tests = report.cases.len();
     let time: u64 = report.cases.iter().map(|case| case.took).sum();
@@ -15,7 +18,11 @@ pub fn junit(file: &str, report: &Report) -> String {
     );
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites {counts}>");
-    let _ = writeln!(out, "  <testsuite name=\"{}\" {counts}>", escaped(&report.server));
+    let _ = writeln!(
+        out,
+        "  <testsuite name=\"{}\" {counts}>",
+        escaped(&report.server)
+    );
     for case in &report.cases {
         one(&mut out, file, case);
     }
@@ -51,10 +58,15 @@ fn one(out: &mut String, file: &str, case: &Case) {
         }
         Outcome::Differs => {
             let count = case.differences.len();
-            let _ = write!(out, ">\n      <failure message=\"differs in {count} places\">");
+            let _ = write!(
+                out,
+                ">\n      <failure message=\"differs in {count} places\">"
+            );
             for difference in &case.differences {
                 let shown = |value: &Option<serde_json::Value>| {
-                    value.as_ref().map_or("nothing".to_owned(), ToString::to_string)
+                    value
+                        .as_ref()
+                        .map_or("nothing".to_owned(), ToString::to_string)
                 };
                 let line = format!(
                     "{}: recorded {}, actual {}\n",

@@ -7,6 +7,7 @@
 //! | `line` | a line as text, and back |
 //! | `read` | a whole file, within bounds |
 //! | `file` | files that are written, one after the other |
+//! | `export` | calls that are kept in memory, as a cassette |
 //! | `redact` | JSON without its secrets |
 //! | `recorder` | an observer that records all that passes at servers |
 //! | `asked` | requests as they are compared, and the recorded one that is closest |
@@ -17,6 +18,7 @@
 
 mod asked;
 mod compare;
+mod export;
 mod file;
 mod junit;
 mod line;
@@ -27,6 +29,7 @@ pub mod replay;
 pub mod verify;
 
 pub use compare::{Difference, differences};
+pub use export::export;
 pub use file::text;
 pub use junit::junit;
 pub use read::CassetteError;

@@ -77,14 +77,21 @@ impl Recorder {
         }
         let dropped = self.dropped();
         if dropped > 0 {
-            tracing::warn!(dropped, "calls were not recorded: there were too many at once");
+            tracing::warn!(
+                dropped,
+                "calls were not recorded: there were too many at once"
+            );
         }
     }
 
     fn add(&self, line: Line, bytes: usize) {
         let held = self.waiting.fetch_add(bytes, Ordering::AcqRel);
         let has_room = held.saturating_add(bytes) <= limits::CASSETTE_WAITING;
-        let queued = has_room && self.queue.try_send(Told::Line(Box::new(line), bytes)).is_ok();
+        let queued = has_room
+            && self
+                .queue
+                .try_send(Told::Line(Box::new(line), bytes))
+                .is_ok();
         if !queued {
             self.waiting.fetch_sub(bytes, Ordering::AcqRel);
             self.dropped.fetch_add(1, Ordering::Relaxed);

@@ -110,9 +110,10 @@ enum Skip {
 
 /// Whether a tool said, when it was recorded, that it changes nothing, or that twice is as once.
 fn is_repeatable(cassette: &Cassette, era: Era, tool: &str) -> bool {
-    let lists = cassette.calls.iter().filter(|one| {
-        one.call.era == era && Method::parse(&one.call.method) == Method::ToolsList
-    });
+    let lists = cassette
+        .calls
+        .iter()
+        .filter(|one| one.call.era == era && Method::parse(&one.call.method) == Method::ToolsList);
     lists.into_iter().any(|list| {
         let super::Answer::Result(raw) = &list.call.answer else {
             return false;

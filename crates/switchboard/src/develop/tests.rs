@@ -34,12 +34,18 @@ fn what_is_written_made_and_removed_is_seen_and_what_is_no_source_is_not() {
     assert_eq!(changed(&first, &sources.look()), None);
     write("lib/deep/part.py", "other");
     let second = sources.look();
-    assert_eq!(changed(&first, &second), Some(root.join("lib/deep/part.py")));
+    assert_eq!(
+        changed(&first, &second),
+        Some(root.join("lib/deep/part.py"))
+    );
     write("lib/new.py", "x");
     let third = sources.look();
     assert_eq!(changed(&second, &third), Some(root.join("lib/new.py")));
     fs::remove_file(root.join("lib/new.py")).unwrap();
-    assert_eq!(changed(&third, &sources.look()), Some(root.join("lib/new.py")));
+    assert_eq!(
+        changed(&third, &sources.look()),
+        Some(root.join("lib/new.py"))
+    );
 }
 
 #[test]

@@ -153,8 +153,7 @@ impl Watching {
         // Where nothing can be kept it lasts as long as the gateway.
         let uses = governed.options().dirs().ok();
         let uses = uses.map(|dirs| dirs.state.join("tool-uses.json"));
-        let tap =
-            tap.map(|counting| Tapping::begin(governed.host(), counting, watch.tap, uses));
+        let tap = tap.map(|counting| Tapping::begin(governed.host(), counting, watch.tap, uses));
         #[cfg(feature = "otlp")]
         let counting = counting.map(|counting| counting.with_traces(traces.as_ref()));
         Ok(Arc::new(Self {

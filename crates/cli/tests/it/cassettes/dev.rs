@@ -43,7 +43,11 @@ impl Written {
         let args = ["dev", "--ignore", "*.log", "--", &node, "server.js"];
         let mut client = StdioClient::new(world.launch(&args).spawn());
         client.initialize(LEGACY).await;
-        Self { world, file, client }
+        Self {
+            world,
+            file,
+            client,
+        }
     }
 
     fn write(&self, text: &str) {
@@ -59,7 +63,10 @@ impl Written {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("{word} was not said; stderr:\n{}", self.client.program.stderr());
+        panic!(
+            "{word} was not said; stderr:\n{}",
+            self.client.program.stderr()
+        );
     }
 }
 
@@ -88,7 +95,10 @@ async fn a_new_tool_is_announced_and_listed() {
     written.says("first").await;
     written.client.notifications.clear();
     written.write(&source("first").replace("tool = \"say\"", "tool = \"tell\""));
-    written.client.notification("notifications/tools/list_changed").await;
+    written
+        .client
+        .notification("notifications/tools/list_changed")
+        .await;
     until_listed(&mut written.client, |names| names == ["tell"]).await;
 }
 
@@ -100,7 +110,9 @@ async fn one_that_does_not_start_shows_why_and_keeps_its_tools_until_it_does() {
     let program = &written.client.program;
     program.wait_for_line("half a thought").await;
     let answer = written.client.call("say", json!({})).await;
-    let text = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    let text = answer["error"]["message"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"));
     assert!(text.contains("half a thought"), "{answer}");
     let listed = written.client.request("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"][0]["name"], "say", "{listed}");
@@ -118,7 +130,9 @@ async fn a_call_under_way_is_told_that_its_server_starts_again() {
     let waiting = written.client.start("tools/call", params).await;
     written.write(&source("second"));
     let answer = written.client.response(waiting).await;
-    let text = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    let text = answer["error"]["message"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"));
     assert!(text.contains("reconnected"), "{answer}");
     written.says("second").await;
 }

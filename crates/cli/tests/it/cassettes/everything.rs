@@ -34,7 +34,10 @@ async fn what_was_recorded_is_played_and_verified() {
     let report = live.json();
     let cases = report["cases"].as_array().unwrap();
     assert!(cases.len() >= 24, "{report}");
-    assert!(cases.iter().all(|case| case["outcome"] == "same"), "{report}");
+    assert!(
+        cases.iter().all(|case| case["outcome"] == "same"),
+        "{report}"
+    );
 
     planted(&world, &file).await;
 }
@@ -53,7 +56,10 @@ fn everything_is_there(file: &Path, seen: &Value) {
                 && (request["params"]["name"].is_null()
                     || line["params"]["name"] == request["params"]["name"])
         };
-        assert!(lines.iter().any(|line| is_it(&line)), "{request} is missing");
+        assert!(
+            lines.iter().any(|line| is_it(&line)),
+            "{request} is missing"
+        );
     }
     let of = |name: &str| {
         let mut found = lines.iter().filter(|line| line["params"]["name"] == name);
@@ -70,8 +76,17 @@ fn everything_is_there(file: &Path, seen: &Value) {
     assert_eq!(sampled["between"][0]["question"], "sampling/createMessage");
     // And the client saw all of that.
     let out = seen["out"].as_array().unwrap();
-    assert_eq!(out[13]["progress"].as_array().unwrap().len(), 4, "{}", out[13]);
-    assert_eq!(out[14]["asked"][0]["method"], "elicitation/create", "{}", out[14]);
+    assert_eq!(
+        out[13]["progress"].as_array().unwrap().len(),
+        4,
+        "{}",
+        out[13]
+    );
+    assert_eq!(
+        out[14]["asked"][0]["method"], "elicitation/create",
+        "{}",
+        out[14]
+    );
     assert_eq!(out[15]["asked"][0]["method"], "sampling/createMessage");
     assert!(out[12]["error"].is_object() || out[12]["result"]["isError"] == true);
 }
@@ -125,36 +140,77 @@ async fn planted(world: &World, file: &Path) {
         ("echo", "a text", "/result/content/0/text", |line| {
             line["result"]["content"][0]["text"] = json!("Echo: another");
         }),
-        ("get-structured-content", "a field", "/result/structuredContent/temperature", |line| {
-            line["result"]["structuredContent"]["temperature"] = json!(-200);
-        }),
-        ("get-structured-content", "a field that is missing now", "/result/structuredContent/wind", |line| {
-            line["result"]["structuredContent"]["wind"] = json!("W");
-        }),
-        ("tools/list", "a tool that is new", "/result/tools/", |line| {
-            line["result"]["tools"].as_array_mut().unwrap().remove(0);
-        }),
-        ("tools/list", "a tool that is gone", "/result/tools/", |line| {
-            let tools = line["result"]["tools"].as_array_mut().unwrap();
-            tools.push(json!({"name": "gone", "inputSchema": {"type": "object"}}));
-        }),
-        ("tools/list", "a schema", "/result/tools/0/inputSchema/properties", |line| {
-            line["result"]["tools"][0]["inputSchema"]["properties"]["extra"] = json!({"type": "string"});
-        }),
+        (
+            "get-structured-content",
+            "a field",
+            "/result/structuredContent/temperature",
+            |line| {
+                line["result"]["structuredContent"]["temperature"] = json!(-200);
+            },
+        ),
+        (
+            "get-structured-content",
+            "a field that is missing now",
+            "/result/structuredContent/wind",
+            |line| {
+                line["result"]["structuredContent"]["wind"] = json!("W");
+            },
+        ),
+        (
+            "tools/list",
+            "a tool that is new",
+            "/result/tools/",
+            |line| {
+                line["result"]["tools"].as_array_mut().unwrap().remove(0);
+            },
+        ),
+        (
+            "tools/list",
+            "a tool that is gone",
+            "/result/tools/",
+            |line| {
+                let tools = line["result"]["tools"].as_array_mut().unwrap();
+                tools.push(json!({"name": "gone", "inputSchema": {"type": "object"}}));
+            },
+        ),
+        (
+            "tools/list",
+            "a schema",
+            "/result/tools/0/inputSchema/properties",
+            |line| {
+                line["result"]["tools"][0]["inputSchema"]["properties"]["extra"] =
+                    json!({"type": "string"});
+            },
+        ),
         ("get-sum", "a result that was an error", "/error", |line| {
             line.as_object_mut().unwrap().remove("result");
             line["error"] = json!({"code": -32603, "message": "no"});
         }),
-        ("demo://nowhere/at/all", "the code of an error", "/error/code", |line| {
-            line["error"]["code"] = json!(-32000);
-        }),
-        ("trigger-long-running-operation", "progress", "/notices/4", |line| {
-            let step = line["between"][3].clone();
-            line["between"].as_array_mut().unwrap().push(step);
-        }),
-        ("demo://resource/static/*", "a type", "/result/contents/0/mimeType", |line| {
-            line["result"]["contents"][0]["mimeType"] = json!("text/x-other");
-        }),
+        (
+            "demo://nowhere/at/all",
+            "the code of an error",
+            "/error/code",
+            |line| {
+                line["error"]["code"] = json!(-32000);
+            },
+        ),
+        (
+            "trigger-long-running-operation",
+            "progress",
+            "/notices/4",
+            |line| {
+                let step = line["between"][3].clone();
+                line["between"].as_array_mut().unwrap().push(step);
+            },
+        ),
+        (
+            "demo://resource/static/*",
+            "a type",
+            "/result/contents/0/mimeType",
+            |line| {
+                line["result"]["contents"][0]["mimeType"] = json!("text/x-other");
+            },
+        ),
     ];
     for (at, (name, what, path, plant)) in plants.into_iter().enumerate() {
         let mut lines = lines(file);
@@ -163,7 +219,9 @@ async fn planted(world: &World, file: &Path) {
             line["method"] == name
                 || line["params"]["name"] == name
                 || line["method"] == "resources/read"
-                    && line["params"]["uri"].as_str().is_some_and(|uri| uri.starts_with(stem))
+                    && line["params"]["uri"]
+                        .as_str()
+                        .is_some_and(|uri| uri.starts_with(stem))
         };
         plant(lines.iter_mut().find(is_meant).expect(what));
         let planted = write(world, &format!("home/planted-{at}.mcp.jsonl"), &lines);
@@ -178,7 +236,10 @@ async fn planted(world: &World, file: &Path) {
             .flat_map(|case| case["differences"].as_array().into_iter().flatten())
             .map(|difference| difference["path"].as_str().unwrap())
             .collect();
-        assert!(found.iter().any(|found| found.starts_with(path)), "{what}: {report}");
+        assert!(
+            found.iter().any(|found| found.starts_with(path)),
+            "{what}: {report}"
+        );
         // What is said not to matter does not.
         let ignored: Vec<String> = found.iter().map(ToString::to_string).collect();
         let mut more = vec!["--all", "--filter", name];

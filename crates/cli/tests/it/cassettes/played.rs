@@ -17,7 +17,9 @@ fn tape(world: &World, calls: &[Value]) -> String {
     let mut text = format!("{first}\n");
     for call in calls {
         let mut line = json!({"server": "a", "era": "legacy", "at": 0, "took": 0});
-        line.as_object_mut().unwrap().extend(call.as_object().unwrap().clone());
+        line.as_object_mut()
+            .unwrap()
+            .extend(call.as_object().unwrap().clone());
         text.push_str(&format!("{line}\n"));
     }
     world.write("home/a.mcp.jsonl", text).display().to_string()
@@ -43,17 +45,22 @@ async fn call(client: &mut StdioClient, name: &str, arguments: Value) -> Value {
 }
 
 fn text(answer: &Value) -> &str {
-    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+    answer["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
 }
 
 #[tokio::test]
 async fn the_same_request_is_answered_in_order_and_then_as_the_last_time() {
     let world = World::new();
-    let file = tape(&world, &[
-        said("count", json!({"by": 1, "of": "a"}), "one"),
-        said("other", json!({}), "other"),
-        said("count", json!({"of": "a", "by": 1}), "two"),
-    ]);
+    let file = tape(
+        &world,
+        &[
+            said("count", json!({"by": 1, "of": "a"}), "one"),
+            said("other", json!({}), "other"),
+            said("count", json!({"of": "a", "by": 1}), "two"),
+        ],
+    );
     let mut client = player(&world, &["replay", &file]).await;
     for expected in ["one", "two", "two", "two"] {
         let answer = call(&mut client, "count", json!({"by": 1, "of": "a"})).await;
@@ -65,14 +72,20 @@ async fn the_same_request_is_answered_in_order_and_then_as_the_last_time() {
 #[tokio::test]
 async fn a_miss_says_what_is_closest_and_where_it_differs() {
     let world = World::new();
-    let file = tape(&world, &[
-        said("far", json!({"x": 1, "y": 2}), "far"),
-        said("near", json!({"x": 1, "y": 2}), "near"),
-    ]);
+    let file = tape(
+        &world,
+        &[
+            said("far", json!({"x": 1, "y": 2}), "far"),
+            said("near", json!({"x": 1, "y": 2}), "near"),
+        ],
+    );
     let mut client = player(&world, &["replay", &file]).await;
     let answer = call(&mut client, "near", json!({"x": 1, "y": 3})).await;
     let error = &answer["error"];
-    assert!(error["message"].as_str().unwrap().contains("line 3"), "{answer}");
+    assert!(
+        error["message"].as_str().unwrap().contains("line 3"),
+        "{answer}"
+    );
     assert_eq!(error["data"]["closest"]["line"], 3, "{answer}");
     assert_eq!(
         error["data"]["differences"],
@@ -136,11 +149,23 @@ async fn several_servers_and_eras_are_recorded_together_and_told_apart() {
         ("left", echo(&["--name", "left", "--era", "legacy"])),
         ("right", echo(&["--name", "right", "--era", "modern"])),
     ]);
-    let args = ["--strict-mcp-config", "--mcp-config", &config(&entries), "serve", "--record", &folder];
+    let args = [
+        "--strict-mcp-config",
+        "--mcp-config",
+        &config(&entries),
+        "serve",
+        "--record",
+        &folder,
+    ];
     let mut client = player(&world, &args).await;
     for (server, word) in [("left", "l"), ("right", "r")] {
         let name = format!("{server}__echo");
-        let answer = client.call(&name, json!({"nonce": word, "token": "ghp_0123456789abcdefghijABCDEFGHIJ456789"})).await;
+        let answer = client
+            .call(
+                &name,
+                json!({"nonce": word, "token": "ghp_0123456789abcdefghijABCDEFGHIJ456789"}),
+            )
+            .await;
         assert!(answer["result"].is_object(), "{answer}");
     }
     client.close();
@@ -151,7 +176,11 @@ async fn several_servers_and_eras_are_recorded_together_and_told_apart() {
     let file = file.display().to_string();
     let ran = world.run(&["replay", &file]).await;
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.contains("left") && ran.err.contains("right"), "{}", ran.err);
+    assert!(
+        ran.err.contains("left") && ran.err.contains("right"),
+        "{}",
+        ran.err
+    );
     for (server, word) in [("left", "l"), ("right", "r")] {
         let mut client = player(&world, &["replay", &file, "--server", server]).await;
         let arguments = json!({"nonce": word, "token": "ghp_0123456789abcdefghijABCDEFGHIJ456789"});

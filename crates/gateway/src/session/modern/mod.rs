@@ -311,9 +311,7 @@ async fn try_begin(
             let scope = request.scope.clone();
             match relayed::relay(gateway, client.clone(), request, id.clone(), 0).await {
                 Ok(relayed) => return Ok(Begun::Exchange(Box::new(relayed))),
-                Err(fault) => {
-                    lists::kept(gateway, &client, &scope, method, &fault).ok_or(fault)?
-                }
+                Err(fault) => lists::kept(gateway, &client, &scope, method, &fault).ok_or(fault)?,
             }
         }
     };

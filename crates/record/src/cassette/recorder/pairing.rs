@@ -115,7 +115,10 @@ impl Pairing {
         let when = millis(now - open.since);
         open.bytes += message.raw().len();
         self.bytes += message.raw().len();
-        let found = open.between.iter_mut().find(|(_, of)| of.as_ref() == Some(id));
+        let found = open
+            .between
+            .iter_mut()
+            .find(|(_, of)| of.as_ref() == Some(id));
         if let Some((Between::Question(question), of)) = found {
             question.answered = Some((when, answer_of(message)));
             *of = None;
@@ -237,7 +240,11 @@ impl Pairing {
             took: millis(now - open.since),
             method: open.method,
             params: open.params,
-            between: open.between.into_iter().map(|(between, _)| between).collect(),
+            between: open
+                .between
+                .into_iter()
+                .map(|(between, _)| between)
+                .collect(),
             answer: answer_of(message),
         }))
     }

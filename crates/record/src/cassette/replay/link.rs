@@ -22,7 +22,9 @@ use std::{
 };
 use switchboard_tasks as tasks;
 use switchboard_transport::in_process::{End, Sender};
-use switchboard_wire::{Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, code, json as text};
+use switchboard_wire::{
+    Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, code, json as text,
+};
 use tokio::{
     sync::oneshot,
     task::AbortHandle,
@@ -81,7 +83,9 @@ impl Played {
                 }
             }
             Kind::Response | Kind::Error => {
-                let waiting = message.id().and_then(|id| self.questions.lock().remove(&id));
+                let waiting = message
+                    .id()
+                    .and_then(|id| self.questions.lock().remove(&id));
                 if let Some(waiting) = waiting {
                     let _ = waiting.send(message);
                 }
@@ -147,7 +151,11 @@ impl Played {
         }
         let at = match self.find(message) {
             Ok(at) => at,
-            Err(error) => return self.without(message.method()).ok_or_else(|| error.to_json()),
+            Err(error) => {
+                return self
+                    .without(message.method())
+                    .ok_or_else(|| error.to_json());
+            }
         };
         let Some(recorded) = self.tape.cassette.calls.get(at) else {
             return Err(ErrorObject::new(code::INTERNAL, "it is not there").to_json());
@@ -201,7 +209,9 @@ impl Played {
                 sleep_until(begun + Duration::from_millis(at)).await;
             }
         };
-        let token = Params::of(asked).ok().and_then(|params| params.progress_token);
+        let token = Params::of(asked)
+            .ok()
+            .and_then(|params| params.progress_token);
         let token = token.map(|span| Bytes::copy_from_slice(span.of(asked.raw())));
         for between in &recorded.call.between {
             match between {

@@ -91,7 +91,12 @@ fn client(cassette: &Cassette, era: Era) -> Client {
             field(&about, meta::CLIENT_CAPABILITIES)
         });
         let capabilities = said.unwrap_or(nothing);
-        return Client::new("verify".into(), Revision::NEWEST, capabilities, Arc::new(NoSink));
+        return Client::new(
+            "verify".into(),
+            Revision::NEWEST,
+            capabilities,
+            Arc::new(NoSink),
+        );
     }
     let said = |key: &'static str| greeting.as_ref().and_then(|raw| field(raw, key));
     let revision = said("protocolVersion")
@@ -141,7 +146,11 @@ fn met(
         era: era.to_string(),
         method: method.as_str().to_owned(),
         name: None,
-        outcome: if found.is_empty() { Came::Same } else { Came::Differs },
+        outcome: if found.is_empty() {
+            Came::Same
+        } else {
+            Came::Differs
+        },
         differences: found,
         reason: None,
         took: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
@@ -259,8 +268,12 @@ impl Asker {
         loop {
             match exchange.next().await {
                 Event::Notice(notice) => {
-                    let params = notice.message.body_span().map(|_| notice.message.body_bytes());
-                    said.notices.extend(notice_of(&notice.message.method_name(), params.as_ref())?);
+                    let params = notice
+                        .message
+                        .body_span()
+                        .map(|_| notice.message.body_bytes());
+                    said.notices
+                        .extend(notice_of(&notice.message.method_name(), params.as_ref())?);
                 }
                 Event::Input(input) => {
                     let body = input.message().body_bytes();
@@ -327,10 +340,12 @@ fn recorded(call: &Call) -> Result<Value, String> {
     for between in &call.between {
         match between {
             Between::Notice(notice) => {
-                said.notices.extend(notice_of(&notice.method, notice.params.as_ref())?);
+                said.notices
+                    .extend(notice_of(&notice.method, notice.params.as_ref())?);
             }
             Between::Question(question) => {
-                said.questions.push(question_of(&question.method, question.params.as_ref())?);
+                said.questions
+                    .push(question_of(&question.method, question.params.as_ref())?);
             }
         }
     }
@@ -359,6 +374,10 @@ fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, String> {
     if let Some(object) = value.as_object_mut() {
         without_hop(object, &[meta::SERVER_INFO]);
     }
-    let key = if kind == Kind::Error { "error" } else { "result" };
+    let key = if kind == Kind::Error {
+        "error"
+    } else {
+        "result"
+    };
     Ok(json!({ key: value }))
 }

@@ -49,7 +49,9 @@ async fn requests(peer: &Peer, context: &Value) -> Result<()> {
     let mut out = Vec::new();
     for request in context["requests"].as_array().context("no requests")? {
         let method = Method::parse(request["method"].as_str().unwrap_or_default());
-        let came = dialogue.request(method, &request["params"].to_string()).await;
+        let came = dialogue
+            .request(method, &request["params"].to_string())
+            .await;
         out.push(match came {
             Ok(result) => json!({"result": serde_json::from_slice::<Value>(&result)?}),
             Err(CallError::Refused(error)) => {
