@@ -8,33 +8,48 @@
 //! with `-` or `!` before it must not hold. Patterns may have `*`, and their case does not
 //! matter.
 
-use crate::calls::Call;
+use crate::{calls::Call, limits};
 use std::{fmt, str::Chars};
-
-/// Words of a filter, at most.
-pub const MOST_WORDS: usize = 64;
-
-/// Bytes of a filter, at most.
-pub const MOST_BYTES: usize = 4096;
 
 /// What a filter can say, each with what it means: for help and reference.
 pub const WORDS: &[(&str, &str)] = &[
     ("server:NAME", "calls of this server"),
-    ("tool:NAME", "calls of this tool (also `name:`: a prompt, a resource, a task)"),
+    (
+        "tool:NAME",
+        "calls of this tool (also `name:`: a prompt, a resource, a task)",
+    ),
     ("client:NAME", "what the client calls itself"),
     ("principal:NAME", "on whose behalf"),
     ("session:ID", "the client's session"),
     ("method:NAME", "the method, such as `tools/*`"),
-    ("origin:client|own", "a client's, or a command's, a flow's, the console's"),
-    ("era:legacy|modern|bridged", "the client's era; `bridged` where the server's is another"),
-    ("ok, error, denied, cancelled, running, waiting", "how it ended, or that it has not"),
+    (
+        "origin:client|own",
+        "a client's, or a command's, a flow's, the console's",
+    ),
+    (
+        "era:legacy|modern|bridged",
+        "the client's era; `bridged` where the server's is another",
+    ),
+    (
+        "ok, error, denied, cancelled, running, waiting",
+        "how it ended, or that it has not",
+    ),
     ("fault:client|ours|server", "whose fault it was"),
-    ("code:-32602", "the error's code"),
+    ("code:N", "the error's code"),
     ("id:12", "its number; also `id:10..20`"),
-    (">200ms, <1s", "how long it took; `server>200ms` at its server, `ours>1ms` in us"),
+    (
+        ">200ms, <1s",
+        "how long it took; `server>200ms` at its server, `ours>1ms` in us",
+    ),
     ("bytes>10k, tokens>1000", "how large the answer is"),
-    ("asked, retried, kept, replay", "asked somebody, was sent again, has its messages, repeats another"),
-    ("\"text\"", "stands in one of its messages, which must be kept"),
+    (
+        "asked, retried, kept, replay",
+        "asked somebody, was sent again, has its messages, repeats another",
+    ),
+    (
+        "\"text\"",
+        "stands in one of its messages, which must be kept",
+    ),
     ("-WORD, !WORD", "not that"),
     ("or", "one way or the other"),
 ];
@@ -61,7 +76,7 @@ enum Test {
     Session(Pattern),
     Method(Pattern),
     Origin(String),
-    Era(Era),
+    Era(Spoken),
     Outcome(String),
     Fault(String),
     Code(i64),
@@ -75,7 +90,7 @@ enum Test {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Era {
+enum Spoken {
     Legacy,
     Modern,
     Bridged,
@@ -126,17 +141,23 @@ impl Filter {
             word: word.to_owned(),
             why,
         };
-        if text.len() > MOST_BYTES {
-            let why = format!("a filter has {MOST_BYTES} bytes at most");
+        if text.len() > limits::FILTER_BYTES {
+            let why = format!("a filter has {} bytes at most", limits::FILTER_BYTES);
             return Err(wrong(0, "", why));
         }
         let words = split(text)?;
-        if words.len() > MOST_WORDS {
-            let why = format!("a filter has {MOST_WORDS} words at most");
+        if words.len() > limits::FILTER_WORDS {
+            let why = format!("a filter has {} words at most", limits::FILTER_WORDS);
             return Err(wrong(0, "", why));
         }
         let mut ways = vec![Vec::new()];
-        for Token { at, text, quoted } in &words {
+        for Token {
+            at,
+            text,
+            quoted,
+            is_not,
+        } in &words
+        {
             if !quoted && text.eq_ignore_ascii_case("or") {
                 if ways.last().is_some_and(Vec::is_empty) {
                     let why = "`or` stands between two words".to_owned();
@@ -145,9 +166,14 @@ impl Filter {
                 ways.push(Vec::new());
                 continue;
             }
-            let word = word(text, *quoted).map_err(|why| wrong(*at, text, why))?;
+            let test = match quoted {
+                true => text_of(text),
+                false => test(text),
+            };
+            let test = test.map_err(|why| wrong(*at, text, why))?;
             if let Some(way) = ways.last_mut() {
-                way.push(word);
+                let is_not = *is_not;
+                way.push(Word { is_not, test });
             }
         }
         if ways.len() > 1 && ways.last().is_some_and(Vec::is_empty) {
@@ -224,7 +250,7 @@ impl Test {
     }
 }
 
-impl Era {
+impl Spoken {
     fn is_of(self, call: &Call) -> bool {
         match self {
             Self::Legacy => call.client_era == "legacy",
@@ -255,6 +281,8 @@ struct Token {
     text: String,
     /// Whether all of it stood in quotes.
     quoted: bool,
+    /// Whether it must not hold.
+    is_not: bool,
 }
 
 /// The words of a text. What stands in quotes is one, and `\` takes the next sign as it is.
@@ -267,7 +295,11 @@ fn split(text: &str) -> Result<Vec<Token>, Wrong> {
             return Ok(words);
         }
         chars = rest.chars();
-        let quoted = rest.trim_start_matches(['-', '!']).starts_with('"');
+        let is_not = rest.starts_with(['-', '!']);
+        if is_not {
+            chars.next();
+        }
+        let quoted = chars.as_str().starts_with('"');
         let mut word = String::new();
         while let Some(next) = chars.clone().next().filter(|c| !c.is_whitespace()) {
             chars.next();
@@ -284,6 +316,7 @@ fn split(text: &str) -> Result<Vec<Token>, Wrong> {
             at,
             text: word,
             quoted,
+            is_not,
         });
     }
 }
@@ -297,17 +330,6 @@ fn quote(chars: &mut Chars<'_>, word: &mut String) -> Option<()> {
             c => word.push(c),
         }
     }
-}
-
-fn word(text: &str, quoted: bool) -> Result<Word, String> {
-    // A code may begin with a minus; a word that does is a negation.
-    let is_not = text.starts_with(['-', '!']);
-    let rest = if is_not { &text[1..] } else { text };
-    let test = match quoted {
-        true => text_of(rest)?,
-        false => test(rest)?,
-    };
-    Ok(Word { is_not, test })
 }
 
 fn text_of(text: &str) -> Result<Test, String> {
@@ -382,9 +404,9 @@ fn named(key: &str, value: &str) -> Result<Test, String> {
         ])?),
         "fault" => Test::Fault(one_of(&["client", "ours", "server"])?),
         "era" => Test::Era(match value {
-            "legacy" => Era::Legacy,
-            "modern" => Era::Modern,
-            "bridged" => Era::Bridged,
+            "legacy" => Spoken::Legacy,
+            "modern" => Spoken::Modern,
+            "bridged" => Spoken::Bridged,
             _ => return Err("era is one of legacy, modern, bridged".to_owned()),
         }),
         "code" => {
@@ -434,7 +456,8 @@ fn amount(text: &str) -> Result<u64, String> {
         _ => (text, 1),
     };
     let number = number.parse::<u64>();
-    let number = number.map_err(|_| "a size is a whole number, with k or m if need be".to_owned())?;
+    let number =
+        number.map_err(|_| "a size is a whole number, with k or m if need be".to_owned())?;
     Ok(number.saturating_mul(scale))
 }
 

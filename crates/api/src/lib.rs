@@ -21,6 +21,7 @@ pub mod calls;
 pub mod events;
 pub mod filter;
 pub mod insight;
+pub mod limits;
 pub mod questions;
 pub mod routes;
 pub mod servers;

@@ -91,6 +91,8 @@ fn every_word_matches_what_it_says() {
         (r#""needle""#, true),
         (r#""need le""#, false),
         (r#"-"needle""#, false),
+        (r#""-needle""#, false),
+        (r#"-"-needle""#, true),
         (r#""a \"quoted\" one""#, false),
         (r#"server:files "needle""#, false),
     ];
@@ -124,8 +126,8 @@ fn what_is_wrong_is_told_with_its_place() {
         assert_eq!(wrong.at, at, "{text}: {wrong}");
         assert!(wrong.to_string().contains(why), "{text}: {wrong}");
     }
-    assert!(Filter::parse(&"ok ".repeat(MOST_WORDS + 1)).is_err());
-    assert!(Filter::parse(&"x".repeat(MOST_BYTES + 1)).is_err());
+    assert!(Filter::parse(&"ok ".repeat(limits::FILTER_WORDS + 1)).is_err());
+    assert!(Filter::parse(&"x".repeat(limits::FILTER_BYTES + 1)).is_err());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin, Passed,
-    Resumed, Shown, log, shown,
+    Begin, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin, Passed, Resumed,
+    Shown, log, shown,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -11,9 +11,7 @@ use crate::{
 };
 use std::{
     fmt, mem,
-    sync::{
-        Arc, LazyLock,
-    },
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 use switchboard_wire::{Edits, Id, Message, Payload, Revision};

@@ -1,11 +1,6 @@
 //! What was counted, as the API tells it.
 
-use super::{
-    Metrics,
-    cells::Cell,
-    histogram::Counts,
-    stats::BYTES_PER_TOKEN,
-};
+use super::{Metrics, cells::Cell, histogram::Counts, stats::BYTES_PER_TOKEN};
 use std::sync::atomic::Ordering;
 use switchboard_api::insight::{Line, Times};
 use switchboard_wire::Method;

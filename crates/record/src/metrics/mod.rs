@@ -182,8 +182,9 @@ impl Follow for Counting {
                 &made
             }
         };
+        let outcome = Outcome::of(&end.ending);
         let ended = Ended {
-            outcome: Outcome::of(&end.ending),
+            outcome,
             number: self.number,
             trace: None,
             took: end.took,
@@ -193,7 +194,7 @@ impl Follow for Counting {
         };
         self.shared.cells.count(cell, &ended);
         let left = (self.left, self.revision);
-        self.shared.list.end(self.number, end, left);
+        self.shared.list.end(self.number, end, outcome, left);
     }
 }
 

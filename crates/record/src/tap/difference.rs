@@ -258,12 +258,24 @@ mod tests {
         let table: &[(&str, &str, &[&str])] = &[
             (r#"{"id":1}"#, r#"{"id":1}"#, &[]),
             (r#"{"id":1}"#, r#"{"id":2}"#, &["/id changed 1 2"]),
-            (r#"{"a":1}"#, r#"{ "a":1}"#, &[" white-space {\"a\":1} { \"a\":1}"]),
-            (r#"{"a":"é"}"#, r#"{"a":"\u00e9"}"#, &["/a white-space \"é\" \"\\u00e9\""]),
+            (
+                r#"{"a":1}"#,
+                r#"{ "a":1}"#,
+                &[" white-space {\"a\":1} { \"a\":1}"],
+            ),
+            (
+                r#"{"a":"é"}"#,
+                r#"{"a":"\u00e9"}"#,
+                &["/a white-space \"é\" \"\\u00e9\""],
+            ),
             (
                 r#"{"p":{"x/y":1,"z":2}}"#,
                 r#"{"p":{"z":3,"n":[4]}}"#,
-                &["/p/z changed 2 3", "/p/x~1y removed 1 -", "/p/n added - [4]"],
+                &[
+                    "/p/z changed 2 3",
+                    "/p/x~1y removed 1 -",
+                    "/p/n added - [4]",
+                ],
             ),
             (
                 r#"{"t":[{"n":1},{"n":2},{"n":3}]}"#,
@@ -285,7 +297,10 @@ mod tests {
     #[test]
     fn depth_and_number_are_bounded() {
         let deep = |end: &str| format!("{}{end}{}", "[".repeat(5000), "]".repeat(5000));
-        assert_eq!(differences(deep("1").as_bytes(), deep("2").as_bytes()).len(), 1);
+        assert_eq!(
+            differences(deep("1").as_bytes(), deep("2").as_bytes()).len(),
+            1
+        );
         let wide = |value: u32| format!("[{}]", vec![value.to_string(); 5000].join(","));
         let found = differences(wide(1).as_bytes(), wide(2).as_bytes());
         assert!(found.len() <= limits::TAP_EDITS);

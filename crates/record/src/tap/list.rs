@@ -197,13 +197,23 @@ impl CallList {
     }
 
     /// It is over.
-    pub(crate) fn end(&self, number: u64, end: &End<'_>, left: (u32, Option<Revision>)) {
+    pub(crate) fn end(
+        &self,
+        number: u64,
+        end: &End<'_>,
+        outcome: Outcome,
+        left: (u32, Option<Revision>),
+    ) {
         let over = Over {
-            outcome: Outcome::of(&end.ending),
+            outcome,
             took: end.took,
             at_server: end.at_server,
             bytes_out: end.bytes_out,
-            wrong: wrong(&end.ending).map(Box::new),
+            // Most are fine, which is known already.
+            wrong: match outcome != Outcome::FINE && outcome.is_error() {
+                true => wrong(&end.ending).map(Box::new),
+                false => None,
+            },
             when: Instant::now(),
         };
         self.change(number, |entry| {
@@ -276,6 +286,7 @@ fn short_name(name: &str) -> Box<str> {
 }
 
 /// What went wrong, on one line.
+#[cold]
 fn wrong(ending: &Ending<'_>) -> Option<Wrong> {
     let fault = ending.fault();
     let (text, code) = match ending {

@@ -77,7 +77,9 @@ impl Armed {
     fn by(&self) -> Option<&'static str> {
         match self {
             Self { option: true, .. } => Some("option"),
-            Self { record: Some(_), .. } => Some("record"),
+            Self {
+                record: Some(_), ..
+            } => Some("record"),
             _ => self.remaining().map(|_| "watched"),
         }
     }
@@ -169,7 +171,9 @@ impl Tap {
             return (now, Vec::new());
         }
         let all = self.list.all();
-        let mut changed: Vec<list::Entry> = all.filter(|it| it.change > changes && it.change <= now).collect();
+        let mut changed: Vec<list::Entry> = all
+            .filter(|it| it.change > changes && it.change <= now)
+            .collect();
         changed.sort_by_key(|entry| entry.change);
         let told = changed.iter().map(|entry| self.told_of(entry));
         (now, told.collect())

@@ -68,10 +68,16 @@ pub(super) fn put_in_pairs(messages: &mut [Crossed], bridged: bool) {
             continue;
         };
         // A request may be sent again; all else crosses once.
-        used[source] = shapes[source].word() != "request" || messages[source].kind == "question";
+        let is_same = shapes[source].method.is_some() == shapes[at].method.is_some();
+        let is_request = shapes[source].word() == "request" && messages[source].kind != "question";
+        used[source] = is_same && !is_request;
         let within = Within {
             shape: shapes[at].word(),
-            method: shapes[at].method.as_deref().or(request.as_deref()).unwrap_or_default(),
+            method: shapes[at]
+                .method
+                .as_deref()
+                .or(request.as_deref())
+                .unwrap_or_default(),
             bridged,
         };
         let (Some(before), Some(after)) = (&messages[source].text, &messages[at].text) else {
@@ -121,7 +127,9 @@ fn made_of(messages: &[Crossed], shapes: &[Shape], used: &[bool], at: usize) -> 
         "result" | "error" => {
             let mut before: Vec<usize> = before.collect();
             before.reverse();
-            let answered = before.iter().find(|other| of_kind(&["result", "error"], other));
+            let answered = before
+                .iter()
+                .find(|other| of_kind(&["result", "error"], other));
             // Across eras a question is a result that asks for input.
             let asked = || before.iter().find(|other| of_kind(&["question"], other));
             answered.or_else(asked).copied()
@@ -134,9 +142,15 @@ fn made_of(messages: &[Crossed], shapes: &[Shape], used: &[bool], at: usize) -> 
             let retried = || before.into_iter().find(|other| of_kind(&["retry"], other));
             answered.or_else(retried)
         }
-        kind => before
-            .filter(|other| of_kind(&[kind], other))
-            .find(same_method),
+        kind => {
+            let before: Vec<usize> = before.collect();
+            let same = |other: &&usize| of_kind(&[kind], other) && same_method(other);
+            let same = before.iter().find(same).copied();
+            // Across eras a result that asks for input is a question.
+            let is_question = kind == "question";
+            let asks = |other: &&usize| is_question && of_kind(&["result"], other);
+            same.or_else(|| before.iter().rev().find(asks).copied())
+        }
     }
 }
 
@@ -179,12 +193,30 @@ mod tests {
     #[test]
     fn messages_are_put_in_pairs() {
         let mut all = [
-            crossed("from-client", r#"{"id":7,"method":"tools/call","params":{"name":"a__x","_meta":{"progressToken":"p"}}}"#),
-            crossed("to-server", r#"{"id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":1}}}"#),
-            crossed("from-server", r#"{"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#),
-            crossed("to-client", r#"{"method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#),
-            crossed("from-server", r#"{"id":"q","method":"elicitation/create","params":{"message":"m"}}"#),
-            crossed("to-client", r#"{"id":3,"method":"elicitation/create","params":{"message":"[a] m"}}"#),
+            crossed(
+                "from-client",
+                r#"{"id":7,"method":"tools/call","params":{"name":"a__x","_meta":{"progressToken":"p"}}}"#,
+            ),
+            crossed(
+                "to-server",
+                r#"{"id":1,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":1}}}"#,
+            ),
+            crossed(
+                "from-server",
+                r#"{"method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
+            ),
+            crossed(
+                "to-client",
+                r#"{"method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#,
+            ),
+            crossed(
+                "from-server",
+                r#"{"id":"q","method":"elicitation/create","params":{"message":"m"}}"#,
+            ),
+            crossed(
+                "to-client",
+                r#"{"id":3,"method":"elicitation/create","params":{"message":"[a] m"}}"#,
+            ),
             crossed("from-client", r#"{"id":3,"result":{"action":"accept"}}"#),
             crossed("to-server", r#"{"id":"q","result":{"action":"accept"}}"#),
             crossed("from-server", r#"{"id":1,"result":{"content":[]}}"#),
@@ -195,13 +227,27 @@ mod tests {
         let (notice, question) = ("notice", "question");
         assert_eq!(
             kinds,
-            ["request", "request", notice, notice, question, question, "answer", "answer", "result", "result"]
+            [
+                "request", "request", notice, notice, question, question, "answer", "answer",
+                "result", "result"
+            ]
         );
         let made: Vec<Option<usize>> = all.iter().map(|one| one.made_of).collect();
         let none = None;
         assert_eq!(
             made,
-            [none, Some(0), none, Some(2), none, Some(4), none, Some(6), none, Some(8)]
+            [
+                none,
+                Some(0),
+                none,
+                Some(2),
+                none,
+                Some(4),
+                none,
+                Some(6),
+                none,
+                Some(8)
+            ]
         );
         let rows: Vec<&str> = all
             .iter()

@@ -2,6 +2,7 @@
 
 use super::difference::{How, Key};
 use std::sync::LazyLock;
+use switchboard_wire::Method;
 
 const PAGE: &str = include_str!("../../../../docs/reference/rewrites.md");
 
@@ -95,9 +96,7 @@ pub(crate) fn row_of(path: &[Key], how: How, within: Within<'_>) -> Option<&'sta
         return Some("W1");
     }
     let fits = |row: &&Row| {
-        (within.bridged || !row.is_between_eras)
-            && row.covers(path, how)
-            && row.is_of(within)
+        (within.bridged || !row.is_between_eras) && row.covers(path, how) && row.is_of(within)
     };
     // The one that says most of the path.
     let found = ROWS.iter().filter(fits);
@@ -108,11 +107,15 @@ impl Row {
     /// Whether a change there is one of this row: at it, below it, or what holds it comes
     /// or goes as a whole.
     fn covers(&self, path: &[Key], how: How) -> bool {
-        let same = self.path.iter().zip(path).all(|(step, key)| match (step, key) {
-            (Step::Any, _) | (Step::Each, Key::Element(_)) => true,
-            (Step::Member(name), Key::Member(key)) => name == key,
-            _ => false,
-        });
+        let same = self
+            .path
+            .iter()
+            .zip(path)
+            .all(|(step, key)| match (step, key) {
+                (Step::Any, _) | (Step::Each, Key::Element(_)) => true,
+                (Step::Member(name), Key::Member(key)) => name == key,
+                _ => false,
+            });
         same && (path.len() >= self.path.len() || how != How::Changed)
     }
 
@@ -133,7 +136,7 @@ impl Row {
 }
 
 fn is_method(word: &str) -> bool {
-    word.contains('/') || word == "initialize"
+    word.contains('/') || word == Method::Initialize.as_str()
 }
 
 #[cfg(test)]
@@ -171,7 +174,10 @@ mod tests {
         assert_eq!(find(&["id"], How::Changed, call), Some("S1"));
         assert_eq!(find(&["params", "name"], How::Changed, call), Some("A1"));
         assert_eq!(find(&["params", "arguments"], How::Changed, call), None);
-        assert_eq!(find(&["params", "arguments"], How::WhiteSpace, call), Some("W1"));
+        assert_eq!(
+            find(&["params", "arguments"], How::WhiteSpace, call),
+            Some("W1")
+        );
         let result = within("response", "tools/call", false);
         let link = ["result", "content", "0", "uri"];
         assert_eq!(find(&link, How::Changed, result), Some("A32"));

@@ -180,7 +180,8 @@ mod tests {
                 .collect::<BTreeMap<_, _>>()
         };
         kept.tools.insert("old".to_owned(), tools(10, 3));
-        kept.tools.insert("new".to_owned(), tools(1000, limits::USES_TOOLS + 5));
+        kept.tools
+            .insert("new".to_owned(), tools(1000, limits::USES_TOOLS + 5));
         kept.forget(1010);
         assert!(!kept.tools.contains_key("old"));
         let count = kept.tools["new"].len();
@@ -199,7 +200,9 @@ mod tests {
             )]),
         };
         private::write(&file, &serde_json::to_vec(&kept).unwrap()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         let _entered = runtime.enter();
         let uses = Uses::begin(Some(file), Metrics::default());
         assert_eq!(uses.days(), 4);
