@@ -191,3 +191,30 @@ async fn several_servers_and_eras_are_recorded_together_and_told_apart() {
         assert!(answer["error"].is_object(), "{server}: {answer}");
     }
 }
+
+/// What a gateway has kept of calls is a cassette as well.
+#[tokio::test]
+async fn calls_that_are_kept_are_exported() {
+    let world = World::with(&servers([("left", echo(&[])), ("right", echo(&[]))]));
+    let _gateway = world.gateway_with(&["--tap"]).await;
+    for (server, word) in [("left", "one"), ("right", "two"), ("left", "three")] {
+        let name = format!("{server}__echo");
+        let argument = format!("nonce={word}");
+        world.run(&["call", &name, "-a", &argument]).await.ok();
+    }
+    let ran = world.run(&["traffic", "export", "server:left", "tool:echo"]).await.ok();
+    let file = world.write("home/left.mcp.jsonl", &ran.out);
+    let file = file.display().to_string();
+    let mut client = player(&world, &["replay", &file]).await;
+    for word in ["one", "three"] {
+        let answer = call(&mut client, "echo", json!({"nonce": word})).await;
+        assert!(answer.to_string().contains(word), "{answer}");
+    }
+    let answer = call(&mut client, "echo", json!({"nonce": "two"})).await;
+    assert!(answer["error"].is_object(), "{answer}");
+    let id = client.start("tools/list", json!({})).await;
+    let listed = client.response(id).await;
+    assert!(listed.to_string().contains("\"echo\""), "{listed}");
+    let none = world.run(&["traffic", "export", "server:nobody"]).await;
+    assert_ne!(none.code, Some(0), "{none:?}");
+}
