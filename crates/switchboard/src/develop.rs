@@ -14,7 +14,7 @@ use std::{
 use switchboard_host::{Host, Server, ServerState};
 use switchboard_local::wildcard::matches;
 use switchboard_tasks as tasks;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Folders that hold no sources, whatever is watched.
@@ -180,6 +180,10 @@ async fn heard(server: &Arc<Server>, tell: &(impl Fn(&News) + Sync)) {
         let state = states.borrow_and_update().clone();
         let news = match state {
             ServerState::Connected => {
+                // It is said that it works before it can be used.
+                let mut copies = server.copies();
+                let there = copies.wait_for(|copies| *copies > 0);
+                let _ = timeout(limits::SOURCES_SETTLE, there).await;
                 server.announce_lists().await;
                 Some(News::Works)
             }

@@ -13,7 +13,7 @@ const types = await part("types.js");
 const script = JSON.parse(readFileSync(file, "utf8"));
 const client = new Client(
   { name: "a real client", version: "1" },
-  { capabilities: { sampling: {}, elicitation: {}, roots: {} } },
+  { capabilities: { sampling: {}, elicitation: {} } },
 );
 let asked = [];
 const answer = (schema, method) =>
@@ -23,7 +23,6 @@ const answer = (schema, method) =>
   });
 answer(types.ElicitRequestSchema, "elicitation/create");
 answer(types.CreateMessageRequestSchema, "sampling/createMessage");
-answer(types.ListRootsRequestSchema, "roots/list");
 
 await client.connect(
   new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" }),

@@ -94,7 +94,7 @@ fn everything_is_there(file: &Path, seen: &Value) {
 async fn conformance(world: &World, file: &str, seen: &Value, revision: &str) {
     let args = ["replay", file, "--http", "127.0.0.1:0", "--no-auth"];
     let server = world.launch(&args).spawn();
-    let address = server.url().await;
+    let address = format!("{}/mcp", server.url().await);
     let output = tokio::process::Command::new(bin("conformance-client"))
         .arg(&address)
         .env("MCP_CONFORMANCE_SCENARIO", "requests")

@@ -170,6 +170,8 @@ impl Pairing {
                 return None;
             }
             method if method.is_list_change() => return None,
+            // A session's own affair, unless it says whose it is.
+            Method::RootsList => return during.filter(has),
             _ => {}
         }
         if let Some(number) = during {

@@ -174,6 +174,14 @@ struct Said {
 }
 
 impl Said {
+    /// The server asks something. For roots it may ask at any time.
+    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), String> {
+        if Method::parse(method) != Method::RootsList {
+            self.questions.push(question_of(method, params)?);
+        }
+        Ok(())
+    }
+
     fn value(self) -> Value {
         let mut value = self.answer;
         if let Some(whole) = value.as_object_mut() {
@@ -260,10 +268,7 @@ impl Asker {
         };
         let told = |fault: CallError| fault.to_string();
         let mut exchange = Box::pin(self.host.call_own(admitted)).await.map_err(told)?;
-        let mut answers = call.between.iter().filter_map(|between| match between {
-            Between::Question(question) => Some(question),
-            Between::Notice(_) => None,
-        });
+        let mut answers: Vec<&Question> = call.between.iter().filter_map(question).collect();
         let mut said = Said::default();
         loop {
             match exchange.next().await {
@@ -278,8 +283,9 @@ impl Asker {
                 Event::Input(input) => {
                     let body = input.message().body_bytes();
                     let method = input.message().method_name();
-                    said.questions.push(question_of(&method, Some(&body))?);
-                    answer(input, answers.next());
+                    said.asks(&method, Some(&body))?;
+                    let recorded = answers.iter().position(|one| one.method == method);
+                    answer(input, recorded.map(|at| answers.remove(at)));
                 }
                 Event::Outcome(Outcome::Reply(reply)) => {
                     said.answer = answer_of(reply.message.kind(), &reply.message.body_bytes())?;
@@ -314,6 +320,13 @@ impl Asker {
     }
 }
 
+fn question(between: &Between) -> Option<&Question> {
+    match between {
+        Between::Question(question) => Some(question),
+        Between::Notice(_) => None,
+    }
+}
+
 /// Answers what a server asks as it was answered when it was recorded.
 fn answer(input: Input, recorded: Option<&Question>) {
     let answered = recorded.and_then(|question| question.answered.as_ref());
@@ -344,8 +357,7 @@ fn recorded(call: &Call) -> Result<Value, String> {
                     .extend(notice_of(&notice.method, notice.params.as_ref())?);
             }
             Between::Question(question) => {
-                said.questions
-                    .push(question_of(&question.method, question.params.as_ref())?);
+                said.asks(&question.method, question.params.as_ref())?;
             }
         }
     }
