@@ -38,6 +38,8 @@ pub enum Command {
     Stats(With<commands::stats::Options>),
     /// Show calls as they pass through the running gateway, both sides of one, and one once more
     Traffic(With<commands::traffic::Options>),
+    /// Print the address of the running gateway's page, with a code that opens it once
+    Console(With<commands::console::Options>),
     /// Stop the gateway that runs
     Stop(With<commands::status::Which>),
     /// Stop the gateway that runs, and start the same once more
@@ -147,6 +149,7 @@ impl Command {
             Self::Status(with) => with.own.json,
             Self::Stats(with) => with.own.json,
             Self::Traffic(with) => with.own.wants_json(),
+            Self::Console(with) => with.own.json,
             Self::Service(with) => {
                 matches!(
                     with.own.action,
@@ -185,6 +188,7 @@ impl Command {
             Self::Status(with) => &mut with.global,
             Self::Stats(with) => &mut with.global,
             Self::Traffic(with) => &mut with.global,
+            Self::Console(with) => &mut with.global,
             Self::Stop(with) | Self::Restart(with) => &mut with.global,
             Self::Service(with) => &mut with.global,
             Self::Update(with) => &mut with.global,

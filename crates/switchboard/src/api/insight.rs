@@ -94,7 +94,7 @@ fn listed(principal: String, items: &[MergedItem], uses: &Uses) -> Listed {
         .sort_by_key(|unused| std::cmp::Reverse(unused.tokens));
     if !list.unused.is_empty() {
         list.defer = Some(match principal.as_str() {
-            "default" => "switchboard up --tools search".to_owned(),
+            "default" | "anonymous" => "switchboard up --tools search".to_owned(),
             token => format!("switchboard up --tools {token}=search"),
         });
         let rules = list
