@@ -110,6 +110,12 @@ pub enum Command {
     Prompt(With<commands::prompts::GetOptions>),
     /// Run one built-in server on its own, on stdio
     Builtin(With<commands::builtin::Options>),
+    /// Serve a server from a cassette: what was recorded of it
+    Replay(With<commands::replay::Options>),
+    /// Hold a server to a cassette, and say what differs
+    Verify(With<commands::verify::Options>),
+    /// Run a server that starts again when its sources change, while clients stay connected
+    Dev(With<commands::dev::Options>),
     /// Print completions for a shell
     Completions(With<commands::generate::Options>),
     /// Print the man page
@@ -154,6 +160,7 @@ impl Command {
             Self::Logs(with) => with.own.json,
             Self::Audit(with) => with.own.wants_json(),
             Self::Log(with) => with.own.json,
+            Self::Verify(with) => with.own.json,
             _ => false,
         }
     }
@@ -216,6 +223,9 @@ impl Command {
             Self::Prompts(with) => &mut with.global,
             Self::Prompt(with) => &mut with.global,
             Self::Builtin(with) => &mut with.global,
+            Self::Replay(with) => &mut with.global,
+            Self::Verify(with) => &mut with.global,
+            Self::Dev(with) => &mut with.global,
             Self::Completions(with) => &mut with.global,
             Self::Man(with) => &mut with.global,
         })
@@ -335,7 +345,11 @@ impl Cli {
     /// Whether a server may be started: then a keeper must be there first.
     pub fn starts_servers(&self) -> bool {
         match self.command {
-            Command::Serve(_) | Command::Up(_) | Command::Restart(_) => true,
+            Command::Serve(_)
+            | Command::Up(_)
+            | Command::Restart(_)
+            | Command::Verify(_)
+            | Command::Dev(_) => true,
             Command::Builtin(ref with) => commands::builtin::starts_processes(&with.own),
             // With nothing to start these commands answer at once, in one process.
             Command::List(_)

@@ -126,6 +126,9 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Prompts(with) => commands::prompts::run(context, &with.own),
         Command::Prompt(with) => commands::prompts::get(context, &with.own),
         Command::Builtin(with) => commands::builtin::run(context, &with.own),
+        Command::Replay(with) => commands::replay::run(context, &with.own),
+        Command::Verify(with) => commands::verify::run(context, &with.own),
+        Command::Dev(with) => commands::dev::run(context, &with.own),
         Command::Completions(with) => commands::generate::completions(with.own.shell),
         Command::Man(_) => commands::generate::man(),
     }

@@ -62,6 +62,8 @@ pub struct GatewayOptions {
     pub tools: ToolLists,
     /// Where it is noted who is there.
     pub visitors: Visitors,
+    /// Whether what a server listed last is told while it is away.
+    pub keeps_lists: bool,
 }
 
 impl Gateway {
@@ -107,6 +109,11 @@ impl Gateway {
     /// Tools that are searched for instead of listed.
     pub(crate) fn finder(&self) -> &Finder {
         &self.finder
+    }
+
+    /// Whether what a server listed last is told while it is away.
+    pub(crate) fn keeps_lists(&self) -> bool {
+        self.options.keeps_lists
     }
 
     /// The version it tells clients.

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`access_log`] | a line for each request |
 //! | [`audit`] | what somebody is asked about later, in a chain that shows what is missing |
+//! | [`cassette`] | what servers were asked and answered, in files: played, and held against |
 //! | [`log_files`] | files of lines that are put aside when they are large or old |
 //! | [`metrics`] | counts and times, for Prometheus and for people |
 //! | [`tap`] | calls as they were: the list of them, their messages |
@@ -18,6 +19,7 @@
 
 pub mod access_log;
 pub mod audit;
+pub mod cassette;
 pub mod limits;
 pub mod log_files;
 pub mod metrics;

@@ -82,6 +82,41 @@ pub const TRACE_NAME: usize = 200;
 pub const TRACE_PARTS: usize = 64;
 /// Requests whose answer was a question that are remembered until it is answered.
 pub const TRACE_ROUNDS: usize = 1024;
+
+/// Bytes of a line of a cassette; a call that has more is not recorded.
+pub const CASSETTE_LINE: usize = 64 * 1024 * 1024;
+/// Lines of a cassette that is read.
+pub const CASSETTE_LINES: usize = 100_000;
+/// Bytes of a cassette that is read.
+pub const CASSETTE_BYTES: u64 = 512 * 1024 * 1024;
+/// A cassette is ended, and the next one begun, when it would have more bytes.
+pub const CASSETTE_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// Cassettes that are kept in a folder that is recorded into.
+pub const CASSETTE_FILES: usize = 64;
+/// Servers that a cassette begins with.
+pub const CASSETTE_SERVERS: usize = 1000;
+/// Calls that wait to be written. What comes on top is not recorded, and counted.
+pub const CASSETTE_QUEUE: usize = 8192;
+/// Bytes of these.
+pub const CASSETTE_WAITING: usize = 64 * 1024 * 1024;
+/// Calls that are written at once.
+pub const CASSETTE_BATCH: usize = 256;
+/// How long the end of a gateway waits until its last calls are recorded.
+pub const CASSETTE_CLOSE: Duration = Duration::from_secs(5);
+/// Calls under way that are recorded.
+pub const CASSETTE_OPEN: usize = 4096;
+/// Bytes of these, with what was said and asked meanwhile.
+pub const CASSETTE_OPEN_BYTES: usize = 64 * 1024 * 1024;
+/// Notices and questions of one call that are recorded.
+pub const CASSETTE_BETWEEN: usize = 10_000;
+/// Places in which two values differ that are named.
+pub const CASSETTE_DIFFERENCES: usize = 100;
+/// Characters of a value that is named there.
+pub const CASSETTE_VALUE: usize = 500;
+/// How long a client may take to answer what a replayed server asks.
+pub const CASSETTE_QUESTION: Duration = Duration::from_secs(600);
+/// Calls that a replayed server answers at once.
+pub const CASSETTE_REPLAYING: usize = 1024;
 /// Calls that are listed, and calls whose messages are kept.
 pub const TAP_CALLS: usize = 10_000;
 /// Bytes of messages that are kept, with what it takes to keep them.

@@ -3,14 +3,18 @@
 //! told, and works on every file system.
 
 use crate::limits;
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 use tokio_util::sync::CancellationToken;
 
 /// What files looked like: who they are, how long, and when they last changed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Snapshot(BTreeMap<PathBuf, Option<Look>>);
 
-type Look = (u64, u64, i64, i64, i64, i64);
+pub(crate) type Look = (u64, u64, i64, i64, i64, i64);
 
 impl Snapshot {
     /// Looks at files, following links as a reader would.
@@ -36,7 +40,7 @@ impl Snapshot {
     }
 }
 
-fn look(file: &PathBuf) -> Option<Look> {
+pub(crate) fn look(file: &Path) -> Option<Look> {
     use std::os::unix::fs::MetadataExt;
     let found = fs::metadata(file).ok()?;
     Some((

@@ -27,6 +27,7 @@ mod attached;
 mod connectors;
 #[cfg(feature = "gateway")]
 mod control;
+pub mod develop;
 mod dirs;
 mod file_watch;
 #[cfg(feature = "builtin")]

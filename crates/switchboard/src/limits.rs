@@ -74,6 +74,17 @@ pub const CONNECTORS_LOOK: Duration = Duration::from_secs(1);
 pub const FILES_LOOK: Duration = Duration::from_secs(1);
 /// Files that are looked at.
 pub const FILES_WATCHED: usize = 1000;
+/// How often the sources of a server that is developed are looked at.
+pub const SOURCES_LOOK: Duration = Duration::from_millis(250);
+/// How long they must have stayed as they are before it starts again: several files are
+/// often written at once.
+pub const SOURCES_QUIET: Duration = Duration::from_millis(150);
+/// How long is waited for that.
+pub const SOURCES_SETTLE: Duration = Duration::from_secs(3);
+/// Sources that are looked at.
+pub const SOURCES_WATCHED: usize = 20_000;
+/// Folders that are looked into for them.
+pub const SOURCES_FOLDERS: usize = 5_000;
 /// How long built-in servers may take to end what they have started.
 pub const BUILTIN_CLOSING: Duration = Duration::from_secs(3);
 /// Characters of a server's name that a file's name keeps.

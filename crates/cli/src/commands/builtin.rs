@@ -1,22 +1,17 @@
 //! `builtin`: one built-in server on its own, on stdio or on HTTP, for any client.
 
 use crate::{
-    commands::listen::{Listen, announce},
+    commands::{alone::Alone, listen::Listen},
     context::{Context, Say},
     failure::{Code, Failure},
-    life,
     near::{did_you_mean, near},
 };
 use clap::Args;
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 use switchboard::{
-    Doors, VERSION,
+    VERSION,
     builtin::{Server, ServerKind, Setup},
-    gateway::{Gateway, GatewayOptions, faces},
-    host::{Host, permission::Rules},
     library, memory_folder, own_folders,
-    transport::Budget,
-    wire::name::Style,
 };
 
 /// Options of `builtin`.
@@ -61,57 +56,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let server = Server::new(kind, &setup)
         .map_err(|fault| Failure::new(Code::Configuration, fault.to_string()))?;
     let doors = options.listen.doors(context)?;
-    if !doors.is_empty() {
-        return listening(kind, server, doors);
-    }
-    life::short(async move |stop| {
-        let (host, gateway) = gateway(kind, server);
-        tracing::info!(server = kind.name(), "running on standard streams");
-        let served = faces::stdio::serve(gateway, stop).await;
-        end(kind, &host).await;
-        match served {
-            Ok(()) => Ok(Code::Done),
-            Err(fault) => Err(Failure::new(Code::Answered, fault.to_string())),
-        }
-    })?
-}
-
-/// Serves on network addresses.
-fn listening(kind: ServerKind, server: Server, doors: Doors) -> Result<Code, Failure> {
-    life::long(async move |stop| {
-        let (host, gateway) = gateway(kind, server);
-        let open = doors.open()?;
-        announce(&open);
-        tracing::info!(server = kind.name(), "running on the network");
-        let served = switchboard::serve(&gateway, open, &stop).await;
-        end(kind, &host).await;
-        served?;
-        Ok(Code::Done)
-    })?
-}
-
-/// A gateway whose only server this is, under its own names on every face: so it
-/// is held to the same rules as everything else that we serve.
-fn gateway(kind: ServerKind, server: Server) -> (Arc<Host>, Arc<Gateway>) {
-    let specs = vec![library::linked(kind.name(), server)];
-    let host = Host::new(
-        specs,
-        Rules::everything_allowed(),
-        Style::Bare,
-        Budget::default(),
-    );
-    let options = GatewayOptions {
-        version: VERSION.to_owned(),
-        single: Some(kind.name().into()),
-        ..GatewayOptions::default()
+    let spec = library::linked(kind.name(), server);
+    let alone = Alone {
+        spec,
+        doors,
+        keeps_lists: false,
     };
-    (host.clone(), Gateway::new(host, options))
-}
-
-/// What it has started ends with it.
-async fn end(kind: ServerKind, host: &Host) {
-    tracing::info!(server = kind.name(), "shutting down");
-    library::close(host).await;
+    alone.serve(|_, _| {})
 }
 
 /// Whether it may start processes: then a keeper must be there first.

@@ -1,12 +1,14 @@
 //! One file per command.
 
 pub mod add;
+mod alone;
 pub mod approve;
 pub mod audit;
 pub mod builtin;
 pub mod call;
 pub mod connect;
 pub mod console;
+pub mod dev;
 pub mod doctor;
 pub mod explain;
 mod gather;
@@ -21,6 +23,7 @@ pub mod logs;
 pub mod prompts;
 pub mod reconnect;
 pub mod remove;
+pub mod replay;
 pub mod resources;
 pub mod serve;
 pub mod service;
@@ -34,4 +37,5 @@ pub mod traffic;
 pub mod trust;
 pub mod up;
 pub mod update;
+pub mod verify;
 pub mod watching;

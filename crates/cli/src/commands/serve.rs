@@ -143,7 +143,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     // One client on our own standard streams: through a running gateway that has the
     // same servers, or with servers of its own.
-    if relay(&behind, behind.candidates(Some(&made)))? {
+    // What another gateway is asked cannot be recorded here.
+    let is_ours = options.watch.record.is_some();
+    if !is_ours && relay(&behind, behind.candidates(Some(&made)))? {
         return Ok(Code::Done);
     }
     life::long(async |stop| {

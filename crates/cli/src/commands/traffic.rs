@@ -34,6 +34,16 @@ enum Action {
     Replay(replay::Options),
     /// Print a call as a command, for curl, or as a line of JSON-RPC
     Copy(CopyOptions),
+    /// Print calls as a cassette, for switchboard replay and verify
+    Export(ExportOptions),
+}
+
+/// Options of `traffic export`.
+#[derive(Debug, Args)]
+struct ExportOptions {
+    /// Which calls, as for --filter; all whose messages are kept unless given
+    #[arg(value_name = "FILTER")]
+    filter: Vec<String>,
 }
 
 /// Options of `traffic copy`.
@@ -64,6 +74,7 @@ const EXAMPLES: &str = "Examples:
   switchboard traffic show 42
   switchboard traffic replay 42 --set limit=5
   switchboard traffic copy 42 --as curl
+  switchboard traffic export server:git ok > git.mcp.jsonl
 
 Calls are always listed. Their messages are kept while somebody looks (this command, the
 screen, the console) and for ten minutes after that; up --tap keeps them from the beginning.
@@ -81,7 +92,7 @@ impl Options {
             None => self.list.json,
             Some(Action::Show(options)) => options.json,
             Some(Action::Replay(options)) => options.json,
-            Some(Action::Copy(_)) => false,
+            Some(Action::Copy(_) | Action::Export(_)) => false,
         }
     }
 }
@@ -94,6 +105,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Some(Action::Show(options)) => show::run(&gateway, options).await,
         Some(Action::Replay(options)) => replay::run(&gateway, options).await,
         Some(Action::Copy(options)) => copy(&gateway, options).await,
+        Some(Action::Export(options)) => export(&gateway, options).await,
     })?
 }
 
@@ -153,6 +165,13 @@ async fn copy(gateway: &Client, options: &CopyOptions) -> Result<Code, Failure> 
         Form::Json => copies.line.ok_or_else(|| not_kept(options.id))?,
     };
     out::line(&crate::show::safe::line(&text))?;
+    Ok(Code::Done)
+}
+
+async fn export(gateway: &Client, options: &ExportOptions) -> Result<Code, Failure> {
+    let filter = encoded(&options.filter.join(" "));
+    let page = gateway.page(&format!("export?filter={filter}")).await;
+    out::bytes(&page.map_err(|fault| failed(&fault))?)?;
     Ok(Code::Done)
 }
 

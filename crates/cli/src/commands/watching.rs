@@ -34,6 +34,10 @@ pub struct WatchOptions {
     /// counts nothing
     #[arg(long, value_name = "ADDR|off", value_parser = metrics)]
     pub metrics: Option<Metrics>,
+    /// Record what servers are asked and answer as cassettes in this folder, without secrets, for
+    /// switchboard replay and verify
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
     /// Keep the messages of calls from the beginning, for switchboard traffic: else they are kept
     /// while somebody looks
     #[arg(long)]
@@ -102,6 +106,7 @@ impl WatchOptions {
                 Metrics::Off => MetricsWanted::Off,
                 Metrics::At(address) => MetricsWanted::At(address),
             }),
+            cassettes: self.record.clone(),
             tap: self.tap,
         }
     }

@@ -16,6 +16,7 @@ mod support;
 
 mod api;
 mod builtin;
+mod cassettes;
 mod config;
 mod faults;
 mod gateway;

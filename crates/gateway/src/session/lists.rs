@@ -6,7 +6,7 @@ use crate::{gateway::Gateway, limits as ours};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use std::sync::Arc;
 use switchboard_host::{
-    CallError, Client, Connection, Late, Reply, Server,
+    CallError, Client, Connection, Late, Reply, Scope, Server,
     catalog::{List, Page},
     limits,
 };
@@ -109,6 +109,32 @@ fn push(out: &mut String, item: &[u8]) {
         out.push(',');
     }
     out.push_str(&String::from_utf8_lossy(item));
+}
+
+/// What a server listed last, where it is away and that is to be told: the result of a
+/// request for it.
+pub(crate) fn kept(
+    gateway: &Gateway,
+    client: &Client,
+    scope: &Scope,
+    method: Method,
+    fault: &CallError,
+) -> Option<String> {
+    let (Scope::One(server), CallError::NotConnected { .. }) = (scope, fault) else {
+        return None;
+    };
+    let list = List::of(method).filter(|_| gateway.keeps_lists())?;
+    let known = server.listing(client, list)?;
+    let mut out = format!("{{\"{}\":[", method.list_field().unwrap_or_default());
+    for item in &known.items {
+        push(&mut out, &item.raw);
+    }
+    out.push(']');
+    if client.era() == Era::Modern {
+        out.push_str(",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"");
+    }
+    out.push('}');
+    Some(out)
 }
 
 /// Removes from a server's own list what no client could read, or could read

@@ -24,6 +24,7 @@ use crate::{
     error::{Blame, CallError},
     exchange::{Input, Notice, Outcome, Reply, Verdict},
     limits,
+    upstream::Connection,
 };
 use parking_lot::RwLock;
 use smallvec::SmallVec;
@@ -290,10 +291,15 @@ pub struct Passing<'a> {
     pub edge: Edge,
     /// The number of the call that it belongs to, where it belongs to one.
     pub call: Option<u64>,
-    /// On whose behalf, on the client's side.
+    /// On whose behalf.
     pub principal: Option<&'a str>,
     /// The server, as far as it is known.
     pub server: Option<&'a str>,
+    /// The number of the connection, on the server's side: ours and never used again.
+    pub connection: Option<u64>,
+    /// The request of ours that it came with, on the server's side, where what carries it
+    /// says so.
+    pub during: Option<u64>,
     /// The message.
     pub payload: &'a Payload,
 }
@@ -404,12 +410,21 @@ impl Observers {
 
     /// Shows a message as it crosses between us and a server.
     #[cold]
-    pub(crate) fn show_raw(&self, edge: Edge, server: &str, call: Option<u64>, payload: &Payload) {
+    pub(crate) fn show_raw(
+        &self,
+        edge: Edge,
+        connection: &Connection,
+        during: Option<u64>,
+        call: Option<u64>,
+        payload: &Payload,
+    ) {
         self.show(&Passing {
             edge,
             call,
-            principal: None,
-            server: Some(server),
+            principal: connection.principal().map(|principal| &**principal),
+            server: Some(connection.server_name()),
+            connection: Some(connection.serial()),
+            during,
             payload,
         });
     }

@@ -60,6 +60,8 @@ impl Shown {
             call: Some(self.number),
             principal: Some(&self.principal),
             server: self.server.as_deref(),
+            connection: None,
+            during: None,
             payload,
         });
     }

@@ -168,7 +168,7 @@ impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
         if let Some(observers) = self.tapped() {
             let (payload, call) = (inbound.message.payload(), self.whose(&inbound));
-            observers.show_raw(Edge::FromServer, self.server_name(), call, &payload);
+            observers.show_raw(Edge::FromServer, self, inbound.during, call, &payload);
         }
         let of = inbound.message.is_reply().then(|| inbound.message.own_id());
         let request = of.flatten().or(inbound.during);

@@ -20,7 +20,7 @@ use std::{
     fmt,
     sync::{
         Arc, OnceLock, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
 use switchboard_tasks as tasks;
@@ -74,6 +74,8 @@ impl fmt::Display for Ended {
 pub struct Connection {
     /// Itself, for the questions it hands out.
     me: Weak<Self>,
+    /// Its number.
+    serial: u64,
     spec: Arc<ServerSpec>,
     calls: Calls,
     audience: Audience,
@@ -117,8 +119,10 @@ impl Connection {
         owned: Arc<Owned>,
         reports: Reports,
     ) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
+            serial: NEXT.fetch_add(1, Ordering::Relaxed),
             spec,
             calls: Calls::new(reports.needs_turns.clone()),
             audience: Audience::new(owned),
@@ -185,6 +189,11 @@ impl Connection {
     /// What the server lists to those who share it.
     pub(super) fn catalogs(&self) -> &Arc<Catalogs> {
         &self.catalogs
+    }
+
+    /// Its number: ours, and never used again.
+    pub(crate) fn serial(&self) -> u64 {
+        self.serial
     }
 
     /// On whose behalf it is there.

@@ -110,6 +110,29 @@ impl Server {
         }
     }
 
+    /// Tells whoever uses it to ask anew for what it lists, and asks for that itself, so that
+    /// it is known while the server is away: for one that has just been made anew.
+    pub async fn announce_lists(&self) {
+        for connection in self.slots().connections() {
+            if connection.has_ended() {
+                continue;
+            }
+            connection.announce_changes();
+            let hello = connection.hello();
+            let has = |list: &List| {
+                let capability = list.method().needs_capability();
+                hello
+                    .zip(capability)
+                    .is_some_and(|(hello, it)| hello.declares(it))
+            };
+            for list in List::ALL.into_iter().filter(has) {
+                if let Err(fault) = connection.catalog().get(list, &connection).await {
+                    tracing::debug!(server = %self.name(), %fault, "its lists could not be fetched");
+                }
+            }
+        }
+    }
+
     /// Says how it is doing. As long as one of its connections works, it does.
     pub(super) fn note(&self, state: ServerState) {
         let lost = matches!(

@@ -1,5 +1,6 @@
 //! Calls, what is kept of their messages, and cassettes of them.
 
+mod export;
 mod follow;
 mod make;
 mod replay;
@@ -45,7 +46,8 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("DELETE", "calls/{id}") => give_up(tapping, ask),
         ("GET", "tap") => Reply::json(&state(api)),
         ("POST", "tap") => set_tap(api, tapping, ask),
-        _ => Err(No::unavailable("this gateway writes no cassettes")),
+        ("GET", "export") => export::answer(api, tapping, ask),
+        _ => Err(No::unavailable("this gateway has no such thing")),
     }
 }
 

@@ -21,7 +21,7 @@ pub use log::{LogControl, WrongFilter};
 pub(crate) use tap::Tapping;
 pub(crate) use uses::Uses;
 
-use crate::{dirs::NoHome, pipeline::Governed};
+use crate::{VERSION, dirs::NoHome, pipeline::Governed};
 use metrics::Counting;
 use std::{
     io,
@@ -29,7 +29,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use switchboard_record::access_log::AccessLog;
+use switchboard_record::{access_log::AccessLog, cassette::Recorder};
 
 pub use switchboard_record::access_log::{
     Format as AccessLogFormat, Place as AccessLogPlace, Wanted as AccessLogWanted,
@@ -47,6 +47,8 @@ pub struct Watch {
     pub audit: Option<AuditSync>,
     /// What is counted of calls, and where that is read.
     pub metrics: Option<MetricsWanted>,
+    /// The folder into which what servers are asked and answer is recorded.
+    pub cassettes: Option<PathBuf>,
     /// Messages of calls are kept for as long as it runs.
     pub tap: bool,
 }
@@ -80,6 +82,14 @@ pub enum WatchError {
         /// Why not.
         error: io::Error,
     },
+    /// The folder of cassettes.
+    #[error("cassettes cannot be written into {}: {error}", folder.display())]
+    Cassettes {
+        /// Which folder.
+        folder: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// Where traces go, or how.
     #[error("traces cannot be sent: {error}")]
     Traces {
@@ -104,6 +114,7 @@ pub struct Watching {
     pub(crate) log: Option<Arc<dyn LogControl>>,
     access_log: Option<Arc<AccessLog>>,
     audit: Option<audit::Running>,
+    recorder: Option<Arc<Recorder>>,
     counting: Option<Counting>,
     /// Whether what is counted is told.
     counts: bool,
@@ -126,6 +137,7 @@ impl Watching {
         let settings = governed.observe();
         let access_log = access_log::begin(watch, settings, governed)?;
         let audit = audit::begin(watch, settings, governed)?;
+        let recorder = recorder(watch, governed)?;
         let wanted = watch.metrics.or_else(|| metrics::configured(settings));
         #[cfg(not(feature = "otlp"))]
         if settings.traces.as_ref().is_some_and(|traces| !traces.off) {
@@ -148,6 +160,7 @@ impl Watching {
             log: watch.log.clone(),
             access_log,
             audit,
+            recorder,
             #[cfg(feature = "otlp")]
             traces,
             counting,
@@ -187,6 +200,9 @@ impl Watching {
         if let Some(log) = &self.access_log {
             log.flush().await;
         }
+        if let Some(recorder) = &self.recorder {
+            recorder.flush().await;
+        }
         #[cfg(feature = "otlp")]
         if let Some(traces) = &self.traces {
             traces.flush().await;
@@ -199,6 +215,20 @@ impl Watching {
             audit.close().await;
         }
     }
+}
+
+/// Records what servers are asked and answer, where that is wanted.
+fn recorder(watch: &Watch, governed: &Governed) -> Result<Option<Arc<Recorder>>, WatchError> {
+    let Some(folder) = &watch.cassettes else {
+        return Ok(None);
+    };
+    let folder = path_of(folder, governed);
+    // Whoever is written about does not write it.
+    governed.options().in_use.add_own([folder.clone()]);
+    let recorder = Recorder::begin(&folder, VERSION)
+        .map_err(|error| WatchError::Cassettes { folder, error })?;
+    governed.host().observe(recorder.clone());
+    Ok(Some(recorder))
 }
 
 /// A path that a file of the user's names: `~/` is the home, and relative paths begin

@@ -60,6 +60,7 @@ pages! {
     the_library: "library.md",
     writing_tools: "writing-tools.md",
     own_server: "own-server.md",
+    testing_a_server: "cassettes.md",
     troubleshooting: "troubleshooting.md",
 }
 

@@ -160,9 +160,17 @@ impl Session {
             show_given_up(&*outlet, &notice);
             CallError::Cancelled
         });
+        let exchange = match called? {
+            Ok(exchange) => exchange,
+            Err(fault) => {
+                let kept = lists::kept(&self.gateway, &self.client, &self.scope, method, &fault);
+                let kept = kept.map(|result| Message::response(id, &result).payload());
+                return kept.ok_or(fault);
+            }
+        };
         let mut relayed = Relayed {
             session: self,
-            exchange: called??,
+            exchange,
             outlet: &outlet,
             asked: Vec::new(),
         };

@@ -308,9 +308,11 @@ async fn try_begin(
             return Box::pin(listed(gateway, &client, list, &request, id)).await;
         }
         _ => {
-            return Ok(Begun::Exchange(Box::new(
-                relayed::relay(gateway, client, request, id.clone(), 0).await?,
-            )));
+            let scope = request.scope.clone();
+            match relayed::relay(gateway, client.clone(), request, id.clone(), 0).await {
+                Ok(relayed) => return Ok(Begun::Exchange(Box::new(relayed))),
+                Err(fault) => lists::kept(gateway, &client, &scope, method, &fault).ok_or(fault)?,
+            }
         }
     };
     Ok(Begun::Answer(Answer {

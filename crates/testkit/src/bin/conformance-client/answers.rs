@@ -25,6 +25,29 @@ impl Operator for Accept {
     }
 }
 
+/// Answers with what it was given, by method.
+pub struct Given(pub Value);
+
+impl Given {
+    fn answer(&self, method: &str) -> BoxFuture<'static, Result<Value, ErrorObject>> {
+        Box::pin(std::future::ready(Ok(self.0[method].clone())))
+    }
+}
+
+impl Operator for Given {
+    fn elicit<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Result<Value, ErrorObject>> {
+        self.answer("elicitation/create")
+    }
+
+    fn sample<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Result<Value, ErrorObject>> {
+        self.answer("sampling/createMessage")
+    }
+
+    fn roots<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Result<Value, ErrorObject>> {
+        self.answer("roots/list")
+    }
+}
+
 /// The result that accepts an elicitation; what is no form is not.
 pub fn accepted(params: &Value) -> Value {
     let Some(form) = Form::of(params) else {

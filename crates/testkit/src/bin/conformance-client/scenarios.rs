@@ -1,9 +1,10 @@
 //! What each scenario is about.
 
-use crate::{headers, peer::Peer, rounds, skills};
+use crate::{answers::Given, headers, peer::Peer, rounds, skills};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
-use switchboard_host::catalog::List;
+use std::{io::Write, sync::Arc};
+use switchboard_host::{CallError, catalog::List};
 use switchboard_wire::{Method, Revision, json as text};
 
 /// The revision a scenario is spoken in. Extensions are on no revision's list;
@@ -24,6 +25,7 @@ pub async fn run(scenario: &str, peer: &Peer, context: &Value) -> Result<()> {
         "elicitation-sep1034-client-defaults" => {
             one_tool(peer, "test_client_elicitation_defaults").await
         }
+        "requests" => requests(peer, context).await,
         "sse-retry" => one_tool(peer, "test_reconnection").await,
         "json-schema-2020-12-preservation" => schema_preserved(peer).await,
         "request-metadata" => metadata(peer).await,
@@ -37,6 +39,28 @@ pub async fn run(scenario: &str, peer: &Peer, context: &Value) -> Result<()> {
         | "sep-2640-client-verify-frontmatter" => skills::forged(peer).await,
         other => bail!("no such scenario here: {other}"),
     }
+}
+
+/// Not one of the suite's: makes the requests that it is given, in order, answers questions
+/// with what it is given, and prints what came of each.
+async fn requests(peer: &Peer, context: &Value) -> Result<()> {
+    let given = Arc::new(Given(context["answers"].clone()));
+    let dialogue = peer.dialogue().with_operator(given);
+    let mut out = Vec::new();
+    for request in context["requests"].as_array().context("no requests")? {
+        let method = Method::parse(request["method"].as_str().unwrap_or_default());
+        let came = dialogue
+            .request(method, &request["params"].to_string())
+            .await;
+        out.push(match came {
+            Ok(result) => json!({"result": serde_json::from_slice::<Value>(&result)?}),
+            Err(CallError::Refused(error)) => {
+                json!({"error": {"code": error.code, "message": error.message}})
+            }
+            Err(other) => json!({"error": {"message": other.to_string()}}),
+        });
+    }
+    Ok(writeln!(std::io::stdout(), "{}", Value::Array(out))?)
 }
 
 async fn tools_call(peer: &Peer) -> Result<()> {

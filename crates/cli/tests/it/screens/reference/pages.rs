@@ -205,7 +205,8 @@ fn index() -> String {
          - [Authorization](authorization.md): signing in to servers, and letting clients in\n\
          - [Transports](transports.md): how clients and servers are reached\n\
          - [Eras](eras.md): what happens between revisions of the protocol\n\
-         - [Rewrites](rewrites.md): every change that is made to a message\n"
+         - [Rewrites](rewrites.md): every change that is made to a message\n\
+         - [Cassettes](cassettes.md): what is recorded of servers, line by line\n"
     )
 }
 

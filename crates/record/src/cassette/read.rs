@@ -1,0 +1,133 @@
+//! Reading a whole cassette, within bounds. Whatever is wrong is told with its place.
+
+use super::{Cassette, Recorded, line::Line};
+use crate::limits;
+use bytes::Bytes;
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+use switchboard_wire::json;
+
+/// Why a cassette cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CassetteError {
+    /// The file cannot be read.
+    #[error("{}: {error}", file.display())]
+    File {
+        /// Which one.
+        file: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// A line is not what it should be.
+    #[error("{}:{line}: {what}", file.display())]
+    Line {
+        /// In which file.
+        file: PathBuf,
+        /// Which one, from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl Cassette {
+    /// Reads a file.
+    pub fn open(file: &Path) -> Result<Self, CassetteError> {
+        let opened = File::open(file).map_err(|error| CassetteError::File {
+            file: file.to_owned(),
+            error,
+        })?;
+        Self::read(file, BufReader::new(opened))
+    }
+
+    /// Reads what is in `file`.
+    pub fn read(file: &Path, from: impl BufRead) -> Result<Self, CassetteError> {
+        let mut from = from.take(limits::CASSETTE_BYTES + 1);
+        let (mut cassette, mut has_header) = (Self::default(), false);
+        let fault = |line: usize, what: String| CassetteError::Line {
+            file: file.to_owned(),
+            line,
+            what,
+        };
+        for number in 1.. {
+            let mut raw = Vec::new();
+            let most = limits::CASSETTE_LINE as u64 + 1;
+            let read = (&mut from).take(most).read_until(b'\n', &mut raw);
+            read.map_err(|error| CassetteError::File {
+                file: file.to_owned(),
+                error,
+            })?;
+            if from.limit() == 0 {
+                let what = format!("the file has more than {} bytes", limits::CASSETTE_BYTES);
+                return Err(fault(number, what));
+            }
+            if raw.is_empty() {
+                break;
+            }
+            if number > limits::CASSETTE_LINES {
+                let what = format!("the file has more than {} lines", limits::CASSETTE_LINES);
+                return Err(fault(number, what));
+            }
+            if raw.len() > limits::CASSETTE_LINE {
+                let what = format!("the line has more than {} bytes", limits::CASSETTE_LINE);
+                return Err(fault(number, what));
+            }
+            let line = read_line(raw).map_err(|what| fault(number, what))?;
+            if let Some(line) = line {
+                let added = cassette.add(number, line, &mut has_header);
+                added.map_err(|what| fault(number, what))?;
+            }
+        }
+        match has_header {
+            true => Ok(cassette),
+            false => Err(fault(1, "the file is empty".to_owned())),
+        }
+    }
+
+    fn add(&mut self, number: usize, line: Line, has_header: &mut bool) -> Result<(), String> {
+        match (line, *has_header) {
+            (Line::Header(header, hellos), false) => {
+                *has_header = true;
+                self.header = header;
+                self.hellos = hellos;
+            }
+            (Line::Header(..), true) => return Err("a second first line".to_owned()),
+            (_, false) => {
+                return Err("this is no cassette: its first line must have \"cassette\"".to_owned());
+            }
+            (Line::Hello(hello), true) => self.hellos.push(hello),
+            (Line::Notice(server, notice), true) => {
+                // Before the first call nobody was there to hear it.
+                let mut before = self.calls.iter_mut().rev();
+                if let Some(last) = before.find(|one| one.call.server == server) {
+                    last.after.push(notice);
+                }
+            }
+            (Line::Call(call), true) => self.calls.push(Recorded {
+                line: number,
+                call,
+                after: Vec::new(),
+            }),
+        }
+        Ok(())
+    }
+}
+
+/// Nothing is on an empty line.
+fn read_line(raw: Vec<u8>) -> Result<Option<Line>, String> {
+    if raw.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let raw = Bytes::from(raw);
+    let (span, kind) = json::check(&raw).map_err(|fault| format!("no JSON: {fault}"))?;
+    if kind != json::ValueKind::Object {
+        return Err("a line must be a JSON object".to_owned());
+    }
+    if std::str::from_utf8(&raw).is_err() {
+        return Err("the line is not UTF-8".to_owned());
+    }
+    Line::read(&raw.slice(span.start..span.end)).map(Some)
+}

@@ -1,0 +1,395 @@
+//! Asking a server what was asked, one thing after the other.
+
+use super::{
+    super::{
+        Answer, Between, Call, Cassette, Question, Recorded,
+        asked::{comparable, name_of, tree, without_hop},
+        differences, redact,
+    },
+    Asking, Case, Outcome as Came, Report, Skip,
+    carried::Carried,
+};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use switchboard_host::{
+    Admitted, CallError, Client, Event, Host, Input, NoSink, Outcome, Scope, Server, ServerSpec,
+    observe::Trace, permission::Rules,
+};
+use switchboard_transport::Budget;
+use switchboard_wire::{
+    Era, ErrorObject, Id, Kind, Message, Method, Params, Revision, code, json as text, meta,
+    name::Style,
+};
+use tokio::time::Instant;
+
+/// Holds the server of `spec` to a cassette of one server. What cannot be reached at all is
+/// an error.
+pub async fn verify(
+    cassette: &Cassette,
+    name: &str,
+    spec: &ServerSpec,
+    asking: &Asking,
+) -> Result<Report, CallError> {
+    let mut cases = Vec::new();
+    for era in cassette.eras() {
+        let spec = ServerSpec {
+            era: Some(era),
+            ..spec.clone()
+        };
+        let rules = Rules::everything_allowed();
+        let host = Host::new(vec![spec], rules, Style::Bare, Budget::default());
+        let ran = run(&host, cassette, era, asking, &mut cases).await;
+        host.close().await;
+        ran?;
+    }
+    let server = name.to_owned();
+    Ok(Report { server, cases })
+}
+
+async fn run(
+    host: &Arc<Host>,
+    cassette: &Cassette,
+    era: Era,
+    asking: &Asking,
+    cases: &mut Vec<Case>,
+) -> Result<(), CallError> {
+    let servers = host.servers();
+    let Some(server) = servers.iter().next().cloned() else {
+        return Ok(());
+    };
+    let client = Arc::new(client(cassette, era));
+    let begun = Instant::now();
+    server.connection(&client).await?;
+    cases.extend(met(cassette, era, &server, &client, asking, begun));
+    let mut asker = Asker {
+        host: host.clone(),
+        server,
+        client,
+        carried: Carried::default(),
+    };
+    for recorded in cassette.calls.iter().filter(|one| one.call.era == era) {
+        if let Some(case) = asker.case(cassette, recorded, asking).await {
+            cases.push(case);
+        }
+    }
+    Ok(())
+}
+
+/// As whom the server is asked: with what it was told when it was recorded.
+fn client(cassette: &Cassette, era: Era) -> Client {
+    let greeting = cassette.hello(era).and_then(|hello| hello.params.clone());
+    let field = |raw: &Bytes, key: &'static str| {
+        let span = text::field(raw, key).ok().flatten()?;
+        Some(raw.slice(span.start..span.end))
+    };
+    let nothing = Bytes::from_static(b"{}");
+    if era == Era::Modern {
+        let mut calls = cassette.calls.iter().filter(|one| one.call.era == era);
+        let said = calls.find_map(|one| {
+            let about = field(one.call.params.as_ref()?, "_meta")?;
+            field(&about, meta::CLIENT_CAPABILITIES)
+        });
+        let capabilities = said.unwrap_or(nothing);
+        return Client::new(
+            "verify".into(),
+            Revision::NEWEST,
+            capabilities,
+            Arc::new(NoSink),
+        );
+    }
+    let said = |key: &'static str| greeting.as_ref().and_then(|raw| field(raw, key));
+    let revision = said("protocolVersion")
+        .and_then(|token| Revision::parse(&text::text(&token)?))
+        .filter(|revision| revision.era() == Era::Legacy);
+    let client = Client::new(
+        "verify".into(),
+        revision.unwrap_or(Revision::NEWEST_LEGACY),
+        said("capabilities").unwrap_or(nothing),
+        Arc::new(NoSink),
+    );
+    client.exclusive(greeting)
+}
+
+/// What the server says when it is met. Its version may be another.
+fn met(
+    cassette: &Cassette,
+    era: Era,
+    server: &Arc<Server>,
+    client: &Client,
+    asking: &Asking,
+    begun: Instant,
+) -> Option<Case> {
+    let hello = cassette.hello(era)?;
+    let method = match era {
+        Era::Legacy => Method::Initialize,
+        Era::Modern => Method::Discover,
+    };
+    if matches!(
+        asking.skips(cassette, era, method.as_str(), &Value::Null),
+        Some(Skip::Unwanted)
+    ) {
+        return None;
+    }
+    let said = server.hello(client).map(|hello| hello.result);
+    let shown = |raw: &Bytes| {
+        let mut value = tree(&redact(raw)).unwrap_or_default();
+        if let Some(info) = value.get_mut("serverInfo").and_then(Value::as_object_mut) {
+            info.shift_remove("version");
+        }
+        json!({"result": value})
+    };
+    let is = said.as_ref().map(shown).unwrap_or_default();
+    let found = differences(&shown(&hello.result), &is, &asking.ignored);
+    Some(Case {
+        line: 1,
+        era: era.to_string(),
+        method: method.as_str().to_owned(),
+        name: None,
+        outcome: if found.is_empty() {
+            Came::Same
+        } else {
+            Came::Differs
+        },
+        differences: found,
+        reason: None,
+        took: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Whoever asks a server.
+struct Asker {
+    host: Arc<Host>,
+    server: Arc<Server>,
+    client: Arc<Client>,
+    carried: Carried,
+}
+
+/// What was said to a request.
+#[derive(Default)]
+struct Said {
+    notices: Vec<Value>,
+    questions: Vec<Value>,
+    answer: Value,
+}
+
+impl Said {
+    /// The server asks something. For roots it may ask at any time.
+    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), String> {
+        if Method::parse(method) != Method::RootsList {
+            self.questions.push(question_of(method, params)?);
+        }
+        Ok(())
+    }
+
+    fn value(self) -> Value {
+        let mut value = self.answer;
+        if let Some(whole) = value.as_object_mut() {
+            whole.insert("notices".to_owned(), Value::Array(self.notices));
+            whole.insert("questions".to_owned(), Value::Array(self.questions));
+        }
+        value
+    }
+}
+
+impl Asker {
+    /// Asks what was asked; nothing where that is not wanted.
+    async fn case(
+        &mut self,
+        cassette: &Cassette,
+        recorded: &Recorded,
+        asking: &Asking,
+    ) -> Option<Case> {
+        let Recorded { line, call, .. } = recorded;
+        let asked = comparable(call.params.as_ref());
+        let known = asked.as_ref().unwrap_or(&Value::Null);
+        let mut case = Case {
+            line: *line,
+            era: call.era.to_string(),
+            method: call.method.clone(),
+            name: name_of(Method::parse(&call.method), known).map(ToOwned::to_owned),
+            outcome: Came::Skipped,
+            differences: Vec::new(),
+            reason: None,
+            took: 0,
+        };
+        match asking.skips(cassette, call.era, &call.method, known) {
+            Some(Skip::Unwanted) => return None,
+            Some(Skip::Acts) => {
+                case.reason = Some("its tool may change something each time".to_owned());
+                return Some(case);
+            }
+            None => {}
+        }
+        let begun = Instant::now();
+        let compared = match asked {
+            Ok(_) => self.compare(call, asking).await,
+            Err(fault) => Err(fault),
+        };
+        case.took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        match compared {
+            Ok(found) if found.is_empty() => case.outcome = Came::Same,
+            Ok(found) => {
+                case.outcome = Came::Differs;
+                case.differences = found;
+            }
+            Err(fault) => {
+                case.outcome = Came::Failed;
+                case.reason = Some(fault);
+            }
+        }
+        Some(case)
+    }
+
+    async fn compare(
+        &mut self,
+        call: &Call,
+        asking: &Asking,
+    ) -> Result<Vec<super::super::Difference>, String> {
+        let was = recorded(call)?;
+        let mut is = self.ask(call).await?.value();
+        if let (Some(was), Some(is)) = (was.get("result"), is.get_mut("result")) {
+            self.carried.note(was, is);
+        }
+        Ok(differences(&was, &is, &asking.ignored))
+    }
+
+    /// Makes a request, and answers what the server asks as it was answered.
+    async fn ask(&self, call: &Call) -> Result<Said, String> {
+        let message = self.request(call)?;
+        let params = Params::of(&message).map_err(|fault| fault.message)?;
+        let admitted = Admitted {
+            client: self.client.clone(),
+            scope: Scope::One(self.server.clone()),
+            message,
+            params,
+            headers: None,
+            trace: Trace::default(),
+        };
+        let told = |fault: CallError| fault.to_string();
+        let mut exchange = Box::pin(self.host.call_own(admitted)).await.map_err(told)?;
+        let mut answers: Vec<&Question> = call.between.iter().filter_map(question).collect();
+        let mut said = Said::default();
+        loop {
+            match exchange.next().await {
+                Event::Notice(notice) => {
+                    let params = notice
+                        .message
+                        .body_span()
+                        .map(|_| notice.message.body_bytes());
+                    said.notices
+                        .extend(notice_of(&notice.message.method_name(), params.as_ref())?);
+                }
+                Event::Input(input) => {
+                    let body = input.message().body_bytes();
+                    let method = input.message().method_name();
+                    said.asks(&method, Some(&body))?;
+                    let recorded = answers.iter().position(|one| one.method == method);
+                    answer(input, recorded.map(|at| answers.remove(at)));
+                }
+                Event::Outcome(Outcome::Reply(reply)) => {
+                    said.answer = answer_of(reply.message.kind(), &reply.message.body_bytes())?;
+                    return Ok(said);
+                }
+                Event::Outcome(Outcome::Failed(fault)) => return Err(fault.to_string()),
+            }
+        }
+    }
+
+    /// The request as it is sent now.
+    fn request(&self, call: &Call) -> Result<Message, String> {
+        let params = match &call.params {
+            None => String::new(),
+            Some(raw) => {
+                let mut value = tree(raw)?;
+                let before = value.clone();
+                self.carried.put(&mut value);
+                // What need not change keeps its bytes.
+                let text = match value == before {
+                    true => String::from_utf8_lossy(raw).into_owned(),
+                    false => value.to_string(),
+                };
+                format!(",\"params\":{text}")
+            }
+        };
+        let text = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":{}{params}}}",
+            text::quote(&call.method)
+        );
+        Message::parse(Bytes::from(text)).map_err(|fault| fault.to_string())
+    }
+}
+
+fn question(between: &Between) -> Option<&Question> {
+    match between {
+        Between::Question(question) => Some(question),
+        Between::Notice(_) => None,
+    }
+}
+
+/// Answers what a server asks as it was answered when it was recorded.
+fn answer(input: Input, recorded: Option<&Question>) {
+    let answered = recorded.and_then(|question| question.answered.as_ref());
+    match answered {
+        Some((_, Answer::Result(raw))) => {
+            let text = String::from_utf8_lossy(raw);
+            input.answer(&Message::response(&Id::number(0), &text));
+        }
+        Some((_, Answer::Error(raw))) => {
+            let value = tree(raw).unwrap_or_default();
+            input.refuse(&ErrorObject {
+                code: value["code"].as_i64().unwrap_or(code::INTERNAL),
+                message: value["message"].as_str().unwrap_or_default().to_owned(),
+                data: value.get("data").cloned(),
+            });
+        }
+        None => input.refuse_unsupported(),
+    }
+}
+
+/// What was recorded, as it is compared.
+fn recorded(call: &Call) -> Result<Value, String> {
+    let mut said = Said::default();
+    for between in &call.between {
+        match between {
+            Between::Notice(notice) => {
+                said.notices
+                    .extend(notice_of(&notice.method, notice.params.as_ref())?);
+            }
+            Between::Question(question) => {
+                said.asks(&question.method, question.params.as_ref())?;
+            }
+        }
+    }
+    said.answer = match &call.answer {
+        Answer::Result(raw) => answer_of(Kind::Response, raw)?,
+        Answer::Error(raw) => answer_of(Kind::Error, raw)?,
+    };
+    Ok(said.value())
+}
+
+/// Something that was said during a call, without its token.
+fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, String> {
+    let mut value = question_of(method, params)?;
+    if let Some(params) = value["params"].as_object_mut() {
+        params.shift_remove(meta::PROGRESS_TOKEN);
+    }
+    Ok(Some(value))
+}
+
+fn question_of(method: &str, params: Option<&Bytes>) -> Result<Value, String> {
+    Ok(json!({"method": method, "params": comparable(params)?}))
+}
+
+fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, String> {
+    let mut value = tree(&redact(raw))?;
+    if let Some(object) = value.as_object_mut() {
+        without_hop(object, &[meta::SERVER_INFO]);
+    }
+    let key = if kind == Kind::Error {
+        "error"
+    } else {
+        "result"
+    };
+    Ok(json!({ key: value }))
+}

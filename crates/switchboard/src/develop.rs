@@ -1,0 +1,206 @@
+//! A server that somebody is writing: it starts again when its sources change, while its
+//! clients stay.
+
+use crate::{
+    file_watch::{Look, look},
+    limits,
+};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use switchboard_host::{Host, Server, ServerState};
+use switchboard_local::wildcard::matches;
+use switchboard_tasks as tasks;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// Folders that hold no sources, whatever is watched.
+const ASIDE: [&str; 10] = [
+    ".git",
+    ".hg",
+    ".svn",
+    "target",
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+];
+
+/// The files that a server is made of.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// Folders, with all that is below, and files.
+    pub roots: Vec<PathBuf>,
+    /// Names, and paths below a root, that do not count; `*` stands for anything.
+    pub ignored: Vec<String>,
+}
+
+/// What the sources look like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    files: BTreeMap<PathBuf, Look>,
+    /// Whether there are more than are looked at.
+    is_cut: bool,
+}
+
+impl Sources {
+    fn look(&self) -> Seen {
+        let mut seen = Seen::default();
+        let mut folders = 0;
+        for root in &self.roots {
+            let mut open = vec![root.clone()];
+            while let Some(path) = open.pop() {
+                if let Some(inside) = folder(&path) {
+                    folders += 1;
+                    if folders > limits::SOURCES_FOLDERS {
+                        seen.is_cut = true;
+                        break;
+                    }
+                    let counts = |path: &PathBuf| self.counts(root, path);
+                    open.extend(inside.filter(counts));
+                } else if let Some(look) = look(&path) {
+                    if seen.files.len() >= limits::SOURCES_WATCHED {
+                        seen.is_cut = true;
+                        break;
+                    }
+                    seen.files.insert(path, look);
+                }
+            }
+        }
+        seen
+    }
+
+    fn counts(&self, root: &Path, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
+        let is_ignored = |glob: &String| matches(glob, &name) || matches(glob, &below);
+        !ASIDE.contains(&&*name) && !self.ignored.iter().any(is_ignored)
+    }
+
+    async fn looked(&self) -> Seen {
+        let sources = self.clone();
+        let looked = tasks::blocking(move || sources.look()).await;
+        looked.unwrap_or_default()
+    }
+}
+
+/// What is in a folder. A link to one is not followed: it may lead around in a circle.
+fn folder(path: &Path) -> Option<impl Iterator<Item = PathBuf> + use<>> {
+    let about = fs::symlink_metadata(path).ok()?;
+    let entries = fs::read_dir(path).ok().filter(|_| about.is_dir())?;
+    Some(entries.flatten().map(|entry| entry.path()))
+}
+
+/// One of the files that are not what they were.
+fn changed(before: &Seen, now: &Seen) -> Option<PathBuf> {
+    let differs = |(path, look): (&PathBuf, &Look)| {
+        (before.files.get(path) != Some(look)).then(|| path.clone())
+    };
+    let gone = |path: &&PathBuf| !now.files.contains_key(*path);
+    let mut files = now.files.iter();
+    files
+        .find_map(differs)
+        .or_else(|| before.files.keys().find(gone).cloned())
+}
+
+/// What becomes of the server, for whoever writes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// There are more sources than are looked at.
+    TooMany,
+    /// This one has changed: the server starts again.
+    Changed(PathBuf),
+    /// It works.
+    Works,
+    /// It does not, and why, with the last that it wrote to stderr.
+    Fails(String),
+}
+
+/// Starts the only server of `host` again whenever its sources change, until `stop`.
+pub async fn follow(
+    host: Arc<Host>,
+    sources: Sources,
+    stop: CancellationToken,
+    tell: impl Fn(&News) + Send + Sync + 'static,
+) {
+    let Some(server) = host.servers().iter().next().cloned() else {
+        return;
+    };
+    let told = heard(&server, &tell);
+    let watched = watch(&server, &sources, &tell);
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = told => {}
+        () = watched => {}
+    }
+}
+
+async fn watch(server: &Arc<Server>, sources: &Sources, tell: &(impl Fn(&News) + Sync)) {
+    let mut before = sources.looked().await;
+    if before.is_cut {
+        tell(&News::TooMany);
+    }
+    loop {
+        sleep(limits::SOURCES_LOOK).await;
+        let mut now = sources.looked().await;
+        let Some(file) = changed(&before, &now) else {
+            continue;
+        };
+        now = settled(sources, now).await;
+        tell(&News::Changed(file));
+        server.reconnect().await;
+        before = now;
+    }
+}
+
+/// Waits until nobody writes any more.
+async fn settled(sources: &Sources, mut now: Seen) -> Seen {
+    let begun = Instant::now();
+    while begun.elapsed() < limits::SOURCES_SETTLE {
+        sleep(limits::SOURCES_QUIET).await;
+        let later = sources.looked().await;
+        if later == now {
+            break;
+        }
+        now = later;
+    }
+    now
+}
+
+/// Tells how the server does, and its clients to ask for its lists each time it is there.
+async fn heard(server: &Arc<Server>, tell: &(impl Fn(&News) + Sync)) {
+    let mut states = server.state();
+    let mut last = None;
+    loop {
+        let state = states.borrow_and_update().clone();
+        let news = match state {
+            ServerState::Connected => {
+                // It is said that it works before it can be used.
+                let mut copies = server.copies();
+                let there = copies.wait_for(|copies| *copies > 0);
+                let _ = timeout(limits::SOURCES_SETTLE, there).await;
+                server.announce_lists().await;
+                Some(News::Works)
+            }
+            ServerState::Failed(why) => Some(News::Fails(why)),
+            _ => None,
+        };
+        if let Some(news) = news {
+            if last.as_ref() != Some(&news) || news == News::Works {
+                tell(&news);
+            }
+            last = Some(news);
+        }
+        if states.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+use super::*;
+
+fn sources(root: &Path, ignored: &[&str]) -> Sources {
+    Sources {
+        roots: vec![root.to_owned()],
+        ignored: ignored.iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn what_is_written_made_and_removed_is_seen_and_what_is_no_source_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("server.py", "one");
+    write("lib/deep/part.py", "one");
+    let sources = sources(root, &["*.log", "made/*"]);
+    let first = sources.look();
+    assert_eq!(first.files.len(), 2);
+    for aside in [
+        ".git/index",
+        "target/debug/x",
+        "a/node_modules/x/index.js",
+        "lib/__pycache__/part.pyc",
+        "out.log",
+        "made/by/itself",
+    ] {
+        write(aside, "x");
+    }
+    assert_eq!(changed(&first, &sources.look()), None);
+    write("lib/deep/part.py", "other");
+    let second = sources.look();
+    assert_eq!(
+        changed(&first, &second),
+        Some(root.join("lib/deep/part.py"))
+    );
+    write("lib/new.py", "x");
+    let third = sources.look();
+    assert_eq!(changed(&second, &third), Some(root.join("lib/new.py")));
+    fs::remove_file(root.join("lib/new.py")).unwrap();
+    assert_eq!(
+        changed(&third, &sources.look()),
+        Some(root.join("lib/new.py"))
+    );
+}
+
+#[test]
+fn a_link_that_leads_around_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), "a").unwrap();
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("again")).unwrap();
+    let seen = sources(folder.path(), &[]).look();
+    assert!(seen.files.len() <= 2 && !seen.is_cut, "{seen:?}");
+}
