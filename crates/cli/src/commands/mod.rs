@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod add;
+pub mod answer;
 pub mod approve;
 pub mod audit;
 pub mod builtin;
@@ -12,6 +13,7 @@ mod gather;
 pub mod generate;
 pub mod get;
 pub mod import;
+pub mod inbox;
 pub mod list;
 pub mod listen;
 pub mod log;

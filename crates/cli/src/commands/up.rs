@@ -19,6 +19,7 @@ mod table;
 
 use crate::{
     commands::{
+        inbox::AskOptions,
         listen::{announce, origin},
         serve::{announce_folder, usable},
         status,
@@ -93,6 +94,8 @@ pub struct Options {
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
+    #[command(flatten)]
+    pub ask: AskOptions,
     #[command(flatten)]
     pub watch: WatchOptions,
 }
@@ -215,6 +218,7 @@ fn assemble(
         word: format!("short{}", options.tools.word()),
         by_up: true,
         watch: options.watch.watch(),
+        ask_at: options.ask.ask_at,
         ..Show::default()
     };
     Ok((governed.gateway(show), notes))

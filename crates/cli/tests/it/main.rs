@@ -18,6 +18,7 @@ mod builtin;
 mod config;
 mod faults;
 mod gateway;
+mod inbox;
 mod screens;
 mod signing_in;
 mod transports;

@@ -93,7 +93,7 @@ pub fn to_legacy(message: &Message) -> Message {
     )
 }
 
-pub(super) fn with_params(message: &Message, params: &str) -> Message {
+pub(crate) fn with_params(message: &Message, params: &str) -> Message {
     let mut edits = Edits::new();
     match message.body_span() {
         Some(span) => edits.replace(span, params.to_owned()),

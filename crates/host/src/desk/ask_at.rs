@@ -47,12 +47,15 @@ impl AskAt {
 pub struct Policy {
     /// For all; nothing where it depends on whether somebody looks at the inbox.
     pub all: Option<AskAt>,
+    /// For all of this gateway, before what is said for all.
+    pub face: Option<AskAt>,
     /// For single principals.
     pub each: HashMap<String, AskAt>,
 }
 
 impl Policy {
     pub(super) fn of(&self, principal: &str) -> Option<AskAt> {
-        self.each.get(principal).copied().or(self.all)
+        let each = self.each.get(principal).copied();
+        each.or(self.face).or(self.all)
     }
 }

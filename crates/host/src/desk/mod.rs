@@ -22,7 +22,7 @@ use std::{
     fmt,
     sync::{
         Arc, Weak,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
 };
@@ -38,6 +38,8 @@ pub struct Desk {
     state: Mutex<State>,
     news: broadcast::Sender<Arc<Question>>,
     listeners: AtomicUsize,
+    /// Whether anybody could look at what waits.
+    is_open: AtomicBool,
     me: Weak<Self>,
 }
 
@@ -59,6 +61,13 @@ struct Entry {
     at_client: CancellationToken,
     /// Ends when it is over.
     done: CancellationToken,
+}
+
+impl Entry {
+    /// Whether nothing may be sent for its client any more: it has gone, or may not come in.
+    fn is_void(&self) -> bool {
+        self.client.has_left() || self.client.shut_out().is_some()
+    }
 }
 
 /// What is answered.
@@ -116,17 +125,34 @@ impl Desk {
             state: Mutex::default(),
             news: broadcast::Sender::new(limits::DESK_NEWS),
             listeners: AtomicUsize::new(0),
+            is_open: AtomicBool::new(false),
             me: me.clone(),
         })
     }
 
     /// Who is asked from now on.
     pub fn set_policy(&self, policy: Policy) {
-        *self.policy.write() = policy;
+        let mut now = self.policy.write();
+        let face = now.face;
+        *now = Policy { face, ..policy };
+    }
+
+    /// The same where it was said when this gateway was started.
+    pub fn set_face(&self, at: Option<AskAt>) {
+        self.policy.write().face = at;
+    }
+
+    /// From now on somebody can look at what waits. Until then nobody else than clients
+    /// is asked.
+    pub fn open(&self) {
+        self.is_open.store(true, Ordering::Release);
     }
 
     /// Who is asked what this principal's calls lead to.
     pub fn asks(&self, principal: &str) -> AskAt {
+        if !self.is_open.load(Ordering::Acquire) {
+            return AskAt::Client;
+        }
         let said = self.policy.read().of(principal);
         said.unwrap_or(match self.listeners.load(Ordering::Acquire) {
             0 => AskAt::Client,
@@ -147,6 +173,7 @@ impl Desk {
 
     /// Those that are open, oldest first, and then those that are over, newest first.
     pub fn questions(&self, with_closed: bool) -> Vec<Arc<Question>> {
+        self.sweep();
         let state = self.state.lock();
         let open = state.open.values().map(|entry| entry.question.clone());
         let mut all: Vec<_> = open.collect();
@@ -159,6 +186,7 @@ impl Desk {
 
     /// One of them.
     pub fn find(&self, id: &str) -> Option<Arc<Question>> {
+        self.sweep();
         let state = self.state.lock();
         let open = state.open.get(id).map(|entry| entry.question.clone());
         open.or_else(|| state.closed(id))
@@ -182,8 +210,7 @@ impl Desk {
                 }
             }
         };
-        // Nothing is sent for a client that has gone, or may not come in any more.
-        if entry.client.has_left() || entry.client.shut_out().is_some() {
+        if entry.is_void() {
             return Err(NotTaken::Over(self.close(entry, Status::Withdrawn, None)));
         }
         entry.at_client.cancel();
@@ -209,6 +236,20 @@ impl Desk {
         Plan {
             desk,
             client: !desk || (can_client && at.asks_client()),
+        }
+    }
+
+    /// Takes questions away whose clients have gone although their calls have not ended yet.
+    fn sweep(&self) {
+        let void: Vec<Entry> = {
+            let mut state = self.state.lock();
+            let ids = state.open.iter().filter(|(_, entry)| entry.is_void());
+            let ids: Vec<Arc<str>> = ids.map(|(id, _)| id.clone()).collect();
+            ids.iter().filter_map(|id| state.take(id)).collect()
+        };
+        for entry in void {
+            entry.at_client.cancel();
+            self.close(entry, Status::Withdrawn, None);
         }
     }
 

@@ -5,6 +5,7 @@
 //! it before its outcome cancels the request upstream, in that server's own way.
 
 mod asker;
+mod attended;
 mod consent;
 mod crossing;
 mod inbox;
@@ -16,6 +17,7 @@ mod sent;
 mod step_up;
 
 pub(crate) use asker::Asker;
+pub(crate) use attended::{Attended, is_attended};
 pub(crate) use consent::{Asked, can_be_asked};
 pub use consent::{Consent, Verdict};
 pub(crate) use crossing::Crossing;
@@ -144,6 +146,8 @@ enum Stage {
     Across(Box<Crossing>),
     /// It is at a server whose questions about roots are answered here.
     Rooted(Box<Rooted>),
+    /// It is at a server whose questions a person answers in its client's place.
+    Attended(Box<Attended>),
     /// Nothing comes any more.
     Over {
         /// Whether the server was one of the other era.
@@ -169,6 +173,15 @@ impl Exchange {
     /// A request that has just left for a server whose entry has roots.
     pub(crate) fn rooted(rooted: Rooted, connection: Arc<Connection>, allowed: Duration) -> Self {
         Self::at(Stage::Rooted(Box::new(rooted)), connection, allowed)
+    }
+
+    /// A request that has just left, of a client in whose place a person is asked.
+    pub(crate) fn attended(
+        attended: Attended,
+        connection: Arc<Connection>,
+        allowed: Duration,
+    ) -> Self {
+        Self::at(Stage::Attended(Box::new(attended)), connection, allowed)
     }
 
     fn at(stage: Stage, connection: Arc<Connection>, allowed: Duration) -> Self {
@@ -223,6 +236,7 @@ impl Exchange {
             Stage::Away(sent) => Some(sent),
             Stage::Across(crossing) => Some(crossing.sent()),
             Stage::Rooted(rooted) => Some(rooted.sent()),
+            Stage::Attended(attended) => Some(attended.sent()),
             _ => None,
         }
     }
@@ -305,6 +319,7 @@ impl Exchange {
             Stage::Away(sent) => Some(sent.next().await),
             Stage::Across(crossing) => crossing.step().await,
             Stage::Rooted(rooted) => rooted.step().await,
+            Stage::Attended(attended) => attended.step().await,
             Stage::Asking(gate) => {
                 let inbox = gate.inbox();
                 let verdict = tokio::select! {
@@ -413,6 +428,7 @@ impl Exchange {
             Stage::Away(sent) => sent.cancel(Some("timed out")),
             Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
             Stage::Rooted(rooted) => rooted.sent_mut().cancel(Some("timed out")),
+            Stage::Attended(attended) => attended.sent_mut().cancel(Some("timed out")),
             Stage::Renewing(_) | Stage::Over { .. } => {}
         }
         CallError::TimedOut {
@@ -438,6 +454,7 @@ impl Exchange {
             Stage::Away(sent) => sent.cancel_as(notice),
             Stage::Across(crossing) => crossing.sent_mut().cancel_as(notice),
             Stage::Rooted(rooted) => rooted.sent_mut().cancel_as(notice),
+            Stage::Attended(attended) => attended.sent_mut().cancel_as(notice),
             // Nothing of it has left.
             _ => {}
         }

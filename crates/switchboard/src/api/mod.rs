@@ -17,6 +17,7 @@ mod client;
 mod events;
 mod feed;
 mod insight;
+mod out;
 mod pins;
 mod questions;
 mod router;
@@ -28,11 +29,13 @@ mod tokens;
 mod tools;
 
 pub use client::{Client, ClientError, Events};
+pub(crate) use out::{ANSWERS, take as take_answer};
 pub(crate) use router::{VERSION, answer, may};
 pub use switchboard_api as types;
 
 use crate::{pipeline::Options, pools::Pools, roster::Member, watching::Watching};
 use feed::Feed;
+use out::Out;
 use sessions::Sessions;
 use state::Keeper;
 use std::{
@@ -63,6 +66,10 @@ pub(crate) struct Api {
     /// Those who came in by a code.
     pub(crate) sessions: Arc<Sessions>,
     keeper: Keeper,
+    /// What servers wait for.
+    pub(crate) standing: questions::Standing,
+    /// Who else is told what waits.
+    pub(crate) out: Out,
     /// Places for event streams.
     streams: Arc<Quota>,
     /// Where it listens, once it does.
@@ -109,7 +116,7 @@ impl Api {
             reload,
             may,
         } = parts;
-        Arc::new(Self {
+        let api = Arc::new(Self {
             host,
             caller,
             pools,
@@ -122,11 +129,15 @@ impl Api {
             feed: Arc::default(),
             sessions: Arc::default(),
             keeper: Keeper::default(),
+            standing: questions::Standing::default(),
+            out: Out::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),
-        })
+        });
+        questions::follow(&api);
+        api
     }
 
     /// Says where it listens.

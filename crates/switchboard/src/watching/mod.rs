@@ -147,6 +147,13 @@ impl Watching {
         self.counting.as_ref()
     }
 
+    /// Puts something on record, where a record is kept.
+    pub(crate) fn record(&self, record: switchboard_record::audit::Record) {
+        if let Some(running) = &self.audit {
+            running.audit.record(record);
+        }
+    }
+
     /// Where what is counted is read besides, if anybody wants that.
     pub(crate) fn metrics_at(&self) -> Option<SocketAddr> {
         self.metrics_at

@@ -4,7 +4,7 @@
 use super::Options;
 use crate::{
     args::Global,
-    commands::{tool_list::ToolOptions, watching::WatchOptions},
+    commands::{inbox::AskOptions, tool_list::ToolOptions, watching::WatchOptions},
     context::Context,
     failure::Failure,
     limits,
@@ -34,6 +34,7 @@ pub struct Remembered {
     pub tools: Vec<String>,
     pub allow_origin: Vec<String>,
     pub watch: WatchOptions,
+    pub ask: AskOptions,
 }
 
 impl Remembered {
@@ -57,6 +58,7 @@ impl Remembered {
             tools: options.tools.words(),
             allow_origin: options.allow_origin.clone(),
             watch: options.watch.clone(),
+            ask: options.ask.clone(),
         }
     }
 
@@ -112,6 +114,7 @@ impl Remembered {
             tools: ToolOptions::of_words(&self.tools),
             show_token: false,
             watch: self.watch.clone(),
+            ask: self.ask.clone(),
         }
     }
 }
