@@ -114,6 +114,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
         chosen: !options.only.is_empty(),
         watch: options.watch.watch(),
         ask_at: options.ask.ask_at,
+        no_api_edit: options.listen.no_api_edit,
         ..Show::default()
     };
     Ok(governed.gateway(show))

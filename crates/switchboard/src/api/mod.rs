@@ -19,6 +19,7 @@ mod feed;
 mod insight;
 mod out;
 mod pins;
+mod proposals;
 mod questions;
 mod router;
 mod servers;
@@ -34,8 +35,11 @@ pub(crate) use router::{VERSION, answer, may};
 pub use switchboard_api as types;
 
 use crate::{pipeline::Options, pools::Pools, roster::Member, watching::Watching};
+use answer::No;
+use asking::Ask;
 use feed::Feed;
 use out::Out;
+use proposals::Proposals;
 use sessions::Sessions;
 use state::Keeper;
 use std::{
@@ -46,6 +50,7 @@ use std::{
 use switchboard_agent::Caller;
 use switchboard_gateway::Visitors;
 use switchboard_host::{Host, Quota};
+use switchboard_record::audit::Record;
 use tokio::sync::watch;
 
 /// All that answers are made of, for one gateway.
@@ -65,6 +70,8 @@ pub(crate) struct Api {
     pub(crate) feed: Arc<Feed>,
     /// Those who came in by a code.
     pub(crate) sessions: Arc<Sessions>,
+    /// Entries that wait for approval.
+    proposals: Proposals,
     keeper: Keeper,
     /// What servers wait for.
     pub(crate) standing: questions::Standing,
@@ -128,6 +135,7 @@ impl Api {
             may,
             feed: Arc::default(),
             sessions: Arc::default(),
+            proposals: Proposals::default(),
             keeper: Keeper::default(),
             standing: questions::Standing::default(),
             out: Out::default(),
@@ -138,6 +146,21 @@ impl Api {
         });
         questions::follow(&api);
         api
+    }
+
+    /// Puts on record what somebody has done here.
+    fn record(&self, ask: &Ask, record: Record) {
+        let record = record.with("by", format!("api: {}", ask.who.recorded()));
+        self.watching.record(record);
+    }
+
+    /// Reads the configuration again, so that what was written holds at once.
+    fn read_again(&self) -> Result<(), No> {
+        let reloaded = (self.reload)();
+        reloaded.map(drop).map_err(|why| {
+            let text = format!("it was written, and the gateway goes on as it was: {why}");
+            No::conflict(switchboard_local::secret::text(&text))
+        })
     }
 
     /// Says where it listens.

@@ -12,6 +12,7 @@ use super::{
     answer::{Answer, No, Reply},
     asking::Ask,
     feed::Topic,
+    proposals,
 };
 use crate::limits;
 use serde_json::Value;
@@ -33,6 +34,10 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             let said: Said = ask.body()?;
             let taken = match desk_question(api, ask, id) {
                 Some(question) => at_desk(api, ask, &question, &said).await?,
+                None if is_proposal(api, ask, id) => Taken {
+                    question: proposals::answer(api, ask, id, &said.action).await?,
+                    open: None,
+                },
                 None => standing::answer(api, ask, id, &said).await?,
             };
             Reply::json(&taken)
@@ -42,7 +47,14 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
 
 /// How many wait.
 pub(super) fn waiting(api: &Api) -> usize {
-    api.host.desk().questions(false).len() + api.standing.waiting()
+    let desk = api.host.desk().questions(false).len();
+    desk + api.standing.waiting() + proposals::waiting(api)
+}
+
+/// Whether this is an entry that somebody wants to add; who may not know of it is told
+/// that there is none.
+fn is_proposal(api: &Api, ask: &Ask, id: &str) -> bool {
+    ask.who.role >= Role::Viewer && proposals::find(api, id).is_some()
 }
 
 async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
@@ -52,6 +64,7 @@ async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
     let mut questions: Vec<Question> = desk.map(|question| shown::shown(&question)).collect();
     if ask.who.role >= Role::Viewer {
         questions.extend(standing::all(api).await);
+        questions.extend(proposals::all(api, all));
         if all {
             questions.extend(api.standing.closed());
         }
@@ -77,7 +90,10 @@ async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
         return Ok(question);
     }
     let found = match ask.who.role >= Role::Viewer {
-        true => standing::find(api, id).await,
+        true => match proposals::find(api, id) {
+            Some(found) => Some(found),
+            None => standing::find(api, id).await,
+        },
         false => None,
     };
     found.ok_or_else(unknown)

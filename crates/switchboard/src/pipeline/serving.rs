@@ -159,6 +159,7 @@ impl Fronted {
             open,
             note,
             watching,
+            api,
             principal,
         })
     }
@@ -218,6 +219,7 @@ pub struct Listening {
     open: Vec<Open>,
     note: Option<Running>,
     watching: Arc<Watching>,
+    api: Arc<Api>,
     /// On whose behalf servers are connected that must be there.
     principal: String,
 }
@@ -231,6 +233,12 @@ impl Listening {
     /// Where somebody listens.
     pub fn places(&self) -> &[Open] {
         &self.open
+    }
+
+    /// The address of its page, with a code that opens it once, within a minute; none
+    /// where it has no page.
+    pub fn console(&self) -> Option<String> {
+        self.api.console()
     }
 
     /// Serves until it is told to stop; then what is in flight may finish, and the

@@ -152,6 +152,9 @@ pub(super) async fn answer(
         return Err(No::not_allowed("to approve wants the role admin"));
     }
     super::fits(&question, said)?;
+    if question.kind == Kind::Approval && said.action == "approve" {
+        ask.who.must_approve(api)?;
+    }
     let by = ask.who.recorded();
     let closed = Question {
         status: "answered".to_owned(),
