@@ -92,6 +92,10 @@ pub enum Command {
     Audit(With<commands::audit::Options>),
     /// Change how much a running gateway logs
     Log(With<commands::log::Options>),
+    /// Show everything that waits for a person at the running gateway
+    Inbox(With<commands::inbox::Options>),
+    /// Answer what waits for a person
+    Answer(With<commands::answer::Options>),
     /// Show every configured server and whether it works
     List(With<commands::list::Options>),
     /// Show the tools of all servers
@@ -146,6 +150,8 @@ impl Command {
             Self::Prompts(with) => with.own.json,
             Self::Prompt(with) => with.own.json,
             Self::Reconnect(with) => with.own.json,
+            Self::Inbox(with) => with.own.json,
+            Self::Answer(with) => with.own.json,
             Self::Status(with) => with.own.json,
             Self::Stats(with) => with.own.json,
             Self::Traffic(with) => with.own.wants_json(),
@@ -202,6 +208,8 @@ impl Command {
             Self::Enable(with) => &mut with.global,
             Self::Disable(with) => &mut with.global,
             Self::Reconnect(with) => &mut with.global,
+            Self::Inbox(with) => &mut with.global,
+            Self::Answer(with) => &mut with.global,
             Self::Logs(with) => &mut with.global,
             Self::Audit(with) => &mut with.global,
             Self::Log(with) => &mut with.global,

@@ -120,6 +120,8 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Logs(with) => commands::logs::run(context, &with.own),
         Command::Log(with) => commands::log::run(context, &with.own),
         Command::Audit(with) => commands::audit::run(context, &with.own),
+        Command::Inbox(with) => commands::inbox::run(context, &with.own),
+        Command::Answer(with) => commands::answer::run(context, &with.own),
         Command::Token(with) => commands::token::run(context, &with.own),
         Command::Resources(with) => commands::resources::run(context, &with.own),
         Command::Read(with) => commands::resources::read(context, &with.own),

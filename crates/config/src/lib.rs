@@ -51,8 +51,8 @@ pub use places::{Places, moved_inside};
 pub use policy::Verdict;
 pub use read::read;
 pub use settings::{
-    AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure,
-    PermissionRule, Permissions, Traces, TracesProtocol, Written,
+    AccessLog, AskAtWord, Audit, AuditSync, Inbox, LineFormat, MetricsSetting, Observe,
+    OnAuditFailure, PermissionRule, Permissions, Traces, TracesProtocol, Webhook, Written,
 };
 pub use sign_in::{Idp, SignIn};
 pub use target::redacted;

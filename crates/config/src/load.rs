@@ -13,7 +13,7 @@ use crate::{
     policy::Policy,
     read::read,
     safe_read,
-    settings::{Named, Observe, Permissions},
+    settings::{Inbox, Named, Observe, Permissions},
     sign_in::SignIn,
     trust::{self, Folder},
 };
@@ -63,6 +63,8 @@ pub struct Loaded {
     pub permissions: Permissions,
     /// What is kept of calls.
     pub observe: Observe,
+    /// Who is asked what a person has to answer.
+    pub inbox: Inbox,
     /// Names that are switched off, with or without an entry.
     pub switched_off: Vec<Named>,
     /// Entries that count because a list of the user's names them. Before they
@@ -225,6 +227,7 @@ pub fn load(request: &Request) -> Loaded {
     loaded
         .observe
         .overrule(std::mem::take(&mut gathered.observe));
+    loaded.inbox.overrule(std::mem::take(&mut gathered.inbox));
     settle::settle(gathered, request, &mut loaded);
     trust::settle(&mut loaded, request);
     loaded

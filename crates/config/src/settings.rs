@@ -2,9 +2,11 @@
 //! switched off. Each is kept with its file and line.
 
 mod clear;
+mod inbox;
 mod observe;
 mod permissions;
 
+pub use inbox::{AskAtWord, Inbox, Webhook};
 pub use observe::{
     AccessLog, Audit, AuditSync, LineFormat, MetricsSetting, Observe, OnAuditFailure, Traces,
     TracesProtocol,

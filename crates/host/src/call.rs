@@ -23,7 +23,7 @@ use crate::{
     catalog::{List, Listing},
     client::Client,
     error::CallError,
-    exchange::{Asked, Exchange},
+    exchange::{Asked, Asker, Exchange},
     host::Host,
     limits, mirror,
     observe::{Origin, Passed, Trace, Watched},
@@ -133,8 +133,9 @@ pub(crate) async fn counted(
     passed: Option<&mut Passed>,
 ) -> Result<Exchange, CallError> {
     let counted = count(&admitted).await?;
+    let asker = Asker::of(&admitted);
     let exchange = send(host, admitted, passed).await?;
-    Ok(exchange.counted(counted))
+    Ok(exchange.counted(counted).asked_for(asker))
 }
 
 /// Counts the call in its principal's share, as soon as there is room. A large

@@ -4,7 +4,8 @@ mod request;
 
 use crate::{
     bridge::object_with,
-    exchange::{Input, Notice},
+    desk::{AskAt, Desk},
+    exchange::{Input, Notice, can_be_asked},
     limits,
 };
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use std::{
     },
 };
 use switchboard_transport::Share;
-use switchboard_wire::{Era, Revision, json};
+use switchboard_wire::{Era, Method, Revision, json};
 
 /// Tells clients apart for as long as this process runs.
 pub type ClientId = u64;
@@ -78,6 +79,10 @@ pub struct Client {
     admission: RwLock<Option<Arc<dyn StillAdmitted>>>,
     /// Where its requests come from, where that is a network.
     pub address: Option<IpAddr>,
+    /// Where a person is asked beside it or in its place, where anybody may be.
+    desk: Option<Arc<Desk>>,
+    /// The text of what it says of itself with each request.
+    says: Option<Bytes>,
     sink: Arc<dyn ClientSink>,
 }
 
@@ -138,6 +143,8 @@ impl Client {
             share: None,
             admission: RwLock::default(),
             address: None,
+            desk: None,
+            says: None,
             sink,
         }
     }
@@ -149,12 +156,45 @@ impl Client {
         name.chars().take(limits::CLIENT_NAME).collect()
     }
 
-    /// What it called itself when it greeted us, if it did.
+    /// What it called itself when it greeted us, or with its request, if it did.
     pub(crate) fn said_name(&self) -> Option<String> {
-        let greeting = self.greeting.as_ref()?;
-        let info = json::field(greeting, "clientInfo").ok()??;
-        let name = json::field(info.of(greeting), "name").ok()??;
-        json::text(name.of(info.of(greeting))).map(|name| name.into_owned())
+        let info: &[u8] = match (&self.greeting, &self.says) {
+            (Some(greeting), _) => json::field(greeting, "clientInfo").ok()??.of(greeting),
+            (None, Some(says)) => says,
+            (None, None) => return None,
+        };
+        let name = json::field(info, "name").ok()??;
+        json::text(name.of(info)).map(|name| name.chars().take(limits::CLIENT_NAME).collect())
+    }
+
+    /// The same client, for whom a person may be asked in its place; `says` is the text
+    /// of what it says of itself with its request, where it does.
+    pub fn at_desk(mut self, desk: &Arc<Desk>, says: Option<Bytes>) -> Self {
+        self.desk = Some(desk.clone());
+        self.says = says;
+        self
+    }
+
+    /// Where a person is asked beside it or in its place.
+    pub(crate) fn desk(&self) -> Option<&Arc<Desk>> {
+        self.desk.as_ref()
+    }
+
+    /// Who is asked what its calls lead to.
+    pub(crate) fn asked_at(&self) -> AskAt {
+        let desk = self.desk.as_ref();
+        desk.map_or(AskAt::Client, |desk| desk.asks(&self.principal))
+    }
+
+    /// Whether this could be put to it: it declared so.
+    pub(crate) fn can_be_put(&self, input: &Input) -> bool {
+        match input.method() {
+            Method::ElicitationCreate if input.consent().is_some() => can_be_asked(self),
+            Method::ElicitationCreate if input.is_page() => self.opens_pages(),
+            Method::ElicitationCreate => self.declares("elicitation"),
+            Method::SamplingCreateMessage => self.declares("sampling"),
+            _ => true,
+        }
     }
 
     /// The same client, with what it said when it greeted us: servers of its own are greeted with it.
@@ -238,6 +278,8 @@ impl Client {
             share: self.share.clone(),
             admission: RwLock::default(),
             address: self.address,
+            desk: self.desk.clone(),
+            says: self.says.clone(),
             sink: self.sink.clone(),
         })
     }

@@ -14,6 +14,7 @@ use crate::{
     call::{self, Admitted, Scope},
     catalog::{List, Merged},
     client::{Client, ClientId},
+    desk::Desk,
     error::CallError,
     exchange::{Exchange, Notice},
     limits,
@@ -44,6 +45,7 @@ pub struct Host {
     style: Style,
     budget: Budget,
     guard: Arc<Guard>,
+    desk: Arc<Desk>,
     /// What each principal sees, with the state of the catalogs it was made from.
     merged: Mutex<HashMap<View, (Stamp, Arc<Merged>)>>,
     /// Clients of all servers as one: they hear when servers come and go.
@@ -75,6 +77,7 @@ impl Host {
             style,
             budget,
             guard: Arc::new(guard),
+            desk: Desk::new(),
             merged: Mutex::default(),
             clients: Mutex::default(),
             states: Arc::default(),
@@ -216,6 +219,11 @@ impl Host {
     /// Who decides what may be seen and reached.
     pub fn guard(&self) -> &Arc<Guard> {
         &self.guard
+    }
+
+    /// What waits for a person.
+    pub fn desk(&self) -> &Arc<Desk> {
+        &self.desk
     }
 
     /// Takes a request to its server.

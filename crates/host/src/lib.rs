@@ -11,6 +11,7 @@ pub mod bridge;
 mod call;
 pub mod catalog;
 mod client;
+pub mod desk;
 mod error;
 mod exchange;
 mod host;

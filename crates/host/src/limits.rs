@@ -215,3 +215,24 @@ pub const ROUND_PAUSE: Duration = Duration::from_millis(100);
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Those who watch calls that are found without a lock; there may be more.
 pub const OBSERVERS_AT_HAND: usize = 4;
+
+/// Questions that wait for a person in the inbox; of all.
+pub const DESK_QUESTIONS: usize = 1024;
+/// The same of one principal.
+pub const DESK_QUESTIONS_EACH: usize = 64;
+/// Bytes of one of them.
+pub const DESK_QUESTION_BYTES: usize = 256 * 1024;
+/// Bytes of all of them.
+pub const DESK_BYTES: usize = 32 * 1024 * 1024;
+/// Those that are over and can still be looked up.
+pub const DESK_CLOSED: usize = 200;
+/// What is new of them that may wait for a listener.
+pub const DESK_NEWS: usize = 256;
+/// Characters of a client's word for its answer that are kept.
+pub const DESK_WORD: usize = 40;
+/// A question that ends this short before its time has run out of it.
+pub const DESK_SLACK: Duration = Duration::from_secs(1);
+/// How often a client is told that its call waits for a person.
+pub const STILL_WAITING: Duration = Duration::from_secs(10);
+/// What is left of a client's patience when its call is given up.
+pub const PATIENCE_LEFT: Duration = Duration::from_secs(2);

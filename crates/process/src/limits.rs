@@ -78,3 +78,5 @@ pub(crate) const KILLED_AT_ONCE: Duration = Duration::from_millis(100);
 pub(crate) const STARTS_HELD: Duration = Duration::from_millis(100);
 /// How soon a process is looked at again that is just becoming another program.
 pub(crate) const BECOMING_PAUSE: Duration = Duration::from_micros(200);
+/// How long telling the desktop something may take.
+pub(crate) const NOTIFY: Duration = Duration::from_secs(5);

@@ -300,6 +300,9 @@ impl Control for GatewayControl {
 
     fn answer(&self, asked: Asked) -> Answering<'_> {
         Box::pin(async move {
+            if asked.path.starts_with(api::ANSWERS) {
+                return api::take_answer(&self.api, asked).await;
+            }
             match asked.path.starts_with(api::VERSION) {
                 true => api::answer(&self.api, asked).await,
                 false => self.respond(&asked.verb, &asked.path).await,

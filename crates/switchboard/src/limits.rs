@@ -162,3 +162,25 @@ pub const USES_TOOLS: usize = 5000;
 pub const USES_BYTES: u64 = 4 * 1024 * 1024;
 /// How often it is written, where anything changed.
 pub const USES_LOOK: Duration = Duration::from_secs(60);
+
+/// How often it is looked what servers wait for, while somebody wants to know.
+pub const STANDING_LOOK: Duration = Duration::from_secs(2);
+/// Questions about servers that are shown.
+pub const STANDING_OPEN: usize = 256;
+/// Those that were answered and can still be looked up.
+pub const STANDING_CLOSED: usize = 100;
+/// What is told of questions elsewhere at one time.
+pub const OUT_UNDER_WAY: usize = 16;
+/// How often it is tried to tell one.
+pub const OUT_TRIES: u32 = 4;
+/// The first pause before it is tried again; each is four times the one before.
+pub const OUT_PAUSE: Duration = Duration::from_millis(500);
+/// How long one try may take.
+pub const OUT_TRY: Duration = Duration::from_secs(10);
+/// Characters of what a desktop is told.
+pub const OUT_TITLE: usize = 200;
+/// Addresses at which questions can be answered once.
+pub const OUT_TICKETS: usize = 1024;
+/// How long after an answer a sign-in is asked for again, in milliseconds, where nobody
+/// made it.
+pub const SIGN_IN_AGAIN_MS: u64 = 120_000;

@@ -2,7 +2,7 @@
 
 pub mod arguments;
 mod ask;
-pub mod form;
+pub pub mod form;
 mod pages;
 mod progress;
 pub mod resolve;

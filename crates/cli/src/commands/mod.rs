@@ -2,6 +2,7 @@
 
 pub mod add;
 mod alone;
+pub mod answer;
 pub mod approve;
 pub mod audit;
 pub mod builtin;
@@ -15,6 +16,7 @@ mod gather;
 pub mod generate;
 pub mod get;
 pub mod import;
+pub mod inbox;
 pub mod list;
 pub mod listen;
 pub mod log;

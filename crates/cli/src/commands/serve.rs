@@ -4,6 +4,7 @@ mod gateway;
 
 use crate::{
     commands::{
+        inbox::AskOptions,
         listen::{Listen, announce},
         tool_list::ToolOptions,
         watching::WatchOptions,
@@ -40,12 +41,14 @@ pub struct Options {
     /// On stdio: all that the running gateway has, from any directory; its servers, rules and trust
     /// hold, not those of this directory. Where none runs, what up had last is started
     #[arg(long, alias = "attach")]
-    #[arg(conflicts_with_all = ["only", "names", "tools", "permission_mode", "listen"])]
+    #[arg(conflicts_with_all = ["only", "names", "tools", "permission_mode", "ask_at", "listen"])]
     pub gateway: bool,
     /// Who is asked about tools that no rule is about: client (the default; the connected client
     /// asks its own user), default, auto, read-only or bypassPermissions
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<Mode>,
+    #[command(flatten)]
+    pub ask: AskOptions,
     #[command(flatten)]
     pub watch: WatchOptions,
 }
@@ -110,6 +113,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
         word: options.shown(),
         chosen: !options.only.is_empty(),
         watch: options.watch.watch(),
+        ask_at: options.ask.ask_at,
         no_api_edit: options.listen.no_api_edit,
         ..Show::default()
     };

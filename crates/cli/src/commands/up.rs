@@ -19,6 +19,7 @@ mod table;
 
 use crate::{
     commands::{
+        inbox::AskOptions,
         listen::{announce, origin},
         serve::{announce_folder, usable},
         status,
@@ -96,6 +97,8 @@ pub struct Options {
     /// Let nobody change settings over the API
     #[arg(long)]
     pub no_api_edit: bool,
+    #[command(flatten)]
+    pub ask: AskOptions,
     #[command(flatten)]
     pub watch: WatchOptions,
 }
@@ -225,6 +228,7 @@ fn assemble(
         word: format!("short{}", options.tools.word()),
         by_up: true,
         watch: options.watch.watch(),
+        ask_at: options.ask.ask_at,
         no_api_edit: options.no_api_edit,
         ..Show::default()
     };

@@ -20,6 +20,7 @@ mod cassettes;
 mod config;
 mod faults;
 mod gateway;
+mod inbox;
 mod screens;
 mod signing_in;
 mod traffic;

@@ -13,7 +13,7 @@ use crate::{
     policy::Policy,
     read::{self, Doc},
     safe_read,
-    settings::{Lists, Observe, Rules},
+    settings::{Inbox, Lists, Observe, Rules},
     sign_in::SignIn,
     usage,
 };
@@ -43,6 +43,7 @@ pub(super) struct Gathered {
     pub(super) sign_in: SignIn,
     /// What the administrator says about what is kept of calls.
     pub(super) observe: Observe,
+    pub(super) inbox: Inbox,
     /// What each file says about what may be done with servers.
     ruled: Vec<Ruled>,
 }
@@ -433,14 +434,20 @@ impl Reading<'_> {
         self.loaded.faults.extend(faults);
     }
 
-    /// What is kept of calls is for the user and the administrator to say. What cannot
-    /// be read of it would leave calls unseen.
+    /// What is kept of calls, and who is asked, is for the user and the administrator to
+    /// say. What cannot be read of it would leave calls unseen.
     fn observe(&mut self, doc: &Doc<'_>, writer: Writer) {
         let says = match writer {
             // What the administrator says is not changed by anybody after.
             Writer::Administrator => &mut self.gathered.observe,
             Writer::User => &mut self.loaded.observe,
             Writer::Repository => return,
+        };
+        let faults = says.read(doc);
+        self.unclear(faults, writer);
+        let says = match writer {
+            Writer::Administrator => &mut self.gathered.inbox,
+            _ => &mut self.loaded.inbox,
         };
         let faults = says.read(doc);
         self.unclear(faults, writer);

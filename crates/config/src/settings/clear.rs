@@ -18,7 +18,7 @@ const THEIRS: [&str; 7] = [
 ];
 
 /// Everything that our own file can have.
-const OURS: [&str; 19] = [
+const OURS: [&str; 20] = [
     "$schema",
     "mcpServers",
     "projects",
@@ -28,6 +28,7 @@ const OURS: [&str; 19] = [
     "enableAllProjectMcpServers",
     "permissions",
     "observe",
+    "approvals",
     "tokenStore",
     "xaaIdp",
     "connectors",

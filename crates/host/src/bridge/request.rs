@@ -93,7 +93,7 @@ pub fn to_legacy(message: &Message) -> Message {
     )
 }
 
-pub(super) fn with_params(message: &Message, params: &str) -> Message {
+pub(crate) fn with_params(message: &Message, params: &str) -> Message {
     let mut edits = Edits::new();
     match message.body_span() {
         Some(span) => edits.replace(span, params.to_owned()),
@@ -113,7 +113,7 @@ pub(super) fn with_params(message: &Message, params: &str) -> Message {
 /// elicitation for those who had none.
 fn capabilities_for_modern(client: &Client) -> String {
     let raw = &client.capabilities;
-    match client.revision {
+    let declared = match client.revision {
         Revision::V2024_11_05 | Revision::V2025_03_26 => {
             object_with(raw, &["elicitation", "tasks"], &[])
         }
@@ -121,7 +121,21 @@ fn capabilities_for_modern(client: &Client) -> String {
             object_with(raw, &["tasks"], &[("elicitation", "{\"form\":{}}")])
         }
         _ => object_with(raw, &["tasks"], &[]),
+    };
+    match client.asked_at().asks_inbox() {
+        true => with_people(declared.as_bytes()),
+        false => declared,
     }
+}
+
+/// These capabilities where a person can be asked whatever the client can do.
+pub(crate) fn with_people(declared: &[u8]) -> String {
+    let elicitation = "{\"form\":{},\"url\":{}}";
+    let set: &[(&str, &str)] = match member(&Bytes::copy_from_slice(declared), "sampling") {
+        Some(_) => &[("elicitation", elicitation)],
+        None => &[("elicitation", elicitation), ("sampling", "{}")],
+    };
+    object_with(declared, &[], set)
 }
 
 fn own_info() -> String {

@@ -29,7 +29,7 @@ pub(crate) fn answer(roots: &[String]) -> String {
 }
 
 /// The capabilities of a request, with roots among them.
-pub(super) fn declared(capabilities: &[u8]) -> String {
+pub(crate) fn declared(capabilities: &[u8]) -> String {
     object_with(capabilities, &[], &[("roots", "{}")])
 }
 

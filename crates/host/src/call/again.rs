@@ -22,6 +22,11 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
+    /// The state of the rules that it was decided by.
+    pub(crate) fn version(self) -> u64 {
+        self.version
+    }
+
     /// Whether anything has changed since that a decision may depend on; it is
     /// decided by what holds now then.
     pub(crate) fn is_outdated(&mut self, server: &Server) -> bool {

@@ -48,7 +48,7 @@ pub(super) fn question(
         _ => guard.canonical(client, server, tool),
     };
     let every_time = guard.asks_every_time(client, server, what);
-    if !can_be_asked(client) {
+    if !can_be_asked(client) && !client.asked_at().asks_inbox() {
         let remedy = if every_time {
             "an ask rule of Switchboard's settings covers it".to_owned()
         } else {
@@ -63,7 +63,7 @@ pub(super) fn question(
         return Err(CallError::NotAllowed {
             what: what.of_server(server.name()),
             reason: format!(
-                "somebody has to say yes first, and nobody can be asked here (a client can be if it declares elicitation); {remedy}"
+                "somebody has to say yes first, and nobody can be asked here (a client can be if it declares elicitation, and a person if askAt names the inbox); {remedy}"
             ),
         });
     }

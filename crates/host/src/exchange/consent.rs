@@ -15,7 +15,7 @@ use crate::{
     upstream::Connection,
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 use switchboard_local::visible;
 use switchboard_wire::{Id, Message, Method, json as raw_json, reading::ambiguous_key};
 use tokio::sync::oneshot;
@@ -79,11 +79,8 @@ impl Verdict {
         json!({ "action": "accept", "content": { "answer": word.map_or("no", |(word, _)| word) } })
     }
 
-    /// What a client's answer says. Anything but a clear yes is a no.
-    fn of(answer: &Answer, may_remember: bool) -> Self {
-        let Answer::Response(message) = answer else {
-            return Self::No;
-        };
+    /// What an answer says. Anything but a clear yes is a no.
+    fn of(message: &Message, may_remember: bool) -> Self {
         // One that says two things says nothing clear.
         if ambiguous_key(message.body()).is_some() {
             return Self::No;
@@ -103,6 +100,18 @@ impl Verdict {
 }
 
 impl Consent {
+    /// The question in words, without the arguments.
+    pub fn title(&self) -> String {
+        let brief = Self {
+            arguments: None,
+            hints: Vec::new(),
+            ..self.clone()
+        };
+        let text = brief.text();
+        let whole = text.strip_prefix("[switchboard] ").map(str::to_owned);
+        whole.unwrap_or(text)
+    }
+
     /// The question in words.
     pub fn text(&self) -> String {
         // A name has only letters, digits, - and _; an address can hold anything,
@@ -160,12 +169,18 @@ pub(super) struct Gate {
     asked: Asked,
     /// Where the question to the client is.
     inbox: Arc<Inbox>,
-    verdict: oneshot::Receiver<Verdict>,
+    verdict: oneshot::Receiver<Said>,
     /// What was answered, as soon as it is known.
-    said: Option<Verdict>,
+    said: Option<Said>,
+    /// The state of the rules that the question still stands by, where somebody besides
+    /// the client is asked.
+    version: Option<u64>,
     /// Takes the question back when the call is given up.
     _withdrawn: DropGuard,
 }
+
+/// What was answered, or why nobody did.
+pub(super) type Said = Result<Verdict, Arc<str>>;
 
 /// Whether the client can be asked: by a form, since that is what the question is.
 pub(crate) fn can_be_asked(client: &Client) -> bool {
@@ -197,12 +212,16 @@ impl Exchange {
         let may_remember = consent.may_remember;
         let server = asked.permitted.server.name().clone();
         let input = Input::new(message, server, withdrawn.clone(), move |_, answer| {
-            let _ = say.send(Verdict::of(&answer, may_remember));
+            let _ = say.send(match &answer {
+                Answer::Response(message) => Ok(Verdict::of(message, may_remember)),
+                Answer::Refused(error) => Err((*error.message).into()),
+            });
         })
         .about(consent);
         let inbox = Arc::new(Inbox::new());
         inbox.input(input);
         let gate = Box::new(Gate {
+            version: None,
             asked,
             inbox,
             verdict,
@@ -216,24 +235,35 @@ impl Exchange {
 impl Gate {
     /// Waits for the answer; after a yes also until it is known what the tool is now.
     /// May be given up and begun again.
-    pub(super) async fn verdict(&mut self, connection: &Arc<Connection>) -> Verdict {
-        let verdict = match self.said {
-            Some(verdict) => verdict,
-            None => (&mut self.verdict).await.unwrap_or(Verdict::No),
+    pub(super) async fn verdict(&mut self, connection: &Arc<Connection>) -> Said {
+        let said = match self.said.clone() {
+            Some(said) => said,
+            None => tokio::select! {
+                biased;
+                said = &mut self.verdict => said.unwrap_or(Ok(Verdict::No)),
+                why = overruled(&self.asked, &mut self.version) => Err(why),
+            },
         };
-        self.said = Some(verdict);
-        if verdict.allows() && self.asked.definition.is_some() {
+        self.said = Some(said.clone());
+        let allows = said.as_ref().is_ok_and(|verdict| verdict.allows());
+        if allows && self.asked.definition.is_some() {
             let listed = Box::pin(connection.catalog().get(List::Tools, connection));
             if let Err(fault) = listed.await {
                 tracing::debug!(%fault, "decided without a new list of tools");
             }
         }
-        verdict
+        said
     }
 
     /// Where the client is asked.
     pub(super) fn inbox(&self) -> Arc<Inbox> {
         self.inbox.clone()
+    }
+
+    /// Somebody besides the client is asked: a rule that forbids it takes the question
+    /// back from both.
+    pub(super) fn is_at_desk(&mut self) {
+        self.version = Some(self.asked.permitted.standing().version());
     }
 
     /// What waited.
@@ -245,8 +275,15 @@ impl Gate {
     pub(super) fn settle(
         &self,
         connection: &Arc<Connection>,
-        verdict: Verdict,
+        said: &Said,
     ) -> Result<Exchange, CallError> {
+        let verdict = match said {
+            Ok(verdict) => *verdict,
+            Err(why) => {
+                self.still_allowed()?;
+                return Err(refused(&self.asked.consent, why));
+            }
+        };
         if !verdict.allows() {
             self.keep(verdict);
             return Err(refused(&self.asked.consent, "the answer was no"));
@@ -299,6 +336,20 @@ impl Gate {
             &self.asked.consent,
             &format!("nobody answered within {} s", allowed.as_secs()),
         )
+    }
+}
+
+/// Waits until a rule forbids what somebody is asked about: the question is void.
+async fn overruled(asked: &Asked, version: &mut Option<u64>) -> Arc<str> {
+    let Some(version) = version else {
+        return pending().await;
+    };
+    loop {
+        asked.guard.outdates(*version).await;
+        *version = asked.guard.version();
+        if asked.permitted.still_allowed().is_err() {
+            return "a rule that came meanwhile forbids it".into();
+        }
     }
 }
 

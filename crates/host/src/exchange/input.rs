@@ -6,7 +6,7 @@ use crate::{
     upstream::mcp_tasks::related,
 };
 use std::{fmt, sync::Arc};
-use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code};
+use switchboard_wire::{Edits, ErrorObject, Id, Message, Method, Payload, code, json};
 use tokio_util::sync::CancellationToken;
 
 /// Something a server needs from the client: an elicitation, a sampling, roots.
@@ -119,6 +119,30 @@ impl Input {
     /// Answers with an error of ours.
     pub fn refuse(mut self, error: &ErrorObject) {
         self.settle(Answer::Refused(error.clone()));
+    }
+
+    /// Whether it wants a page to be opened, and no form filled in.
+    pub(crate) fn is_page(&self) -> bool {
+        let body = self.message.body();
+        let mode = json::field(body, "mode").ok().flatten();
+        mode.is_some_and(|span| span.of(body) == b"\"url\"")
+    }
+
+    /// The same question for one of several who may answer it.
+    pub(crate) fn half(
+        &self,
+        withdrawn: CancellationToken,
+        reply: impl FnOnce(&Message, Answer) + Send + 'static,
+    ) -> Self {
+        let mut half = Self::new(self.message.clone(), self.server.clone(), withdrawn, reply);
+        half.edits = self.edits.clone();
+        half.consent = self.consent.clone();
+        half
+    }
+
+    /// Passes on what became of it.
+    pub(crate) fn settled(mut self, answer: Answer) {
+        self.settle(answer);
     }
 
     /// Answers that nobody here can do this.

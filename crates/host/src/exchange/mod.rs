@@ -4,6 +4,8 @@
 //! one [`Outcome`]. It knows nothing of how either side is connected. Dropping
 //! it before its outcome cancels the request upstream, in that server's own way.
 
+mod asker;
+mod attended;
 mod consent;
 mod crossing;
 mod inbox;
@@ -14,7 +16,8 @@ mod rooted;
 mod sent;
 mod step_up;
 
-use consent::Gate;
+pub(crate) use asker::Asker;
+pub(crate) use attended::{Attended, is_attended};
 pub(crate) use consent::{Asked, can_be_asked};
 pub use consent::{Consent, Verdict};
 pub(crate) use crossing::Crossing;
@@ -32,6 +35,7 @@ use crate::{
     upstream::{Connection, Turn},
 };
 use bytes::Bytes;
+use consent::{Gate, Said};
 use queued::Queued;
 use renewal::Renewal;
 use std::{fmt, future::pending, sync::Arc, time::Duration};
@@ -120,6 +124,8 @@ pub struct Exchange {
     kept: Option<Box<Kept>>,
     /// Its place among the calls of its principal.
     counted: Option<InFlight>,
+    /// Whose it is, where a person may be asked beside that client or in its place.
+    asker: Option<Asker>,
 }
 
 /// Where a request is on its way. What is rare is boxed: every call has room for
@@ -140,6 +146,8 @@ enum Stage {
     Across(Box<Crossing>),
     /// It is at a server whose questions about roots are answered here.
     Rooted(Box<Rooted>),
+    /// It is at a server whose questions a person answers in its client's place.
+    Attended(Box<Attended>),
     /// Nothing comes any more.
     Over {
         /// Whether the server was one of the other era.
@@ -167,6 +175,15 @@ impl Exchange {
         Self::at(Stage::Rooted(Box::new(rooted)), connection, allowed)
     }
 
+    /// A request that has just left, of a client in whose place a person is asked.
+    pub(crate) fn attended(
+        attended: Attended,
+        connection: Arc<Connection>,
+        allowed: Duration,
+    ) -> Self {
+        Self::at(Stage::Attended(Box::new(attended)), connection, allowed)
+    }
+
     fn at(stage: Stage, connection: Arc<Connection>, allowed: Duration) -> Self {
         Self {
             stage,
@@ -178,7 +195,13 @@ impl Exchange {
             watched: None,
             kept: None,
             counted: None,
+            asker: None,
         }
+    }
+
+    pub(crate) fn asked_for(mut self, asker: Option<Asker>) -> Self {
+        self.asker = asker;
+        self
     }
 
     pub(crate) fn counted(mut self, counted: Option<InFlight>) -> Self {
@@ -213,6 +236,7 @@ impl Exchange {
             Stage::Away(sent) => Some(sent),
             Stage::Across(crossing) => Some(crossing.sent()),
             Stage::Rooted(rooted) => Some(rooted.sent()),
+            Stage::Attended(attended) => Some(attended.sent()),
             _ => None,
         }
     }
@@ -235,8 +259,14 @@ impl Exchange {
                     return told.map_or_else(failed, |()| kept.event);
                 }
             }
-            let step = match timeout_at(self.deadline, self.step()).await {
+            let look = self.next_sign_of_life();
+            let until = look.map_or(self.deadline, |look| look.min(self.deadline));
+            let step = match timeout_at(until, self.step()).await {
                 Ok(step) => step,
+                Err(_) if until < self.deadline => match self.sign_of_life() {
+                    Some(told) => return Event::Notice(told),
+                    None => continue,
+                },
                 Err(_) => Some(failed(self.timed_out())),
             };
             if let Some(Event::Outcome(Outcome::Failed(fault))) = &step
@@ -248,6 +278,12 @@ impl Exchange {
                 continue;
             }
             if let Some(mut event) = step.and_then(|event| self.told(event)) {
+                if let Event::Input(input) = event {
+                    match self.put(input) {
+                        Some(input) => return Event::Input(input),
+                        None => continue,
+                    }
+                }
                 if let Some(watched) = &mut self.watched {
                     watched.event(&mut event);
                 }
@@ -266,7 +302,7 @@ impl Exchange {
 
     /// What is told of an event: progress that came while nobody waited for it
     /// goes under the token of whoever does now.
-    fn told(&self, event: Event) -> Option<Event> {
+    fn told(&mut self, event: Event) -> Option<Event> {
         match (event, &self.told_as) {
             (Event::Notice(notice), Some(token)) if notice.method == Method::Progress => {
                 let payload = restore_token(&notice.message, token.as_ref()?);
@@ -274,6 +310,7 @@ impl Exchange {
             }
             (event, _) => Some(event),
         }
+        .filter(|event| self.is_further(event))
     }
 
     /// One step of the way; `None` where it leads to another step and nothing to tell.
@@ -282,6 +319,7 @@ impl Exchange {
             Stage::Away(sent) => Some(sent.next().await),
             Stage::Across(crossing) => crossing.step().await,
             Stage::Rooted(rooted) => rooted.step().await,
+            Stage::Attended(attended) => attended.step().await,
             Stage::Asking(gate) => {
                 let inbox = gate.inbox();
                 let verdict = tokio::select! {
@@ -289,7 +327,7 @@ impl Exchange {
                     event = inbox.next() => return Some(event),
                     verdict = gate.verdict(&self.connection) => verdict,
                 };
-                self.decided(verdict)
+                self.decided(&verdict)
             }
             Stage::Queued(queued) => {
                 let turn = queued.turn().await;
@@ -313,14 +351,14 @@ impl Exchange {
     }
 
     /// Somebody has said yes or no.
-    fn decided(&mut self, verdict: Verdict) -> Option<Event> {
+    fn decided(&mut self, said: &Said) -> Option<Event> {
         let Stage::Asking(gate) = self.leave_stage() else {
             return None;
         };
-        if let Some(watched) = &mut self.watched {
-            watched.answered(verdict);
+        if let (Some(watched), Ok(verdict)) = (&mut self.watched, said) {
+            watched.answered(*verdict);
         }
-        match gate.settle(&self.connection, verdict) {
+        match gate.settle(&self.connection, said) {
             Ok(sent) => self.goes_on_as(sent),
             Err(fault) => return self.not_left(fault, gate.into_permitted()),
         }
@@ -390,6 +428,7 @@ impl Exchange {
             Stage::Away(sent) => sent.cancel(Some("timed out")),
             Stage::Across(crossing) => crossing.sent_mut().cancel(Some("timed out")),
             Stage::Rooted(rooted) => rooted.sent_mut().cancel(Some("timed out")),
+            Stage::Attended(attended) => attended.sent_mut().cancel(Some("timed out")),
             Stage::Renewing(_) | Stage::Over { .. } => {}
         }
         CallError::TimedOut {
@@ -415,6 +454,7 @@ impl Exchange {
             Stage::Away(sent) => sent.cancel_as(notice),
             Stage::Across(crossing) => crossing.sent_mut().cancel_as(notice),
             Stage::Rooted(rooted) => rooted.sent_mut().cancel_as(notice),
+            Stage::Attended(attended) => attended.sent_mut().cancel_as(notice),
             // Nothing of it has left.
             _ => {}
         }

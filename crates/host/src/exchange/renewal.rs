@@ -123,6 +123,7 @@ impl Exchange {
         match &self.stage {
             Stage::Across(crossing) => !crossing.is_new(),
             Stage::Rooted(rooted) => !rooted.is_new(),
+            Stage::Attended(attended) => !attended.is_new(),
             _ => false,
         }
     }

@@ -121,7 +121,7 @@ async fn signed_in(
     let Some(page) = page else {
         return done.await.map_err(failed);
     };
-    if !client.opens_pages() {
+    if !client.opens_pages() && !client.asked_at().asks_inbox() {
         return Err(refused.fault("", Some(&page)));
     }
     let params = json!({

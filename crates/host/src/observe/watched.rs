@@ -7,7 +7,7 @@ use super::{
 use crate::{
     call::{Admitted, Scope},
     error::CallError,
-    exchange::{Event, Exchange, Outcome, Reply, Verdict},
+    exchange::{Event, Exchange, Input, Outcome, Reply, Verdict},
 };
 use std::{
     fmt, mem,
@@ -202,19 +202,29 @@ impl Watched {
                 self.show(|| notice.payload.clone());
                 self.tell(&Happened::Notice(notice));
             }
-            Event::Input(input) => {
-                self.bytes_out += input.message().raw().len();
-                self.show(|| input.message().payload());
-                self.tell(&Happened::Asked(input));
-                for one in &mut self.follow {
-                    if let Some(part) = one.asks(input) {
-                        input.followed_by(part);
-                    }
-                }
-            }
+            Event::Input(input) => self.asks(input, true),
             // Its end follows, and is told apart.
             Event::Outcome(_) => {}
         }
+    }
+
+    /// Somebody is asked something; `is_shown`, where that is its client.
+    pub(crate) fn asks(&mut self, input: &mut Input, is_shown: bool) {
+        if is_shown {
+            self.bytes_out += input.message().raw().len();
+            self.show(|| input.message().payload());
+        }
+        self.tell(&Happened::Asked(input));
+        for one in &mut self.follow {
+            if let Some(part) = one.asks(input) {
+                input.followed_by(part);
+            }
+        }
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// It is not at its server any more.

@@ -18,6 +18,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
+use tokio::sync::Notify;
 use switchboard_wire::{
     Era, json,
     name::{Namer, Style},
@@ -31,6 +32,8 @@ pub struct Guard {
     pub(super) pinned: RwLock<Option<Arc<Pinned>>>,
     /// Counts everything that can change a decision.
     version: AtomicU64,
+    /// Wakes whoever waits for that.
+    changes: Notify,
     /// Canonical names, in which rules are written.
     namer: RwLock<Arc<Namer>>,
     registers: Mutex<Registers>,
@@ -59,6 +62,7 @@ impl Guard {
             rules: RwLock::new(Arc::new(rules)),
             pinned: RwLock::default(),
             version: AtomicU64::new(0),
+            changes: Notify::new(),
             namer: RwLock::new(Arc::new(Namer::new(Style::Full, servers))),
             registers: Mutex::default(),
         }
@@ -85,6 +89,17 @@ impl Guard {
     /// Counts what can change a decision: the same number means the same decisions.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
+    }
+
+    /// Waits until decisions may come out otherwise than at this version.
+    pub(crate) async fn outdates(&self, version: u64) {
+        loop {
+            let changed = self.changes.notified();
+            if self.version() != version {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Remembers what somebody answered.
@@ -416,6 +431,7 @@ impl Guard {
 
     pub(super) fn changed(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
+        self.changes.notify_waiters();
     }
 }
 

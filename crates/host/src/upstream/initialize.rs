@@ -3,6 +3,7 @@
 
 use super::{connection::Connection, hello::Hello};
 use crate::{
+    bridge::{object_with, request},
     client::Client,
     exchange::{Exchange, Outcome},
     upstream::slot::ConnectError,
@@ -23,7 +24,14 @@ pub(super) fn initialize(
 ) -> Result<Exchange, ConnectError> {
     let has_roots = !connection.spec().roots.is_empty();
     let params = match client.and_then(|client| client.greeting.as_ref()) {
-        Some(greeting) => with_version(greeting, revision, has_roots),
+        Some(greeting) => {
+            let asks_inbox = client.is_some_and(|client| client.asked_at().asks_inbox());
+            let greeting = match asks_inbox {
+                true => with_people(greeting, revision),
+                false => greeting.clone(),
+            };
+            with_version(&greeting, revision, has_roots)
+        }
         // Each request of a modern client says for itself whether it has roots.
         None => {
             let is_modern = |client: &Client| client.era() == Era::Modern;
@@ -99,6 +107,26 @@ fn our_greeting(revision: Revision, has_roots: bool) -> String {
          \"clientInfo\":{{\"name\":\"switchboard\",\"version\":\"{}\"}}}}",
         env!("CARGO_PKG_VERSION")
     )
+}
+
+/// The client's own greeting where a person can be asked whatever the client can do.
+fn with_people(greeting: &Bytes, revision: Revision) -> Bytes {
+    let Ok(Some(span)) = json::field(greeting, "capabilities") else {
+        return greeting.clone();
+    };
+    let own = span.of(greeting);
+    let declared = match revision {
+        Revision::V2025_11_25 => request::with_people(own),
+        Revision::V2025_06_18 => object_with(
+            request::with_people(own).as_bytes(),
+            &[],
+            &[("elicitation", "{}")],
+        ),
+        _ => object_with(request::with_people(own).as_bytes(), &["elicitation"], &[]),
+    };
+    let mut edits = Edits::new();
+    edits.replace(span, declared);
+    edits.apply_to_slice(greeting).to_vec().into()
 }
 
 /// The client's own greeting, asking for a version that we know. Roots of the

@@ -7,6 +7,7 @@ use crate::{
     client::Client,
     exchange::{Answer, Input},
 };
+use std::sync::Arc;
 use switchboard_wire::{Era, ErrorObject, Message, Method, code, json as raw};
 use tokio_util::sync::CancellationToken;
 
@@ -80,7 +81,7 @@ impl Connection {
             };
         };
         if let Some(input) = self.question(message, Some(client), CancellationToken::new(), None) {
-            client.sink().ask(input);
+            ask_outside(client, input);
         }
     }
 
@@ -91,7 +92,7 @@ impl Connection {
                 let client = client.clone();
                 let asked = self.question(message, Some(&client), CancellationToken::new(), None);
                 if let Some(input) = asked {
-                    client.sink().ask(input);
+                    ask_outside(&client, input);
                 }
             }
             _ => self.refuse(&message, &unsupported(&message)),
@@ -113,11 +114,13 @@ impl Connection {
             Method::RootsList => Some("roots"),
             _ => None,
         };
+        let asks_inbox = |client: &Client| client.asked_at().asks_inbox();
         let is_its_own = self.is_exclusive() || client.is_some_and(|client| client.alone);
         let able = match (client, capability) {
             (None, _) => false,
             // A client's own roots are not for a server that it shares with others.
             (Some(_), Some("roots")) if !is_its_own => false,
+            (Some(client), Some("elicitation" | "sampling")) if asks_inbox(client) => true,
             (Some(client), Some("elicitation")) if is_url_mode(&message) => client.opens_pages(),
             (Some(client), Some(capability)) => client.declares(capability),
             (Some(_), None) => true,
@@ -164,6 +167,18 @@ impl Connection {
     pub(super) fn refuse(&self, message: &Message, error: &ErrorObject) {
         tracing::debug!(server = %self.server_name(), method = %message.method_name(), why = %error.message, "refused");
         self.answer_peer(message, error.response(message.id().as_ref()));
+    }
+}
+
+/// Asks what belongs to no call: the client, or whoever else is to be asked.
+fn ask_outside(client: &Arc<Client>, input: Input) {
+    let plan = client.desk().map(|desk| (desk, desk.plan(&input, client)));
+    let left = match plan {
+        Some((desk, plan)) if plan.desk => desk.put(input, client, None, plan).client,
+        _ => Some(input),
+    };
+    if let Some(input) = left {
+        client.sink().ask(input);
     }
 }
 

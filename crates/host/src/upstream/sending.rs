@@ -11,7 +11,7 @@ use crate::{
     call::{Admitted, Permitted},
     client::{Client, ClientId},
     error::CallError,
-    exchange::{Crossing, Exchange, Inbox, Outcome, Rooted, Sent},
+    exchange::{Attended, Crossing, Exchange, Inbox, Outcome, Rooted, Sent, is_attended},
     limits,
     observe::{Departing, Departure, Edge, Leaving},
 };
@@ -171,6 +171,14 @@ impl Connection {
             return Err(mcp_tasks::unknown());
         }
         let era = self.revision().era();
+        if era == Era::Modern
+            && client.era() == era
+            && message.method().may_need_input()
+            && is_attended(client)
+        {
+            let attended = Attended::start(self, permitted)?;
+            return Ok(Exchange::attended(attended, self.clone(), timeout));
+        }
         if era == Era::Modern
             && client.era() == era
             && !self.spec().roots.is_empty()

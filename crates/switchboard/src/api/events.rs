@@ -34,6 +34,9 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     };
     let follows = wish.topics.contains(&Topic::State);
     let follows_calls = wish.topics.contains(&Topic::Calls);
+    // Whoever may answer for others and looks at what waits is asked as well.
+    let is_there = wish.topics.contains(&Topic::Questions) && ask.who.role >= Role::Operator;
+    let is_there = is_there.then(|| api.host.desk().listen());
     let listener = api.feed.listen(wish, since);
     if follows {
         state::follow(api);
@@ -43,9 +46,10 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     }
     // Something at once, so that whoever listens knows that it does.
     let hello = stream::once(async { bytes::Bytes::from_static(b": listening\n\n") });
-    let events = stream::unfold((listener, place), async |(listener, place)| {
+    let held = (place, is_there);
+    let events = stream::unfold((listener, held), async |(listener, held)| {
         let next = listener.next().await?;
-        Some((next, (listener, place)))
+        Some((next, (listener, held)))
     });
     Ok(Reply::Events(Box::pin(hello.chain(events))))
 }

@@ -17,6 +17,7 @@ mod client;
 mod events;
 mod feed;
 mod insight;
+mod out;
 mod pins;
 mod proposals;
 mod questions;
@@ -29,6 +30,7 @@ mod tokens;
 mod tools;
 
 pub use client::{Client, ClientError, Events};
+pub(crate) use out::{ANSWERS, take as take_answer};
 pub(crate) use router::{VERSION, answer, may};
 pub use switchboard_api as types;
 
@@ -36,6 +38,7 @@ use crate::{pipeline::Options, pools::Pools, roster::Member, watching::Watching}
 use answer::No;
 use asking::Ask;
 use feed::Feed;
+use out::Out;
 use proposals::Proposals;
 use sessions::Sessions;
 use state::Keeper;
@@ -70,6 +73,10 @@ pub(crate) struct Api {
     /// Entries that wait for approval.
     proposals: Proposals,
     keeper: Keeper,
+    /// What servers wait for.
+    pub(crate) standing: questions::Standing,
+    /// Who else is told what waits.
+    pub(crate) out: Out,
     /// Places for event streams.
     streams: Arc<Quota>,
     /// Where it listens, once it does.
@@ -116,7 +123,7 @@ impl Api {
             reload,
             may,
         } = parts;
-        Arc::new(Self {
+        let api = Arc::new(Self {
             host,
             caller,
             pools,
@@ -130,11 +137,15 @@ impl Api {
             sessions: Arc::default(),
             proposals: Proposals::default(),
             keeper: Keeper::default(),
+            standing: questions::Standing::default(),
+            out: Out::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),
-        })
+        });
+        questions::follow(&api);
+        api
     }
 
     /// Puts on record what somebody has done here.

@@ -1,51 +1,250 @@
-//! What waits for a person.
+//! What waits for a person: what calls wait for (`host::desk`), and what servers wait for
+//! before anybody can use them (`standing.rs`).
+
+mod given;
+mod shown;
+mod standing;
+
+pub(super) use standing::Standing;
 
 use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
+    feed::Topic,
     proposals,
 };
-use std::sync::Arc;
+use crate::limits;
+use serde_json::Value;
+use std::sync::{Arc, Weak};
 use switchboard_api::{
-    questions::{self, Questions, Taken},
+    events::Event,
+    questions::{Answer as Said, Kind, Question, Questions, Taken},
     sessions::Role,
 };
+use switchboard_host::desk::{NotTaken, Status};
+use switchboard_record::audit::Record;
+use switchboard_tasks as tasks;
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
-    // Of a question that is another's it is not even said that it is there.
-    let sees_all = ask.who.role >= Role::Viewer;
-    match (ask.route.verb, ask.route.path) {
-        ("GET", "questions") => {
-            let answered = ask.word("all").is_some_and(|all| all == "true");
-            let questions = match sees_all {
-                true => proposals::all(api, answered),
-                false => Vec::new(),
+    match (ask.route.verb, ask.part()) {
+        ("GET", "") => Reply::json(&list(api, ask).await),
+        ("GET", id) => Reply::json(&one(api, ask, id).await?),
+        (_, id) => {
+            let said: Said = ask.body()?;
+            let taken = match desk_question(api, ask, id) {
+                Some(question) => at_desk(api, ask, &question, &said).await?,
+                None if is_proposal(api, ask, id) => Taken {
+                    question: proposals::answer(api, ask, id, &said.action).await?,
+                    open: None,
+                },
+                None => standing::answer(api, ask, id, &said).await?,
             };
-            Reply::json(&Questions {
-                waiting: questions.iter().filter(|one| one.status == "open").count(),
-                questions,
-            })
-        }
-        ("GET", _) => match proposals::find(api, ask.part()).filter(|_| sees_all) {
-            Some(question) => Reply::json(&question),
-            None => Err(No::not_found("there is no such question")),
-        },
-        _ => {
-            let questions::Answer { action, .. } = ask.body()?;
-            if !sees_all {
-                return Err(No::not_found("there is no such question"));
-            }
-            let question = proposals::answer(api, ask, ask.part(), &action).await?;
-            Reply::json(&Taken {
-                question,
-                open: None,
-            })
+            Reply::json(&taken)
         }
     }
 }
 
 /// How many wait.
 pub(super) fn waiting(api: &Api) -> usize {
-    proposals::waiting(api)
+    let desk = api.host.desk().questions(false).len();
+    desk + api.standing.waiting() + proposals::waiting(api)
+}
+
+/// Whether this is an entry that somebody wants to add; who may not know of it is told
+/// that there is none.
+fn is_proposal(api: &Api, ask: &Ask, id: &str) -> bool {
+    ask.who.role >= Role::Viewer && proposals::find(api, id).is_some()
+}
+
+async fn list(api: &Arc<Api>, ask: &Ask) -> Questions {
+    let all = ask.word("all").is_some_and(|all| all == "true");
+    let desk = api.host.desk().questions(all).into_iter();
+    let desk = desk.filter(|question| ask.who.may_see(&question.principal));
+    let mut questions: Vec<Question> = desk.map(|question| shown::shown(&question)).collect();
+    if ask.who.role >= Role::Viewer {
+        questions.extend(standing::all(api).await);
+        questions.extend(proposals::all(api, all));
+        if all {
+            questions.extend(api.standing.closed());
+        }
+    }
+    questions.sort_by_key(|question| match question.status.as_str() {
+        "open" => (0, question.at),
+        _ => (1, u64::MAX - question.at),
+    });
+    let waiting = questions.iter();
+    let waiting = waiting.filter(|question| question.status == "open").count();
+    Questions { questions, waiting }
+}
+
+/// A question of a call, if whoever asks may know of it.
+fn desk_question(api: &Api, ask: &Ask, id: &str) -> Option<Question> {
+    let found = api.host.desk().find(id)?;
+    let may_see = ask.who.may_see(&found.principal);
+    may_see.then(|| shown::shown(&found))
+}
+
+async fn one(api: &Arc<Api>, ask: &Ask, id: &str) -> Result<Question, No> {
+    if let Some(question) = desk_question(api, ask, id) {
+        return Ok(question);
+    }
+    let found = match ask.who.role >= Role::Viewer {
+        true => match proposals::find(api, id) {
+            Some(found) => Some(found),
+            None => standing::find(api, id).await,
+        },
+        false => None,
+    };
+    found.ok_or_else(unknown)
+}
+
+/// A question of a call that is open.
+pub(super) fn open_at_desk(api: &Api, id: &str) -> Option<Question> {
+    let found = api.host.desk().find(id)?;
+    (found.status == Status::Open).then(|| shown::shown(&found))
+}
+
+/// Answers what a call waits for.
+async fn at_desk(
+    api: &Arc<Api>,
+    ask: &Ask,
+    question: &Question,
+    said: &Said,
+) -> Result<Taken, No> {
+    let is_own = question.principal.as_deref() == Some(&*ask.who.principal);
+    if !is_own && ask.who.role < Role::Operator {
+        return Err(No::not_allowed(
+            "another principal's question wants the role operator",
+        ));
+    }
+    take(api, question, said, &ask.who.recorded()).await
+}
+
+/// Answers a question of a call: `by` is who does.
+pub(super) async fn take(
+    api: &Arc<Api>,
+    question: &Question,
+    said: &Said,
+    by: &str,
+) -> Result<Taken, No> {
+    if question.status == "open" {
+        fits(question, said)?;
+    }
+    let given = given::of(question, said).await?;
+    let taken = api.host.desk().answer(&question.id, &said.action, by, given);
+    match taken {
+        Ok(taken) => {
+            let taken = shown::shown(&taken);
+            record(api, &taken, by);
+            let open = question.url.clone();
+            Ok(Taken {
+                open: open.filter(|_| said.action == "accept"),
+                question: taken,
+            })
+        }
+        Err(NotTaken::Unknown) => Err(unknown()),
+        Err(NotTaken::Over(over)) => Err(over_already(&shown::shown(&over), over.status)),
+    }
+}
+
+/// Whether it is one of the answers that the question takes.
+fn fits(question: &Question, said: &Said) -> Result<(), No> {
+    if question.answers.contains(&said.action) {
+        return Ok(());
+    }
+    let error = format!("it takes {}", question.answers.join(", "));
+    Err(No::invalid(error).field("/action"))
+}
+
+fn unknown() -> No {
+    No::not_found("there is no such question").hint("switchboard inbox")
+}
+
+fn over_already(question: &Question, status: Status) -> No {
+    No::conflict(match (status, &question.answered) {
+        (_, Some(answered)) => {
+            format!("it was answered already: {} by {}", answered.action, answered.by)
+        }
+        (Status::TimedOut, None) => "nobody answered it in time".to_owned(),
+        _ => "nobody waits for it any more".to_owned(),
+    })
+}
+
+/// Puts on record who answered what.
+fn record(api: &Api, question: &Question, by: &str) {
+    let answered = question.answered.as_ref();
+    let kind = serde_json::to_value(question.kind).unwrap_or(Value::Null);
+    api.watching.record(
+        Record::new("answer")
+            .plain("question", question.id.as_str())
+            .with("kind", kind)
+            .with("principal", question.principal.clone())
+            .with("server", question.server.clone())
+            .with("name", question.name.clone())
+            .with("answer", answered.map(|answered| answered.action.clone()))
+            .with("by", by),
+    );
+}
+
+/// Tells those who listen what is asked and answered, for as long as the gateway runs.
+pub(super) fn follow(api: &Arc<Api>) {
+    tasks::spawn(tasks::Kind::Upkeep, told(Arc::downgrade(api)));
+}
+
+async fn told(api: Weak<Api>) {
+    let Some(mut news) = api.upgrade().map(|api| api.host.desk().news()) else {
+        return;
+    };
+    loop {
+        let asked = tokio::select! {
+            asked = news.recv() => match asked {
+                Ok(asked) => Some(asked),
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => None,
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            },
+            () = tokio::time::sleep(limits::STANDING_LOOK) => None,
+        };
+        let Some(api) = api.upgrade() else { return };
+        match asked {
+            Some(asked) => {
+                let question = shown::shown(&asked);
+                if asked.status != Status::Open {
+                    by_client(&api, &question);
+                }
+                tell(&api, question);
+            }
+            None if api.feed.is_heard(Topic::Questions) || api.out.is_wanted() => {
+                for question in standing::changes(&api).await {
+                    tell(&api, question);
+                }
+            }
+            None => {}
+        }
+    }
+}
+
+/// What a client answered to a question that others were asked as well is on record, too.
+fn by_client(api: &Api, question: &Question) {
+    let answered = question.answered.as_ref();
+    if answered.is_some_and(|answered| answered.by == "client") {
+        record(api, question, "client");
+    }
+}
+
+fn tell(api: &Arc<Api>, question: Question) {
+    if question.status == "open" {
+        api.out.asked(api, &question);
+    }
+    let whose = question.principal.as_deref().map(Arc::from);
+    let event = Event::Question {
+        question: Box::new(question),
+        waiting: waiting(api),
+    };
+    api.feed.tell(event, whose);
+}
+
+/// The kinds that change what this gateway trusts.
+fn is_trust(kind: Kind) -> bool {
+    matches!(kind, Kind::Approval | Kind::Changed | Kind::Proposal)
 }

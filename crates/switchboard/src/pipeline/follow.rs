@@ -1,7 +1,7 @@
 //! Following the files that servers were made of: what is read again goes the same
 //! way, in the same order, and changes the servers of the same host.
 
-use super::{Arrangement, Look, Options, Unusable, approved};
+use super::{Arrangement, Look, Options, Unusable, approved, asking};
 use crate::{
     connectors::{self, Fetching},
     file_watch::{self, Snapshot},
@@ -189,6 +189,7 @@ impl Followed {
         self.announcement.set(look.about_folder());
         let kit = look.kit(self.purpose);
         let permissions = std::mem::take(&mut look.loaded.permissions);
+        let inbox = std::mem::take(&mut look.loaded.inbox);
         let data = self.options.places().map(|places| places.data);
         let governance = Governance {
             permissions: &permissions,
@@ -201,6 +202,7 @@ impl Followed {
         for warning in &reloaded.warnings {
             self.options.tell.warn(warning);
         }
+        self.host.desk().set_policy(asking::policy(&inbox));
         self.members.send_replace(reloaded.members);
         let mut known = self.known.lock();
         let other_rules = known.rules != permissions;

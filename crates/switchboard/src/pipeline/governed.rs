@@ -1,6 +1,6 @@
 //! Servers under rules: the only thing that has a host.
 
-use super::{Approved, Options, follow::Follower};
+use super::{Approved, Options, asking, follow::Follower};
 use crate::{
     library,
     permissions::{Governance, Purpose, Unfollowable},
@@ -24,6 +24,8 @@ pub struct Governed {
     follower: Follower,
     #[cfg(feature = "gateway")]
     observe: switchboard_config::Observe,
+    #[cfg(feature = "gateway")]
+    inbox: switchboard_config::Inbox,
 }
 
 impl Governed {
@@ -52,6 +54,7 @@ impl Governed {
         let permissions = std::mem::take(&mut look.loaded.permissions);
         #[cfg(feature = "gateway")]
         let observe = std::mem::take(&mut look.loaded.observe);
+        let inbox = std::mem::take(&mut look.loaded.inbox);
         let data = options.places().map(|places| places.data);
         let governance = Governance {
             permissions: &permissions,
@@ -62,6 +65,7 @@ impl Governed {
         let kit = look.kit(purpose);
         let roster =
             kit.with(|with| Roster::new(look.loaded, with, &governance, style, &mut gateways))?;
+        roster.host.desk().set_policy(asking::policy(&inbox));
         for warning in &roster.warnings {
             options.tell.warn(warning);
         }
@@ -81,6 +85,8 @@ impl Governed {
             follower,
             #[cfg(feature = "gateway")]
             observe,
+            #[cfg(feature = "gateway")]
+            inbox,
         })
     }
 
@@ -140,6 +146,12 @@ impl Governed {
     #[cfg(feature = "gateway")]
     pub(crate) fn observe(&self) -> &switchboard_config::Observe {
         &self.observe
+    }
+
+    /// What settings say about questions to a person.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn inbox(&self) -> &switchboard_config::Inbox {
+        &self.inbox
     }
 
     /// An agent with these servers, under their rules and nobody else's. It needs

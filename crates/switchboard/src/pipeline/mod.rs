@@ -68,6 +68,7 @@
 //! [`Host`]: switchboard_host::Host
 
 mod approved;
+mod asking;
 #[cfg(feature = "gateway")]
 mod behind;
 mod config;

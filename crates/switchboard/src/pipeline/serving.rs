@@ -22,6 +22,7 @@ use std::{
 };
 use switchboard_agent::Caller;
 use switchboard_gateway::{ControlAccess, Gateway, GatewayOptions, ToolLists, Visitors, faces};
+use switchboard_host::desk::AskAt;
 use switchboard_transport::in_process::End;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -42,6 +43,8 @@ pub struct Show {
     pub by_up: bool,
     /// How what passes through is watched.
     pub watch: Watch,
+    /// Who is asked what a person has to answer, where that is said for this gateway.
+    pub ask_at: Option<AskAt>,
     /// Whether settings may not be changed over the API.
     pub no_api_edit: bool,
 }
@@ -55,6 +58,7 @@ pub struct Fronted {
 impl Governed {
     /// A gateway in front of these servers.
     pub fn gateway(self, show: Show) -> Fronted {
+        self.host().desk().set_face(show.ask_at);
         Fronted {
             governed: self,
             show,
@@ -133,8 +137,15 @@ impl Fronted {
         };
         let findable = Findable::new(&self.governed, &doors, &watching, may)?;
         let (control, visitors) = (findable.control.clone(), findable.visitors.clone());
+        let variables = &self.governed.options().variables;
+        let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
+            .iter()
+            .any(|name| variables.get(name).is_some_and(|value| !value.is_empty()));
+        findable.api.out.say(self.governed.inbox(), has_display);
         let face = self.face(Some(control), visitors);
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
+        // Somebody can look at what waits from now on.
+        self.governed.host().desk().open();
         let open = doors.open()?;
         let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
         let api = findable.api.clone();

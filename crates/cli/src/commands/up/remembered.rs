@@ -4,7 +4,7 @@
 use super::Options;
 use crate::{
     args::Global,
-    commands::{tool_list::ToolOptions, watching::WatchOptions},
+    commands::{inbox::AskOptions, tool_list::ToolOptions, watching::WatchOptions},
     context::Context,
     failure::Failure,
     limits,
@@ -35,6 +35,7 @@ pub struct Remembered {
     pub allow_origin: Vec<String>,
     pub no_api_edit: bool,
     pub watch: WatchOptions,
+    pub ask: AskOptions,
 }
 
 impl Remembered {
@@ -59,6 +60,7 @@ impl Remembered {
             allow_origin: options.allow_origin.clone(),
             no_api_edit: options.no_api_edit,
             watch: options.watch.clone(),
+            ask: options.ask.clone(),
         }
     }
 
@@ -115,6 +117,7 @@ impl Remembered {
             show_token: false,
             no_api_edit: self.no_api_edit,
             watch: self.watch.clone(),
+            ask: self.ask.clone(),
         }
     }
 }

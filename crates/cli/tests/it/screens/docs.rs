@@ -53,6 +53,7 @@ pages! {
     connecting_clients: "connecting-clients.md",
     servers_and_scopes: "servers-and-scopes.md",
     permissions_and_policy: "permissions-and-policy.md",
+    the_inbox: "inbox.md",
     signing_in: "signing-in.md",
     the_gateway: "gateway.md",
     watching_it: "watching.md",

@@ -30,6 +30,9 @@ pub(super) const PREFIX: &str = "/api/";
 /// What the paths begin with that are not for the control token alone.
 pub(super) const SHARED: &str = "/api/v1/";
 
+/// What the paths begin with at which a question can be answered once.
+pub(super) const ANSWERS: &str = "/answers/";
+
 /// Where what is counted is read.
 pub(super) const METRICS: &str = "/metrics";
 
@@ -136,7 +139,7 @@ pub(super) async fn answer(
         return response(face, *refused, &who);
     }
     // The older paths say it all, and never read a body.
-    if uri.path().starts_with(SHARED) {
+    if uri.path().starts_with(SHARED) || uri.path().starts_with(ANSWERS) {
         // A page of another origin cannot send this without asking first.
         let is_form = asked.verb == Method::POST
             && !headers.contains_key(header::AUTHORIZATION)

@@ -161,6 +161,7 @@ impl Received {
             Opens::Shared => {
                 Who::Controller(Box::pin(api::let_in_shared(face, open, request)).await?)
             }
+            Opens::Answers => Who::Controller(Asker::Nobody),
             Opens::Anybody(public) => Who::Anybody(public),
         };
         let route = self.route;

@@ -6,7 +6,7 @@
 use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
-use Opens::{Anybody, Clients, Control, Shared};
+use Opens::{Answers, Anybody, Clients, Control, Shared};
 use Public::{Health, Metadata, Metrics};
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
@@ -60,6 +60,9 @@ pub(super) enum Opens {
     /// To the control token, to a session that a code opened, to a client token, and to
     /// whoever brings a code; what each may do is said elsewhere.
     Shared,
+    /// To whoever knows the address, which was told once: one question can be answered
+    /// there, once.
+    Answers,
     /// To a client token, or one of the identity provider's.
     Clients(Endpoint),
 }
@@ -115,6 +118,7 @@ const ALL: &[Route] = &[
     ),
     Route::new(Path("/plain/tools"), "GET", Clients(Plain(Page::Tools))),
     Route::new(Under(api::SHARED), ANY, Shared),
+    Route::new(Under(api::ANSWERS), "POST", Answers),
     Route::new(Under(api::PREFIX), ANY, Control),
     Route::new(Path(api::METRICS), "GET", Control),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),

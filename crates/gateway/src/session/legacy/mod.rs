@@ -68,6 +68,7 @@ impl Session {
             sink,
         );
         client = admission.admits(client);
+        client = client.at_desk(gateway.host().desk(), None);
         // Without the message around it, which is not counted once it is kept.
         let greeting = Bytes::copy_from_slice(initialize.body());
         client = client.greeting(greeting.clone());

@@ -221,7 +221,7 @@ async fn begin_own(
     id: &Id,
     shown: &mut Option<Arc<Shown>>,
 ) -> Result<Begun, CallError> {
-    let watched = asker(&request).ok().and_then(|client| {
+    let watched = asker(gateway, &request).ok().and_then(|client| {
         gateway.host().watch_own(&Admitted {
             client,
             scope: request.scope.clone(),
@@ -279,7 +279,7 @@ async fn try_begin(
         *shown = request.shows(gateway);
     }
     let request = state::unwrap(gateway, request)?;
-    let client = asker(&request)?;
+    let client = asker(gateway, &request)?;
     if let Scope::One(server) = &request.scope {
         gateway
             .host()
@@ -350,7 +350,7 @@ async fn listed(
 
 /// Takes a call of one of our own tools; its result, if it is not another's call.
 async fn take(gateway: &Gateway, request: &mut Request) -> Result<Option<String>, CallError> {
-    let client = asker(request)?;
+    let client = asker(gateway, request)?;
     let Request {
         message, params, ..
     } = request;
@@ -364,7 +364,7 @@ async fn take(gateway: &Gateway, request: &mut Request) -> Result<Option<String>
 }
 
 /// Who asks, as far as the request tells.
-fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
+fn asker(gateway: &Gateway, request: &Request) -> Result<Arc<Client>, CallError> {
     let capabilities = Params::bytes(&request.message, request.params.client_capabilities);
     let capabilities = capabilities.unwrap_or(Bytes::from_static(b"{}"));
     let client = Client::new(
@@ -373,7 +373,9 @@ fn asker(request: &Request) -> Result<Arc<Client>, CallError> {
         capabilities,
         Arc::new(NoSink),
     );
-    let mut client = request.admission.admits(client);
+    let says = Params::bytes(&request.message, request.params.client_info);
+    let client = request.admission.admits(client);
+    let mut client = client.at_desk(gateway.host().desk(), says);
     if request.own_servers {
         client = client.alone();
     }

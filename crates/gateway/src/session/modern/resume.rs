@@ -111,7 +111,7 @@ impl Visited {
             let answer = pages::ask_to_visit(gateway, request, requests, visits, id)?;
             return Ok(Begun::Answer(answer));
         }
-        let client = asker(request)?;
+        let client = asker(gateway, request)?;
         // The same request, without what only this round was for.
         let again = to_legacy(message);
         let again = Request {

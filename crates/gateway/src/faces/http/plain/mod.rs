@@ -17,7 +17,7 @@ use super::{
     reply,
     sessions::random_id,
 };
-use crate::{admission::Admission, limits};
+use crate::{admission::Admission, gateway::Gateway, limits};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
@@ -65,14 +65,14 @@ pub(super) async fn handle(
         Page::Sse => open(face, admission),
         Page::Messages => messages(face, &admission, request).await,
         Page::Tools => {
-            let text = tools::list(&face.gateway, &client(&admission)).await;
+            let text = tools::list(&face.gateway, &client(&face.gateway, &admission)).await;
             reply::json(StatusCode::OK, Payload::from(text))
         }
     }
 }
 
 /// A client of the dialect, as the servers' side knows it: it can be asked nothing.
-fn client(admission: &Admission) -> Arc<Client> {
+fn client(gateway: &Gateway, admission: &Admission) -> Arc<Client> {
     let capabilities = Bytes::from_static(b"{}");
     let client = Client::new(
         admission.principal().clone(),
@@ -81,13 +81,14 @@ fn client(admission: &Admission) -> Arc<Client> {
         Arc::new(NoSink),
     );
     let client = admission.admits(client);
+    let client = client.at_desk(gateway.host().desk(), None);
     Arc::new(client.passing().known_by(None))
 }
 
 fn open(face: &Arc<Face>, admission: Admission) -> Response<Body> {
     let gone = CancellationToken::new();
     let session = Arc::new(Session {
-        client: client(&admission),
+        client: client(&face.gateway, &admission),
         stream: Arc::new(Mailbox::new(admission.share())),
         admission,
         gone: gone.clone(),

@@ -1,0 +1,112 @@
+//! What servers wait for: sign-ins, entries of a repository, definitions that changed.
+//! What is approved is what was shown.
+
+use super::{LONG, Stage};
+use http::Method;
+use serde_json::{Value, json};
+use switchboard_testkit::{
+    oauth::{Site, follow},
+    world::{World, echo, protected, shell_server},
+};
+use url::Url;
+
+#[tokio::test]
+async fn a_repositorys_server_is_approved_as_it_was_shown() {
+    let world = World::repository();
+    world.write_settings(&json!({"mcpServers": {"e": echo(&[])}}));
+    let entry = |name: &str| json!({"mcpServers": {"theirs": echo(&["--name", name])}});
+    world.write("home/repo/.mcp.json", entry("first").to_string());
+    let stage = Stage::serve(world).await;
+    let shown = stage.question("approval").await;
+    assert_eq!(shown["server"], "theirs");
+    assert!(shown["about"]["runs"].to_string().contains("first"), "{shown}");
+    assert_eq!(shown["answers"], json!(["approve", "reject"]));
+    let (status, said) = stage.answer(&shown, &json!({"action": "accept"})).await;
+    assert_eq!((status.as_u16(), &said["code"]), (400, &json!("invalid")));
+    // A client's token approves nothing, and does not see it.
+    let own = stage.world.token("tokens/default");
+    let path = super::at(&shown);
+    let approve = json!({"action": "approve"});
+    let (status, _) = stage.api_as(&own, Method::POST, &path, &approve).await;
+    assert_eq!(status, 404);
+    // It becomes another: what was shown is not there any more.
+    stage
+        .world
+        .write("home/repo/.mcp.json", entry("second").to_string());
+    let limit = tokio::time::Instant::now() + LONG;
+    let now = loop {
+        let now = stage.question("approval").await;
+        if now["id"] != shown["id"] {
+            break now;
+        }
+        assert!(tokio::time::Instant::now() < limit, "it stays the first");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let (status, _) = stage.answer(&shown, &approve).await;
+    assert_eq!(status, 404);
+    let (status, said) = stage.answer(&now, &approve).await;
+    assert_eq!(status, 200, "{said}");
+    let (status, said) = stage.answer(&now, &approve).await;
+    assert_eq!((status.as_u16(), &said["code"]), (409, &json!("conflict")));
+    let mut client = stage.client("/mcp");
+    super::hello(&mut client, &json!({})).await;
+    let answer = client.call("theirs__echo", json!({"nonce": "there"})).await;
+    assert_eq!(super::text(&answer), "there", "{answer}");
+}
+
+#[tokio::test]
+async fn definitions_that_changed_are_approved_as_they_were_shown() {
+    let world = World::repository();
+    let folder = world.path("home/repo");
+    world.write("home/repo/says", "as it was");
+    world.write_settings(&json!({
+        "mcpServers": {"s": shell_server("", "", &folder)},
+        "permissions": {"pins": "hold"},
+    }));
+    let stage = Stage::serve(world).await;
+    let mut client = stage.client("/mcp/s");
+    super::hello(&mut client, &json!({})).await;
+    let listed = client.request("tools/list", json!({})).await;
+    assert!(listed.to_string().contains("as it was"), "{listed}");
+    stage.world.write("home/repo/says", "something else");
+    stage.world.run(&["reconnect", "s"]).await.ok();
+    let mut client = stage.client("/mcp/s");
+    super::hello(&mut client, &json!({})).await;
+    let listed = client.request("tools/list", json!({})).await;
+    assert!(!listed.to_string().contains("something else"), "{listed}");
+    let question = stage.question("changed").await;
+    let changes = question["changes"].to_string();
+    assert!(changes.contains("something else"), "{question}");
+    let (status, said) = stage.answer(&question, &json!({"action": "approve"})).await;
+    assert_eq!(status, 200, "{said}");
+    let listed = client.request("tools/list", json!({})).await;
+    assert!(listed.to_string().contains("something else"), "{listed}");
+    stage.nothing_waits().await;
+}
+
+#[tokio::test]
+async fn a_sign_in_begins_from_the_inbox() {
+    let site = Site::start().await;
+    let world = World::person_with(&json!({"docs": protected(&site, "/mcp")}));
+    let stage = Stage::serve(world).await;
+    let mut client = stage.client("/mcp/docs");
+    super::hello(&mut client, &json!({})).await;
+    client.request("tools/list", json!({})).await;
+    let question = stage.question("sign-in").await;
+    assert_eq!(question["server"], "docs");
+    let (status, said) = stage.answer(&question, &json!({"action": "accept"})).await;
+    assert_eq!(status, 200, "{said}");
+    let page = Url::parse(said["open"].as_str().unwrap()).unwrap();
+    let (status, _) = follow(page).await;
+    assert_eq!(status, 200);
+    stage.nothing_waits().await;
+    let limit = tokio::time::Instant::now() + LONG;
+    loop {
+        let answer: Value = client.call("t", json!({})).await;
+        if super::text(&answer) == "let in" {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < limit, "{answer}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
