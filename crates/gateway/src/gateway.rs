@@ -4,6 +4,7 @@ use crate::{
     announcement::Announcement,
     control::ControlAccess,
     limits,
+    pages::{Pages, SharedPages},
     session::{
         finder::{Finder, ToolLists},
         parked::Lot,
@@ -62,6 +63,8 @@ pub struct GatewayOptions {
     pub tools: ToolLists,
     /// Where it is noted who is there.
     pub visitors: Visitors,
+    /// What is shown to a browser, if anything.
+    pub pages: Option<SharedPages>,
 }
 
 impl Gateway {
@@ -126,6 +129,11 @@ impl Gateway {
     /// Who is there.
     pub(crate) fn visitors(&self) -> &Visitors {
         &self.options.visitors
+    }
+
+    /// What is shown to a browser.
+    pub(crate) fn pages(&self) -> Option<&dyn Pages> {
+        self.options.pages.as_ref().map(|pages| &*pages.0)
     }
 
     /// What the control token opens.

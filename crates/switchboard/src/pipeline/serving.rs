@@ -4,7 +4,7 @@
 
 use super::Governed;
 use crate::{
-    VERSION,
+    VERSION, console,
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
@@ -161,6 +161,7 @@ impl Fronted {
             announcement: self.governed.announcement().clone(),
             tools: self.show.tools.clone(),
             visitors,
+            pages: console::pages(self.governed.options()),
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)
