@@ -6,8 +6,13 @@
 use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
+<<<<<<< HEAD
 use Opens::{Anybody, Clients, Control};
 use Public::{Files, Health, Metadata, Metrics};
+=======
+use Opens::{Anybody, Clients, Control, Shared};
+use Public::{Health, Metadata, Metrics};
+>>>>>>> b56c775cee1b2fdd90579c5e19cd12aa71b483a5
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
 use switchboard_host::Scope;
@@ -57,6 +62,9 @@ pub(super) enum Opens {
     /// To the control token, and no other: how the gateway is doing, and what it
     /// can be told to do.
     Control,
+    /// To the control token, to a session that a code opened, to a client token, and to
+    /// whoever brings a code; what each may do is said elsewhere.
+    Shared,
     /// To a client token, or one of the identity provider's.
     Clients(Endpoint),
 }
@@ -113,6 +121,7 @@ const ALL: &[Route] = &[
         Clients(Plain(Page::Messages)),
     ),
     Route::new(Path("/plain/tools"), "GET", Clients(Plain(Page::Tools))),
+    Route::new(Under(api::SHARED), ANY, Shared),
     Route::new(Under(api::PREFIX), ANY, Control),
     Route::new(Path(api::METRICS), "GET", Control),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),

@@ -2,8 +2,13 @@
 
 use super::*;
 use crate::{
+<<<<<<< HEAD
     ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
     Page as File, Pages, SharedPages, Writing, Written, control::Answering, faces::http,
+=======
+    Asked, ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
+    Writing, Written, control::Answering, faces::http,
+>>>>>>> b56c775cee1b2fdd90579c5e19cd12aa71b483a5
 };
 use ::http::StatusCode;
 use serde_json::json;
@@ -38,6 +43,7 @@ fn the_table_is_this_one() {
             let who = match route.opens {
                 Anybody(_) => "anybody",
                 Control => "control",
+                Shared => "shared",
                 Clients(_) => "clients",
             };
             format!("{at}{below} {}: {who}", route.verbs)
@@ -55,6 +61,7 @@ fn the_table_is_this_one() {
             "/plain/sse GET: clients",
             "/plain/messages POST: clients",
             "/plain/tools GET: clients",
+            "/api/v1/… : shared",
             "/api/… : control",
             "/metrics GET: control",
             "/healthz : anybody",
@@ -205,6 +212,8 @@ impl World {
             let may = match route.opens {
                 Anybody(_) => true,
                 Control => shown == Some("control"),
+                // Whoever shows nothing may bring a code; the rest is said elsewhere.
+                Shared => shown != Some("wrong"),
                 Clients(_) => shown == Some("client"),
             };
             for (verb, is_there) in [(verb.unwrap_or("GET"), true), ("PUT", route.verbs == ANY)] {
@@ -282,14 +291,9 @@ impl Pages for Fine {
 }
 
 impl Control for Fine {
-    fn answer<'a>(&'a self, _: &'a Verb, path: &'a str) -> Answering<'a> {
-        assert_eq!(path, "status");
-        Box::pin(async {
-            Controlled {
-                status: StatusCode::OK,
-                json: "{}".into(),
-            }
-        })
+    fn answer(&self, asked: Asked) -> Answering<'_> {
+        assert!(asked.path.ends_with("status"));
+        Box::pin(async { Controlled::json(StatusCode::OK, "{}".into()) })
     }
 
     fn metrics<'a>(&'a self, _: Option<&'a str>, _: Counts) -> Writing<'a> {
