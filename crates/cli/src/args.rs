@@ -36,6 +36,8 @@ pub enum Command {
     Status(With<commands::status::Options>),
     /// Show how often tools were called through the running gateway, and how long that took
     Stats(With<commands::stats::Options>),
+    /// Show the address of the gateway's page in a browser, with a code that lets you in
+    Console(With<commands::console::Options>),
     /// Stop the gateway that runs
     Stop(With<commands::status::Which>),
     /// Stop the gateway that runs, and start the same once more
@@ -138,6 +140,7 @@ impl Command {
             Self::Reconnect(with) => with.own.json,
             Self::Status(with) => with.own.json,
             Self::Stats(with) => with.own.json,
+            Self::Console(with) => with.own.json,
             Self::Service(with) => {
                 matches!(
                     with.own.action,
@@ -174,6 +177,7 @@ impl Command {
             Self::Up(with) => &mut with.global,
             Self::Status(with) => &mut with.global,
             Self::Stats(with) => &mut with.global,
+            Self::Console(with) => &mut with.global,
             Self::Stop(with) | Self::Restart(with) => &mut with.global,
             Self::Service(with) => &mut with.global,
             Self::Update(with) => &mut with.global,

@@ -131,6 +131,11 @@ impl Gateway {
         &self.options.visitors
     }
 
+    /// Whether there is anything to show to a browser.
+    pub fn has_pages(&self) -> bool {
+        self.options.pages.is_some()
+    }
+
     /// What is shown to a browser.
     pub(crate) fn pages(&self) -> Option<&dyn Pages> {
         self.options.pages.as_ref().map(|pages| &*pages.0)

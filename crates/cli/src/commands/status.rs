@@ -228,7 +228,8 @@ fn found(context: &Context) -> Result<Vec<Running>, Failure> {
     Ok(found.running)
 }
 
-fn chosen(context: &Context, which: &Which) -> Result<Running, Failure> {
+/// The gateway that is meant.
+pub fn chosen(context: &Context, which: &Which) -> Result<Running, Failure> {
     let mut all = found(context)?;
     if let Some(which) = &which.which {
         let which = which.trim_start_matches("http://");

@@ -19,6 +19,7 @@ mod table;
 
 use crate::{
     commands::{
+        console,
         listen::{announce, origin},
         serve::{announce_folder, usable},
         status,
@@ -90,6 +91,9 @@ pub struct Options {
     pub allow_origin: Vec<String>,
     #[command(flatten)]
     pub tools: ToolOptions,
+    /// Open the page in a browser
+    #[arg(long)]
+    pub open: bool,
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
@@ -159,13 +163,22 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let base = format!("http://{address}");
         let entries = Entries::new(&base, token, context)?;
         let stays = options.port.is_some() || address.port() == PORT;
-        welcome(&base, address.port(), stays || first.is_some(), &notes)?;
+        let page = listening.page();
+        welcome(&base, page.as_deref(), address.port(), stays || first.is_some(), &notes)?;
         entries.show(options.show_token)?;
         match options.write {
             Some(Writable::Http) if !stays => out::line(&will_die(address.port()))?,
             Some(client) => entries.write(context, client)?,
             None => {}
         }
+        let opening = async {
+            if let Some(page) = page.filter(|_| options.open)
+                && let Err(failure) = console::open(&page).await
+            {
+                warn(&failure.to_string());
+            }
+            std::future::pending::<()>().await;
+        };
         let governed = listening.governed();
         let (host, settings) = (governed.host().clone(), governed.settings().clone());
         let members = governed.follower().members();
@@ -181,6 +194,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let served = tokio::select! {
             served = listening.serve(stop) => served,
             never = shown => match never {},
+            () = opening => unreachable!("it goes on"),
         };
         served?;
         Ok(Code::Done)
@@ -289,11 +303,27 @@ fn taken(error: ListenError) -> Failure {
 }
 
 /// What this is, and where. `expected` says that this port is no surprise.
-fn welcome(base: &str, port: u16, expected: bool, notes: &[String]) -> Result<(), Failure> {
+fn welcome(
+    base: &str,
+    page: Option<&str>,
+    port: u16,
+    expected: bool,
+    notes: &[String],
+) -> Result<(), Failure> {
     let paint = term::stdout();
     out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
     out::line(&format!("  one server alone     {base}/mcp/SERVER"))?;
+    match page {
+        // The code is for a person: what is no terminal is a file, or another program.
+        Some(page) if paint.terminal => {
+            out::line(&format!("  in a browser         {page}"))?;
+        }
+        Some(_) => out::line(&format!(
+            "  in a browser         {base}/, by switchboard console"
+        ))?,
+        None => {}
+    }
     for note in notes {
         out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;
     }

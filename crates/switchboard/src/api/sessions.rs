@@ -149,6 +149,13 @@ impl Who {
     }
 }
 
+impl Api {
+    /// The address of the page in a browser, with a new code.
+    pub(crate) fn way_in(&self) -> Option<String> {
+        address(self, &self.sessions.code().ok()?)
+    }
+}
+
 pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "session") => Reply::json(&me(api, &ask.who)),

@@ -150,6 +150,7 @@ impl Fronted {
             note,
             watching,
             principal,
+            api,
         })
     }
 
@@ -211,9 +212,16 @@ pub struct Listening {
     watching: Arc<Watching>,
     /// On whose behalf servers are connected that must be there.
     principal: String,
+    api: Arc<Api>,
 }
 
 impl Listening {
+    /// The address of the page in a browser, with a code that is good once; `None` where
+    /// there is no page.
+    pub fn page(&self) -> Option<String> {
+        self.face.has_pages().then(|| self.api.way_in())?
+    }
+
     /// The servers.
     pub fn governed(&self) -> &Governed {
         &self.fronted.governed

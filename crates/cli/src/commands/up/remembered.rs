@@ -110,6 +110,7 @@ impl Remembered {
             replace: false,
             allow_origin: self.allow_origin.clone(),
             tools: ToolOptions::of_words(&self.tools),
+            open: false,
             show_token: false,
             watch: self.watch.clone(),
         }

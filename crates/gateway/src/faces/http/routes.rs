@@ -6,13 +6,8 @@
 use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
-<<<<<<< HEAD
-use Opens::{Anybody, Clients, Control};
-use Public::{Files, Health, Metadata, Metrics};
-=======
 use Opens::{Anybody, Clients, Control, Shared};
-use Public::{Health, Metadata, Metrics};
->>>>>>> b56c775cee1b2fdd90579c5e19cd12aa71b483a5
+use Public::{Files, Health, Metadata, Metrics};
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
 use switchboard_host::Scope;

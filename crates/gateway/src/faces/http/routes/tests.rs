@@ -2,13 +2,8 @@
 
 use super::*;
 use crate::{
-<<<<<<< HEAD
-    ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
-    Page as File, Pages, SharedPages, Writing, Written, control::Answering, faces::http,
-=======
     Asked, ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
-    Writing, Written, control::Answering, faces::http,
->>>>>>> b56c775cee1b2fdd90579c5e19cd12aa71b483a5
+    Page as File, Pages, SharedPages, Writing, Written, control::Answering, faces::http,
 };
 use ::http::StatusCode;
 use serde_json::json;
