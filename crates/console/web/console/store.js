@@ -20,7 +20,12 @@ export const settingsRead = signal(0);
 /** A clock for "3 s ago", that everybody shares. */
 export const now = signal(Date.now());
 
-export const serverNamed = (name) => servers.value.find((server) => server.name === name || server.segment === name);
+// The same name may stand in several files: the one that is used comes first.
+const SPARE = ['shadowed', 'unused'];
+export const serverNamed = (name) => {
+  const found = servers.value.filter((server) => server.name === name || server.segment === name);
+  return found.find((server) => !SPARE.includes(server.state.word)) ?? found[0];
+};
 export const usable = computed(() => servers.value.filter((server) => server.state.word === 'connected' || server.state.word === 'asleep'));
 
 const listeners = new Set();
@@ -87,12 +92,12 @@ function take(event) {
   switch (event.kind) {
     case 'server': {
       const others = servers.value;
-      const at = others.findIndex((server) => server.name === event.server.name);
+      const at = others.findIndex((server) => server.name === event.server.name && server.file === event.server.file);
       servers.value = at < 0 ? [...others, event.server] : others.with(at, event.server);
       break;
     }
     case 'server-gone':
-      servers.value = servers.value.filter((server) => server.name !== event.name);
+      servers.value = servers.value.filter((server) => server.name !== event.name || (event.file ?? server.file) !== server.file);
       break;
     case 'listed':
       listed.value = { ...listed.value, [event.name]: (listed.value[event.name] ?? 0) + 1 };

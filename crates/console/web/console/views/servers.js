@@ -6,7 +6,7 @@ import { bytes, count, line, plural, span, visible } from '../parts/format.js';
 import { Chip, Empty, Word } from '../parts/ui.js';
 import { now } from '../store.js';
 
-const RANK = { failed: 0, 'needs-auth': 1, pending: 2, connecting: 3, connected: 4, asleep: 5, disabled: 6, denied: 7, shadowed: 8 };
+const RANK = { failed: 0, 'needs-auth': 1, pending: 2, connecting: 3, connected: 4, asleep: 5, disabled: 6, denied: 7, rejected: 8, shadowed: 9, unused: 9 };
 const GROUPS = [['Need you', (rank) => rank <= 2], ['In use', (rank) => rank > 2 && rank <= 5], ['Not in use', (rank) => rank > 5]];
 
 export function Servers() {
@@ -19,7 +19,7 @@ export function Servers() {
     ${all.length === 0 ? html`<${Empty} title="No servers yet" action=${html`<a class="button primary" href=${href(['setup', 'add'])}>Add a server</a>`}>Paste what a server's page tells you to put into any client: it is explained before it is written.<//>`
       : GROUPS.map(([title, holds]) => {
         const group = all.filter((server) => holds(RANK[server.state.word] ?? 9));
-        return group.length > 0 && html`<section key=${title} class="stack" aria-label=${title}><h2>${title} <span class="badge">${group.length}</span></h2><div class="cards">${group.map((server) => html`<${Card} key=${server.name} server=${server} />`)}</div></section>`;
+        return group.length > 0 && html`<section key=${title} class="stack" aria-label=${title}><h2>${title} <span class="badge">${group.length}</span></h2><div class="cards">${group.map((server) => html`<${Card} key=${`${server.name} ${server.file}`} server=${server} />`)}</div></section>`;
       })}
     ${clients.value.length > 0 && html`<section class="stack" aria-label="Clients"><h2>Clients <span class="badge">${clients.value.length}</span></h2><div class="row">${clients.value.map((client, at) => html`
       <a key=${at} class="chip" href=${href('traffic', { filter: client.name ? `client:${quoted(client.name)}` : '' })}>${line(client.name ?? 'a client', 40)} ${line(client.version ?? '', 20)} · ${line(client.principal, 30)} · ${client.era}</a>`)}</div></section>`}
