@@ -27,7 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let tag = policy::tag(&bytes);
         let packed = out.join(format!("{}.gz", name.replace('/', "+")));
         fs::write(&packed, gzipped(&bytes)?)?;
-        let path = kinds::path(&name);
+        // The page itself is at the root.
+        let path = match name.as_str() {
+            "index.html" => "/".to_owned(),
+            name => format!("/{name}"),
+        };
         table.push_str(&format!(
             "    File {{ path: {path:?}, kind: {kind:?}, tag: {tag:?}, gzipped: include_bytes!({packed:?}) }},\n"
         ));

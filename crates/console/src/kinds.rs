@@ -1,4 +1,4 @@
-//! Which files are served, at which path and as what. Shared with the build script.
+//! Which files are served, and as what. Shared with the build script.
 
 use std::path::Path;
 
@@ -12,12 +12,4 @@ pub(crate) fn of(file: &Path) -> Option<&'static str> {
         "txt" => "text/plain; charset=utf-8",
         _ => return None,
     })
-}
-
-/// The path of a file, by its name below `web/`.
-pub(crate) fn path(name: &str) -> String {
-    match name {
-        "index.html" => "/".to_owned(),
-        name => format!("/{name}"),
-    }
 }

@@ -56,6 +56,7 @@ pages! {
     signing_in: "signing-in.md",
     the_gateway: "gateway.md",
     watching_it: "watching.md",
+    the_console: "console.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
     own_server: "own-server.md",
