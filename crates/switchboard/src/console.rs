@@ -8,10 +8,12 @@ use switchboard_gateway::{Page, Pages, SharedPages};
 /// Where the page's files are read from while somebody works on them.
 const FOLDER: &str = "SWITCHBOARD_CONSOLE_DIR";
 
-/// The page's files: those inside the program, unless a folder is named.
+/// The page's files: those inside the program, unless a folder is named. A shipped program
+/// takes none: whoever sets our variables would get what a person sees.
 pub(crate) fn pages(options: &Options) -> Option<SharedPages> {
     let folder = options.variables.get(FOLDER);
-    let assets = match folder.filter(|folder| !folder.is_empty()) {
+    let folder = folder.filter(|folder| cfg!(debug_assertions) && !folder.is_empty());
+    let assets = match folder {
         Some(folder) => Assets::of_folder(folder),
         None => Assets::inside(),
     };
