@@ -36,7 +36,7 @@ pub enum Command {
     Status(With<commands::status::Options>),
     /// Show how often tools were called through the running gateway, and how long that took
     Stats(With<commands::stats::Options>),
-    /// Show the address of the gateway's page in a browser, with a code that lets you in
+    /// Print the address of the running gateway's page, with a code that opens it once
     Console(With<commands::console::Options>),
     /// Stop the gateway that runs
     Stop(With<commands::status::Which>),

@@ -1,14 +1,13 @@
-//! `console`: the way to the gateway's page in a browser.
+//! `console`: the address of the running gateway's page, with a code that opens it once.
 
-use super::status::{Which, chosen};
 use crate::{
     context::Context,
     failure::{Code, Failure},
     life,
-    show::{out, safe},
+    show::out,
 };
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use switchboard::{
     api::{Client, ClientError, types::sessions},
     auth,
@@ -16,10 +15,7 @@ use switchboard::{
 
 /// Options of `console`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
 pub struct Options {
-    #[command(flatten)]
-    pub which: Which,
     /// Open it in a browser
     #[arg(long)]
     pub open: bool,
@@ -28,48 +24,63 @@ pub struct Options {
     pub json: bool,
 }
 
-const EXAMPLES: &str = "Examples:
-  switchboard console
-  switchboard console --open
-
-The address has a code in it that is good once, for a minute. It is a fragment, so that
-no server and no other page ever sees it.";
-
-/// Makes a code, and shows the address that it opens.
+/// Asks the gateway for a code, and shows the address.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let running = chosen(context, &options.which)?;
-    life::short(async |_| {
-        let client = Client::of(&running).map_err(failed)?;
-        let code: sessions::Code = client.post("codes", &json!({})).await.map_err(failed)?;
-        let address = code.address.unwrap_or_else(|| {
-            let at = &running.address;
-            format!("http://{at}/#{}", code.code)
+    let gateway = Client::find(&context.options).map_err(|fault| failed(&fault))?;
+    let made = life::short(async |_| gateway.post::<sessions::Code>("codes", &json!({})).await)?;
+    let made = made.map_err(|fault| failed(&fault))?;
+    if options.open
+        && let Some(address) = &made.address
+    {
+        life::short(async |_| open(address).await)??;
+    }
+    if options.json {
+        let shown: Value = json!({
+            "address": made.address, "code": made.code, "seconds": made.seconds,
         });
-        if options.json {
-            let shown = json!({ "address": address, "seconds": code.seconds });
-            out::json(shown.to_string().as_bytes())?;
-        } else {
-            out::line(&safe::line(&address))?;
-        }
-        match options.open {
-            true => open(&address).await,
-            false => Ok(Code::Done),
-        }
-    })?
+        out::json(shown.to_string().as_bytes())?;
+        return Ok(Code::Done);
+    }
+    out::line(made.address.as_deref().unwrap_or(&made.code))?;
+    crate::context::note(&format!(
+        "it opens once, within {} seconds; whoever opens it may do everything",
+        made.seconds
+    ));
+    Ok(Code::Done)
 }
 
 /// Opens the page in the user's browser.
-pub async fn open(address: &str) -> Result<Code, Failure> {
+pub async fn open(address: &str) -> Result<(), Failure> {
     let fault = |text: String| {
         Failure::new(Code::Answered, text).hint("go to the address with a browser yourself")
     };
     let page = address.parse();
     let page = page.map_err(|_| fault(format!("{address} is no address")))?;
     let opened = auth::browser::system()(page).await;
-    opened.map_err(|error| fault(error.to_string()))?;
-    Ok(Code::Done)
+    opened.map_err(|error| fault(error.to_string()))
 }
 
-fn failed(error: ClientError) -> Failure {
-    Failure::new(Code::Unreachable, error.to_string()).hint("see switchboard status")
+/// The failure that a gateway is which does not do what it is asked.
+pub fn failed(fault: &ClientError) -> Failure {
+    let (code, hint) = match fault {
+        ClientError::None => (Code::Unreachable, None),
+        ClientError::Refused(status, refused) => {
+            let code = match status.as_u16() {
+                401 | 403 => Code::NotPermitted,
+                400..=499 => Code::Usage,
+                _ => Code::Answered,
+            };
+            (code, refused.hint.clone())
+        }
+        ClientError::Token(_) => (Code::Configuration, None),
+        ClientError::Silent | ClientError::Broken(_) | ClientError::Unfit(_) => {
+            let hint = "switchboard doctor says what is wrong with it".to_owned();
+            (Code::Unreachable, Some(hint))
+        }
+    };
+    let failure = Failure::new(code, fault.to_string());
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
 }

@@ -228,8 +228,7 @@ fn found(context: &Context) -> Result<Vec<Running>, Failure> {
     Ok(found.running)
 }
 
-/// The gateway that is meant.
-pub fn chosen(context: &Context, which: &Which) -> Result<Running, Failure> {
+fn chosen(context: &Context, which: &Which) -> Result<Running, Failure> {
     let mut all = found(context)?;
     if let Some(which) = &which.which {
         let which = which.trim_start_matches("http://");

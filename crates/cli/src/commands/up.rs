@@ -97,6 +97,9 @@ pub struct Options {
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
+    /// Let nobody change settings over the API
+    #[arg(long)]
+    pub no_api_edit: bool,
     #[command(flatten)]
     pub watch: WatchOptions,
 }
@@ -163,8 +166,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let base = format!("http://{address}");
         let entries = Entries::new(&base, token, context)?;
         let stays = options.port.is_some() || address.port() == PORT;
-        let page = listening.page();
-        welcome(&base, page.as_deref(), address.port(), stays || first.is_some(), &notes)?;
+        let page = listening.console();
+        welcome(
+            &base,
+            address.port(),
+            stays || first.is_some(),
+            &notes,
+            page.as_deref(),
+        )?;
         entries.show(options.show_token)?;
         match options.write {
             Some(Writable::Http) if !stays => out::line(&will_die(address.port()))?,
@@ -229,6 +238,7 @@ fn assemble(
         word: format!("short{}", options.tools.word()),
         by_up: true,
         watch: options.watch.watch(),
+        no_api_edit: options.no_api_edit,
         ..Show::default()
     };
     Ok((governed.gateway(show), notes))
@@ -305,22 +315,23 @@ fn taken(error: ListenError) -> Failure {
 /// What this is, and where. `expected` says that this port is no surprise.
 fn welcome(
     base: &str,
-    page: Option<&str>,
     port: u16,
     expected: bool,
     notes: &[String],
+    console: Option<&str>,
 ) -> Result<(), Failure> {
     let paint = term::stdout();
     out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
     out::line(&format!("  one server alone     {base}/mcp/SERVER"))?;
-    match page {
-        // The code is for a person: what is no terminal is a file, or another program.
-        Some(page) if paint.terminal => {
-            out::line(&format!("  in a browser         {page}"))?;
+    match console {
+        // It holds a code that opens it once, within a minute: it is for a person, and
+        // what is no terminal is a file, or another program.
+        Some(address) if paint.terminal => {
+            out::line(&format!("  console              {address}"))?;
         }
         Some(_) => out::line(&format!(
-            "  in a browser         {base}/, by switchboard console"
+            "  console              {base}/, by switchboard console"
         ))?,
         None => {}
     }

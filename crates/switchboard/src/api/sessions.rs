@@ -149,13 +149,6 @@ impl Who {
     }
 }
 
-impl Api {
-    /// The address of the page in a browser, with a new code.
-    pub(crate) fn way_in(&self) -> Option<String> {
-        address(self, &self.sessions.code().ok()?)
-    }
-}
-
 pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "session") => Reply::json(&me(api, &ask.who)),
@@ -175,6 +168,14 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             })
         }
         _ => Err(No::unavailable("this gateway does not have this")),
+    }
+}
+
+impl Api {
+    /// The address of the page, with a fresh code.
+    pub(crate) fn console(&self) -> Option<String> {
+        self.address.get()?;
+        address(self, &self.sessions.code().ok()?)
     }
 }
 

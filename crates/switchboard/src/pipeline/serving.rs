@@ -149,8 +149,8 @@ impl Fronted {
             open,
             note,
             watching,
-            principal,
             api,
+            principal,
         })
     }
 
@@ -210,18 +210,12 @@ pub struct Listening {
     open: Vec<Open>,
     note: Option<Running>,
     watching: Arc<Watching>,
+    api: Arc<Api>,
     /// On whose behalf servers are connected that must be there.
     principal: String,
-    api: Arc<Api>,
 }
 
 impl Listening {
-    /// The address of the page in a browser, with a code that is good once; `None` where
-    /// there is no page.
-    pub fn page(&self) -> Option<String> {
-        self.face.has_pages().then(|| self.api.way_in())?
-    }
-
     /// The servers.
     pub fn governed(&self) -> &Governed {
         &self.fronted.governed
@@ -230,6 +224,12 @@ impl Listening {
     /// Where somebody listens.
     pub fn places(&self) -> &[Open] {
         &self.open
+    }
+
+    /// The address of its page, with a code that opens it once, within a minute; none
+    /// where it has no page.
+    pub fn console(&self) -> Option<String> {
+        self.face.has_pages().then(|| self.api.console())?
     }
 
     /// Serves until it is told to stop; then what is in flight may finish, and the
