@@ -70,7 +70,7 @@ function Page({ url }) {
   return html`<div class="note warn stack"><p>The server wants you to visit a page of <strong>${visible(safe?.host ?? 'an address that is not followed')}</strong>. What you type there goes to it.</p><p><${Link} to=${url}>Open it in a new tab<//></p><pre class="command">${visible(url)}</pre></div>`;
 }
 
-const Change = ({ change }) => html`<div class="change" data-testid="change"><header><strong>${visible(change.of)}</strong><code class="small">${visible(change.path)}</code>${change.warnings.map((warning, at) => html`<${Chip} key=${at} kind="bad">${visible(warning)}<//>`)}</header>
+export const Change = ({ change }) => html`<div class="change" data-testid="change"><header><strong>${visible(change.of)}</strong><code class="small">${visible(change.path)}</code>${change.warnings.map((warning, at) => html`<${Chip} key=${at} kind="bad">${visible(warning)}<//>`)}</header>
   <${TextDiff} before=${change.before} after=${change.after} /></div>`;
 
 /** A model's answer by hand: its text, or all of it as JSON. */

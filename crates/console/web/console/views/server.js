@@ -7,6 +7,7 @@ import { may } from '../session.js';
 import { listed, serverNamed } from '../store.js';
 import { bytes, line, plural, visible } from '../parts/format.js';
 import { Lists } from '../parts/lists.js';
+import { Pins } from '../parts/pins.js';
 import { Tree } from '../parts/tree.js';
 import { attempt, Button, Chip, Dialog, Fault, Link, Skeleton, Tabs, toast, useRead, When, Word } from '../parts/ui.js';
 
@@ -24,7 +25,7 @@ export function ServerPage({ name, tab, item }) {
   const server = known ?? read.value?.server;
   if (!server) return html`<div class="page"><${Crumbs} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton} rows=${6} />`}</div>`;
   const detail = read.value;
-  const tabs = [['overview', 'Overview'], ['tools', 'Tools', server.tools], ['resources', 'Resources', server.resources], ['prompts', 'Prompts', server.prompts], ['stderr', 'Log'], ['handshake', 'Handshake'], ['explain', 'Explain']];
+  const tabs = [['overview', 'Overview'], ['tools', 'Tools', server.tools], ['resources', 'Resources', server.resources], ['prompts', 'Prompts', server.prompts], ...(server.held > 0 || tab === 'pins' ? [['pins', 'Changed', server.held]] : []), ['stderr', 'Log'], ['handshake', 'Handshake'], ['explain', 'Explain']];
   return html`<div class="page" data-testid="server-page"><div class="head"><${Crumbs} /><h1>${line(server.name, 100)}</h1><${Word} word=${server.state.word} /><${Chip}>${server.transport}<//>${server.version && html`<${Chip} title=${server.era}>${server.version}<//>`}
       <span class="grow"></span><${Verbs} server=${server} act=${act} detail=${detail} />
       <p class="sub mono small">${visible(server.target)}</p></div>
@@ -33,6 +34,7 @@ export function ServerPage({ name, tab, item }) {
     <${Tabs} tabs=${tabs} at=${tab} to=${(key) => href(key === 'overview' ? ['servers', name] : ['servers', name, key])} />
     <${Fault} of=${read.fault} again=${read.again} />
     ${tab === 'overview' ? html`<${Overview} server=${server} detail=${detail} act=${act} />`
+      : tab === 'pins' ? html`<${Pins} server=${server} />`
       : tab === 'stderr' ? html`<${Stderr} name=${name} />`
       : tab === 'handshake' ? (detail ? html`<${Handshake} detail=${detail} />` : html`<${Skeleton} />`)
       : tab === 'explain' ? (detail ? html`<pre class="block" data-testid="explained">${visible(detail.explained.join('\n'))}</pre>` : html`<${Skeleton} />`)

@@ -1,6 +1,6 @@
 // One tool: what it is, its form, and what it answers.
 import { html, useRef, useState } from '../html.js';
-import { ask, get } from '../api.js';
+import { ask, get, part } from '../api.js';
 import { parse, stringify } from '../json.js';
 import { href } from '../router.js';
 import { may } from '../session.js';
@@ -9,7 +9,7 @@ import { count, line, time, visible } from '../parts/format.js';
 import { Form, useValue } from '../parts/form.js';
 import { Result } from '../parts/result.js';
 import { Tree } from '../parts/tree.js';
-import { Button, Chip, Copy, Dialog, Empty, Fault, Skeleton, useRead, Word } from '../parts/ui.js';
+import { attempt, Button, Chip, Copy, Dialog, Empty, Fault, Skeleton, useRead, Word } from '../parts/ui.js';
 
 export function ToolPage({ server, tool, query }) {
   const known = serverNamed(server);
@@ -41,6 +41,7 @@ function Shown({ tool, crumbs, given }) {
   const [busy, setBusy] = useState(null);
   const [asking, setAsking] = useState(null);
   const [source, setSource] = useState(false);
+  const [explained, setExplained] = useState(null);
   const running = useRef(null);
   const run = async (confirmed = false) => {
     if (edited.bad !== null || busy) return;
@@ -58,11 +59,12 @@ function Shown({ tool, crumbs, given }) {
     }
     setBusy(null);
   };
+  const why = () => attempt(async () => setExplained((await get(`explain/${part(tool.canonical)}`)).lines));
   const hints = definition.annotations ?? {};
   return html`<div class="page" data-testid="tool-page"><div class="head">${crumbs}<h1>${line(tool.title ?? tool.name, 120)}</h1>
       <${Word} word=${tool.decision} title=${tool.rule ?? ''} />${tool.hidden && html`<${Chip}>hidden<//>`}${tool.readOnly && html`<${Chip}>changes nothing<//>`}
       ${hints.destructiveHint && html`<${Chip} kind="warn">may destroy<//>`}${hints.openWorldHint && html`<${Chip}>reaches out<//>`}${tool.pin === 'changed' && html`<${Chip} kind="warn">changed since it was pinned<//>`}
-      <span class="grow"></span><${Button} small onClick=${() => setSource(true)}>Definition<//>
+      <span class="grow"></span><${Button} small onClick=${why} title="why it is there, and who decides about it">Why<//><${Button} small onClick=${() => setSource(true)}>Definition<//>
       <p class="sub"><code>${visible(tool.shown)}</code> · ≈ ${count(tool.tokens)} tokens · ${count(tool.calls)} calls${tool.calls ? `, half of them within ${time(tool.p50)}` : ''}</p>
       ${tool.description && html`<p class="sub">${visible(tool.description).slice(0, 2000)}</p>`}</div>
     <div class="halves">
@@ -76,6 +78,7 @@ function Shown({ tool, crumbs, given }) {
         ${made ? html`<div class="row"><${Word} word=${made.call.outcome} /><span>${time(made.call.took)}</span><span class="quiet small">of these ${time(made.call.atServer)} at the server</span><span class="grow"></span><a href=${href(['traffic', String(made.id)])} data-testid="both-sides">Both sides of it</a></div><${Result} made=${made} />`
           : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`}</section></div>
     ${asking && html`<${Dialog} title="A rule asks first" onClose=${() => setAsking(null)} foot=${html`<${Button} onClick=${() => setAsking(null)}>Do not<//><${Button} kind="primary" onClick=${() => run(true)} data-testid="confirm">Call it<//>`}><p>${visible(asking.message)}</p>${asking.hint && html`<p class="quiet">${visible(asking.hint)}</p>`}<//>`}
+    ${explained && html`<${Dialog} wide title="Why" onClose=${() => setExplained(null)}><pre class="block">${visible(explained.join('\n'))}</pre><//>`}
     ${source && html`<${Dialog} wide title="As the server wrote it" onClose=${() => setSource(false)}><${Tree} value=${definition} open=${4} /><//>`}
   </div>`;
 }
