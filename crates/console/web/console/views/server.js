@@ -55,7 +55,7 @@ function Verbs({ server, act, detail }) {
   const verb = (key, label, kind, body) => html`<${Button} small kind=${kind} onClick=${() => act(key, body)} data-testid=${`verb-${key}`}>${label}<//>`;
   if (!may('operator')) return null;
   return html`<div class="row">
-    ${word === 'pending' && may('admin') && html`${verb('approve', 'Approve', 'primary', { digest: detail?.approval?.at?.(-1) })}${verb('reject', 'Reject', 'danger')}`}
+    ${word === 'pending' && may('admin') && html`${verb('approve', 'Approve', 'primary', { digest: detail?.approvalDigest })}${verb('reject', 'Reject', 'danger')}`}
     ${['needs-auth', 'connected', 'failed', 'asleep'].includes(word) && ['wanted', 'expired', 'refused'].includes(server.signIn.word) && verb('sign-in', 'Sign in', 'primary')}
     ${server.signIn.word === 'signed-in' && verb('sign-out', 'Sign out')}
     ${['connected', 'failed', 'connecting', 'asleep', 'needs-auth'].includes(word) && verb('reconnect', 'Reconnect')}
