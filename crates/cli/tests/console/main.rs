@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use switchboard_testkit::{
     DEADLINE, HttpClient, Program,
-    browser::Browser,
+    browser::{Browser, key},
     raw_exchange,
     world::{World, echo, servers},
 };
@@ -135,4 +135,118 @@ async fn what_a_server_calls_itself_runs_nowhere() {
         assert_eq!(page.run("return window.hacked ?? null").await, Value::Null);
     }
     drop(desk.gateway);
+}
+
+#[tokio::test]
+async fn a_tool_is_called_by_its_form_and_its_call_is_made_again() {
+    let world = World::with(&servers([("left", echo(&[]))]));
+    let desk = Desk::with(world).await;
+    let page = &desk.browser;
+    desk.go("#/tools").await;
+    page.says("[data-testid=tool]", "echo").await;
+    desk.go("#/servers/left/tools/echo").await;
+    // What is missing is said where it is missing, by the gateway's own validator.
+    page.says("[data-path='/nonce'] .wrong", "must be there").await;
+    page.type_into("[data-path='/nonce'] textarea", "first words").await;
+    page.until("return !document.querySelector('[data-path=\"/nonce\"] .wrong')").await;
+    page.click("[data-testid=run]").await;
+    page.says("[data-testid=result]", "first words").await;
+    // Both sides of it.
+    page.click("[data-testid=both-sides]").await;
+    page.wait("[data-testid=call-page]").await;
+    page.says("[data-testid=message][data-edge=to-server]", "first words").await;
+    page.says("[data-testid=message][data-edge=from-server]", "first words").await;
+    // Once more, with other words; the difference is shown.
+    page.click("[data-testid=replay]").await;
+    page.fill("[data-testid=replay-arguments]", "{\"nonce\": \"other words\"}").await;
+    let sure = page.count("[data-testid=replay-sure]").await;
+    if sure > 0 {
+        page.click("[data-testid=replay-sure]").await;
+    }
+    page.click("[data-testid=replay-run]").await;
+    page.says("[data-testid=differences]", "first words").await;
+    page.says("[data-testid=differences]", "other words").await;
+    // It is in the list, and a filter finds it.
+    desk.go("#/traffic").await;
+    page.wait("[data-testid=call]").await;
+    page.type_into("[data-testid=filter]", "tool:echo").await;
+    page.says("[data-testid=matching]", "of").await;
+    desk.is_quiet().await;
+}
+
+#[tokio::test]
+async fn calls_of_clients_are_seen_with_both_sides() {
+    let world = World::with(&servers([("left", echo(&[]))]));
+    let desk = Desk::with(world).await;
+    let page = &desk.browser;
+    desk.go("#/traffic").await;
+    page.says("main", "No calls yet").await;
+    let mut client = desk.world.attached(&[]).await;
+    client.call("left__echo", json!({"nonce": "of a client"})).await;
+    page.click("[data-testid=call]").await;
+    page.wait("[data-testid=call-page]").await;
+    // The name is the server's own on its side, and that is marked.
+    page.says("[data-edge=from-client]", "left__echo").await;
+    page.says("[data-edge=to-server] mark", "echo").await;
+    page.says("[data-edge=to-client]", "of a client").await;
+    desk.is_quiet().await;
+}
+
+#[tokio::test]
+async fn a_server_is_looked_at_from_all_sides() {
+    let world = World::with(&servers([("left", echo(&[]))]));
+    let desk = Desk::with(world).await;
+    let page = &desk.browser;
+    let mut client = desk.world.attached(&[]).await;
+    client.call("left__echo", json!({"nonce": "n"})).await;
+    desk.go("#/servers/left").await;
+    page.says("[data-testid=server-page]", "connected").await;
+    page.says("main", "/mcp/left").await;
+    desk.go("#/servers/left/tools").await;
+    page.says("[data-testid=listed-tool]", "echo").await;
+    desk.go("#/servers/left/handshake").await;
+    page.says("main", "serverInfo").await;
+    desk.go("#/servers/left/explain").await;
+    page.says("[data-testid=explained]", "left").await;
+    desk.go("#/servers/left").await;
+    page.click("[data-testid=verb-reconnect]").await;
+    page.wait(".toast").await;
+    desk.go("#/setup/files").await;
+    page.says("[data-testid=file]", "left").await;
+    desk.go("#/insight").await;
+    page.says("main", "echo").await;
+    desk.is_quiet().await;
+}
+
+#[tokio::test]
+async fn rules_tokens_and_entries_are_written_after_their_difference() {
+    let world = World::with(&servers([("left", echo(&[]))]));
+    let desk = Desk::with(world).await;
+    let page = &desk.browser;
+    desk.go("#/tools").await;
+    page.click("[data-testid=tool] input[type=checkbox]").await;
+    page.click("[data-testid=rule-ask]").await;
+    page.says("[data-testid=patch]", "ask").await;
+    let before = desk.world.read(desk.world.settings());
+    assert!(!before.contains("\"ask\""), "{before}");
+    page.click("[data-testid=write]").await;
+    page.wait(".toast").await;
+    let after = desk.world.read(desk.world.settings());
+    assert!(after.contains("\"ask\""), "{after}");
+    desk.go("#/setup/tokens").await;
+    page.type_into("[data-testid=token-name]", "laptop").await;
+    page.click("[data-testid=make-token]").await;
+    page.wait("[data-testid=token-secret]").await;
+    page.press(key::ESCAPE).await;
+    page.says("[data-testid=token]", "laptop").await;
+    desk.go("#/setup/add").await;
+    page.type_into("[data-testid=snippet]", "https://mcp.example.com/mcp").await;
+    page.says("[data-testid=explained]", "mcp.example.com").await;
+    page.click("[data-testid=show-difference]").await;
+    page.says("[data-testid=patch]", "mcp.example.com").await;
+    page.click("[data-testid=write]").await;
+    page.says("[data-testid=proposed]", "Written to").await;
+    desk.go("#/servers").await;
+    page.says("main", "mcp.example.com").await;
+    desk.is_quiet().await;
 }

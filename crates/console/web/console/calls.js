@@ -14,6 +14,8 @@ export const paused = signal(false);
 export const page = signal({ total: 0, matching: 0, dropped: 0, more: false });
 export const busy = signal(false);
 export const refused = signal(null);
+/** The filter that was used last: whoever comes back from a call finds the same list. */
+export const lastFilter = signal('');
 
 let filter = null;
 let turn = 0;
@@ -23,6 +25,7 @@ let asked = false;
 /** Shows the calls that match a filter, from now on. */
 export async function show(wanted) {
   filter = wanted;
+  lastFilter.value = wanted;
   const mine = ++turn;
   wantCalls(wanted);
   busy.value = true;

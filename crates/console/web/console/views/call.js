@@ -1,10 +1,10 @@
 // One call: its time line, and its messages at four edges.
 import { html, useEffect, useState } from '../html.js';
 import { get, post, remove } from '../api.js';
+import { lastFilter } from '../calls.js';
 import { useKeys } from '../keys.js';
 import { go, href } from '../router.js';
 import { may } from '../session.js';
-import { hear } from '../store.js';
 import { bytes, count, dateTime, line, time, visible } from '../parts/format.js';
 import { Messages } from '../parts/messages.js';
 import { Replay } from '../parts/replay.js';
@@ -13,8 +13,13 @@ import { attempt, Button, Chip, Copy, Fault, Skeleton, useRead, Word } from '../
 export function CallPage({ id, query }) {
   const read = useRead((signal) => get(`calls/${encodeURIComponent(id)}`, null, signal), [id]);
   const [secrets, setSecrets] = useState(null);
-  useEffect(() => hear((event) => { if (event.kind === 'call' && String(event.call.id) === id) read.again(); }), [id]);
-  useKeys([['Escape', 'back to the list', () => go('traffic')], ['r', 'replay', () => go(['traffic', id], { replay: '1' })]]);
+  const outcome = read.value?.call.outcome;
+  useEffect(() => {
+    if (outcome !== 'running' && outcome !== 'waiting') return undefined;
+    const timer = setInterval(read.again, 1000);
+    return () => clearInterval(timer);
+  }, [id, outcome]);
+  useKeys([['Escape', 'back to the list', () => go('traffic', { filter: lastFilter.value })], ['r', 'replay', () => go(['traffic', id], { replay: '1' })]]);
   if (!read.value) return html`<div class="page"><${Crumbs} id=${id} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton} rows=${7} />`}</div>`;
   const detail = secrets ?? read.value;
   const { call, messages, copies } = detail;
@@ -49,7 +54,7 @@ export function CallPage({ id, query }) {
   </div>`;
 }
 
-const Crumbs = ({ id }) => html`<p class="crumbs"><a href=${href('traffic')}>Traffic</a> / call ${id}</p>`;
+const Crumbs = ({ id }) => html`<p class="crumbs"><a href=${href('traffic', { filter: lastFilter.value })}>Traffic</a> / call ${id}</p>`;
 
 /** What took how long: us before, the server, a person, us after. */
 function TimeLine({ call, messages }) {
