@@ -24,6 +24,8 @@ const EVERYTHING: Package = Package("@modelcontextprotocol/server-everything", "
 const SUPERGATEWAY: Package = Package("supergateway", "4.0.0");
 /// The official client for people who write servers; it has a command line.
 const INSPECTOR: Package = Package("@modelcontextprotocol/inspector", "2.12.0");
+/// What looks for what keeps people from using a page.
+const AXE: Package = Package("axe-core", "4.14.0");
 /// The SDK as the oldest servers in use were written with it.
 const OLD_SDKS: [Package; 2] = [
     Package("@modelcontextprotocol/sdk", "0.5.0"),
@@ -68,6 +70,8 @@ pub struct Tools {
     pub supergateway: PathBuf,
     /// The inspector, a script for `node`.
     pub inspector: PathBuf,
+    /// axe-core, a script for a page.
+    pub axe: PathBuf,
     /// The folders of two old SDKs.
     pub old_sdks: [PathBuf; 2],
     /// The folder of prometheus and promtool.
@@ -84,6 +88,7 @@ impl Tools {
         println!("server-everything={}", self.everything.display());
         println!("supergateway={}", self.supergateway.display());
         println!("inspector={}", self.inspector.display());
+        println!("axe-core={}", self.axe.display());
         for folder in &self.old_sdks {
             println!("sdk={}", folder.display());
         }
@@ -92,12 +97,13 @@ impl Tools {
     }
 
     /// The variables by which tests find these programs.
-    pub fn variables(&self) -> [(&'static str, &Path); 8] {
+    pub fn variables(&self) -> [(&'static str, &Path); 9] {
         [
             ("SWITCHBOARD_TEST_NODE", &self.node),
             ("SWITCHBOARD_TEST_EVERYTHING", &self.everything),
             ("SWITCHBOARD_TEST_SUPERGATEWAY", &self.supergateway),
             ("SWITCHBOARD_TEST_INSPECTOR", &self.inspector),
+            ("SWITCHBOARD_TEST_AXE", &self.axe),
             ("SWITCHBOARD_TEST_SDK_0_5", &self.old_sdks[0]),
             ("SWITCHBOARD_TEST_SDK_1_0", &self.old_sdks[1]),
             ("SWITCHBOARD_TEST_PROMETHEUS", &self.prometheus),
@@ -116,6 +122,7 @@ pub fn run() -> Result<Tools> {
     let everything = part(&cache, &EVERYTHING, |_| Ok(()))?;
     let supergateway = part(&cache, &SUPERGATEWAY, |_| Ok(()))?;
     let inspector = part(&cache, &INSPECTOR, |_| Ok(()))?;
+    let axe = part(&cache, &AXE, |_| Ok(()))?;
     let mut old_sdks = Vec::new();
     for sdk in &OLD_SDKS {
         let dir = part(&cache, sdk, |_| Ok(()))?;
@@ -129,6 +136,7 @@ pub fn run() -> Result<Tools> {
     }
     nextest()?;
     ensure_program(&cache, "chromium", "chromium", "a real browser signs in")?;
+    ensure_program(&cache, "chromedriver", "chromium-driver", "a real browser is driven")?;
     ensure_program(&cache, "script", "bsdutils", "commands run on a terminal")?;
     ensure_program(&cache, "go", "golang-go", "a reader in Go reads requests")?;
     Ok(Tools {
@@ -136,6 +144,7 @@ pub fn run() -> Result<Tools> {
         suite: script(&suite, &SUITE, "dist/index.js")?,
         everything: script(&everything, &EVERYTHING, "dist/index.js")?,
         supergateway: script(&supergateway, &SUPERGATEWAY, "dist/index.js")?,
+        axe: script(&axe, &AXE, "axe.min.js")?,
         inspector: script(&inspector, &INSPECTOR, "clients/launcher/build/index.js")?,
         old_sdks: old_sdks
             .try_into()

@@ -44,6 +44,8 @@ pub struct Detail {
     pub isolation: String,
     /// What would be approved, where that is what it waits for.
     pub approval: Vec<String>,
+    /// The digest of that, for approving just what was shown.
+    pub approval_digest: Option<String>,
 }
 
 /// A process.

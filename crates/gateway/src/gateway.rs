@@ -4,6 +4,7 @@ use crate::{
     announcement::Announcement,
     control::ControlAccess,
     limits,
+    pages::{Pages, SharedPages},
     session::{
         finder::{Finder, ToolLists},
         parked::Lot,
@@ -64,6 +65,8 @@ pub struct GatewayOptions {
     pub visitors: Visitors,
     /// Whether what a server listed last is told while it is away.
     pub keeps_lists: bool,
+    /// What is shown to a browser, if anything.
+    pub pages: Option<SharedPages>,
 }
 
 impl Gateway {
@@ -133,6 +136,16 @@ impl Gateway {
     /// Who is there.
     pub(crate) fn visitors(&self) -> &Visitors {
         &self.options.visitors
+    }
+
+    /// Whether there is anything to show to a browser.
+    pub fn has_pages(&self) -> bool {
+        self.options.pages.is_some()
+    }
+
+    /// What is shown to a browser.
+    pub(crate) fn pages(&self) -> Option<&dyn Pages> {
+        self.options.pages.as_ref().map(|pages| &*pages.0)
     }
 
     /// What the control token opens.

@@ -13,6 +13,7 @@ mod door;
 pub mod faces;
 mod gateway;
 pub mod limits;
+mod pages;
 mod session;
 pub mod visitors;
 
@@ -24,5 +25,6 @@ pub use control::{
 };
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Counts, Gateway, GatewayOptions};
+pub use pages::{Page, Pages, SharedPages};
 pub use session::finder::{ToolList, ToolLists};
 pub use visitors::{Visitor, Visitors};

@@ -25,6 +25,11 @@ mod attached;
 #[path = "absent/attached.rs"]
 mod attached;
 mod connectors;
+#[cfg(feature = "console")]
+mod console;
+#[cfg(all(feature = "gateway", not(feature = "console")))]
+#[path = "absent/console.rs"]
+mod console;
 #[cfg(feature = "gateway")]
 mod control;
 pub mod develop;

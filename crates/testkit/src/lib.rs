@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+pub mod browser;
 mod channel;
 pub mod corpus;
 pub mod headers;

@@ -33,7 +33,7 @@ where
 }
 
 /// Serves `handler` to whoever connects, for ever.
-pub(crate) async fn serve_on<H, F>(listener: TcpListener, handler: H) -> !
+pub async fn serve_on<H, F>(listener: TcpListener, handler: H) -> !
 where
     H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Response<ReplyBody>> + Send + 'static,

@@ -8,11 +8,17 @@ use crate::{
 };
 use clap::Args;
 use serde_json::{Value, json};
-use switchboard::api::{Client, ClientError, types::sessions};
+use switchboard::{
+    api::{Client, ClientError, types::sessions},
+    auth,
+};
 
 /// Options of `console`.
 #[derive(Debug, Args)]
 pub struct Options {
+    /// Open it in a browser
+    #[arg(long)]
+    pub open: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -23,6 +29,11 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let gateway = Client::find(&context.options).map_err(|fault| failed(&fault))?;
     let made = life::short(async |_| gateway.post::<sessions::Code>("codes", &json!({})).await)?;
     let made = made.map_err(|fault| failed(&fault))?;
+    if options.open
+        && let Some(address) = &made.address
+    {
+        life::short(async |_| open(address).await)??;
+    }
     if options.json {
         let shown: Value = json!({
             "address": made.address, "code": made.code, "seconds": made.seconds,
@@ -36,6 +47,17 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         made.seconds
     ));
     Ok(Code::Done)
+}
+
+/// Opens the page in the user's browser.
+pub async fn open(address: &str) -> Result<(), Failure> {
+    let fault = |text: String| {
+        Failure::new(Code::Answered, text).hint("go to the address with a browser yourself")
+    };
+    let page = address.parse();
+    let page = page.map_err(|_| fault(format!("{address} is no address")))?;
+    let opened = auth::browser::system()(page).await;
+    opened.map_err(|error| fault(error.to_string()))
 }
 
 /// The failure that a gateway is which does not do what it is asked.

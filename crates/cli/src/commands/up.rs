@@ -20,6 +20,7 @@ mod table;
 use crate::{
     commands::{
         inbox::AskOptions,
+        console,
         listen::{announce, origin},
         serve::{announce_folder, usable},
         status,
@@ -91,6 +92,9 @@ pub struct Options {
     pub allow_origin: Vec<String>,
     #[command(flatten)]
     pub tools: ToolOptions,
+    /// Open the page in a browser
+    #[arg(long)]
+    pub open: bool,
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
@@ -165,13 +169,13 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let base = format!("http://{address}");
         let entries = Entries::new(&base, token, context)?;
         let stays = options.port.is_some() || address.port() == PORT;
-        let console = listening.console();
+        let page = listening.console();
         welcome(
             &base,
             address.port(),
             stays || first.is_some(),
             &notes,
-            console,
+            page.as_deref(),
         )?;
         entries.show(options.show_token)?;
         match options.write {
@@ -179,6 +183,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             Some(client) => entries.write(context, client)?,
             None => {}
         }
+        let opening = async {
+            if let Some(page) = page.filter(|_| options.open)
+                && let Err(failure) = console::open(&page).await
+            {
+                warn(&failure.to_string());
+            }
+            std::future::pending::<()>().await;
+        };
         let governed = listening.governed();
         let (host, settings) = (governed.host().clone(), governed.settings().clone());
         let members = governed.follower().members();
@@ -194,6 +206,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let served = tokio::select! {
             served = listening.serve(stop) => served,
             never = shown => match never {},
+            () = opening => unreachable!("it goes on"),
         };
         served?;
         Ok(Code::Done)
@@ -309,15 +322,22 @@ fn welcome(
     port: u16,
     expected: bool,
     notes: &[String],
-    console: Option<String>,
+    console: Option<&str>,
 ) -> Result<(), Failure> {
     let paint = term::stdout();
     out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
     out::line(&format!("  one server alone     {base}/mcp/SERVER"))?;
-    if let Some(address) = console {
-        // It holds a code that opens it once, within a minute.
-        out::line(&format!("  console              {address}"))?;
+    match console {
+        // It holds a code that opens it once, within a minute: it is for a person, and
+        // what is no terminal is a file, or another program.
+        Some(address) if paint.terminal => {
+            out::line(&format!("  console              {address}"))?;
+        }
+        Some(_) => out::line(&format!(
+            "  console              {base}/, by switchboard console"
+        ))?,
+        None => {}
     }
     for note in notes {
         out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;

@@ -6,6 +6,7 @@ use super::Governed;
 use crate::{
     VERSION,
     api::{Api, May},
+    console,
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
@@ -184,6 +185,7 @@ impl Fronted {
             announcement: self.governed.announcement().clone(),
             tools: self.show.tools.clone(),
             visitors,
+            pages: console::pages(self.governed.options()),
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)
@@ -238,7 +240,7 @@ impl Listening {
     /// The address of its page, with a code that opens it once, within a minute; none
     /// where it has no page.
     pub fn console(&self) -> Option<String> {
-        self.api.console()
+        self.face.has_pages().then(|| self.api.console())?
     }
 
     /// Serves until it is told to stop; then what is in flight may finish, and the

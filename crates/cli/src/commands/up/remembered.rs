@@ -114,6 +114,7 @@ impl Remembered {
             replace: false,
             allow_origin: self.allow_origin.clone(),
             tools: ToolOptions::of_words(&self.tools),
+            open: false,
             show_token: false,
             no_api_edit: self.no_api_edit,
             watch: self.watch.clone(),

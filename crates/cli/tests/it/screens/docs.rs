@@ -58,6 +58,7 @@ pages! {
     the_gateway: "gateway.md",
     watching_it: "watching.md",
     traffic: "traffic.md",
+    the_console: "console.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
     own_server: "own-server.md",

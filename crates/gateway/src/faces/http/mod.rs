@@ -12,6 +12,7 @@ mod cors;
 mod era;
 mod event_stream;
 mod events;
+mod files;
 mod handshake_era;
 mod lingering;
 mod mailbox;

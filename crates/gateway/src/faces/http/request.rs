@@ -14,6 +14,7 @@ use super::{
     body::Body,
     cors,
     era::Spoken,
+    files,
     handshake_era::{self, SESSION},
     plain, read,
     read::Post,
@@ -259,6 +260,7 @@ async fn other(
         Who::Anybody(Public::Health) => return reply::plain(StatusCode::OK, "ok\n"),
         Who::Anybody(Public::Metrics) => return api::metrics(face, &request).await,
         Who::Anybody(Public::Ready) => return ready(face),
+        Who::Anybody(Public::Files) => return files::answer(face, &request).unwrap_or_else(nothing),
         Who::Anybody(Public::Nothing) => return nothing(),
         Who::Anybody(Public::Metadata) => {
             return metadata(face, &request).unwrap_or_else(nothing);

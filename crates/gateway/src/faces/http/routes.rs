@@ -7,7 +7,7 @@ use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
 use Opens::{Answers, Anybody, Clients, Control, Shared};
-use Public::{Health, Metadata, Metrics};
+use Public::{Files, Health, Metadata, Metrics};
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
 use switchboard_host::Scope;
@@ -74,6 +74,8 @@ pub(super) enum Public {
     Health,
     /// What is counted, where that has an address of its own.
     Metrics,
+    /// The page that a browser shows, which holds no data.
+    Files,
     /// Whether the servers are there that must be.
     Ready,
     /// The protected-resource document (RFC 9728) of a path: where a client gets
@@ -123,6 +125,8 @@ const ALL: &[Route] = &[
     Route::new(Path(api::METRICS), "GET", Control),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),
     Route::new(Path("/readyz"), ANY, Anybody(Public::Ready)),
+    Route::new(Path("/"), "GET, HEAD", Anybody(Files)),
+    Route::new(Under("/console/"), "GET, HEAD", Anybody(Files)),
     Route::new(Under(METADATA), "GET", Anybody(Metadata)),
     Route::new(Under(WELL_KNOWN), ANY, Anybody(Public::Nothing)),
     Route::new(Path(REGISTER), ANY, Anybody(Public::Nothing)),
@@ -181,8 +185,12 @@ impl Route {
     /// The line that a path of this face's is about.
     pub(super) fn of(face: &Face, path: &str) -> &'static Self {
         let is_there = |route: &&Self| {
-            let is_document = route.opens == Anybody(Metadata);
-            route.at.holds(path) && (!is_document || described(face, path).is_some())
+            let is_there = match route.opens {
+                Anybody(Metadata) => described(face, path).is_some(),
+                Anybody(Files) => face.gateway.pages().is_some(),
+                _ => true,
+            };
+            is_there && route.at.holds(path)
         };
         face.routes
             .table()

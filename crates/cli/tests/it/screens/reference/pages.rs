@@ -14,6 +14,10 @@ pub const VARIABLES: &[(&str, &str)] = &[
         "the folder of our settings instead of `~/.config/switchboard`. One inside a project counts as the project's",
     ),
     (
+        "SWITCHBOARD_CONSOLE_DIR",
+        "the folder of [the console's](../guide/console.md) files while somebody works on them; a shipped program does not read it",
+    ),
+    (
         "CLAUDE_CONFIG_DIR",
         "the folder of Claude Code's settings instead of `~/.claude`, likewise",
     ),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     Asked, ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
-    Writing, Written, control::Answering, faces::http,
+    Page as File, Pages, SharedPages, Writing, Written, control::Answering, faces::http,
 };
 use ::http::StatusCode;
 use serde_json::json;
@@ -61,6 +61,8 @@ fn the_table_is_this_one() {
             "/metrics GET: control",
             "/healthz : anybody",
             "/readyz : anybody",
+            "/ GET, HEAD: anybody",
+            "/console/… GET, HEAD: anybody",
             "/.well-known/oauth-protected-resource… GET: anybody",
             "/.well-known/… : anybody",
             "/register : anybody",
@@ -129,7 +131,7 @@ fn paths(routes: Routes, route: &Route) -> Vec<String> {
         }
         (Under(beginning), _) => vec![format!("{beginning}status")],
         (Elsewhere, _) => {
-            let mut paths = vec!["/", "/mcpx", "/api", "/healthz/", "/plain", "/plain/ws"];
+            let mut paths = vec!["/consoles", "/mcpx", "/api", "/healthz/", "/plain", "/plain/ws"];
             paths.extend(["/register/", "/.well-known"]);
             match routes {
                 Routes::All => paths.extend(["/mcp/nobody", "/mcp/@key/nobody", "/tools"]),
@@ -178,6 +180,7 @@ impl World {
                 token: "control".into(),
                 control: Arc::new(Fine),
             }),
+            pages: Some(SharedPages(Arc::new(Fine))),
             ..GatewayOptions::default()
         };
         let listener = http::listen(([127, 0, 0, 1], 0).into()).expect("a port");
@@ -269,6 +272,18 @@ async fn issuer() -> String {
 }
 
 struct Fine;
+
+impl Pages for Fine {
+    fn find(&self, _path: &str, gzipped: bool) -> Option<File> {
+        Some(File {
+            content_type: "text/plain",
+            tag: "\"1\"".into(),
+            bytes: "a page".into(),
+            gzipped,
+            policy: "default-src 'none'".into(),
+        })
+    }
+}
 
 impl Control for Fine {
     fn answer(&self, asked: Asked) -> Answering<'_> {

@@ -1,0 +1,132 @@
+// The list of calls, newest first. What is shown never moves while somebody reads: what is
+// new waits until it is asked for.
+import { batch, signal } from './html.js';
+import { get } from './api.js';
+import { hear, wantCalls } from './store.js';
+
+/** The most that are held here; older ones are asked for again. */
+export const MOST = 10_000;
+const PAGE = 500;
+
+export const shown = signal([]);
+export const fresh = signal([]);
+export const paused = signal(false);
+export const page = signal({ total: 0, matching: 0, dropped: 0, more: false });
+export const busy = signal(false);
+export const refused = signal(null);
+/** The filter that was used last: whoever comes back from a call finds the same list. */
+export const lastFilter = signal('');
+
+let filter = null;
+let turn = 0;
+let pending = new Map();
+let asked = false;
+
+/** Shows the calls that match a filter, from now on. */
+export async function show(wanted) {
+  filter = wanted;
+  lastFilter.value = wanted;
+  const mine = ++turn;
+  wantCalls(wanted);
+  busy.value = true;
+  try {
+    const list = await get('calls', { filter: wanted, limit: PAGE });
+    if (mine !== turn) return;
+    batch(() => {
+      shown.value = list.calls;
+      fresh.value = [];
+      page.value = list;
+      refused.value = null;
+    });
+  } catch (fault) {
+    if (mine === turn) refused.value = fault;
+  }
+  if (mine === turn) busy.value = false;
+}
+
+/** Older ones. */
+export async function more() {
+  const list = shown.value;
+  if (busy.value || !page.value.more || list.length === 0 || list.length >= MOST) return;
+  busy.value = true;
+  const mine = turn;
+  try {
+    const older = await get('calls', { filter, limit: PAGE, before: list.at(-1).id });
+    if (mine === turn) {
+      batch(() => {
+        shown.value = [...shown.value, ...older.calls];
+        page.value = { ...page.value, more: older.more };
+      });
+    }
+  } catch (fault) {
+    if (mine === turn) refused.value = fault;
+  }
+  busy.value = false;
+}
+
+/** Puts what is new on top. */
+export function release() {
+  if (fresh.value.length === 0) return;
+  batch(() => {
+    shown.value = [...fresh.value, ...shown.value].slice(0, MOST);
+    fresh.value = [];
+  });
+}
+
+export function setPaused(value) {
+  if (paused.value === value) return;
+  paused.value = value;
+  if (!value) release();
+}
+
+export function stop() {
+  filter = null;
+  turn += 1;
+  wantCalls(null);
+}
+
+hear((event) => {
+  if (event.kind === 'reset' && filter !== null) show(filter);
+  if (event.kind !== 'call' || filter === null) return;
+  pending.set(event.call.id, event.call);
+  if (!asked) {
+    asked = true;
+    // Once for each frame, however many there are.
+    requestAnimationFrame(take);
+  }
+});
+
+/** Where a call is in a list that falls by id, or where it would be. */
+function place(list, id) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle].id > id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function take() {
+  asked = false;
+  const [known, waiting, added] = [shown.value.slice(), fresh.value.slice(), []];
+  for (const call of pending.values()) {
+    let at = place(known, call.id);
+    if (known[at]?.id === call.id) { known[at] = call; continue; }
+    at = place(waiting, call.id);
+    if (waiting[at]?.id === call.id) waiting[at] = call;
+    else if (call.id > (known[0]?.id ?? 0)) added.push(call);
+  }
+  pending = new Map();
+  added.sort((one, other) => other.id - one.id);
+  batch(() => {
+    page.value = { ...page.value, total: page.value.total + added.length, matching: page.value.matching + added.length };
+    if (paused.value) {
+      shown.value = known;
+      fresh.value = [...added, ...waiting].sort((one, other) => other.id - one.id).slice(0, MOST);
+    } else {
+      shown.value = [...added, ...waiting, ...known].sort((one, other) => other.id - one.id).slice(0, MOST);
+      fresh.value = [];
+    }
+  });
+}

@@ -1,0 +1,297 @@
+//! A real browser: Chromium, headless, driven by chromedriver over plain HTTP on this
+//! machine (the W3C's WebDriver), with real clicks and keys.
+
+use crate::program::{DEADLINE, Program};
+use bytes::Bytes;
+use http::{Method, Request, header};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
+
+/// How long is between two looks at a page.
+const LOOK: Duration = Duration::from_millis(40);
+
+/// The key of an element in WebDriver's answers.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// What a browser is started with: nothing that asks the network by itself.
+const FLAGS: [&str; 11] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+];
+
+/// A key, as WebDriver names it.
+pub mod key {
+    /// Return.
+    pub const ENTER: &str = "\u{e007}";
+    /// Escape.
+    pub const ESCAPE: &str = "\u{e00c}";
+    /// Control, held until the next one.
+    pub const CONTROL: &str = "\u{e009}";
+    /// Lets go of what is held.
+    pub const RELEASE: &str = "\u{e000}";
+}
+
+/// A browser with one window.
+#[derive(Debug)]
+pub struct Browser {
+    _driver: Program,
+    authority: String,
+    session: String,
+    process: Option<Pid>,
+}
+
+impl Browser {
+    /// Starts one, with this width and height.
+    ///
+    /// # Panics
+    /// Where there is none, or it does not start.
+    pub async fn start(width: u32, height: u32) -> Self {
+        let chromium = installed("chromium", "chromium");
+        let driver = installed("chromedriver", "chromium-driver");
+        let mut driver = Program::new(driver).arg("--port=0").spawn();
+        let authority = listening(&mut driver).await;
+        let profile = driver.home().join("profile");
+        let mut flags: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
+        flags.push(format!("--user-data-dir={}", profile.display()));
+        flags.push(format!("--window-size={width},{height}"));
+        let wanted = json!({"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"binary": chromium, "args": flags},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        }}});
+        let made = ask(&authority, Method::POST, "/session", Some(&wanted)).await;
+        let process = made["capabilities"]["goog:processID"].as_i64();
+        let process = process.and_then(|id| i32::try_from(id).ok());
+        Self {
+            session: made["sessionId"].as_str().expect("a session").to_owned(),
+            process: process.and_then(Pid::from_raw),
+            _driver: driver,
+            authority,
+        }
+    }
+
+    async fn ask(&self, verb: Method, path: &str, body: Option<&Value>) -> Value {
+        let path = format!("/session/{}/{path}", self.session);
+        ask(&self.authority, verb, &path, body).await
+    }
+
+    /// Opens an address.
+    pub async fn open(&self, address: &str) {
+        let body = json!({ "url": address });
+        self.ask(Method::POST, "url", Some(&body)).await;
+    }
+
+    /// The size of the window.
+    pub async fn resize(&self, width: u32, height: u32) {
+        let body = json!({"width": width, "height": height});
+        self.ask(Method::POST, "window/rect", Some(&body)).await;
+    }
+
+    /// What a script returns; it may be a promise's value.
+    pub async fn run(&self, script: &str) -> Value {
+        let script = format!("return (async () => {{ {script} }})()");
+        let body = json!({ "script": script, "args": [] });
+        self.ask(Method::POST, "execute/sync", Some(&body)).await
+    }
+
+    /// Waits until a script returns something that is true, and returns that.
+    ///
+    /// # Panics
+    /// At the deadline, with what is on the page.
+    pub async fn until(&self, script: &str) -> Value {
+        let looking = async {
+            loop {
+                let found = self.run(script).await;
+                let is_it = match &found {
+                    Value::Null | Value::Bool(false) => false,
+                    Value::String(text) => !text.is_empty(),
+                    _ => true,
+                };
+                if is_it {
+                    return found;
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        match tokio::time::timeout(DEADLINE, looking).await {
+            Ok(found) => found,
+            Err(_) => panic!(
+                "in vain: {script}\non the page:\n{}",
+                self.text("body").await
+            ),
+        }
+    }
+
+    /// Waits for an element.
+    pub async fn wait(&self, css: &str) -> Value {
+        let script = format!("return !!document.querySelector({css:?})");
+        self.until(&script).await;
+        let body = json!({"using": "css selector", "value": css});
+        let found = self.ask(Method::POST, "element", Some(&body)).await;
+        found[ELEMENT].clone()
+    }
+
+    /// Waits until an element's text has these words.
+    pub async fn says(&self, css: &str, words: &str) {
+        let script =
+            format!("return [...document.querySelectorAll({css:?})].some((one) => (one.innerText + ' ' + (one.value ?? '')).includes({words:?}))");
+        self.until(&script).await;
+    }
+
+    /// An element's text, as it is seen; empty where it is not there.
+    pub async fn text(&self, css: &str) -> String {
+        let script = format!("return document.querySelector({css:?})?.innerText ?? ''");
+        self.run(&script)
+            .await
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// How many elements there are.
+    pub async fn count(&self, css: &str) -> u64 {
+        let script = format!("return document.querySelectorAll({css:?}).length");
+        self.run(&script).await.as_u64().unwrap_or_default()
+    }
+
+    /// Clicks an element, once it is there.
+    pub async fn click(&self, css: &str) {
+        let element = self.wait(css).await;
+        let path = format!("element/{}/click", element.as_str().expect("an element"));
+        self.ask(Method::POST, &path, Some(&json!({}))).await;
+    }
+
+    /// Types into an element, once it is there.
+    pub async fn type_into(&self, css: &str, text: &str) {
+        let element = self.wait(css).await;
+        let path = format!("element/{}/value", element.as_str().expect("an element"));
+        let body = json!({ "text": text });
+        self.ask(Method::POST, &path, Some(&body)).await;
+    }
+
+    /// Empties a field, then types into it.
+    pub async fn fill(&self, css: &str, text: &str) {
+        let element = self.wait(css).await;
+        let path = format!("element/{}/clear", element.as_str().expect("an element"));
+        self.ask(Method::POST, &path, Some(&json!({}))).await;
+        if !text.is_empty() {
+            self.type_into(css, text).await;
+        }
+    }
+
+    /// Presses keys, wherever the focus is.
+    pub async fn press(&self, keys: &str) {
+        let script = "return document.activeElement === document.body ? 'body' : ''";
+        let on_body = self.run(script).await == json!("body");
+        let path = match on_body {
+            true => "body",
+            false => ":focus",
+        };
+        self.type_into(path, keys).await;
+    }
+
+    /// The window as a PNG.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub async fn picture(&self, file: &Path) {
+        use base64::Engine as _;
+        let text = self.ask(Method::GET, "screenshot", None).await;
+        let text = text.as_str().expect("a picture");
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text);
+        std::fs::write(file, bytes.expect("base64")).expect("a file");
+    }
+
+    /// What was written to the browser's console since the last look, faults first of all:
+    /// a broken policy, a script that failed, an answer that was none.
+    pub async fn complaints(&self) -> Vec<String> {
+        let body = json!({"type": "browser"});
+        let log = self.ask(Method::POST, "se/log", Some(&body)).await;
+        let lines = log.as_array().cloned().unwrap_or_default();
+        let is_bad = |line: &Value| line["level"] == "SEVERE" || line["level"] == "WARNING";
+        let text = |line: &Value| line["message"].as_str().unwrap_or_default().to_owned();
+        lines.iter().filter(|line| is_bad(line)).map(text).collect()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // The driver starts it in a group of its own.
+        if let Some(process) = self.process {
+            let _ = kill_process_group(process, Signal::KILL);
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
+/// Where a program is.
+fn installed(name: &str, package: &str) -> PathBuf {
+    let folders = ["/usr/bin", "/usr/local/bin", "/usr/lib/chromium"];
+    let found = folders.iter().map(|folder| Path::new(folder).join(name));
+    found.into_iter().find(|path| path.exists()).unwrap_or_else(|| {
+        panic!("{name} is missing: run `cargo xtask setup`, or install the package `{package}`")
+    })
+}
+
+/// Where the driver listens, which it says on stdout.
+async fn listening(driver: &mut Program) -> String {
+    let stdout = driver.stdout.take().expect("stdout was piped");
+    let mut lines = BufReader::new(stdout).lines();
+    let looking = async {
+        while let Ok(Some(line)) = lines.next_line().await {
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                return port.trim_end_matches('.').trim().to_owned();
+            }
+        }
+        panic!("chromedriver ended:\n{}", driver.stderr());
+    };
+    let port = tokio::time::timeout(DEADLINE, looking).await;
+    let port = port.expect("chromedriver says where it listens");
+    // Whatever else it says must not fill the pipe.
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    format!("127.0.0.1:{port}")
+}
+
+/// One request, and the value of its answer.
+async fn ask(authority: &str, verb: Method, path: &str, body: Option<&Value>) -> Value {
+    let asking = async {
+        let stream = TcpStream::connect(authority).await.expect("a driver");
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .expect("a connection");
+        tokio::spawn(connection);
+        let text = body.map(Value::to_string).unwrap_or_default();
+        let request = Request::builder()
+            .method(verb.clone())
+            .uri(path)
+            .header(header::HOST, authority)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(text)))
+            .expect("a request");
+        let answer = sender.send_request(request).await.expect("an answer");
+        let whole = answer.into_body().collect().await.expect("all of it");
+        let said: Value = serde_json::from_slice(&whole.to_bytes()).expect("JSON");
+        said["value"].clone()
+    };
+    let value = tokio::time::timeout(DEADLINE, asking).await;
+    let value = value.unwrap_or_else(|_| panic!("{verb} {path}: no answer"));
+    if let Some(error) = value.get("error").and_then(Value::as_str) {
+        panic!("{verb} {path} with {body:?}: {error}: {}", value["message"]);
+    }
+    value
+}
