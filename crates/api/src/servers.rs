@@ -43,6 +43,8 @@ pub struct Detail {
     pub isolation: String,
     /// What would be approved, where that is what it waits for.
     pub approval: Vec<String>,
+    /// The digest of that, to be sent back with `approve`.
+    pub digest: Option<String>,
 }
 
 /// A process.
