@@ -86,6 +86,11 @@ impl Dialogue {
         Some(self.host.guard().visible(&self.client, &self.server, list))
     }
 
+    /// One of the server's lists as far as it is known, whoever may see what of it.
+    pub fn known_listing(&self, list: List) -> Option<Arc<Listing>> {
+        self.server.listing(&self.client, list)
+    }
+
     /// What the server says about itself: now, or when it was last met.
     pub fn hello(&self) -> Option<Hello> {
         self.server.hello(&self.client)

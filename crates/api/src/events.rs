@@ -29,6 +29,9 @@ pub enum Event {
     ServerGone {
         /// Its name.
         name: String,
+        /// The file that it was in: the same name may still stand in another.
+        #[serde(default)]
+        file: Option<String>,
     },
     /// What a server lists has changed.
     Listed {

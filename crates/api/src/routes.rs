@@ -297,4 +297,11 @@ pub const ROUTES: &[Route] = &[
         "Nothing",
         "Ends the session that asks.",
     ),
+    post(
+        "codes",
+        Role::Admin,
+        "Nothing",
+        "sessions::Code",
+        "Makes a single-use code that opens a session.",
+    ),
 ];

@@ -39,6 +39,18 @@ pub struct Entered {
     pub me: Me,
 }
 
+/// The answer to `POST codes`: a fresh single-use code, for a browser or a screen.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Code {
+    /// The code.
+    pub code: String,
+    /// The page's address with it.
+    pub address: Option<String>,
+    /// For how many seconds it is good.
+    pub seconds: u32,
+}
+
 /// `GET session`: who asks, and what may be done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

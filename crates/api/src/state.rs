@@ -104,8 +104,8 @@ pub struct Server {
 #[serde(rename_all = "camelCase", default)]
 pub struct Seen {
     /// The word. For the state of a server: `connected`, `connecting`, `failed`,
-    /// `needs-auth`, `asleep`, `disabled`, `denied`, `pending` (to be approved),
-    /// `shadowed`.
+    /// `needs-auth`, `asleep` (also where nobody has needed it yet), `disabled`, `denied`,
+    /// `pending` (to be approved), `rejected`, `shadowed`, `unused`.
     pub word: String,
     /// Why, for a person.
     pub reason: Option<String>,

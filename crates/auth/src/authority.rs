@@ -282,6 +282,13 @@ impl Authority {
         }))
     }
 
+    /// Whether a sign-in is in use here. What is stored and was not needed yet does not
+    /// count.
+    pub fn is_signed_in(&self) -> bool {
+        let current = self.inner.current.lock();
+        current.as_ref().is_some_and(|current| current.record.tokens.is_some())
+    }
+
     /// Looks at what is stored again: somebody signed in or out elsewhere.
     pub fn reload(&self) {
         *self.inner.current.lock() = None;

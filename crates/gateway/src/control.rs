@@ -1,13 +1,32 @@
-//! What the control token opens: how the gateway is doing, and what it can be
-//! told to do. The answers come from whoever assembled the gateway.
+//! What the control token opens, and what clients may know of themselves: how the
+//! gateway is doing, and what it can be told to do. Who asks is found out here; what
+//! they may do and the answers come from whoever assembled the gateway.
 
-use crate::gateway::Counts;
+use crate::{admission::Admission, gateway::Counts};
+use bytes::Bytes;
+use futures_util::Stream;
+use http::{Method, StatusCode};
 use std::{fmt, pin::Pin, sync::Arc};
+use tokio_util::sync::CancellationToken;
 
 /// Answers under `/api/`.
 pub trait Control: Send + Sync {
-    /// Answers a request; `path` is what follows `/api/`.
-    fn answer<'a>(&'a self, verb: &'a http::Method, path: &'a str) -> Answering<'a>;
+    /// Whether this may be asked at all, before its body is read: what is refused here
+    /// costs nobody anything.
+    ///
+    /// # Errors
+    /// The answer, where it may not.
+    fn may_ask(&self, _asked: &Asked) -> Result<(), Box<Controlled>> {
+        Ok(())
+    }
+
+    /// Answers a request.
+    fn answer(&self, asked: Asked) -> Answering<'_>;
+
+    /// Whose session a bearer opens, if it opens one: they are told apart in constant time.
+    fn session(&self, _bearer: &[u8]) -> Option<ControlSession> {
+        None
+    }
 
     /// The page that Prometheus reads, in the form that `Accept` asks for; `None` where
     /// nothing is counted. `here` is what the gateway itself counts.
@@ -19,6 +38,45 @@ pub trait Control: Send + Sync {
     fn readiness(&self) -> Readiness {
         Readiness::default()
     }
+}
+
+/// A request under `/api/`.
+#[derive(Debug)]
+pub struct Asked {
+    /// The verb.
+    pub verb: Method,
+    /// What follows `/api/`.
+    pub path: String,
+    /// What follows `?`.
+    pub query: String,
+    /// The body; nothing until it was found that this may be asked.
+    pub body: Bytes,
+    /// Who asks.
+    pub who: Asker,
+    /// What the gateway counts itself.
+    pub here: Counts,
+}
+
+/// Who asks for something under `/api/`.
+#[derive(Clone, Debug)]
+pub enum Asker {
+    /// Somebody who shows nothing.
+    Nobody,
+    /// A client. Where everybody may come in, that can be anybody.
+    Client(Admission),
+    /// Whoever holds the control token.
+    Control,
+    /// Whoever opened a session with a single-use code.
+    Session(ControlSession),
+}
+
+/// A session that was opened with a single-use code.
+#[derive(Clone, Debug)]
+pub struct ControlSession {
+    /// What tells it from others; not what opens it.
+    pub id: Arc<str>,
+    /// Ends with it, and with it all that is open for it.
+    pub ended: CancellationToken,
 }
 
 /// A page on its way.
@@ -45,13 +103,46 @@ pub struct Readiness {
 /// An answer on its way.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Controlled> + Send + 'a>>;
 
-/// An answer: always JSON.
-#[derive(Clone, Debug)]
+/// An answer.
+#[derive(Debug)]
 pub struct Controlled {
     /// The HTTP status.
-    pub status: http::StatusCode,
-    /// The text of the JSON.
-    pub json: String,
+    pub status: StatusCode,
+    /// What it says.
+    pub said: Said,
+}
+
+impl Controlled {
+    /// JSON.
+    pub fn json(status: StatusCode, json: String) -> Self {
+        Self {
+            status,
+            said: Said::Page(Written {
+                content_type: "application/json",
+                text: json,
+            }),
+        }
+    }
+}
+
+/// What an answer says.
+pub enum Said {
+    /// A page of text: JSON, mostly.
+    Page(Written),
+    /// Events as they come. Each item is whole events, as they are on the wire.
+    Events(EventBytes),
+}
+
+/// Events as they come.
+pub type EventBytes = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page(page) => f.debug_tuple("Page").field(page).finish(),
+            Self::Events(_) => f.write_str("Events"),
+        }
+    }
 }
 
 /// The control token, and what it opens.

@@ -203,9 +203,13 @@ impl Door {
     /// Counts the token of a request that was refused, if it shows one, and
     /// holds the answer back where there were too many lately.
     pub(crate) async fn count_wrong_token(&self, headers: &HeaderMap) {
-        if !headers.contains_key(header::AUTHORIZATION) {
-            return;
+        if headers.contains_key(header::AUTHORIZATION) {
+            self.count_wrong().await;
         }
+    }
+
+    /// The same for whatever else somebody could guess.
+    pub(crate) async fn count_wrong(&self) {
         let is_guessing = {
             let mut wrong = self.wrong_tokens.lock();
             let (since, count) = wrong
@@ -234,9 +238,13 @@ impl Door {
 
     /// What a request shows, or `None` if it may not come in by that.
     pub(crate) fn shown(&self, headers: &HeaderMap) -> Option<Shown> {
-        let shown = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| bearer(value.as_bytes()));
+        let found = self.token_of(headers);
+        found.or_else(|| self.open.then(|| Shown::Fixed(ANYBODY.into())))
+    }
+
+    /// The token of ours that a request shows.
+    pub(crate) fn token_of(&self, headers: &HeaderMap) -> Option<Shown> {
+        let shown = shown_bearer(headers);
         // Every token is compared, each in constant time, so that how long it
         // takes says nothing about how close a guess was.
         let same = |token: &ClientToken| {
@@ -259,7 +267,7 @@ impl Door {
                 found = Some(Shown::Live { tokens, index });
             }
         }
-        found.or_else(|| self.open.then(|| Shown::Fixed(ANYBODY.into())))
+        found
     }
 }
 
@@ -329,10 +337,14 @@ fn is_same_port(origin: &str, host: &str) -> bool {
 
 /// Whether a request shows this very secret.
 pub(crate) fn shows(headers: &HeaderMap, secret: &str) -> bool {
-    let shown = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| bearer(value.as_bytes()));
+    let shown = shown_bearer(headers);
     shown.is_some_and(|shown| bool::from(shown.ct_eq(secret.as_bytes())))
+}
+
+/// The bearer that a request shows.
+pub(crate) fn shown_bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(header::AUTHORIZATION)?;
+    bearer(value.as_bytes())
 }
 
 fn bearer(value: &[u8]) -> Option<&[u8]> {

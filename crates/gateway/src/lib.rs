@@ -18,7 +18,10 @@ pub mod visitors;
 
 pub use admission::Admission;
 pub use announcement::Announcement;
-pub use control::{Answering, Control, ControlAccess, Controlled, Readiness, Writing, Written};
+pub use control::{
+    Answering, Asked, Asker, Control, ControlAccess, ControlSession, Controlled, EventBytes,
+    Readiness, Said, Writing, Written,
+};
 pub use door::{ClientToken, Door, LiveTokens};
 pub use gateway::{Counts, Gateway, GatewayOptions};
 pub use session::finder::{ToolList, ToolLists};

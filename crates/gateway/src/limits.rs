@@ -21,6 +21,10 @@ pub const FIRST_MESSAGE: Duration = Duration::from_secs(30);
 pub const BODY_IDLE: Duration = Duration::from_secs(30);
 /// How much of a body that is too large is read and thrown away; beyond this the connection is closed.
 pub const DISCARDED: usize = 64 * 1024 * 1024;
+/// Bytes of a body under `/api/v1/`.
+pub const API_BODY: usize = 1024 * 1024;
+/// The same of somebody who shows nothing, and can only bring a code.
+pub const API_STRANGER_BODY: usize = 4 * 1024;
 /// How often a quiet event stream says that it is alive.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// What a client waits before it reconnects a stream, in milliseconds.

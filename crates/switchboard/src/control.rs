@@ -4,8 +4,9 @@
 //! `POST reload`.
 
 use crate::{
+    api::{self, Api},
     attached::Known,
-    pipeline::ReloadError,
+    pipeline::{Options, ReloadError},
     pools::Pools,
     report::{self, Report, report},
     required,
@@ -25,7 +26,7 @@ use std::{
 };
 use switchboard_agent::Caller;
 use switchboard_gateway::{
-    Answering, Control, Controlled, Counts, Readiness, Visitor, Visitors, Writing,
+    Answering, Asked, Control, ControlSession, Controlled, Counts, Readiness, Visitor, Visitors, Writing,
 };
 use switchboard_host::{Host, Server, Target};
 use switchboard_local::secret;
@@ -46,10 +47,12 @@ pub(crate) struct GatewayControl {
     members: watch::Receiver<Vec<Member>>,
     /// When it began, in seconds since 1970.
     since: u64,
+    /// What answers under `/api/v1/`.
+    api: Arc<Api>,
 }
 
 /// Reads the configuration again and changes the servers; what changed, or why it cannot.
-pub(crate) type Reload = Box<dyn Fn() -> Result<bool, ReloadError> + Send + Sync>;
+pub(crate) type Reload = Arc<dyn Fn() -> Result<bool, ReloadError> + Send + Sync>;
 
 impl fmt::Debug for GatewayControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,18 +69,41 @@ impl GatewayControl {
         reload: Reload,
         watching: Arc<Watching>,
         members: watch::Receiver<Vec<Member>>,
+        options: &Options,
+        may: api::May,
     ) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let (visitors, caller) = (
+            Visitors::default(),
+            Caller::shared_as(host.clone(), principal),
+        );
+        let api = Api::new(api::Parts {
+            host: host.clone(),
+            caller: caller.clone(),
+            pools: Pools::new(settings),
+            options: options.clone(),
+            visitors: visitors.clone(),
+            watching: watching.clone(),
+            members: members.clone(),
+            reload: reload.clone(),
+            may,
+        });
         Self {
-            visitors: Visitors::default(),
+            visitors,
             since: since.map_or(0, |since| since.as_secs()),
-            caller: Caller::shared_as(host.clone(), principal),
+            caller,
             pools: Pools::new(settings),
             host,
             reload,
             watching,
             members,
+            api,
         }
+    }
+
+    /// What answers under `/api/v1/`.
+    pub(crate) fn api(&self) -> &Arc<Api> {
+        &self.api
     }
 
     /// Where it is noted who is connected.
@@ -246,10 +272,7 @@ impl ServerStatus {
 
 fn found(value: &impl Serialize) -> Controlled {
     match serde_json::to_string(value) {
-        Ok(json) => Controlled {
-            status: StatusCode::OK,
-            json,
-        },
+        Ok(json) => Controlled::json(StatusCode::OK, json),
         Err(fault) => refused(StatusCode::INTERNAL_SERVER_ERROR, &fault.to_string()),
     }
 }
@@ -262,15 +285,29 @@ fn missing(segment: &str) -> Controlled {
 }
 
 fn refused(status: StatusCode, why: &str) -> Controlled {
-    Controlled {
-        status,
-        json: json!({ "error": why }).to_string(),
-    }
+    Controlled::json(status, json!({ "error": why }).to_string())
 }
 
 impl Control for GatewayControl {
-    fn answer<'a>(&'a self, verb: &'a Method, path: &'a str) -> Answering<'a> {
-        Box::pin(self.respond(verb, path))
+    fn may_ask(&self, asked: &Asked) -> Result<(), Box<Controlled>> {
+        match asked.path.starts_with(api::VERSION) {
+            true => api::may(asked).map_err(|no| Box::new(no.into())),
+            // The face has seen the control token.
+            false => Ok(()),
+        }
+    }
+
+    fn answer(&self, asked: Asked) -> Answering<'_> {
+        Box::pin(async move {
+            match asked.path.starts_with(api::VERSION) {
+                true => api::answer(&self.api, asked).await,
+                false => self.respond(&asked.verb, &asked.path).await,
+            }
+        })
+    }
+
+    fn session(&self, bearer: &[u8]) -> Option<ControlSession> {
+        self.api.sessions.find(bearer)
     }
 
     fn metrics<'a>(&'a self, accept: Option<&'a str>, here: Counts) -> Writing<'a> {

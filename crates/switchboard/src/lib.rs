@@ -16,6 +16,8 @@ mod access;
 #[cfg(not(feature = "sign-in"))]
 #[path = "absent/access.rs"]
 mod access;
+#[cfg(feature = "gateway")]
+pub mod api;
 mod apart;
 #[cfg(feature = "gateway")]
 mod attached;

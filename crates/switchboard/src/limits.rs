@@ -21,6 +21,32 @@ pub const PROMPT: Duration = Duration::from_secs(1);
 pub const RELOAD: Duration = Duration::from_secs(10);
 /// No answer is longer.
 pub const CONTROL_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// Event streams of `/api/v1` at once; one listener has at most half of them.
+pub const API_STREAMS: usize = 256;
+/// Events of one topic that are kept for whoever comes back.
+pub const API_EVENTS_KEPT: usize = 1024;
+/// Events that wait for one listener before it has to begin anew.
+pub const API_EVENTS_WAITING: usize = 1024;
+/// How often it is looked for what changed while somebody listens.
+pub const API_LOOK: Duration = Duration::from_secs(1);
+/// How often it is looked at what processes use, at most.
+pub const API_MEASURE: Duration = Duration::from_secs(2);
+/// Single-use codes that are good at once.
+pub const API_CODES: usize = 16;
+/// How long a code is good.
+pub const API_CODE_GOOD: Duration = Duration::from_secs(60);
+/// Sessions at once that codes opened.
+pub const API_SESSIONS: usize = 64;
+/// A session that nobody has used for this long ends.
+pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The largest event that is read of a gateway.
+pub const API_EVENT_BYTES: usize = 4 * 1024 * 1024;
+/// How long a gateway may take to begin an answer that has to ask servers.
+pub const API_ANSWER: Duration = Duration::from_secs(60);
+/// The same for what it knows without asking anybody.
+pub const API_PROMPT: Duration = Duration::from_secs(5);
+/// How long an event stream may be silent before its gateway counts as gone.
+pub const API_SILENCE: Duration = Duration::from_secs(60);
 /// How often a gateway asks itself whether it is time.
 pub const CONNECTORS_LOOK: Duration = Duration::from_secs(1);
 /// How often files are looked at.

@@ -113,6 +113,8 @@ pub struct Doors {
     pub(crate) token: Option<PathBuf>,
     /// Whether this does without a home that can be written.
     pub(crate) alone: bool,
+    /// Whether everybody is let in.
+    pub(crate) is_open: bool,
     /// Whether addresses that other machines can reach are meant.
     remote: bool,
     /// Host names under which we are reached besides.
@@ -142,6 +144,11 @@ impl Open {
     /// Whether clients speak TLS with us there.
     pub fn is_secure(&self) -> bool {
         self.door.tls.is_some()
+    }
+
+    /// Whether it has `/api`.
+    pub(crate) fn has_api(&self) -> bool {
+        self.routes == Routes::All
     }
 
     /// Whether other commands can use it: they want everything, and speak without TLS.
@@ -188,6 +195,7 @@ impl Listen {
             principal,
             token,
             alone: self.open || !self.token_files.is_empty(),
+            is_open: self.open,
             remote: self.remote,
             hosts: self.hosts.clone(),
         })

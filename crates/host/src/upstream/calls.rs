@@ -337,6 +337,11 @@ impl Calls {
         self.turns.take(client, urgent)
     }
 
+    /// How many are under way.
+    pub(super) fn len(&self) -> usize {
+        self.in_flight().len()
+    }
+
     /// How many calls wait for their turn.
     pub(super) fn waiting(&self) -> usize {
         self.turns.waiting()

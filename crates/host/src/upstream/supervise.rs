@@ -41,6 +41,13 @@ impl Server {
         }
     }
 
+    /// How many clients use it, and how many calls of theirs are under way.
+    pub fn in_use(&self) -> (usize, usize) {
+        let connections = self.slots().connections();
+        let calls = connections.iter().map(|one| one.calls().len()).sum();
+        (self.attached().len(), calls)
+    }
+
     /// The numbers of its processes, where it is a program.
     pub fn processes(&self) -> Vec<u32> {
         let connections = self.slots().connections();

@@ -5,6 +5,7 @@
 use super::Governed;
 use crate::{
     VERSION,
+    api::{Api, May},
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
@@ -41,6 +42,8 @@ pub struct Show {
     pub by_up: bool,
     /// How what passes through is watched.
     pub watch: Watch,
+    /// Whether settings may not be changed over the API.
+    pub no_api_edit: bool,
 }
 
 /// Servers in front of which a gateway will stand.
@@ -124,12 +127,20 @@ impl Fronted {
         if let Some(address) = watching.metrics_at() {
             doors.add_metrics(address)?;
         }
-        let findable = Findable::new(&self.governed, &doors, &watching)?;
+        let may = May {
+            open: doors.is_open,
+            edit: !self.show.no_api_edit,
+        };
+        let findable = Findable::new(&self.governed, &doors, &watching, may)?;
         let (control, visitors) = (findable.control.clone(), findable.visitors.clone());
         let face = self.face(Some(control), visitors);
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
         let open = doors.open()?;
         let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
+        let api = findable.api.clone();
+        if let Some(address) = open.iter().find(|open| open.has_api()).map(Open::address) {
+            api.listens_at(address);
+        }
         let note = whole.and_then(|address| findable.running(&self, address, token));
         Ok(Listening {
             fronted: self,
@@ -244,6 +255,8 @@ impl Listening {
 /// What other commands find, use and control a gateway by.
 struct Findable {
     control: ControlAccess,
+    /// What answers under `/api/v1/`.
+    api: Arc<Api>,
     /// Where it is noted who is connected.
     visitors: Visitors,
     /// Whether other commands find the token where it is kept.
@@ -257,6 +270,7 @@ impl Findable {
         governed: &Governed,
         doors: &Doors,
         watching: &Arc<Watching>,
+        may: May,
     ) -> Result<Self, ListenError> {
         let options = governed.options();
         let (token, is_kept) = match tokens::control(&options.dirs()?) {
@@ -270,7 +284,7 @@ impl Findable {
             Err(error) => return Err(error.into()),
         };
         let follower = governed.follower().clone();
-        let reload = Box::new(move || follower.reload());
+        let reload = Arc::new(move || follower.reload());
         let (host, settings) = (governed.host().clone(), governed.settings());
         let control = GatewayControl::new(
             host,
@@ -279,9 +293,12 @@ impl Findable {
             reload,
             watching.clone(),
             governed.follower().members(),
+            options,
+            may,
         );
         Ok(Self {
             visitors: control.visitors().clone(),
+            api: control.api().clone(),
             control: ControlAccess {
                 token,
                 control: Arc::new(control),

@@ -1,62 +1,205 @@
-//! `/api/…`: only with the control token, whatever else the door lets in.
+//! `/api/…`: only with the control token, whatever else the door lets in. `/api/v1/…`
+//! is open to clients as well, to sessions that a single-use code opened, and to those who
+//! bring such a code; what each of them may do there is for others to say.
 
 use super::{
-    Face,
+    Entered, Face,
     body::Body,
+    event_stream, read,
     reply::{self, Refusal},
+    request::signed_for,
 };
 use crate::{
-    control::ControlAccess,
+    control::{Asked, Asker, ControlAccess, Controlled, Said},
     door::{self, Refused},
+    limits,
 };
-use http::{Request, Response, StatusCode, header};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::body::Incoming;
-use std::sync::atomic::Ordering;
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+};
 use switchboard_wire::Payload;
 
 /// What its paths begin with.
 pub(super) const PREFIX: &str = "/api/";
 
+/// What the paths begin with that are not for the control token alone.
+pub(super) const SHARED: &str = "/api/v1/";
+
 /// Where what is counted is read.
 pub(super) const METRICS: &str = "/metrics";
 
 /// Lets in whoever shows the control token.
-pub(super) async fn let_in<'a>(
-    face: &'a Face,
+pub(super) async fn let_in(
+    face: &Face,
     request: &Request<Incoming>,
-) -> Result<&'a ControlAccess, Refusal> {
-    let Some(access) = face.gateway.control() else {
-        let text = "this gateway cannot be controlled\n";
-        return Err(Box::new(reply::plain(StatusCode::NOT_FOUND, text)));
-    };
+) -> Result<Asker, Refusal> {
+    let access = access(face)?;
     if !door::shows(request.headers(), &access.token) {
-        face.gateway.refused.fetch_add(1, Ordering::Relaxed);
-        let door = face.entrance.door();
-        door.count_wrong_token(request.headers()).await;
-        let refused = Refused {
-            status: StatusCode::UNAUTHORIZED,
-            challenge: "Bearer realm=\"switchboard control\"".to_owned(),
-            // What opens it is not for clients to know.
-            shown: false,
-        };
-        return Err(Box::new(reply::unauthorized(&refused)));
+        return Err(wrong(face, request).await);
     }
-    Ok(access)
+    Ok(Asker::Control)
 }
 
-/// Answers. Bodies are not read: the path says it all.
-pub(super) async fn answer(
-    face: &Face,
-    access: &ControlAccess,
+/// Finds out who asks for what is shared. Who shows nothing is nobody; who shows
+/// something wrong is refused.
+pub(super) async fn let_in_shared(
+    face: &Arc<Face>,
+    open: &Entered,
     request: &Request<Incoming>,
-) -> Response<Body> {
-    let path = request.uri().path();
-    if path == METRICS {
-        return metrics(face, request).await;
+) -> Result<Asker, Refusal> {
+    let access = access(face)?;
+    let headers = request.headers();
+    if door::shows(headers, &access.token) {
+        return Ok(Asker::Control);
     }
-    let path = path.strip_prefix(PREFIX).unwrap_or(path);
-    let answer = access.control.answer(request.method(), path).await;
-    reply::json(answer.status, Payload::from(answer.json))
+    let session = door::shown_bearer(headers).and_then(|bearer| access.control.session(bearer));
+    if let Some(session) = session {
+        return Ok(Asker::Session(session));
+    }
+    let shows = headers.contains_key(header::AUTHORIZATION);
+    let pass = match face.entrance.let_in(headers) {
+        // A door that is open to all takes a wrong token for none. This does not: whose
+        // session is over is to learn it.
+        Some(_) if shows && face.entrance.door().token_of(headers).is_none() => {
+            return Err(wrong(face, request).await);
+        }
+        Some(pass) => pass,
+        None if !shows => return Ok(Asker::Nobody),
+        None if face.entrance.door().oidc.is_some() => {
+            Box::pin(signed_for(face, request, "/mcp")).await?
+        }
+        None => return Err(wrong(face, request).await),
+    };
+    let share = face.belongs_to(&open.1, pass.principal());
+    let share = share.map_err(|full| Box::new(reply::full(&full, None)))?;
+    Ok(Asker::Client(pass.admit(share, open.1.address())))
+}
+
+fn access(face: &Face) -> Result<&ControlAccess, Refusal> {
+    face.gateway.control().ok_or_else(|| {
+        let text = "this gateway cannot be controlled\n";
+        Box::new(reply::plain(StatusCode::NOT_FOUND, text))
+    })
+}
+
+/// What was shown opens nothing here.
+async fn wrong(face: &Face, request: &Request<Incoming>) -> Refusal {
+    face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+    let door = face.entrance.door();
+    door.count_wrong_token(request.headers()).await;
+    Box::new(reply::unauthorized(&Refused {
+        status: StatusCode::UNAUTHORIZED,
+        challenge: CHALLENGE.to_owned(),
+        // What opens it is not for clients to know.
+        shown: false,
+    }))
+}
+
+const CHALLENGE: &str = "Bearer realm=\"switchboard control\"";
+
+/// Answers.
+pub(super) async fn answer(
+    face: &Arc<Face>,
+    who: Asker,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    if request.uri().path() == METRICS {
+        return metrics(face, &request).await;
+    }
+    let Some(access) = face.gateway.control() else {
+        return reply::status(StatusCode::NOT_FOUND);
+    };
+    let (Parts { method, uri, headers, .. }, body) = request.into_parts();
+    let path = uri.path().strip_prefix(PREFIX).unwrap_or(uri.path());
+    let mut asked = Asked {
+        path: path.to_owned(),
+        query: uri.query().unwrap_or_default().to_owned(),
+        verb: method,
+        body: Bytes::new(),
+        who: who.clone(),
+        here: face.gateway.counts(),
+    };
+    if let Err(refused) = access.control.may_ask(&asked) {
+        if refused.status == StatusCode::UNAUTHORIZED {
+            face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        return response(face, *refused, &who);
+    }
+    // The older paths say it all, and never read a body.
+    if uri.path().starts_with(SHARED) {
+        // A page of another origin cannot send this without asking first.
+        let is_form = asked.verb == Method::POST
+            && !headers.contains_key(header::AUTHORIZATION)
+            && !read::is_json(&headers);
+        if is_form {
+            let text = "Content-Type must be application/json\n";
+            return reply::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
+        }
+        let most = match who {
+            Asker::Nobody => limits::API_STRANGER_BODY,
+            _ => limits::API_BODY,
+        };
+        match read::bounded(body, most).await {
+            Ok(body) => asked.body = body,
+            Err((status, text)) => return refusal(status, text),
+        }
+    }
+    let answer = access.control.answer(asked).await;
+    if answer.status == StatusCode::UNAUTHORIZED {
+        // A code that opens nothing is as good as a wrong token.
+        face.gateway.refused.fetch_add(1, Ordering::Relaxed);
+        face.entrance.door().count_wrong().await;
+    }
+    response(face, answer, &who)
+}
+
+/// A body that cannot be taken, in the form that all refusals here have.
+fn refusal(status: StatusCode, text: &str) -> Response<Body> {
+    let code = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => "too-large",
+        _ => "invalid",
+    };
+    let json = serde_json::json!({ "error": text, "code": code });
+    reply::json(status, Payload::from(json.to_string()))
+}
+
+fn response(face: &Arc<Face>, answer: Controlled, who: &Asker) -> Response<Body> {
+    let mut response = match answer.said {
+        Said::Page(page) => reply::page(page.content_type, page.text),
+        Said::Events(events) => {
+            let ended = ended(face.clone(), who.clone());
+            let events = events.take_until(Box::pin(ended));
+            event_stream::events(events.map(io::Result::Ok), event_stream::ALIVE)
+        }
+    };
+    *response.status_mut() = answer.status;
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if answer.status == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static(CHALLENGE);
+        headers.insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// Waits until whoever asked may not be told any more.
+async fn ended(face: Arc<Face>, who: Asker) {
+    let over = async {
+        match &who {
+            Asker::Client(admission) => drop(admission.ended().await),
+            Asker::Session(session) => session.ended.cancelled().await,
+            Asker::Control | Asker::Nobody => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = over => {}
+        () = face.shutdown.cancelled() => {}
+    }
 }
 
 /// The page that Prometheus reads.

@@ -236,6 +236,38 @@ async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Unread> {
     }
 }
 
+/// A whole body of at most so many bytes. What is longer is read away, within limits.
+pub(super) async fn bounded(
+    mut body: Incoming,
+    most: usize,
+) -> Result<Bytes, (StatusCode, &'static str)> {
+    const TOO_LONG: (StatusCode, &str) = (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+    let mut all = Vec::new();
+    let is_too_long = http_body::Body::size_hint(&body).lower() > most as u64;
+    let read = async {
+        if is_too_long {
+            return Err(TOO_LONG);
+        }
+        loop {
+            match next(&mut body).await {
+                Ok(Some(piece)) if all.len() + piece.len() > most => return Err(TOO_LONG),
+                Ok(Some(piece)) => all.extend_from_slice(&piece),
+                Ok(None) => return Ok(()),
+                Err(Unread::Bad(status, text)) => return Err((status, text)),
+                Err(Unread::Full(_)) => return Err(TOO_LONG),
+            }
+        }
+    };
+    let read = read.await;
+    match read {
+        Ok(()) => Ok(Bytes::from(all)),
+        Err(why) => {
+            tasks::spawn(tasks::Kind::Background, discard(body));
+            Err(why)
+        }
+    }
+}
+
 /// Reads the rest of a body that was refused, within limits, so that its
 /// connection can be used again.
 async fn discard(mut body: Incoming) {

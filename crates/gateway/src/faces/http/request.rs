@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     admission::{Admission, Pass},
-    control::{ControlAccess, Readiness},
+    control::{Asker, Readiness},
     door::names_two_hosts,
 };
 use futures_util::FutureExt;
@@ -139,12 +139,12 @@ impl Received {
     }
 
     /// Lets in whoever shows what the route wants.
-    async fn let_in<'a>(
+    async fn let_in(
         self,
-        face: &'a Arc<Face>,
+        face: &Arc<Face>,
         open: &Entered,
         request: &Request<Incoming>,
-    ) -> Result<LetIn<'a>, Refusal> {
+    ) -> Result<LetIn, Refusal> {
         let who = match self.route.opens {
             Opens::Clients(endpoint) => {
                 let pass = match face.entrance.let_in(request.headers()) {
@@ -158,6 +158,9 @@ impl Received {
                 Who::Client(endpoint, pass.admit(share, open.1.address()))
             }
             Opens::Control => Who::Controller(Box::pin(api::let_in(face, request)).await?),
+            Opens::Shared => {
+                Who::Controller(Box::pin(api::let_in_shared(face, open, request)).await?)
+            }
             Opens::Anybody(public) => Who::Anybody(public),
         };
         let route = self.route;
@@ -167,7 +170,16 @@ impl Received {
 
 /// Who shows a token of the identity provider's.
 async fn signed(face: &Face, request: &Request<Incoming>) -> Result<Pass, Refusal> {
-    let resource = resource(face, request, request.uri().path());
+    signed_for(face, request, request.uri().path()).await
+}
+
+/// The same, for what is at another path than the one that is asked for.
+pub(super) async fn signed_for(
+    face: &Face,
+    request: &Request<Incoming>,
+    path: &str,
+) -> Result<Pass, Refusal> {
+    let resource = resource(face, request, path);
     let signed = face.entrance.let_in_signed(request.headers(), resource);
     let refuse = |refused| {
         face.gateway.refused.fetch_add(1, Ordering::Relaxed);
@@ -177,21 +189,21 @@ async fn signed(face: &Face, request: &Request<Incoming>) -> Result<Pass, Refusa
 }
 
 /// A request of somebody who may have what the route leads to.
-struct LetIn<'a> {
+struct LetIn {
     route: &'static Route,
-    who: Who<'a>,
+    who: Who,
 }
 
 /// Somebody, and what is open to it.
-enum Who<'a> {
+enum Who {
     Anybody(Public),
-    Controller(&'a ControlAccess),
+    Controller(Asker),
     Client(Endpoint, Admission),
 }
 
-impl<'a> LetIn<'a> {
+impl LetIn {
     /// Finds whom the path addresses, if the route has this verb at all.
-    fn route(self, face: &Face, request: &Request<Incoming>) -> Result<Routed<'a>, Refusal> {
+    fn route(self, face: &Face, request: &Request<Incoming>) -> Result<Routed, Refusal> {
         let Some(scope) = self.route.scope(face, request.uri().path()) else {
             return Err(Box::new(nothing()));
         };
@@ -208,11 +220,11 @@ impl<'a> LetIn<'a> {
 }
 
 /// A request whose place is known.
-enum Routed<'a> {
+enum Routed {
     /// A message to `/mcp`.
     Message(Scope, Admission),
     /// Anything else.
-    Other(Scope, Who<'a>),
+    Other(Scope, Who),
 }
 
 /// Whether the servers are there that must be. Open to everybody, so that it says how
@@ -237,12 +249,12 @@ async fn other(
     face: &Arc<Face>,
     open: Arc<Entered>,
     scope: Scope,
-    who: Who<'_>,
+    who: Who,
     request: Request<Incoming>,
 ) -> Response<Body> {
     let (endpoint, admission) = match who {
         Who::Client(endpoint, admission) => (endpoint, admission),
-        Who::Controller(access) => return api::answer(face, access, &request).await,
+        Who::Controller(asker) => return api::answer(face, asker, request).await,
         Who::Anybody(Public::Health) => return reply::plain(StatusCode::OK, "ok\n"),
         Who::Anybody(Public::Metrics) => return api::metrics(face, &request).await,
         Who::Anybody(Public::Ready) => return ready(face),

@@ -6,7 +6,7 @@
 use super::{Face, api, plain::Page};
 use At::{Addressed, Elsewhere, Path, Under};
 use Endpoint::{Attach, Mcp, Messages, Nothing, Plain, Sse, Ws};
-use Opens::{Anybody, Clients, Control};
+use Opens::{Anybody, Clients, Control, Shared};
 use Public::{Health, Metadata, Metrics};
 use http::{HeaderMap, Method as Verb};
 use std::sync::Arc;
@@ -57,6 +57,9 @@ pub(super) enum Opens {
     /// To the control token, and no other: how the gateway is doing, and what it
     /// can be told to do.
     Control,
+    /// To the control token, to a session that a code opened, to a client token, and to
+    /// whoever brings a code; what each may do is said elsewhere.
+    Shared,
     /// To a client token, or one of the identity provider's.
     Clients(Endpoint),
 }
@@ -111,6 +114,7 @@ const ALL: &[Route] = &[
         Clients(Plain(Page::Messages)),
     ),
     Route::new(Path("/plain/tools"), "GET", Clients(Plain(Page::Tools))),
+    Route::new(Under(api::SHARED), ANY, Shared),
     Route::new(Under(api::PREFIX), ANY, Control),
     Route::new(Path(api::METRICS), "GET", Control),
     Route::new(Path("/healthz"), ANY, Anybody(Health)),

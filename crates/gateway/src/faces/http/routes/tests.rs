@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
+    Asked, ClientToken, Control, ControlAccess, Controlled, Counts, Door, Gateway, GatewayOptions,
     Writing, Written, control::Answering, faces::http,
 };
 use ::http::StatusCode;
@@ -38,6 +38,7 @@ fn the_table_is_this_one() {
             let who = match route.opens {
                 Anybody(_) => "anybody",
                 Control => "control",
+                Shared => "shared",
                 Clients(_) => "clients",
             };
             format!("{at}{below} {}: {who}", route.verbs)
@@ -55,6 +56,7 @@ fn the_table_is_this_one() {
             "/plain/sse GET: clients",
             "/plain/messages POST: clients",
             "/plain/tools GET: clients",
+            "/api/v1/… : shared",
             "/api/… : control",
             "/metrics GET: control",
             "/healthz : anybody",
@@ -202,6 +204,8 @@ impl World {
             let may = match route.opens {
                 Anybody(_) => true,
                 Control => shown == Some("control"),
+                // Whoever shows nothing may bring a code; the rest is said elsewhere.
+                Shared => shown != Some("wrong"),
                 Clients(_) => shown == Some("client"),
             };
             for (verb, is_there) in [(verb.unwrap_or("GET"), true), ("PUT", route.verbs == ANY)] {
@@ -267,14 +271,9 @@ async fn issuer() -> String {
 struct Fine;
 
 impl Control for Fine {
-    fn answer<'a>(&'a self, _: &'a Verb, path: &'a str) -> Answering<'a> {
-        assert_eq!(path, "status");
-        Box::pin(async {
-            Controlled {
-                status: StatusCode::OK,
-                json: "{}".into(),
-            }
-        })
+    fn answer(&self, asked: Asked) -> Answering<'_> {
+        assert!(asked.path.ends_with("status"));
+        Box::pin(async { Controlled::json(StatusCode::OK, "{}".into()) })
     }
 
     fn metrics<'a>(&'a self, _: Option<&'a str>, _: Counts) -> Writing<'a> {

@@ -1,0 +1,203 @@
+//! What was asked: who asks, the parts of the path, the query, the body.
+
+use super::answer::No;
+use bytes::Bytes;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::sync::Arc;
+use switchboard_api::{routes::Route, sessions::Role};
+use switchboard_gateway::{Asker, ControlSession, Counts};
+use url::form_urlencoded;
+
+/// The name of whoever holds the control token, or a session opened with a code.
+pub(crate) const CONTROL: &str = "control";
+
+/// A request whose route is known, of somebody who may use it.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    /// The route.
+    pub(crate) route: &'static Route,
+    /// What stands for each `{…}` of its path.
+    pub(crate) parts: Vec<String>,
+    /// Who asks.
+    pub(crate) who: Who,
+    /// What the gateway counts itself.
+    pub(crate) here: Counts,
+    query: String,
+    body: Bytes,
+}
+
+/// Somebody who was let in, and what they may do.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    /// What they may do.
+    pub(crate) role: Role,
+    /// Their name.
+    pub(crate) principal: Arc<str>,
+    /// The session, where a code opened one.
+    pub(crate) session: Option<ControlSession>,
+}
+
+impl Who {
+    /// The one place where who asks becomes what they may. `None` is nobody.
+    pub(crate) fn of(asker: &Asker) -> Option<Self> {
+        let (role, principal, session) = match asker {
+            Asker::Nobody => return None,
+            Asker::Client(admission) => (Role::Own, admission.principal().clone(), None),
+            Asker::Control => (Role::Admin, CONTROL.into(), None),
+            Asker::Session(session) => (Role::Admin, CONTROL.into(), Some(session.clone())),
+        };
+        Some(Self {
+            role,
+            principal,
+            session,
+        })
+    }
+
+    /// Whether they may know what is this principal's.
+    pub(crate) fn may_see(&self, principal: &str) -> bool {
+        self.role >= Role::Viewer || *self.principal == *principal
+    }
+
+    /// What they are called in a record.
+    pub(crate) fn recorded(&self) -> String {
+        match &self.session {
+            Some(session) => format!("{} (session {})", self.principal, session.id),
+            None => self.principal.to_string(),
+        }
+    }
+}
+
+impl Ask {
+    pub(crate) fn new(
+        route: &'static Route,
+        parts: Vec<String>,
+        who: Who,
+        here: Counts,
+        query: String,
+        body: Bytes,
+    ) -> Self {
+        Self {
+            route,
+            parts,
+            who,
+            here,
+            query,
+            body,
+        }
+    }
+
+    /// What stands for the first `{…}`.
+    pub(crate) fn part(&self) -> &str {
+        self.parts.first().map(String::as_str).unwrap_or_default()
+    }
+
+    /// A word of the query. The first of a name counts.
+    pub(crate) fn word(&self, name: &str) -> Option<String> {
+        let mut words = form_urlencoded::parse(self.query.as_bytes());
+        let found = words.find(|(key, _)| key == name);
+        found.map(|(_, value)| value.into_owned())
+    }
+
+    /// A number of the query.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, No> {
+        let Some(word) = self.word(name) else {
+            return Ok(None);
+        };
+        let number = word.parse().map_err(|_| {
+            No::invalid(format!("{name} must be a whole number")).field(format!("/{name}"))
+        })?;
+        Ok(Some(number))
+    }
+
+    /// The body as what the route takes. Nothing at all is as good as `{}`; a field that
+    /// is not known is refused.
+    pub(crate) fn body<T: DeserializeOwned + Serialize>(&self) -> Result<T, No> {
+        let text: &[u8] = match self.body.trim_ascii() {
+            b"" => b"{}",
+            text => text,
+        };
+        read(text)
+    }
+}
+
+/// A value in which every field is one that we know.
+fn read<T: DeserializeOwned + Serialize>(text: &[u8]) -> Result<T, No> {
+    let no_json = |fault: serde_json::Error| No::invalid(format!("the body is no JSON: {fault}"));
+    let sent: Value = serde_json::from_slice(text).map_err(no_json)?;
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let read: Result<T, _> = serde_path_to_error::deserialize(&mut reader);
+    let value = read.map_err(|fault| {
+        let path = pointer(fault.path());
+        No::invalid(fault.into_inner().to_string()).field(path)
+    })?;
+    let known = serde_json::to_value(&value).map_err(|fault| No::broken(&fault))?;
+    match unknown(&sent, &known) {
+        Some(field) => Err(No::invalid(format!("there is no field {field}")).field(field)),
+        None => Ok(value),
+    }
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => {
+                pointer.push('/');
+                pointer.push_str(&escaped(key));
+            }
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// A field that was sent and that nothing was made of. Values that are taken as they are
+/// come back as they were, so that nothing in them is one.
+fn unknown(sent: &Value, known: &Value) -> Option<String> {
+    let mut left = vec![(String::new(), sent, known)];
+    while let Some((at, sent, known)) = left.pop() {
+        match (sent, known) {
+            (Value::Object(sent), Value::Object(known)) => {
+                for (key, value) in sent {
+                    let at = format!("{at}/{}", escaped(key));
+                    match known.get(key) {
+                        Some(known) => left.push((at, value, known)),
+                        None => return Some(at),
+                    }
+                }
+            }
+            (Value::Array(sent), Value::Array(known)) => {
+                let both = sent.iter().zip(known).enumerate();
+                left.extend(both.map(|(index, (sent, known))| (format!("{at}/{index}"), sent, known)));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchboard_api::{calls::Replay, tools::Form};
+
+    #[test]
+    fn a_field_that_nobody_knows_is_named() {
+        let no = read::<Replay>(br#"{"times":1,"tiems":2}"#).unwrap_err();
+        assert!(format!("{no:?}").contains("/tiems"), "{no:?}");
+        let no = read::<Replay>(br#"{"set":[{"path":"/a","valeu":1}]}"#).unwrap_err();
+        assert!(format!("{no:?}").contains("/set/0/valeu"), "{no:?}");
+        let no = read::<Replay>(br#"{"times":"often"}"#).unwrap_err();
+        assert!(format!("{no:?}").contains("\"/times\""), "{no:?}");
+        // What is taken as it is has fields of its own.
+        let form: Form = read(br#"{"schema":{"type":"object","x":{"y":[{"z":1}]}}}"#).unwrap();
+        assert_eq!(form.schema["x"]["y"][0]["z"], 1);
+    }
+}

@@ -1,0 +1,144 @@
+//! `/api/v1` of a gateway: what [`switchboard_api`] says is asked and answered, done.
+//!
+//! | file | what |
+//! |---|---|
+//! | `router.rs` | the way from a request to its answer: who asks, whether they may, which route |
+//! | `asking.rs`, `answer.rs` | what was asked, with its parts read; what is answered, or why not |
+//! | `feed.rs`, `events.rs` | what changed, numbered, for those who listen |
+//! | `state.rs` | the whole as one document, and what changes in it |
+//! | `sessions.rs` | single-use codes and the sessions that they open |
+//! | the others | one topic of the table each |
+//! | `client.rs` | the other side: asking a gateway that runs |
+
+mod answer;
+mod asking;
+mod calls;
+mod client;
+mod events;
+mod feed;
+mod insight;
+mod pins;
+mod questions;
+mod router;
+mod servers;
+mod sessions;
+mod settings;
+mod state;
+mod tokens;
+mod tools;
+
+pub use client::{Client, ClientError, Events};
+pub(crate) use router::{VERSION, answer, may};
+pub use switchboard_api as types;
+
+use crate::{pipeline::Options, pools::Pools, roster::Member, watching::Watching};
+use feed::Feed;
+use sessions::Sessions;
+use state::Keeper;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+    time::{SystemTime, UNIX_EPOCH},
+};
+use switchboard_agent::Caller;
+use switchboard_gateway::Visitors;
+use switchboard_host::{Host, Quota};
+use tokio::sync::watch;
+
+/// All that answers are made of, for one gateway.
+pub(crate) struct Api {
+    pub(crate) host: Arc<Host>,
+    /// Uses the copies of the servers that clients use.
+    pub(crate) caller: Caller,
+    pub(crate) pools: Pools,
+    pub(crate) options: Options,
+    pub(crate) visitors: Visitors,
+    /// What watches the gateway.
+    pub(crate) watching: Arc<Watching>,
+    /// All that is configured, now.
+    pub(crate) members: watch::Receiver<Vec<Member>>,
+    pub(crate) reload: crate::control::Reload,
+    /// What changed, for those who listen.
+    pub(crate) feed: Arc<Feed>,
+    /// Those who came in by a code.
+    pub(crate) sessions: Arc<Sessions>,
+    keeper: Keeper,
+    /// Places for event streams.
+    streams: Arc<Quota>,
+    /// Where it listens, once it does.
+    address: OnceLock<SocketAddr>,
+    /// Which process this is.
+    instance: String,
+    /// When it began, in milliseconds since 1970.
+    since: u64,
+    pub(crate) may: May,
+}
+
+/// What is allowed here at all, whoever asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct May {
+    /// Whether anybody may come in without a token.
+    pub(crate) open: bool,
+    /// Whether settings may be changed over the API.
+    pub(crate) edit: bool,
+}
+
+/// What an [`Api`] is made of.
+pub(crate) struct Parts {
+    pub(crate) host: Arc<Host>,
+    pub(crate) caller: Caller,
+    pub(crate) pools: Pools,
+    pub(crate) options: Options,
+    pub(crate) visitors: Visitors,
+    pub(crate) watching: Arc<Watching>,
+    pub(crate) members: watch::Receiver<Vec<Member>>,
+    pub(crate) reload: crate::control::Reload,
+    pub(crate) may: May,
+}
+
+impl Api {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        let Parts {
+            host,
+            caller,
+            pools,
+            options,
+            visitors,
+            watching,
+            members,
+            reload,
+            may,
+        } = parts;
+        Arc::new(Self {
+            host,
+            caller,
+            pools,
+            options,
+            visitors,
+            watching,
+            members,
+            reload,
+            may,
+            feed: Arc::default(),
+            sessions: Arc::default(),
+            keeper: Keeper::default(),
+            streams: Quota::new("event streams", crate::limits::API_STREAMS),
+            address: OnceLock::new(),
+            instance: switchboard_local::random::id().unwrap_or_default(),
+            since: now(),
+        })
+    }
+
+    /// Says where it listens.
+    pub(crate) fn listens_at(&self, address: SocketAddr) {
+        let _ = self.address.set(address);
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}

@@ -1,0 +1,13 @@
+//! Not there yet.
+
+use super::{
+    Api,
+    answer::{Answer, No},
+    asking::Ask,
+};
+use std::sync::Arc;
+
+#[allow(clippy::unused_async, reason = "it will wait")]
+pub(super) async fn answer(_api: &Arc<Api>, _ask: &Ask) -> Answer {
+    Err(No::unavailable("this gateway does not have this"))
+}

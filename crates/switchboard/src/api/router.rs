@@ -1,0 +1,151 @@
+//! The way from a request to its answer: which route, who asks, whether they may.
+
+use super::{
+    Api, answer::{Answer, No, Reply}, asking::{Ask, Who}, calls, events, insight, pins, questions,
+    servers, sessions, settings, state, tokens, tools,
+};
+use std::sync::Arc;
+use switchboard_api::{
+    routes::{ROUTES, Route},
+    sessions::Role,
+};
+use switchboard_gateway::{Asked, Controlled};
+use percent::decoded;
+
+/// What the paths begin with, below `/api/`.
+pub(crate) const VERSION: &str = "v1/";
+
+/// The one route that somebody may use who shows nothing: it brings a code.
+const OPENING: (&str, &str) = ("POST", "session");
+
+/// Whether somebody may ask this at all: looked at before anything else is.
+pub(crate) fn may(asked: &Asked) -> Result<(), No> {
+    find(asked).map(drop)
+}
+
+/// Answers.
+pub(crate) async fn answer(api: &Arc<Api>, asked: Asked) -> Controlled {
+    let answered = match find(&asked) {
+        Ok((route, parts, who)) => {
+            let Asked { query, body, here, .. } = asked;
+            let ask = Ask::new(route, parts, who, here, query, body);
+            dispatch(api, ask).await
+        }
+        Err(no) => Err(no),
+    };
+    match answered {
+        Ok(reply) => reply.into(),
+        Err(no) => no.into(),
+    }
+}
+
+/// The route, what stands for the parts of its path, and who asks, if they may.
+fn find(asked: &Asked) -> Result<(&'static Route, Vec<String>, Who), No> {
+    let path = asked.path.strip_prefix(VERSION).unwrap_or(&asked.path);
+    let who = Who::of(&asked.who);
+    let found = route(asked.verb.as_str(), path);
+    let is_opening = |route: &Route| (route.verb, route.path) == OPENING;
+    let Some(who) = who else {
+        // A stranger does not learn which paths there are.
+        return match found {
+            Ok((route, parts)) if is_opening(route) => Ok((route, parts, Who::stranger())),
+            _ => Err(No::nobody()),
+        };
+    };
+    let (route, parts) = found?;
+    permitted(route, &who)?;
+    Ok((route, parts, who))
+}
+
+/// Whether somebody of this role may use this route: what the table says.
+fn permitted(route: &Route, who: &Who) -> Result<(), No> {
+    if who.role >= route.role {
+        return Ok(());
+    }
+    let (has, wants) = (word(who.role), word(route.role));
+    Err(No::not_allowed(format!(
+        "this wants the role {wants}; {} has the role {has}",
+        who.principal
+    )))
+}
+
+fn word(role: Role) -> &'static str {
+    match role {
+        Role::Own => "own",
+        Role::Viewer => "viewer",
+        Role::Operator => "operator",
+        Role::Admin => "admin",
+    }
+}
+
+/// The route of a path, and what stands for its parts. Words win over parts.
+fn route(verb: &str, path: &str) -> Result<(&'static Route, Vec<String>), No> {
+    let fits = ROUTES.iter().filter_map(|route| Some((route, fit(route.path, path)?)));
+    let mut fits: Vec<(&'static Route, Vec<String>)> = fits.collect();
+    fits.sort_by_key(|(_, parts)| parts.len());
+    if fits.is_empty() {
+        return Err(No::not_found("there is nothing at this path"));
+    }
+    let verbs: Vec<&str> = fits.iter().map(|(route, _)| route.verb).collect();
+    let verbs = verbs.join(", ");
+    let found = fits.into_iter().find(|(route, _)| route.verb == verb);
+    found.ok_or_else(|| No::verb(&verbs))
+}
+
+/// What stands for the `{…}` of a pattern in a path, if it is of that pattern.
+fn fit(pattern: &str, path: &str) -> Option<Vec<String>> {
+    let mut parts = Vec::new();
+    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (pattern.next(), path.next()) {
+            (None, None) => return Some(parts),
+            (Some(wanted), Some(given)) if wanted.starts_with('{') => {
+                parts.push(decoded(given).filter(|part| !part.is_empty())?);
+            }
+            (Some(wanted), Some(given)) if wanted == given => {}
+            _ => return None,
+        }
+    }
+}
+
+mod percent {
+    /// A part of a path as it was meant.
+    pub(super) fn decoded(part: &str) -> Option<String> {
+        let mut bytes = Vec::with_capacity(part.len());
+        let mut rest = part.bytes();
+        while let Some(byte) = rest.next() {
+            let byte = match byte {
+                b'%' => {
+                    let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                    let (high, low) = (digit(rest.next())?, digit(rest.next())?);
+                    u8::try_from(high * 16 + low).ok()?
+                }
+                byte => byte,
+            };
+            bytes.push(byte);
+        }
+        String::from_utf8(bytes).ok()
+    }
+}
+
+/// One topic answers. What is in the table and not here is not there.
+async fn dispatch(api: &Arc<Api>, ask: Ask) -> Answer {
+    let topic = ask.route.path.split('/').next().unwrap_or_default();
+    match topic {
+        "session" | "codes" => sessions::answer(api, &ask),
+        "state" => Reply::json(&state::document(api).await),
+        "events" => events::answer(api, &ask),
+        "calls" | "export" | "tap" => calls::answer(api, &ask).await,
+        "questions" => questions::answer(api, &ask).await,
+        "servers" | "explain" => servers::answer(api, &ask).await,
+        "tools" | "forms" | "validate" => tools::answer(api, &ask).await,
+        "pins" => pins::answer(api, &ask).await,
+        "settings" | "audit" => settings::answer(api, &ask).await,
+        "tokens" => tokens::answer(api, &ask).await,
+        "metrics" | "bill" => insight::answer(api, &ask).await,
+        _ => Err(No::unavailable("this gateway does not have this")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

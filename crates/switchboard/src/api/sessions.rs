@@ -1,0 +1,212 @@
+//! Coming in with a single-use code: whoever sees the address that `up` printed, and
+//! nobody who only holds a token, may approve what is to be run.
+
+use super::{
+    Api,
+    answer::{Answer, No, Reply},
+    asking::{Ask, CONTROL, Who},
+};
+use crate::limits;
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use subtle::ConstantTimeEq;
+use switchboard_api::sessions::{Code, Enter, Entered, Me, Role};
+use switchboard_gateway::ControlSession;
+use switchboard_local::random::{self, NoRandomness};
+use tokio_util::sync::CancellationToken;
+
+/// Codes that were given out, and sessions that are open. Neither is kept as it is shown.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    codes: Mutex<Vec<Given>>,
+    open: Mutex<Vec<Opened>>,
+}
+
+type Hash = [u8; 32];
+
+#[derive(Debug)]
+struct Given {
+    hash: Hash,
+    at: Instant,
+}
+
+#[derive(Debug)]
+struct Opened {
+    hash: Hash,
+    session: ControlSession,
+    used: Instant,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.session.ended.cancel();
+    }
+}
+
+fn hash(secret: &[u8]) -> Hash {
+    Sha256::digest(secret).into()
+}
+
+fn is(one: &Hash, other: &Hash) -> bool {
+    one.ct_eq(other).into()
+}
+
+impl Sessions {
+    /// A new code. It is good once, for a minute.
+    pub(crate) fn code(&self) -> Result<String, NoRandomness> {
+        let code = random::id()?;
+        let mut codes = self.codes.lock();
+        codes.retain(Given::is_good);
+        if codes.len() >= limits::API_CODES {
+            codes.remove(0);
+        }
+        codes.push(Given {
+            hash: hash(code.as_bytes()),
+            at: Instant::now(),
+        });
+        Ok(code)
+    }
+
+    /// Opens a session with a code, which is of no use afterwards; what opens the session
+    /// from now on.
+    fn open(&self, code: &str) -> Option<(String, ControlSession)> {
+        let shown = hash(code.as_bytes());
+        {
+            let mut codes = self.codes.lock();
+            codes.retain(Given::is_good);
+            // Each is compared, so that the time it takes says nothing.
+            let found = codes.iter().enumerate().fold(None, |found, (index, code)| {
+                is(&code.hash, &shown).then_some(index).or(found)
+            });
+            codes.remove(found?);
+        }
+        let (bearer, id) = (random::id().ok()?, random::id().ok()?);
+        let session = ControlSession {
+            // Enough to tell them apart in a record.
+            id: id[..8].into(),
+            ended: CancellationToken::new(),
+        };
+        let mut open = self.open.lock();
+        open.retain(Opened::is_good);
+        if open.len() >= limits::API_SESSIONS {
+            let oldest = open.iter().enumerate().min_by_key(|(_, one)| one.used);
+            let oldest = oldest.map(|(index, _)| index);
+            oldest.map(|index| open.remove(index));
+        }
+        open.push(Opened {
+            hash: hash(bearer.as_bytes()),
+            session: session.clone(),
+            used: Instant::now(),
+        });
+        Some((bearer, session))
+    }
+
+    /// The session that a bearer opens.
+    pub(crate) fn find(&self, bearer: &[u8]) -> Option<ControlSession> {
+        let shown = hash(bearer);
+        let mut open = self.open.lock();
+        open.retain(Opened::is_good);
+        let mut found = None;
+        for one in open.iter_mut() {
+            if is(&one.hash, &shown) {
+                one.used = Instant::now();
+                found = Some(one.session.clone());
+            }
+        }
+        found
+    }
+
+    /// Ends a session, with all that is open for it.
+    fn end(&self, session: &ControlSession) {
+        self.open.lock().retain(|one| one.session.id != session.id);
+    }
+}
+
+impl Given {
+    fn is_good(&self) -> bool {
+        self.at.elapsed() < limits::API_CODE_GOOD
+    }
+}
+
+impl Opened {
+    fn is_good(&self) -> bool {
+        self.used.elapsed() < limits::API_SESSION_IDLE
+    }
+}
+
+impl Who {
+    /// Somebody who shows nothing, and may only bring a code.
+    pub(super) fn stranger() -> Self {
+        Self {
+            role: Role::Own,
+            principal: "".into(),
+            session: None,
+        }
+    }
+}
+
+pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    match (ask.route.verb, ask.route.path) {
+        ("GET", "session") => Reply::json(&me(api, &ask.who)),
+        ("POST", "session") => enter(api, ask),
+        ("DELETE", "session") => {
+            let session = ask.who.session.as_ref();
+            let session = session.ok_or_else(|| No::conflict("no session asks this"))?;
+            api.sessions.end(session);
+            Reply::json(&serde_json::json!({}))
+        }
+        ("POST", "codes") => {
+            let code = api.sessions.code().map_err(|fault| No::broken(&fault))?;
+            Reply::json(&Code {
+                address: address(api, &code),
+                seconds: seconds(limits::API_CODE_GOOD),
+                code,
+            })
+        }
+        _ => Err(No::unavailable("this gateway does not have this")),
+    }
+}
+
+fn seconds(time: Duration) -> u32 {
+    u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
+}
+
+/// The address with a code, as it is opened in a browser.
+fn address(api: &Api, code: &str) -> Option<String> {
+    let at = api.address.get()?;
+    Some(format!("http://{at}/#{code}"))
+}
+
+fn enter(api: &Api, ask: &Ask) -> Answer {
+    let Enter { code } = ask.body()?;
+    let (token, session) = api.sessions.open(&code).ok_or_else(No::wrong_code)?;
+    let who = Who {
+        role: Role::Admin,
+        principal: CONTROL.into(),
+        session: Some(session),
+    };
+    Reply::json(&Entered {
+        token,
+        me: me(api, &who),
+    })
+}
+
+fn me(api: &Api, who: &Who) -> Me {
+    Me {
+        principal: who.principal.to_string(),
+        role: who.role,
+        may_approve: who.may_approve(api),
+    }
+}
+
+impl Who {
+    /// Whether entries with a command may be approved by them: where they came in by a
+    /// code, and nothing forbids it.
+    pub(super) fn may_approve(&self, api: &Api) -> bool {
+        self.session.is_some() && self.role >= Role::Admin && api.may.edit && !api.may.open
+    }
+}

@@ -1,0 +1,86 @@
+//! The whole as one document, and what changes in it. The document and the changes are
+//! made by one comparison under one lock, so that whoever has the document of a number and
+//! hears all that comes after it has what the document is by then.
+
+mod keeper;
+mod row;
+
+pub(super) use keeper::Keeper;
+
+use super::{Api, insight, questions};
+use crate::{VERSION, limits};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use switchboard_api::state::{Document, GatewayInfo, Server};
+use switchboard_tasks as tasks;
+
+/// `GET state`.
+pub(super) async fn document(api: &Arc<Api>) -> Document {
+    api.keeper.measure(api).await;
+    let (revision, servers, clients) = api.keeper.refresh(api);
+    Document {
+        revision,
+        gateway: gateway(api),
+        servers,
+        clients,
+        waiting: questions::waiting(api),
+        tap: insight::tap(api),
+    }
+}
+
+/// One server as it is now.
+pub(super) fn server(api: &Api, name: &str) -> Option<Server> {
+    let (_, servers, _) = api.keeper.refresh(api);
+    servers.into_iter().find(|server| server.name == name)
+}
+
+fn gateway(api: &Api) -> GatewayInfo {
+    GatewayInfo {
+        version: VERSION.to_owned(),
+        instance: api.instance.clone(),
+        since: api.since,
+        address: api.address.get().map(ToString::to_string).unwrap_or_default(),
+        directory: api.options.directory.display().to_string(),
+        open: api.may.open,
+        edits: api.may.edit,
+        panics: tasks::panics(),
+    }
+}
+
+/// Looks for changes from now on, for as long as anybody listens. Whoever calls this
+/// listens already.
+pub(super) fn follow(api: &Arc<Api>) {
+    if api.keeper.begins_to_follow() {
+        api.keeper.refresh(api);
+        tasks::spawn(tasks::Kind::Upkeep, look(Arc::downgrade(api)));
+    }
+}
+
+async fn look(api: Weak<Api>) {
+    let Some((mut states, mut members)) = api
+        .upgrade()
+        .map(|api| (api.host.state_events(), api.members.clone()))
+    else {
+        return;
+    };
+    loop {
+        let settings = tokio::select! {
+            _ = states.next() => false,
+            changed = members.changed() => changed.is_ok(),
+            () = tokio::time::sleep(limits::API_LOOK) => false,
+        };
+        // What comes together is told together.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let Some(api) = api.upgrade() else { return };
+        api.keeper.measure(&api).await;
+        api.keeper.refresh(&api);
+        if settings {
+            api.feed.tell(switchboard_api::events::Event::Settings, None);
+        }
+        if api.keeper.ends_to_follow(&api) {
+            return;
+        }
+    }
+}
