@@ -55,3 +55,19 @@ pub const ENDING_LOOK: Duration = Duration::from_millis(20);
 pub const REMEMBERED: u64 = 64 * 1024;
 /// So many servers nobody has to be told the sum of.
 pub const FEW_SERVERS: usize = 3;
+
+// The screen.
+
+/// Messages that the screen has not looked at yet.
+pub const SCREEN_MESSAGES: usize = 256;
+/// How often a gateway is looked for that is not there.
+pub const GATEWAY_LOOK: Duration = Duration::from_millis(500);
+/// Bytes of one line that a command writes.
+pub const COMMAND_LINE: usize = 64 * 1024;
+/// Bytes of what `doctor` prints.
+pub const FINDINGS: usize = 4 * 1024 * 1024;
+/// Lines of our own log that are kept while the screen is there, to be printed where it
+/// ends badly.
+pub const KEPT_STDERR: usize = 200;
+/// How long the servers of the host inside may take to end.
+pub const HOST_END: Duration = Duration::from_secs(10);

@@ -108,9 +108,10 @@ impl Ask {
             Self::Listed(segment, list) => get(&format!("servers/{}/{list}", escaped(segment))),
             Self::Stderr(segment) => get(&format!("servers/{}/stderr", escaped(segment))),
             Self::Explain(name) => get(&format!("explain/{}", escaped(name))),
-            Self::Act { segment, verb, act } => {
-                post(&format!("servers/{}/{verb}", escaped(segment)), to_value(act))
-            }
+            Self::Act { segment, verb, act } => post(
+                &format!("servers/{}/{verb}", escaped(segment)),
+                to_value(act),
+            ),
             Self::Form { schema, .. } => post("forms", Ok(json!({ "schema": schema }))),
             Self::Validate { schema, value, .. } => {
                 post("validate", Ok(json!({ "schema": schema, "value": value })))
@@ -221,7 +222,9 @@ mod tests {
                 make: Box::default(),
             },
             Ask::Cancel(1),
-            Ask::Calls { filter: "a=b".into() },
+            Ask::Calls {
+                filter: "a=b".into(),
+            },
             Ask::Detail(1),
             Ask::Replay(1, Box::default()),
             Ask::Questions,

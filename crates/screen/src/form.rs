@@ -78,16 +78,16 @@ impl Form {
     /// Its lines.
     pub fn rows(&self) -> Vec<Row> {
         let paths = self.paths();
-        paths
-            .iter()
-            .filter_map(|path| self.row(path))
-            .collect()
+        paths.iter().filter_map(|path| self.row(path)).collect()
     }
 
     fn row(&self, path: &[usize]) -> Option<Row> {
         let node = self.root.at(path)?;
         let field = &node.field;
-        let fault = self.faults.iter().find(|fault| fault.path == self.pointer(path));
+        let fault = self
+            .faults
+            .iter()
+            .find(|fault| fault.path == self.pointer(path));
         Some(Row {
             depth: path.len().saturating_sub(1),
             label: node.label(path),
@@ -184,7 +184,9 @@ impl Form {
             self.step(0);
             return true;
         }
-        self.root.at_mut(&path).is_some_and(|node| node.key(key, path.len()))
+        self.root
+            .at_mut(&path)
+            .is_some_and(|node| node.key(key, path.len()))
     }
 
     /// Puts pasted text into the line.
@@ -212,9 +214,15 @@ impl Node {
         let held = match field.kind.as_str() {
             "object" if depth < limits::FORM_DEPTH => {
                 let members = field.fields.iter().take(limits::FORM_ITEMS);
-                Held::Members(members.map(|field| Self::new(field.clone(), depth + 1)).collect())
+                Held::Members(
+                    members
+                        .map(|field| Self::new(field.clone(), depth + 1))
+                        .collect(),
+                )
             }
-            "array" if depth < limits::FORM_DEPTH && field.item.is_some() => Held::Items(Vec::new()),
+            "array" if depth < limits::FORM_DEPTH && field.item.is_some() => {
+                Held::Items(Vec::new())
+            }
             "choice" if depth < limits::FORM_DEPTH && !field.options.is_empty() => {
                 Held::Way(0, Box::new(Self::new(field.options[0].clone(), depth + 1)))
             }
@@ -266,7 +274,9 @@ impl Node {
     fn label(&self, path: &[usize]) -> String {
         let field = &self.field;
         match (field.label.as_str(), field.key.as_str()) {
-            ("", "") => path.last().map_or("value".into(), |index| format!("{}", index + 1)),
+            ("", "") => path
+                .last()
+                .map_or("value".into(), |index| format!("{}", index + 1)),
             ("", key) => key.to_owned(),
             (label, _) => label.to_owned(),
         }
@@ -342,7 +352,9 @@ impl Node {
             },
             Held::OneOf(values, at) => return choose(values.len(), at, key),
             Held::Items(items) => match (key, self.field.item.as_deref()) {
-                (Key::Char(' ' | '+') | Key::Right, Some(item)) if items.len() < limits::FORM_ITEMS => {
+                (Key::Char(' ' | '+') | Key::Right, Some(item))
+                    if items.len() < limits::FORM_ITEMS =>
+                {
                     items.push(Self::new(item.clone(), depth + 1));
                 }
                 (Key::Backspace | Key::Delete | Key::Left, _) if !items.is_empty() => {

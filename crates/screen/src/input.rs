@@ -40,7 +40,11 @@ impl Input {
             if self.text.len() >= limits::INPUT_CHARS {
                 return;
             }
-            let c = if c == '\n' || c == '\r' || c == '\t' { ' ' } else { c };
+            let c = if c == '\n' || c == '\r' || c == '\t' {
+                ' '
+            } else {
+                c
+            };
             self.text.insert(self.at, c);
             self.at += 1;
         }

@@ -4,12 +4,7 @@ mod lists;
 
 pub use lists::{ClientRow, List};
 
-use crate::{
-    input::Input,
-    message::Link,
-    page::Page,
-    words::Verb,
-};
+use crate::{input::Input, message::Link, page::Page, words::Verb};
 use serde::Deserialize;
 use switchboard_api::{
     calls::Call,
@@ -226,7 +221,10 @@ impl Model {
     /// A server by its name or segment.
     pub fn server(&self, name: &str) -> Option<&Server> {
         let named = |server: &&Server| server.name == name || server.segment == name;
-        self.state.servers.iter().find(named)
+        let mut found: Vec<&Server> = self.state.servers.iter().filter(named).collect();
+        // One that another takes the place of is meant last.
+        found.sort_by_key(|server| server.state.word == "shadowed");
+        found.first().copied()
     }
 
     /// How many questions wait.

@@ -45,7 +45,9 @@ impl Painter {
     /// How long to wait before the next frame; none where nothing is due.
     pub fn wait(&self, now: Instant) -> Option<Duration> {
         let last = self.due.then_some(self.last)?;
-        Some(last.map_or(Duration::ZERO, |last| (last + limits::FRAME).saturating_duration_since(now)))
+        Some(last.map_or(Duration::ZERO, |last| {
+            (last + limits::FRAME).saturating_duration_since(now)
+        }))
     }
 
     /// The next frame, if anything is different. To be asked when [`Self::wait`] is over.

@@ -50,7 +50,10 @@ fn row(buffer: &Buffer, y: u16, out: &mut String) {
 fn piece(text: &str, x: u16, y: u16, cells: u16, look: (Color, Modifier), out: &mut String) {
     let (colour, modifier) = look;
     let reversed = modifier.contains(Modifier::REVERSED);
-    let (left, top) = (f32::from(x) * CELL.0 + MARGIN, f32::from(y) * CELL.1 + MARGIN);
+    let (left, top) = (
+        f32::from(x) * CELL.0 + MARGIN,
+        f32::from(y) * CELL.1 + MARGIN,
+    );
     let width = f32::from(cells) * CELL.0;
     if reversed {
         out.push_str(&format!(
@@ -61,9 +64,20 @@ fn piece(text: &str, x: u16, y: u16, cells: u16, look: (Color, Modifier), out: &
     if text.trim().is_empty() {
         return;
     }
-    let weight = if modifier.contains(Modifier::BOLD) { " font-weight=\"bold\"" } else { "" };
-    let fade = if modifier.contains(Modifier::DIM) { " opacity=\"0.6\"" } else { "" };
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let weight = if modifier.contains(Modifier::BOLD) {
+        " font-weight=\"bold\""
+    } else {
+        ""
+    };
+    let fade = if modifier.contains(Modifier::DIM) {
+        " opacity=\"0.6\""
+    } else {
+        ""
+    };
+    let text = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     out.push_str(&format!(
         "<text x=\"{left:.1}\" y=\"{:.1}\" textLength=\"{width:.1}\" fill=\"{}\"{weight}{fade}>{text}</text>\n",
         top + 13.5,

@@ -87,10 +87,18 @@ mod tests {
 
     #[test]
     fn a_value_becomes_lines() {
-        let value = json!({"content": [{"type": "text", "text": "a\nb"}], "isError": false, "x": {}});
+        let value =
+            json!({"content": [{"type": "text", "text": "a\nb"}], "isError": false, "x": {}});
         let lines: Vec<_> = lines(&value)
             .into_iter()
-            .map(|it| format!("{}{}={}", "  ".repeat(it.depth), it.key.unwrap_or_default(), it.text))
+            .map(|it| {
+                format!(
+                    "{}{}={}",
+                    "  ".repeat(it.depth),
+                    it.key.unwrap_or_default(),
+                    it.text
+                )
+            })
             .collect();
         assert_eq!(
             lines,

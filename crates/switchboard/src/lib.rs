@@ -16,9 +16,9 @@ mod access;
 #[cfg(not(feature = "sign-in"))]
 #[path = "absent/access.rs"]
 mod access;
+mod apart;
 #[cfg(feature = "gateway")]
 pub mod api;
-mod apart;
 #[cfg(feature = "gateway")]
 mod attached;
 #[cfg(not(feature = "gateway"))]

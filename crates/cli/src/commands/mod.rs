@@ -30,6 +30,7 @@ pub mod token;
 pub mod tool_list;
 pub mod tools;
 pub mod trust;
+pub mod ui;
 pub mod up;
 pub mod update;
 pub mod watching;

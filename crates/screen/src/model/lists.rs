@@ -110,7 +110,14 @@ impl Model {
     /// What is on each line of a view, by something that stays the same.
     pub fn keys(&self, view: View) -> Vec<String> {
         match view {
-            View::Servers => self.servers().iter().map(|it| it.name.clone()).collect(),
+            View::Servers => {
+                let key = |it: &&Server| match (it.state.word.as_str(), &it.file) {
+                    // Another one has the same name.
+                    ("shadowed", Some(file)) => format!("{}\n{file}", it.name),
+                    _ => it.name.clone(),
+                };
+                self.servers().iter().map(key).collect()
+            }
             View::Tools => {
                 let tools = self.shown_tools();
                 let key = |tool: &&Tool| format!("{}\n{}", tool.server, tool.name);
@@ -167,7 +174,16 @@ impl Model {
 /// The order in which scopes are listed: those nearest to the person first.
 fn rank(scope: &str) -> usize {
     const ORDER: [&str; 7] = [
-        "local", "project", "user", "plugin", "connector", "managed", "builtin",
+        "local",
+        "project",
+        "user",
+        "plugin",
+        "connector",
+        "managed",
+        "builtin",
     ];
-    ORDER.iter().position(|it| *it == scope).unwrap_or(ORDER.len())
+    ORDER
+        .iter()
+        .position(|it| *it == scope)
+        .unwrap_or(ORDER.len())
 }

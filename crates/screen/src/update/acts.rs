@@ -128,7 +128,10 @@ pub(super) fn segment(server: &Server) -> String {
 fn on_all(model: &mut Model, verb: &'static str) -> Vec<Effect> {
     let wanted = |server: &&Server| match verb {
         "enable" => server.state.word == "disabled",
-        "disable" => !matches!(server.state.word.as_str(), "disabled" | "denied" | "shadowed"),
+        "disable" => !matches!(
+            server.state.word.as_str(),
+            "disabled" | "denied" | "shadowed"
+        ),
         _ => !matches!(
             server.state.word.as_str(),
             "disabled" | "denied" | "pending" | "shadowed"
@@ -163,7 +166,10 @@ fn approve(model: &mut Model, server: &Server) -> Vec<Effect> {
         detail: None,
     };
     open(model, Kind::Approve(Box::new(page)));
-    vec![Effect::Ask(Ask::Server(segment)), Effect::Ask(Ask::Questions)]
+    vec![
+        Effect::Ask(Ask::Server(segment)),
+        Effect::Ask(Ask::Questions),
+    ]
 }
 
 /// Opens a server's page.
@@ -246,7 +252,12 @@ pub(super) fn replay(model: &mut Model, id: u64, repeatable: bool) -> Vec<Effect
         return vec![Effect::Ask(ask(false))];
     }
     let lines = vec!["Its tool does not say that twice is as once.".to_owned()];
-    confirm(model, format!("Make call {id} again?"), lines, vec![ask(true)]);
+    confirm(
+        model,
+        format!("Make call {id} again?"),
+        lines,
+        vec![ask(true)],
+    );
     Vec::new()
 }
 

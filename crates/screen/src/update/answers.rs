@@ -20,11 +20,7 @@ use switchboard_api::{
 };
 
 /// The gateway answers what it was asked.
-pub(super) fn answered(
-    model: &mut Model,
-    ask: Ask,
-    answer: Result<Value, Refused>,
-) -> Vec<Effect> {
+pub(super) fn answered(model: &mut Model, ask: Ask, answer: Result<Value, Refused>) -> Vec<Effect> {
     if matches!(ask, Ask::Calls { .. }) {
         let again = model.reading_calls.1;
         model.reading_calls = (false, false);
@@ -88,7 +84,10 @@ fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Eff
                 model.settle(view);
             }
             if let Some(wanted) = model.wanted.take() {
-                let name = wanted.strip_prefix("servers/").unwrap_or(&wanted).to_owned();
+                let name = wanted
+                    .strip_prefix("servers/")
+                    .unwrap_or(&wanted)
+                    .to_owned();
                 return Ok(acts::server_page(model, &name, Tab::Overview));
             }
         }
@@ -141,7 +140,10 @@ fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Eff
 /// What a server's page waits for.
 fn of_server(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Effect>> {
     if let Ask::Explain(name) = &ask
-        && !model.pages.iter().any(|page| matches!(&page.kind, Kind::Server(it) if it.segment == *name))
+        && !model
+            .pages
+            .iter()
+            .any(|page| matches!(&page.kind, Kind::Server(it) if it.segment == *name))
     {
         let title = format!("why: {name}");
         let lines = read::<servers::Explained>(value)?.lines;
@@ -194,7 +196,11 @@ fn detail(model: &mut Model, id: u64, detail: Detail) -> Vec<Effect> {
 }
 
 fn replayed(model: &mut Model, id: u64, replayed: calls::Replayed) {
-    let same = if replayed.same { "the same answer" } else { "another answer" };
+    let same = if replayed.same {
+        "the same answer"
+    } else {
+        "another answer"
+    };
     model.tell(format!("made again: {same}"));
     for page in &mut model.pages {
         if let Kind::Call(call) = &mut page.kind
@@ -239,7 +245,9 @@ fn done(model: &mut Model, verb: &str, segment: &str, done: servers::Done) -> Ve
 fn answer_taken(model: &mut Model, taken: Taken) -> Vec<Effect> {
     let question = taken.question;
     let about = question.server.clone().unwrap_or_default();
-    model.pages.retain(|page| !matches!(&page.kind, Kind::Question(id) if *id == question.id));
+    model
+        .pages
+        .retain(|page| !matches!(&page.kind, Kind::Question(id) if *id == question.id));
     if let Some(url) = taken.open {
         let server = model.server(&about);
         let page = SignInPage {

@@ -13,8 +13,9 @@ use switchboard_api::{calls::Call, events::Event, questions::Question, state::Se
 pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
     match event {
         Event::Server { server } => server_changed(model, *server),
-        Event::ServerGone { name } => {
-            model.state.servers.retain(|server| server.name != name);
+        Event::ServerGone { name, file } => {
+            let gone = |it: &Server| it.name == name && it.file == file;
+            model.state.servers.retain(|server| !gone(server));
             model.settle(View::Servers);
             vec![Effect::Ask(Ask::Tools)]
         }
@@ -29,7 +30,10 @@ pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
             model.state.clients = clients;
             model.settle(View::Clients);
             let looks = model.view == View::Clients;
-            looks.then_some(Effect::Ask(Ask::Tokens)).into_iter().collect()
+            looks
+                .then_some(Effect::Ask(Ask::Tokens))
+                .into_iter()
+                .collect()
         }
         Event::Call { call } => call_changed(model, *call),
         Event::Question { question, waiting } => {
@@ -51,7 +55,9 @@ pub(super) fn server_changed(model: &mut Model, server: Server) -> Vec<Effect> {
     let name = server.name.clone();
     let mut effects = Vec::new();
     let signed_in = server.sign_in.word == "signed-in";
-    let known = model.state.servers.iter_mut().find(|it| it.name == name);
+    // Two files may have one of the same name.
+    let same = |it: &&mut Server| it.name == name && it.file == server.file;
+    let known = model.state.servers.iter_mut().find(same);
     match known {
         Some(known) if *known == server => return effects,
         Some(known) => {
@@ -111,15 +117,16 @@ fn call_changed(model: &mut Model, call: Call) -> Vec<Effect> {
 
 pub(super) fn question_changed(model: &mut Model, question: Question) {
     let open = question.status == "open";
-    match model.questions.iter_mut().find(|known| known.id == question.id) {
-        Some(known) => {
-            if !open && model.page().is_some_and(|page| {
-                matches!(&page.kind, Kind::Question(id) if *id == question.id)
-            }) {
-                model.pages.pop();
-            }
-            *known = question;
-        }
+    let shows = |kind: &Kind| matches!(kind, Kind::Question(id) if *id == question.id);
+    if !open && model.page().is_some_and(|page| shows(&page.kind)) {
+        model.pages.pop();
+    }
+    match model
+        .questions
+        .iter_mut()
+        .find(|known| known.id == question.id)
+    {
+        Some(known) => *known = question,
         None => {
             if open {
                 model.tell(format!("4 Inbox: {}", question.title));

@@ -78,7 +78,10 @@ pub(super) fn read_resource(model: &mut Model, server: &str, uri: &str) -> Vec<E
         name: Some(uri.to_owned()),
         ..Make::default()
     };
-    let command = format!("switchboard read {}", words::quoted(&format!("@{server}:{uri}")));
+    let command = format!(
+        "switchboard read {}",
+        words::quoted(&format!("@{server}:{uri}"))
+    );
     run(model, format!("{server} · {uri}"), make, command)
 }
 
@@ -281,7 +284,10 @@ pub(super) fn command(canonical: &str, arguments: Option<&Value>) -> String {
     let name = words::quoted(canonical);
     match arguments {
         Some(Value::Object(map)) if map.is_empty() => format!("switchboard call {name}"),
-        Some(value) => format!("switchboard call {name} {}", words::quoted(&value.to_string())),
+        Some(value) => format!(
+            "switchboard call {name} {}",
+            words::quoted(&value.to_string())
+        ),
         None => format!("switchboard call {name}"),
     }
 }
@@ -295,7 +301,10 @@ pub(super) fn begun(model: &mut Model, call: &Call) -> Vec<Effect> {
         Kind::Run(run) if run.outcome.is_none() && run.call.is_none() => {
             let same = Some(&run.make.server) == call.server.as_ref();
             let named = call.name.as_deref().is_some_and(|name| {
-                run.make.name.as_deref().is_some_and(|made| name.ends_with(made))
+                run.make
+                    .name
+                    .as_deref()
+                    .is_some_and(|made| name.ends_with(made))
             });
             (same && named).then(|| run.call = Some(call.id))
         }
@@ -354,5 +363,8 @@ pub(super) fn abandoned(model: &mut Model) {
 
 fn kind(model: &mut Model, page: u64) -> Option<&mut Kind> {
     let pages = model.pages.iter_mut();
-    pages.map(|it| (it.id, &mut it.kind)).find(|(id, _)| *id == page).map(|(_, kind)| kind)
+    pages
+        .map(|it| (it.id, &mut it.kind))
+        .find(|(id, _)| *id == page)
+        .map(|(_, kind)| kind)
 }

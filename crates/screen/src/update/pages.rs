@@ -10,10 +10,7 @@ use crate::{
     page::{Kind, Outcome, Tab},
     view,
 };
-use switchboard_api::{
-    servers::Act,
-    tools::Rule,
-};
+use switchboard_api::{servers::Act, tools::Rule};
 
 /// A key on the page in front.
 pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
@@ -107,7 +104,10 @@ pub(super) fn close(model: &mut Model) -> Vec<Effect> {
         Kind::Output(output) if output.ended.is_none() => vec![Effect::Kill(output.run)],
         Kind::Run(run) if run.outcome.is_none() => {
             let cancel = run.call.map(|call| Effect::Ask(Ask::Cancel(call)));
-            cancel.into_iter().chain([Effect::Abandon(page.id)]).collect()
+            cancel
+                .into_iter()
+                .chain([Effect::Abandon(page.id)])
+                .collect()
         }
         _ => read(model),
     }
@@ -204,11 +204,18 @@ fn server_key(model: &mut Model, key: Key) -> Vec<Effect> {
         return read(model);
     }
     let (name, at) = (server.name.clone(), server.at);
-    let item = server.items.as_ref().and_then(|items| items.get(at)).cloned();
+    let item = server
+        .items
+        .as_ref()
+        .and_then(|items| items.get(at))
+        .cloned();
     match (server.tab, item, key) {
         (Tab::Tools, Some(item), Key::Enter) => {
             let tool = item["name"].as_str().unwrap_or_default();
-            let known = model.tools.iter().find(|it| it.server == name && it.name == tool);
+            let known = model
+                .tools
+                .iter()
+                .find(|it| it.server == name && it.name == tool);
             match known.cloned() {
                 Some(tool) => forms::for_tool(model, &tool),
                 None => {

@@ -111,7 +111,9 @@ fn recall(model: &mut Model, older: bool) {
         (None, false) => None,
     };
     prompt.back = back.filter(|_| count > 0);
-    let line = prompt.back.and_then(|back| model.history.get(count - 1 - back));
+    let line = prompt
+        .back
+        .and_then(|back| model.history.get(count - 1 - back));
     prompt.input = Input::with(line.map_or("", String::as_str));
 }
 

@@ -1,13 +1,7 @@
 //! Answers to questions.
 
 use super::{forms, open};
-use crate::{
-    ask::Ask,
-    key::Key,
-    message::Effect,
-    model::Model,
-    page::Kind as Page,
-};
+use crate::{ask::Ask, key::Key, message::Effect, model::Model, page::Kind as Page};
 use switchboard_api::questions::{Answer, Kind, Question};
 
 /// A key about one question, in the list or on its page.
@@ -73,7 +67,7 @@ fn wants_reading(question: &Question) -> bool {
 }
 
 /// The answer that a key stands for, if the question takes it.
-pub fn action(question: &Question, key: Key) -> Option<&str> {
+fn action(question: &Question, key: Key) -> Option<&str> {
     let words: &[&str] = match key {
         Key::Char('y') => &["allow", "approve", "accept"],
         Key::Char('a') => &["allow-always"],

@@ -19,9 +19,14 @@ pub(super) fn tree(value: &Value) -> Vec<Line> {
 }
 
 fn branch(branch: Branch) -> Line {
-    let line = Line::of(format!(" {}", "  ".repeat(branch.depth.min(40))), Look::Plain);
+    let line = Line::of(
+        format!(" {}", "  ".repeat(branch.depth.min(40))),
+        Look::Plain,
+    );
     match branch.key {
-        Some(key) => line.and(format!("{key}: "), Look::Dim).and(branch.text, Look::Plain),
+        Some(key) => line
+            .and(format!("{key}: "), Look::Dim)
+            .and(branch.text, Look::Plain),
         None => line.and(branch.text, Look::Plain),
     }
 }
@@ -29,7 +34,9 @@ fn branch(branch: Branch) -> Line {
 fn raw(value: &Value, width: usize) -> Vec<Line> {
     let text = value.to_string();
     let lines = text::wrapped(&text, width).into_iter();
-    lines.map(|line| Line::of(format!(" {line}"), Look::Plain)).collect()
+    lines
+        .map(|line| Line::of(format!(" {line}"), Look::Plain))
+        .collect()
 }
 
 pub(super) fn run_title(before: Line, run: &RunPage) -> Line {
@@ -38,7 +45,10 @@ pub(super) fn run_title(before: Line, run: &RunPage) -> Line {
         Some(Outcome::Refused(_)) => (" · refused".to_owned(), Look::Bad),
         Some(Outcome::Abandoned) => (" · abandoned".to_owned(), Look::Dim),
         Some(Outcome::Made(made)) => {
-            let took = made.call.took.map(|took| format!(" in {}", text::took(took)));
+            let took = made
+                .call
+                .took
+                .map(|took| format!(" in {}", text::took(took)));
             let failed = made.error.is_some() || is_error(made);
             let word = if failed { "error" } else { "done" };
             let look = if failed { Look::Bad } else { Look::Good };
@@ -49,16 +59,25 @@ pub(super) fn run_title(before: Line, run: &RunPage) -> Line {
 }
 
 fn is_error(made: &Made) -> bool {
-    let said = made.result.as_ref().and_then(|result| result.get("isError"));
+    let said = made
+        .result
+        .as_ref()
+        .and_then(|result| result.get("isError"));
     said.and_then(Value::as_bool).unwrap_or_default()
 }
 
 /// A call that was made here, and what became of it.
 pub(super) fn run(run: &RunPage, width: usize) -> Vec<Line> {
-    let mut lines = vec![Line::of(" $ ", Look::Dim).and(run.command.clone(), Look::Dim), Line::empty()];
+    let mut lines = vec![
+        Line::of(" $ ", Look::Dim).and(run.command.clone(), Look::Dim),
+        Line::empty(),
+    ];
     match &run.outcome {
         None => {
-            let text = run.progress.clone().unwrap_or_else(|| "waiting for the answer …".to_owned());
+            let text = run
+                .progress
+                .clone()
+                .unwrap_or_else(|| "waiting for the answer …".to_owned());
             lines.push(Line::of(format!(" {text}"), Look::Warn));
         }
         Some(Outcome::Abandoned) => {
@@ -79,7 +98,11 @@ fn result(made: &Made, is_raw: bool, width: usize) -> Vec<Line> {
         lines.push(Line::of(format!(" ! {fault}"), Look::Bad));
     }
     if let Some(error) = &made.error {
-        lines.extend(if is_raw { raw(error, width) } else { tree(error) });
+        lines.extend(if is_raw {
+            raw(error, width)
+        } else {
+            tree(error)
+        });
     }
     let Some(value) = &made.result else {
         return lines;
@@ -91,11 +114,18 @@ fn result(made: &Made, is_raw: bool, width: usize) -> Vec<Line> {
     // Text is what most answers are: it is shown as text, and the rest as a tree.
     let content = value.get("content").and_then(Value::as_array);
     let texts: Option<Vec<&str>> = content.map(|items| {
-        items.iter().filter_map(|item| item["text"].as_str()).collect()
+        items
+            .iter()
+            .filter_map(|item| item["text"].as_str())
+            .collect()
     });
     match (texts, content) {
         (Some(texts), Some(content)) if texts.len() == content.len() && !texts.is_empty() => {
-            let look = if is_error(made) { Look::Bad } else { Look::Plain };
+            let look = if is_error(made) {
+                Look::Bad
+            } else {
+                Look::Plain
+            };
             for text in texts {
                 let wrapped = text::wrapped(text, width).into_iter();
                 lines.extend(wrapped.map(|line| Line::of(format!(" {line}"), look)));
@@ -115,13 +145,17 @@ pub(super) fn call(model: &Model, page: &CallPage, width: usize) -> Vec<Line> {
     let Some(detail) = &page.detail else {
         let text = page.missing.clone().unwrap_or_else(|| "…".to_owned());
         let lines = text::wrapped(&text, width).into_iter();
-        return lines.map(|line| Line::of(format!(" {line}"), Look::Dim)).collect();
+        return lines
+            .map(|line| Line::of(format!(" {line}"), Look::Dim))
+            .collect();
     };
     let call = &detail.call;
     let what = call.name.as_deref().unwrap_or_default();
     let mut lines = vec![
-        Line::of(format!(" {} {what}", call.method), Look::Bold)
-            .and(format!("  {}", call.outcome), tables::outcome_look(&call.outcome)),
+        Line::of(format!(" {} {what}", call.method), Look::Bold).and(
+            format!("  {}", call.outcome),
+            tables::outcome_look(&call.outcome),
+        ),
         Line::of(
             format!(
                 " {} · {} ({}) → {} ({})",
@@ -136,7 +170,11 @@ pub(super) fn call(model: &Model, page: &CallPage, width: usize) -> Vec<Line> {
     ];
     if let (Some(took), Some(at_server)) = (call.took, call.at_server) {
         let ours = took.saturating_sub(at_server);
-        let text = format!(" {} in all, {} of it ours", text::took(took), text::took(ours));
+        let text = format!(
+            " {} in all, {} of it ours",
+            text::took(took),
+            text::took(ours)
+        );
         lines.push(Line::of(text, Look::Dim));
     }
     if let Some(decision) = &detail.decision {
@@ -170,7 +208,11 @@ fn crossed(message: &Crossed, is_raw: bool, width: usize) -> Vec<Line> {
         edge => edge,
     };
     let what = message.method.as_deref().unwrap_or(&message.kind);
-    let text = format!(" {arrow}  {what}  +{}  {} bytes", text::took(message.at), message.bytes);
+    let text = format!(
+        " {arrow}  {what}  +{}  {} bytes",
+        text::took(message.at),
+        message.bytes
+    );
     let mut lines = vec![Line::of(text, Look::Key)];
     match &message.text {
         None => lines.push(Line::of(" (not kept)", Look::Dim)),
@@ -184,7 +226,10 @@ fn crossed(message: &Crossed, is_raw: bool, width: usize) -> Vec<Line> {
     }
     for edit in &message.edits {
         let row = edit.row.as_deref().unwrap_or_default();
-        lines.push(Line::of(format!(" ~ {} {} {row}", edit.what, edit.path), Look::Warn));
+        lines.push(Line::of(
+            format!(" ~ {} {} {row}", edit.what, edit.path),
+            Look::Warn,
+        ));
     }
     lines
 }
@@ -194,13 +239,27 @@ fn again(page: &CallPage) -> Vec<Line> {
     let Some(replayed) = &page.replayed else {
         return Vec::new();
     };
-    let same = if replayed.same { "the same answer" } else { "another answer" };
-    let mut lines = vec![Line::empty(), Line::of(format!(" made again: {same}"), Look::Bold)];
+    let same = if replayed.same {
+        "the same answer"
+    } else {
+        "another answer"
+    };
+    let mut lines = vec![
+        Line::empty(),
+        Line::of(format!(" made again: {same}"), Look::Bold),
+    ];
     for difference in &replayed.differences {
-        let side = |value: &Option<Value>| value.as_ref().map_or(String::new(), ToString::to_string);
+        let side =
+            |value: &Option<Value>| value.as_ref().map_or(String::new(), ToString::to_string);
         lines.push(Line::of(format!(" {}", difference.path), Look::Dim));
-        lines.push(Line::of(format!(" - {}", side(&difference.before)), Look::Removed));
-        lines.push(Line::of(format!(" + {}", side(&difference.after)), Look::Added));
+        lines.push(Line::of(
+            format!(" - {}", side(&difference.before)),
+            Look::Removed,
+        ));
+        lines.push(Line::of(
+            format!(" + {}", side(&difference.after)),
+            Look::Added,
+        ));
     }
     lines
 }

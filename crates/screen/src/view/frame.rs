@@ -87,17 +87,24 @@ fn said(model: &Model) -> Line {
 
 /// As many keys as fit, the most useful first.
 fn footer(model: &Model, width: usize) -> Line {
+    let piece = |line: Line, (key, does): (&str, &str)| {
+        line.and(format!(" {key}"), Look::Key)
+            .and(format!(" {does}"), Look::Plain)
+    };
+    let keys = help::keys(model);
+    // The key that shows all keys is always there.
+    let last = keys.iter().find(|(key, _)| *key == "?").copied();
+    let end = last.map_or_else(Line::empty, |last| piece(Line::empty(), last));
+    let room = width.saturating_sub(end.columns());
     let mut line = Line::empty();
-    for (key, does) in help::keys(model) {
-        let next = line
-            .clone()
-            .and(format!(" {key}"), Look::Key)
-            .and(format!(" {does}"), Look::Plain);
-        if next.columns() > width {
+    for key in keys.into_iter().filter(|key| Some(*key) != last) {
+        let next = piece(line.clone(), key);
+        if next.columns() > room {
             break;
         }
         line = next;
     }
+    line.0.extend(end.0);
     line
 }
 

@@ -15,7 +15,10 @@ const EVERYWHERE: [(&str, &str); 11] = [
     ("↑↓ jk", "one line"),
     ("PgUp PgDn", "one page"),
     ("g G", "first line, last line"),
-    ("Esc q", "back; q ends the screen where there is nothing to go back to"),
+    (
+        "Esc q",
+        "back; q ends the screen where there is nothing to go back to",
+    ),
     ("Ctrl-Z", "suspend"),
     ("Ctrl-L", "draw anew"),
     ("Ctrl-C", "end"),
@@ -34,7 +37,12 @@ pub(super) fn all(model: &Model) -> Keys {
 pub(super) fn keys(model: &Model) -> Keys {
     let Some(page) = model.page() else {
         let mut keys = of_view(model);
-        keys.extend([(":", "command"), ("/", "filter"), ("?", "keys"), ("q", "quit")]);
+        keys.extend([
+            (":", "command"),
+            ("/", "filter"),
+            ("?", "keys"),
+            ("q", "quit"),
+        ]);
         return keys;
     };
     let mut keys: Keys = match &page.kind {
@@ -72,13 +80,22 @@ pub(super) fn keys(model: &Model) -> Keys {
         Kind::Output(output) if output.ended.is_none() => vec![("x", "end it")],
         Kind::Output(_) => vec![("y", "copy")],
         Kind::SignIn(_) => {
-            return vec![("Enter", "open browser"), ("Ctrl-Y", "copy address"), ("Esc", "leave")];
+            return vec![
+                ("Enter", "open browser"),
+                ("Ctrl-Y", "copy address"),
+                ("Esc", "leave"),
+            ];
         }
         Kind::Text { .. } | Kind::Keys => Vec::new(),
     };
     if let Kind::Server(_) = page.kind {
         keys.push(("Tab", "next tab"));
-        keys.extend([("r", "reconnect"), ("e", "on/off"), ("a", "sign in"), ("x", "sign out")]);
+        keys.extend([
+            ("r", "reconnect"),
+            ("e", "on/off"),
+            ("a", "sign in"),
+            ("x", "sign out"),
+        ]);
     }
     keys.extend([("Esc", "back"), ("?", "keys")]);
     keys
@@ -145,7 +162,12 @@ fn of_view(model: &Model) -> Keys {
         View::Inbox => {
             let questions = model.shown_questions();
             let mut keys = vec![("Enter", "open")];
-            keys.extend(questions.get(model.list().at).into_iter().flat_map(|it| answers(it)));
+            keys.extend(
+                questions
+                    .get(model.list().at)
+                    .into_iter()
+                    .flat_map(|it| answers(it)),
+            );
             keys
         }
         View::Clients => vec![("n", "new token"), ("x", "revoke")],

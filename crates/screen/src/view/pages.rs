@@ -31,7 +31,9 @@ pub(super) fn draw(model: &Model, page: &Page, canvas: &mut Canvas<'_>) -> Curso
         canvas.line(row, line);
     }
     if let Kind::SignIn(page) = &page.kind
-        && let Some(row) = (lines.len() - 1).checked_sub(first).filter(|row| *row < height)
+        && let Some(row) = (lines.len() - 1)
+            .checked_sub(first)
+            .filter(|row| *row < height)
     {
         let before = text::columns(&text::clean(&page.pasted.before()));
         let column = u16::try_from((before + 3).min(width - 1)).unwrap_or(0);
@@ -62,7 +64,9 @@ fn title(model: &Model, page: &Page) -> Line {
                 Some(_) => Look::Bad,
                 None => Look::Warn,
             };
-            return view.and(output.command.clone(), Look::Bold).and(state, look);
+            return view
+                .and(output.command.clone(), Look::Bold)
+                .and(state, look);
         }
         Kind::SignIn(page) => format!("sign in to {}", page.name),
         Kind::Approve(page) => format!("approve {}?", page.name),
@@ -89,9 +93,18 @@ pub(super) fn lines(model: &Model, page: &Page, width: usize) -> Vec<Line> {
             )
         }
         Kind::Confirm(confirm) => {
-            let mut lines: Vec<Line> = confirm.lines.iter().flat_map(|it| patch(it, inner)).collect();
+            let mut lines: Vec<Line> = confirm
+                .lines
+                .iter()
+                .flat_map(|it| patch(it, inner))
+                .collect();
             lines.push(Line::empty());
-            lines.push(Line::of(" y", Look::Key).and(" yes   ", Look::Plain).and("n", Look::Key).and(" no", Look::Plain));
+            lines.push(
+                Line::of(" y", Look::Key)
+                    .and(" yes   ", Look::Plain)
+                    .and("n", Look::Key)
+                    .and(" no", Look::Plain),
+            );
             lines
         }
         Kind::Output(output) => {
@@ -121,7 +134,9 @@ pub(super) fn lines(model: &Model, page: &Page, width: usize) -> Vec<Line> {
             };
             let mut lines: Vec<Line> = rules.into_iter().map(line).collect();
             lines.push(Line::empty());
-            lines.push(plain("The difference is shown before anything is written.".to_owned()));
+            lines.push(plain(
+                "The difference is shown before anything is written.".to_owned(),
+            ));
             lines
         }
         Kind::Text { lines, .. } => {
@@ -154,7 +169,9 @@ fn patch(line: &str, width: usize) -> Vec<Line> {
         _ => Look::Plain,
     };
     let lines = text::wrapped(line, width).into_iter();
-    lines.map(|line| Line::of(format!(" {line}"), look)).collect()
+    lines
+        .map(|line| Line::of(format!(" {line}"), look))
+        .collect()
 }
 
 /// What would run, from where, and what is different from what was approved before.
@@ -165,7 +182,9 @@ fn approve(model: &Model, page: &ApprovePage, width: usize) -> Vec<Line> {
     let server = &detail.server;
     let mut lines = Vec::new();
     if let Some(file) = &server.file {
-        let at = server.line.map_or(file.clone(), |line| format!("{file}:{line}"));
+        let at = server
+            .line
+            .map_or(file.clone(), |line| format!("{file}:{line}"));
         lines.push(Line::of(" from  ", Look::Dim).and(at, Look::Plain));
     }
     lines.push(Line::of(" runs  ", Look::Dim).and(server.target.clone(), Look::Bold));
@@ -179,7 +198,12 @@ fn approve(model: &Model, page: &ApprovePage, width: usize) -> Vec<Line> {
         lines.extend(changes(&question.changes, width));
     }
     lines.push(Line::empty());
-    lines.push(Line::of(" y", Look::Key).and(" approve   ", Look::Plain).and("n", Look::Key).and(" reject", Look::Plain));
+    lines.push(
+        Line::of(" y", Look::Key)
+            .and(" approve   ", Look::Plain)
+            .and("n", Look::Key)
+            .and(" reject", Look::Plain),
+    );
     lines
 }
 
@@ -187,13 +211,21 @@ fn approve(model: &Model, page: &ApprovePage, width: usize) -> Vec<Line> {
 fn changes(changes: &[Change], width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for change in changes {
-        lines.push(Line::of(format!(" {} {}", change.of, change.path), Look::Bold));
+        lines.push(Line::of(
+            format!(" {} {}", change.of, change.path),
+            Look::Bold,
+        ));
         for warning in &change.warnings {
             lines.push(Line::of(format!(" ! {warning}"), Look::Bad));
         }
-        let sides = [("-", &change.before, Look::Removed), ("+", &change.after, Look::Added)];
+        let sides = [
+            ("-", &change.before, Look::Removed),
+            ("+", &change.after, Look::Added),
+        ];
         for (sign, side, look) in sides {
-            let text = side.iter().flat_map(|text| text::wrapped(text, width.saturating_sub(2)));
+            let text = side
+                .iter()
+                .flat_map(|text| text::wrapped(text, width.saturating_sub(2)));
             lines.extend(text.map(|line| Line::of(format!(" {sign} {line}"), look)));
         }
     }
@@ -203,19 +235,30 @@ fn changes(changes: &[Change], width: usize) -> Vec<Line> {
 /// The first lines of a question, for below the list.
 pub(super) fn question_start(question: &Question, width: usize) -> Vec<Line> {
     let text = question.text.as_deref().unwrap_or(&question.title);
-    let lines = text::wrapped(text, width.saturating_sub(2)).into_iter().take(3);
-    lines.map(|line| Line::of(format!(" {line}"), Look::Plain)).collect()
+    let lines = text::wrapped(text, width.saturating_sub(2))
+        .into_iter()
+        .take(3);
+    lines
+        .map(|line| Line::of(format!(" {line}"), Look::Plain))
+        .collect()
 }
 
 fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line> {
     let plain = |line: String| Line::of(format!(" {line}"), Look::Plain);
     let mut lines = Vec::new();
-    lines.extend(text::wrapped(&question.title, width).into_iter().map(|line| Line::of(format!(" {line}"), Look::Bold)));
+    lines.extend(
+        text::wrapped(&question.title, width)
+            .into_iter()
+            .map(|line| Line::of(format!(" {line}"), Look::Bold)),
+    );
     let facts = [
         ("kind", Some(tables::kind(question.kind).to_owned())),
         ("server", question.server.clone()),
         ("about", question.name.clone()),
-        ("for", question.client.clone().or(question.principal.clone())),
+        (
+            "for",
+            question.client.clone().or(question.principal.clone()),
+        ),
         ("until", question.until.map(|at| model.clock(at))),
         ("page", question.url.clone()),
     ];
@@ -223,7 +266,9 @@ fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line>
         if let Some(fact) = fact {
             let mut parts = text::wrapped(&fact, width.saturating_sub(9)).into_iter();
             let first = parts.next().unwrap_or_default();
-            lines.push(Line::of(text::padded(&format!(" {what}"), 9), Look::Dim).and(first, Look::Plain));
+            lines.push(
+                Line::of(text::padded(&format!(" {what}"), 9), Look::Dim).and(first, Look::Plain),
+            );
             lines.extend(parts.map(|part| Line::of(format!("{:9}{part}", ""), Look::Plain)));
         }
     }
@@ -243,7 +288,9 @@ fn about_question(model: &Model, question: &Question, width: usize) -> Vec<Line>
     lines.push(Line::empty());
     let mut answers = Line::empty();
     for (key, does) in help::answers(question) {
-        answers = answers.and(format!(" {key}"), Look::Key).and(format!(" {does} "), Look::Plain);
+        answers = answers
+            .and(format!(" {key}"), Look::Key)
+            .and(format!(" {does} "), Look::Plain);
     }
     lines.push(answers);
     lines
@@ -261,14 +308,28 @@ fn form_lines(page: &FormPage, width: usize) -> (Vec<Line>, Vec<usize>) {
     let rows = form.rows();
     let mut starts = Vec::new();
     if rows.is_empty() {
-        lines.push(Line::of(" It takes no arguments: Enter runs it.", Look::Plain));
+        lines.push(Line::of(
+            " It takes no arguments: Enter runs it.",
+            Look::Plain,
+        ));
     }
     for (index, row) in rows.iter().enumerate() {
         starts.push(lines.len());
-        let label = format!("{}{}{}", "  ".repeat(row.depth), row.label, if row.required { "*" } else { "" });
-        let look = if row.required { Look::Bold } else { Look::Plain };
+        let label = format!(
+            "{}{}{}",
+            "  ".repeat(row.depth),
+            row.label,
+            if row.required { "*" } else { "" }
+        );
+        let look = if row.required {
+            Look::Bold
+        } else {
+            Look::Plain
+        };
         let line = Line::of(if index == form.at { "›" } else { " " }, Look::Key);
-        let line = line.and(text::padded(&label, label_room(width)), look).and(" ", Look::Plain);
+        let line = line
+            .and(text::padded(&label, label_room(width)), look)
+            .and(" ", Look::Plain);
         let line = match (&row.shown, &row.default) {
             (Some(shown), _) => line.and(shown.clone(), Look::Plain),
             (None, Some(default)) => line.and(format!("({default})"), Look::Dim),
@@ -280,7 +341,9 @@ fn form_lines(page: &FormPage, width: usize) -> (Vec<Line>, Vec<usize>) {
         }
         if index == form.at {
             let text = row.description.as_deref().unwrap_or_default();
-            let text = text::wrapped(text, width.saturating_sub(3)).into_iter().take(3);
+            let text = text::wrapped(text, width.saturating_sub(3))
+                .into_iter()
+                .take(3);
             let text = text.filter(|line| !line.is_empty());
             lines.extend(text.map(|line| Line::of(format!("   {line}"), Look::Dim)));
         }

@@ -15,9 +15,15 @@ use switchboard_api::servers::Detail;
 
 /// Its name, and its tabs.
 pub(super) fn title(before: Line, page: &ServerPage) -> Line {
-    let mut line = before.and(page.name.clone(), Look::Bold).and(" ", Look::Plain);
+    let mut line = before
+        .and(page.name.clone(), Look::Bold)
+        .and(" ", Look::Plain);
     for tab in Tab::ALL {
-        let look = if tab == page.tab { Look::Key } else { Look::Dim };
+        let look = if tab == page.tab {
+            Look::Key
+        } else {
+            Look::Dim
+        };
         let text = if tab == page.tab {
             format!(" [{}]", tab.name())
         } else {
@@ -47,7 +53,10 @@ pub(super) fn lines(model: &Model, page: &ServerPage, width: usize) -> Vec<Line>
         Tab::Tools | Tab::Resources | Tab::Prompts => match &page.items {
             None => waiting(),
             Some(items) if items.is_empty() => {
-                vec![Line::of(format!(" It lists no {}.", page.tab.name()), Look::Dim)]
+                vec![Line::of(
+                    format!(" It lists no {}.", page.tab.name()),
+                    Look::Dim,
+                )]
             }
             Some(items) => items.iter().map(|it| item(it, width)).collect(),
         },
@@ -58,19 +67,30 @@ pub(super) fn lines(model: &Model, page: &ServerPage, width: usize) -> Vec<Line>
             }
             Some(lines) => prose(lines, width),
         },
-        Tab::Explain => page.explained.as_ref().map_or_else(waiting, |it| prose(it, width)),
+        Tab::Explain => page
+            .explained
+            .as_ref()
+            .map_or_else(waiting, |it| prose(it, width)),
     }
 }
 
 fn prose(lines: &[String], width: usize) -> Vec<Line> {
     let wrapped = lines.iter().flat_map(|line| text::wrapped(line, width));
-    wrapped.map(|line| Line::of(format!(" {line}"), Look::Plain)).collect()
+    wrapped
+        .map(|line| Line::of(format!(" {line}"), Look::Plain))
+        .collect()
 }
 
 fn item(item: &Value, width: usize) -> Line {
     let text = |key: &str| item.get(key).and_then(Value::as_str);
-    let name = text("name").or(text("uri")).or(text("uriTemplate")).unwrap_or("?");
-    let more = text("description").or(text("title")).or(text("uri")).unwrap_or_default();
+    let name = text("name")
+        .or(text("uri"))
+        .or(text("uriTemplate"))
+        .unwrap_or("?");
+    let more = text("description")
+        .or(text("title"))
+        .or(text("uri"))
+        .unwrap_or_default();
     let first = more.lines().next().unwrap_or_default();
     let room = (width / 3).clamp(10, 30);
     Line::of(format!(" {}", text::padded(name, room)), Look::Plain)
@@ -103,15 +123,24 @@ fn overview(model: &Model, page: &ServerPage, width: usize) -> Vec<Line> {
     let facts = [
         ("runs", Some(server.target.clone())),
         ("from", file),
-        ("scope", Some(format!("{} ({})", server.scope, server.transport))),
+        (
+            "scope",
+            Some(format!("{} ({})", server.scope, server.transport)),
+        ),
         ("speaks", server.version.clone().or(server.era.clone())),
         ("lists", Some(lists)),
         ("use", Some(use_)),
         ("memory", server.memory.map(text::bytes)),
-        ("held", (server.held > 0).then(|| format!("{} definitions changed: A shows them", server.held))),
+        (
+            "held",
+            (server.held > 0).then(|| format!("{} definitions changed: A shows them", server.held)),
+        ),
     ];
     for (what, fact) in facts {
-        lines.extend(fact.into_iter().flat_map(|fact| labelled(what, &fact, width)));
+        lines.extend(
+            fact.into_iter()
+                .flat_map(|fact| labelled(what, &fact, width)),
+        );
     }
     if let Some(detail) = &page.detail {
         lines.extend(told(model, detail, width));
@@ -133,20 +162,29 @@ fn told(model: &Model, detail: &Detail, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     for process in &detail.processes {
         let memory = process.memory.map_or("–".to_owned(), text::bytes);
-        let since = process.since.map(|at| format!(" since {}", model.clock(at)));
+        let since = process
+            .since
+            .map(|at| format!(" since {}", model.clock(at)));
         let text = format!("{} · {memory}{}", process.pid, since.unwrap_or_default());
         lines.extend(labelled("process", &text, width));
     }
     for client in &detail.clients {
         let name = client.name.as_deref().unwrap_or("?");
-        lines.extend(labelled("client", &format!("{name} as {}", client.principal), width));
+        lines.extend(labelled(
+            "client",
+            &format!("{name} as {}", client.principal),
+            width,
+        ));
     }
     if let Some(instructions) = &detail.instructions {
         lines.push(Line::empty());
         lines.push(Line::of(" its instructions:", Look::Dim));
         lines.extend(prose(std::slice::from_ref(instructions), width));
     }
-    for (what, value) in [("it said:", &detail.hello), ("its capabilities:", &detail.capabilities)] {
+    for (what, value) in [
+        ("it said:", &detail.hello),
+        ("its capabilities:", &detail.capabilities),
+    ] {
         if let Some(value) = value {
             lines.push(Line::empty());
             lines.push(Line::of(format!(" {what}"), Look::Dim));

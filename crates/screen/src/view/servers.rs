@@ -55,7 +55,9 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) {
     }
     // Of the chosen one three lines are shown, and a fourth where it says why.
     let server = servers.get(model.list().at).copied();
-    let below = server.map(|server| about(model, server)).unwrap_or_default();
+    let below = server
+        .map(|server| about(model, server))
+        .unwrap_or_default();
     let most = usize::from(canvas.height() / 2).min(below.len());
     let split = bottom - u16::try_from(most).unwrap_or(0);
     canvas.list(2, split, &rows, chosen);
@@ -88,9 +90,8 @@ fn head(room: &Room) -> Line {
 }
 
 fn row(server: &Server, room: &Room) -> Line {
-    let number = |value: Option<usize>| {
-        value.map_or("–".to_owned(), |value| text::count(value as u64))
-    };
+    let number =
+        |value: Option<usize>| value.map_or("–".to_owned(), |value| text::count(value as u64));
     let name = format!(" {}", server.name);
     let tools = number(server.tools);
     if !room.three {
@@ -169,9 +170,27 @@ fn worst(server: &Server) -> Look {
 /// State, sign-in and usability, each with when and by what it was seen.
 pub(super) fn about(model: &Model, server: &Server) -> Vec<Line> {
     let mut lines = vec![
-        seen(model, "state", state_word(server), &server.state, state_look(server)),
-        seen(model, "sign-in", word(&server.sign_in), &server.sign_in, sign_in_look(server)),
-        seen(model, "usable", word(&server.usable), &server.usable, usable_look(server)),
+        seen(
+            model,
+            "state",
+            state_word(server),
+            &server.state,
+            state_look(server),
+        ),
+        seen(
+            model,
+            "sign-in",
+            word(&server.sign_in),
+            &server.sign_in,
+            sign_in_look(server),
+        ),
+        seen(
+            model,
+            "usable",
+            word(&server.usable),
+            &server.usable,
+            usable_look(server),
+        ),
     ];
     let all = [&server.state, &server.sign_in, &server.usable];
     if let Some(hint) = all.into_iter().find_map(|seen| seen.hint.as_deref()) {
@@ -181,8 +200,8 @@ pub(super) fn about(model: &Model, server: &Server) -> Vec<Line> {
 }
 
 fn seen(model: &Model, what: &str, word: &str, seen: &Seen, look: Look) -> Line {
-    let mut line = Line::of(text::padded(&format!(" {what}"), 9), Look::Dim)
-        .and(text::padded(word, 12), look);
+    let mut line =
+        Line::of(text::padded(&format!(" {what}"), 9), Look::Dim).and(text::padded(word, 12), look);
     if let Some(at) = seen.at {
         line = line.and(model.clock(at), Look::Plain);
     }
@@ -210,7 +229,10 @@ fn empty(model: &Model, canvas: &mut Canvas<'_>) {
             Line::empty(),
             key("n", "adds one: a name, then a command or an address"),
             key(":import", "takes over what other clients have"),
-            key(":add files -- switchboard builtin files", "adds one that comes along"),
+            key(
+                ":add files -- switchboard builtin files",
+                "adds one that comes along",
+            ),
         ]
     };
     for (row, line) in (2..canvas.height() - 2).zip(&lines) {

@@ -38,22 +38,31 @@ fn nothing(canvas: &mut Canvas<'_>, text: &str) {
 fn paragraph(text: &str, width: usize, most: usize, look: Look) -> Vec<Line> {
     let lines = text::wrapped(text, width.saturating_sub(2)).into_iter();
     let lines = lines.take(most);
-    lines.map(|line| Line::of(format!(" {line}"), look)).collect()
+    lines
+        .map(|line| Line::of(format!(" {line}"), look))
+        .collect()
 }
 
 pub(super) fn tools(model: &Model, canvas: &mut Canvas<'_>) {
     let tools = model.shown_tools();
     let width = usize::from(canvas.width());
     if tools.is_empty() {
-        nothing(canvas, if model.tools.is_empty() {
-            "No server has told of a tool yet."
-        } else {
-            "Nothing fits the filter."
-        });
+        nothing(
+            canvas,
+            if model.tools.is_empty() {
+                "No server has told of a tool yet."
+            } else {
+                "Nothing fits the filter."
+            },
+        );
         return;
     }
     let wide = width >= 72;
-    let name = if wide { (width - 46).clamp(20, 50) } else { width.saturating_sub(19) };
+    let name = if wide {
+        (width - 46).clamp(20, 50)
+    } else {
+        width.saturating_sub(19)
+    };
     let server = if wide { 16 } else { 10 };
     let rest = if wide { 6 } else { 0 };
     let head = cells(&[
@@ -76,7 +85,10 @@ pub(super) fn tools(model: &Model, canvas: &mut Canvas<'_>) {
     };
     let rows: Vec<Line> = tools.iter().map(row).collect();
     let at = model.list().at;
-    let below = tools.get(at).map(|tool| about_tool(tool, width)).unwrap_or_default();
+    let below = tools
+        .get(at)
+        .map(|tool| about_tool(tool, width))
+        .unwrap_or_default();
     table(canvas, &head, &rows, at, &below);
 }
 
@@ -111,7 +123,10 @@ fn about_tool(tool: &Tool, width: usize) -> Vec<Line> {
 pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
     let calls = model.shown_calls();
     if calls.is_empty() {
-        nothing(canvas, "No call was made yet, or none fits the filter. Calls of all clients show up here as they are made.");
+        nothing(
+            canvas,
+            "No call was made yet, or none fits the filter. Calls of all clients show up here as they are made.",
+        );
         return;
     }
     let width = usize::from(canvas.width());
@@ -134,7 +149,11 @@ pub(super) fn traffic(model: &Model, canvas: &mut Canvas<'_>) {
         cells(&[
             (&at, 9, Look::Dim),
             (what, name, Look::Plain),
-            (call.server.as_deref().unwrap_or("–"), columns(14), Look::Plain),
+            (
+                call.server.as_deref().unwrap_or("–"),
+                columns(14),
+                Look::Plain,
+            ),
             (client, columns(12), Look::Dim),
             (&call.outcome, 9, outcome_look(&call.outcome)),
             (&took, 7, Look::Plain),
@@ -174,7 +193,10 @@ pub(super) fn outcome_look(outcome: &str) -> Look {
 pub(super) fn inbox(model: &Model, canvas: &mut Canvas<'_>) {
     let questions = model.shown_questions();
     if questions.is_empty() {
-        nothing(canvas, "Nothing waits for you. Permissions, forms, pages to visit, sign-ins, servers to approve and definitions that changed are asked about here.");
+        nothing(
+            canvas,
+            "Nothing waits for you. Permissions, forms, pages to visit, sign-ins, servers to approve and definitions that changed are asked about here.",
+        );
         return;
     }
     let width = usize::from(canvas.width());
@@ -191,7 +213,11 @@ pub(super) fn inbox(model: &Model, canvas: &mut Canvas<'_>) {
         cells(&[
             (&at, 9, Look::Dim),
             (kind(question.kind), 10, Look::Warn),
-            (question.server.as_deref().unwrap_or("–"), server, Look::Plain),
+            (
+                question.server.as_deref().unwrap_or("–"),
+                server,
+                Look::Plain,
+            ),
             (&question.title, title, Look::Plain),
         ])
     };
@@ -217,7 +243,10 @@ pub(super) fn kind(kind: Kind) -> &'static str {
 pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
     let rows = model.shown_clients();
     if rows.is_empty() {
-        nothing(canvas, "Nobody is connected. switchboard connect shows the clients on this machine; n makes a token for one.");
+        nothing(
+            canvas,
+            "Nobody is connected. switchboard connect shows the clients on this machine; n makes a token for one.",
+        );
         return;
     }
     let width = usize::from(canvas.width());
@@ -236,7 +265,11 @@ pub(super) fn clients(model: &Model, canvas: &mut Canvas<'_>) {
             ("token", 6, Look::Dim),
             (&time(token.made), 8, Look::Plain),
             (&time(token.used), 8, Look::Plain),
-            (&format!("{} + {}", token.sessions, token.in_flight), 12, Look::Plain),
+            (
+                &format!("{} + {}", token.sessions, token.in_flight),
+                12,
+                Look::Plain,
+            ),
         ]),
         ClientRow::Client(client) => {
             let called = client.name.as_deref().unwrap_or("?");
@@ -287,7 +320,11 @@ pub(super) fn doctor(model: &Model, canvas: &mut Canvas<'_>) {
             cells(&[
                 (&format!(" {}", finding.level), 9, look),
                 (&finding.area, area, Look::Dim),
-                (&format!("{}: {}", finding.what, finding.found), rest, Look::Plain),
+                (
+                    &format!("{}: {}", finding.what, finding.found),
+                    rest,
+                    Look::Plain,
+                ),
             ])
         })
         .collect();

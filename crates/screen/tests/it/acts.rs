@@ -30,7 +30,10 @@ fn keys_ask_for_what_they_say() {
         ("2w", "GET explain/mcp__github__list_issues"),
         ("3\n", "GET calls/3"),
         ("3t", "POST tap"),
-        ("3/server=github\n", "GET calls?limit=200&filter=server%3Dgithub"),
+        (
+            "3/server=github\n",
+            "GET calls?limit=200&filter=server%3Dgithub",
+        ),
         ("3jjry", "POST calls/1/replay"),
         ("3x", "DELETE calls/3"),
         ("4y", "POST questions/q1"),
@@ -83,7 +86,10 @@ fn a_call_is_filled_in_run_and_copied() {
     let request = bench.asked.last().unwrap().request();
     let body = request.body.unwrap();
     assert_eq!(request.path, "calls");
-    assert_eq!(body["arguments"], json!({"message": "it's", "level": "low"}));
+    assert_eq!(
+        body["arguments"],
+        json!({"message": "it's", "level": "low"})
+    );
     bench.types("y");
     let Some(Effect::Copy(text)) = bench.done.last() else {
         panic!("{:?}", bench.done)
@@ -121,7 +127,9 @@ fn a_running_call_shows_how_far_it_is_and_is_cancelled() {
     bench.event(Event::Call {
         call: Box::new(begun),
     });
-    assert!(matches!(bench.done.last(), Some(Effect::Later(_, ask)) if ask.request().path == "calls/40"));
+    assert!(
+        matches!(bench.done.last(), Some(Effect::Later(_, ask)) if ask.request().path == "calls/40")
+    );
     bench.news();
     bench.types("x");
     assert_eq!(bench.news(), ["DELETE calls/40"]);
@@ -147,21 +155,31 @@ fn commands_are_run() {
     bench.key(Key::Esc);
     // What may ask gets the terminal; so does what is told to.
     bench.types(":login github\n");
-    assert!(matches!(bench.done.pop(), Some(Effect::RunOnTerminal(words)) if words == ["login", "github"]));
+    assert!(
+        matches!(bench.done.pop(), Some(Effect::RunOnTerminal(words)) if words == ["login", "github"])
+    );
     bench.types(":!list\n");
     assert!(matches!(bench.done.pop(), Some(Effect::RunOnTerminal(words)) if words == ["list"]));
     // The last ones are there again.
     bench.types(":");
     bench.key(Key::Up);
     bench.key(Key::Up);
-    assert_eq!(bench.model.prompt.as_ref().unwrap().input.text(), "login github");
+    assert_eq!(
+        bench.model.prompt.as_ref().unwrap().input.text(),
+        "login github"
+    );
     bench.key(Key::Esc);
     bench.types(":log\t");
-    assert_eq!(bench.model.prompt.as_ref().unwrap().offered, ["login", "logs"]);
+    assert_eq!(
+        bench.model.prompt.as_ref().unwrap().offered,
+        ["login", "logs"]
+    );
     bench.types("i\t");
     assert_eq!(bench.model.prompt.as_ref().unwrap().input.text(), "login ");
     bench.types("gith\t\n");
-    assert!(matches!(bench.done.pop(), Some(Effect::RunOnTerminal(words)) if words == ["login", "github"]));
+    assert!(
+        matches!(bench.done.pop(), Some(Effect::RunOnTerminal(words)) if words == ["login", "github"])
+    );
     bench.types(":'open\n");
     assert!(bench.model.told.as_ref().unwrap().bad);
 }
@@ -180,8 +198,12 @@ fn signing_in_by_browser_or_by_hand() {
     let mut bench = Bench::new(80, 24);
     bench.types("jjja");
     bench.types("\n");
-    assert!(matches!(bench.done.last(), Some(Effect::Open(url)) if url.starts_with("https://auth.example/")));
-    bench.happens(Message::Pasted("http://127.0.0.1:9/callback?code=c\n".into()));
+    assert!(
+        matches!(bench.done.last(), Some(Effect::Open(url)) if url.starts_with("https://auth.example/"))
+    );
+    bench.happens(Message::Pasted(
+        "http://127.0.0.1:9/callback?code=c\n".into(),
+    ));
     bench.asked.clear();
     bench.types("\n");
     let body = bench.asked[0].request().body.unwrap();
@@ -204,6 +226,7 @@ fn the_line_that_one_is_on_is_found_again() {
     assert_eq!(bench.model.list().key, "github");
     bench.event(Event::ServerGone {
         name: "postgres".into(),
+        file: Some("/home/ada/.claude.json".into()),
     });
     assert_eq!(bench.model.list().key, "github");
     let server = Box::new(server("aaa", "local", "connected"));
@@ -211,6 +234,7 @@ fn the_line_that_one_is_on_is_found_again() {
     assert_eq!(bench.model.list().key, "github");
     bench.event(Event::ServerGone {
         name: "github".into(),
+        file: Some("/home/ada/.claude.json".into()),
     });
     assert_ne!(bench.model.list().key, "github");
 }
@@ -226,7 +250,12 @@ fn a_gateway_that_comes_back_is_read_anew() {
         address: "127.0.0.1:3701".into(),
     }));
     let asked = bench.news();
-    for path in ["GET state", "GET tools", "GET questions", "GET calls?limit=200"] {
+    for path in [
+        "GET state",
+        "GET tools",
+        "GET questions",
+        "GET calls?limit=200",
+    ] {
         assert!(asked.iter().any(|it| it == path), "{path}: {asked:?}");
     }
 }

@@ -97,8 +97,12 @@ pub fn tool(server: &str, name: &str, decision: &str) -> Tool {
         shown: format!("{server}_{name}"),
         canonical: format!("mcp__{server}__{name}"),
         title: Some(name.replace('_', " ")),
-        description: Some(format!("Does what {name} says, and tells how it went. It takes a while where there is much to do.")),
-        definition: Some(json!({"name": name, "inputSchema": {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}})),
+        description: Some(format!(
+            "Does what {name} says, and tells how it went. It takes a while where there is much to do."
+        )),
+        definition: Some(
+            json!({"name": name, "inputSchema": {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}}),
+        ),
         tokens: 412,
         calls: 7,
         decision: decision.into(),
@@ -199,8 +203,12 @@ pub fn answer(ask: &Ask) -> Option<Value> {
         }),
         Ask::Tools => json!({ "tools": tools() }),
         Ask::Questions => json!({ "questions": questions(), "waiting": 3 }),
-        Ask::Tokens => json!({"tokens": [{"name": "default", "made": NOON, "used": NOON + 5_000, "sessions": 1, "inFlight": 1}, {"name": "ci", "made": NOON}]}),
-        Ask::Calls { .. } => json!({"calls": [call(3, "list_issues", "running"), {"id": 2, "at": NOON + 2_000, "principal": "default", "client": "claude-code", "server": "postgres", "method": "tools/call", "name": "query", "outcome": "error", "error": "-32000: connection refused", "took": 950}, call(1, "list_issues", "ok")]}),
+        Ask::Tokens => {
+            json!({"tokens": [{"name": "default", "made": NOON, "used": NOON + 5_000, "sessions": 1, "inFlight": 1}, {"name": "ci", "made": NOON}]})
+        }
+        Ask::Calls { .. } => {
+            json!({"calls": [call(3, "list_issues", "running"), {"id": 2, "at": NOON + 2_000, "principal": "default", "client": "claude-code", "server": "postgres", "method": "tools/call", "name": "query", "outcome": "error", "error": "-32000: connection refused", "took": 950}, call(1, "list_issues", "ok")]})
+        }
         Ask::Server(segment) => json!({
             "server": servers().into_iter().find(|it| it.segment == *segment)?,
             "hello": {"protocolVersion": "2025-11-25", "serverInfo": {"name": segment, "version": "1.2.3"}, "capabilities": {"tools": {"listChanged": true}}},
@@ -214,8 +222,12 @@ pub fn answer(ask: &Ask) -> Option<Value> {
             {"name": format!("first_of_{list}"), "description": "The first.\nWith more.", "uri": "file:///a", "arguments": [{"name": "topic", "required": true}]},
             {"name": "list_issues", "description": "Lists issues.", "uri": "file:///b"},
         ]}),
-        Ask::Stderr(_) => json!({"lines": ["starting", "listening on stdio", "warning: \\u{1b}[31mred"]}),
-        Ask::Explain(name) => json!({"lines": [format!("{name} is there"), "from /home/ada/.claude.json:12", "nothing denies it"]}),
+        Ask::Stderr(_) => {
+            json!({"lines": ["starting", "listening on stdio", "warning: \\u{1b}[31mred"]})
+        }
+        Ask::Explain(name) => {
+            json!({"lines": [format!("{name} is there"), "from /home/ada/.claude.json:12", "nothing denies it"]})
+        }
         Ask::Act { verb, segment, .. } => json!({
             "server": servers().into_iter().find(|it| it.segment == *segment)?,
             "did": format!("{verb}: done"),
@@ -227,21 +239,31 @@ pub fn answer(ask: &Ask) -> Option<Value> {
             {"key": "tags", "path": "/tags", "kind": "array", "label": "tags", "item": {"kind": "string"}},
         ]}}),
         Ask::Validate { .. } => json!({ "faults": [] }),
-        Ask::Call { .. } => json!({"id": 9, "call": call(9, "list_issues", "ok"), "result": {"content": [{"type": "text", "text": "Two issues:\n1. Fix the build\n2. 漢字 and ü"}]}}),
-        Ask::Detail(id) => json!({"call": call(*id, "list_issues", "ok"), "decision": "allow", "rule": "mcp__*", "messages": [
+        Ask::Call { .. } => {
+            json!({"id": 9, "call": call(9, "list_issues", "ok"), "result": {"content": [{"type": "text", "text": "Two issues:\n1. Fix the build\n2. 漢字 and ü"}]}})
+        }
+        Ask::Detail(id) => {
+            json!({"call": call(*id, "list_issues", "ok"), "decision": "allow", "rule": "mcp__*", "messages": [
             {"at": 0, "edge": "from-client", "kind": "request", "method": "tools/call", "bytes": 90, "text": "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"github_list_issues\"}}"},
             {"at": 150, "edge": "to-server", "kind": "request", "method": "tools/call", "bytes": 83, "text": "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"list_issues\"}}", "edits": [{"path": "/params/name", "what": "changed", "row": "tool names"}]},
-        ], "copies": {"command": "switchboard call mcp__github__list_issues"}}),
-        Ask::Replay(..) => json!({"same": false, "differences": [{"path": "/content/0/text", "before": "a", "after": "b"}]}),
+        ], "copies": {"command": "switchboard call mcp__github__list_issues"}})
+        }
+        Ask::Replay(..) => {
+            json!({"same": false, "differences": [{"path": "/content/0/text", "before": "a", "after": "b"}]})
+        }
         Ask::Answer { id, answer } => {
             let mut question = questions().into_iter().find(|it| it.id == *id)?;
             question.status = "answered".into();
             json!({"question": question, "answered": {"action": answer.action}})
         }
-        Ask::MakeToken(name) => json!({"name": name, "token": "not-a-secret", "file": "/home/ada/.local/state/switchboard/tokens/ci"}),
+        Ask::MakeToken(name) => {
+            json!({"name": name, "token": "not-a-secret", "file": "/home/ada/.local/state/switchboard/tokens/ci"})
+        }
         Ask::Revoke(_) => json!({ "tokens": [] }),
         Ask::Tap(armed) => json!({ "armed": armed }),
-        Ask::Rule(rule) => json!({"file": "/home/ada/.claude/settings.json", "difference": ["@@ permissions", "+ \"ask\": [\"mcp__github__list_issues\"]"], "digest": "d1", "written": rule.confirm.is_some()}),
+        Ask::Rule(rule) => {
+            json!({"file": "/home/ada/.claude/settings.json", "difference": ["@@ permissions", "+ \"ask\": [\"mcp__github__list_issues\"]"], "digest": "d1", "written": rule.confirm.is_some()})
+        }
         Ask::Cancel(_) => json!({}),
     })
 }

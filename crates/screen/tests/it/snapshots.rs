@@ -34,7 +34,8 @@ impl Snapshots {
         }
         let kept = fs::read_to_string(&file).unwrap_or_default();
         if text != kept {
-            self.wrong.push(format!("{name}:\n{text}\ninstead of\n{kept}"));
+            self.wrong
+                .push(format!("{name}:\n{text}\ninstead of\n{kept}"));
         }
     }
 

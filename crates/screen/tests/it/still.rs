@@ -14,7 +14,7 @@ fn nothing_is_drawn_when_nothing_changes() {
     assert!(first.anew && !first.cells.is_empty());
     assert_eq!(painter.wait(now), None);
     // What is as it was is no frame, however often it is told.
-    for _ in 0..1_000 {
+    for _ in 0..100 {
         now += Duration::from_secs(1);
         for server in servers() {
             let server = Box::new(server);
@@ -36,17 +36,21 @@ fn nothing_is_drawn_when_nothing_changes() {
 fn at_most_ten_frames_in_a_second() {
     let mut bench = Bench::new(80, 24);
     let (mut painter, start) = (Painter::default(), Instant::now());
-    // A key every millisecond, for ten seconds.
-    for millisecond in 0..10_000 {
+    // Keys every millisecond, for two seconds.
+    for millisecond in 0..2_000 {
         let now = start + Duration::from_millis(millisecond);
-        bench.key(if millisecond % 2 == 0 { Key::Down } else { Key::Char(':') });
+        bench.key(if millisecond % 2 == 0 {
+            Key::Down
+        } else {
+            Key::Char(':')
+        });
         bench.key(Key::Esc);
         painter.touch();
         if painter.wait(now) == Some(Duration::ZERO) {
             painter.frame(&bench.model, now);
         }
     }
-    assert!(painter.frames() <= 101, "{}", painter.frames());
+    assert!(painter.frames() <= 21, "{}", painter.frames());
     assert!(painter.frames() > 1);
     assert_eq!(limits::FRAME, Duration::from_millis(100));
 }

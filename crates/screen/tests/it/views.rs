@@ -37,7 +37,7 @@ pub fn text(buffer: &Buffer) -> String {
 /// What is typed to get there.
 const WALKS: [(&str, &str); 22] = [
     ("servers", ""),
-    ("servers_void_sign_in", "jjjj"),
+    ("servers_void_sign_in", "jjj"),
     ("servers_filtered", "/git\n"),
     ("tools", "2"),
     ("traffic", "3"),
@@ -127,7 +127,7 @@ fn a_void_sign_in_is_never_called_connected() {
 fn pictures_are_of_this_screen() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
     for (name, typed) in [
-        ("screen-servers", "jjjj"),
+        ("screen-servers", "jjj"),
         ("screen-inbox", "4jj\n"),
         ("screen-result", "2\nhello\n\n\n"),
     ] {
@@ -140,6 +140,9 @@ fn pictures_are_of_this_screen() {
             std::fs::write(&file, &drawn).unwrap();
         }
         let kept = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(drawn == kept, "{name}: SWITCHBOARD_WRITE_SNAPSHOTS=1 draws it anew");
+        assert!(
+            drawn == kept,
+            "{name}: SWITCHBOARD_WRITE_SNAPSHOTS=1 draws it anew"
+        );
     }
 }

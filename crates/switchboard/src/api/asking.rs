@@ -175,7 +175,9 @@ fn unknown(sent: &Value, known: &Value) -> Option<String> {
             }
             (Value::Array(sent), Value::Array(known)) => {
                 let both = sent.iter().zip(known).enumerate();
-                left.extend(both.map(|(index, (sent, known))| (format!("{at}/{index}"), sent, known)));
+                left.extend(
+                    both.map(|(index, (sent, known))| (format!("{at}/{index}"), sent, known)),
+                );
             }
             _ => {}
         }

@@ -56,9 +56,8 @@ fn topics(ask: &Ask, sees_all: bool) -> Result<Vec<Topic>, No> {
     };
     let topic = |word: &str| {
         let known = Topic::ALL.into_iter().find(|topic| topic.word() == word);
-        let known = known.ok_or_else(|| {
-            No::invalid("topics are state, calls and questions").field("/topics")
-        })?;
+        let known = known
+            .ok_or_else(|| No::invalid("topics are state, calls and questions").field("/topics"))?;
         if known == Topic::State && !sees_all {
             return Err(No::not_allowed("the state wants the role viewer"));
         }

@@ -69,7 +69,10 @@ impl Wish {
         };
         is_for_them
             && self.topics.contains(&told.topic)
-            && self.wanted.as_ref().is_none_or(|wanted| wanted(&told.event))
+            && self
+                .wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted(&told.event))
     }
 }
 
@@ -175,7 +178,9 @@ impl Feed {
             news: Notify::new(),
             last: inner.revision,
         });
-        inner.listeners.retain(|listener| listener.strong_count() > 0);
+        inner
+            .listeners
+            .retain(|listener| listener.strong_count() > 0);
         inner.listeners.push(Arc::downgrade(&listener));
         listener
     }

@@ -1,16 +1,18 @@
 //! The way from a request to its answer: which route, who asks, whether they may.
 
 use super::{
-    Api, answer::{Answer, No, Reply}, asking::{Ask, Who}, calls, events, insight, pins, questions,
-    servers, sessions, settings, state, tokens, tools,
+    Api,
+    answer::{Answer, No, Reply},
+    asking::{Ask, Who},
+    calls, events, insight, pins, questions, servers, sessions, settings, state, tokens, tools,
 };
+use percent::decoded;
 use std::sync::Arc;
 use switchboard_api::{
     routes::{ROUTES, Route},
     sessions::Role,
 };
 use switchboard_gateway::{Asked, Controlled};
-use percent::decoded;
 
 /// What the paths begin with, below `/api/`.
 pub(crate) const VERSION: &str = "v1/";
@@ -27,7 +29,9 @@ pub(crate) fn may(asked: &Asked) -> Result<(), No> {
 pub(crate) async fn answer(api: &Arc<Api>, asked: Asked) -> Controlled {
     let answered = match find(&asked) {
         Ok((route, parts, who)) => {
-            let Asked { query, body, here, .. } = asked;
+            let Asked {
+                query, body, here, ..
+            } = asked;
             let ask = Ask::new(route, parts, who, here, query, body);
             dispatch(api, ask).await
         }
@@ -80,7 +84,9 @@ fn word(role: Role) -> &'static str {
 
 /// The route of a path, and what stands for its parts. Words win over parts.
 fn route(verb: &str, path: &str) -> Result<(&'static Route, Vec<String>), No> {
-    let fits = ROUTES.iter().filter_map(|route| Some((route, fit(route.path, path)?)));
+    let fits = ROUTES
+        .iter()
+        .filter_map(|route| Some((route, fit(route.path, path)?)));
     let mut fits: Vec<(&'static Route, Vec<String>)> = fits.collect();
     fits.sort_by_key(|(_, parts)| parts.len());
     if fits.is_empty() {

@@ -41,7 +41,11 @@ fn gateway(api: &Api) -> GatewayInfo {
         version: VERSION.to_owned(),
         instance: api.instance.clone(),
         since: api.since,
-        address: api.address.get().map(ToString::to_string).unwrap_or_default(),
+        address: api
+            .address
+            .get()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         directory: api.options.directory.display().to_string(),
         open: api.may.open,
         edits: api.may.edit,
@@ -77,7 +81,8 @@ async fn look(api: Weak<Api>) {
         api.keeper.measure(&api).await;
         api.keeper.refresh(&api);
         if settings {
-            api.feed.tell(switchboard_api::events::Event::Settings, None);
+            api.feed
+                .tell(switchboard_api::events::Event::Settings, None);
         }
         if api.keeper.ends_to_follow(&api) {
             return;

@@ -5,7 +5,7 @@
 use super::Governed;
 use crate::{
     VERSION,
-    api::{Api, May},
+    api::{Api, Client, May},
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
     pools::Pools,
@@ -44,6 +44,9 @@ pub struct Show {
     pub watch: Watch,
     /// Whether settings may not be changed over the API.
     pub no_api_edit: bool,
+    /// Whether nobody else is to find it: it leaves no note, and its control token is
+    /// nowhere but in this process.
+    pub hidden: bool,
 }
 
 /// Servers in front of which a gateway will stand.
@@ -131,9 +134,10 @@ impl Fronted {
             open: doors.is_open,
             edit: !self.show.no_api_edit,
         };
-        let findable = Findable::new(&self.governed, &doors, &watching, may)?;
+        let findable = Findable::new(&self, &doors, &watching, may)?;
         let (control, visitors) = (findable.control.clone(), findable.visitors.clone());
         let face = self.face(Some(control), visitors);
+        let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
         let open = doors.open()?;
         let whole = open.iter().find(|open| open.is_whole()).map(Open::address);
@@ -149,6 +153,7 @@ impl Fronted {
             note,
             watching,
             principal,
+            bearer,
         })
     }
 
@@ -209,6 +214,8 @@ pub struct Listening {
     watching: Arc<Watching>,
     /// On whose behalf servers are connected that must be there.
     principal: String,
+    /// What opens its API.
+    bearer: String,
 }
 
 impl Listening {
@@ -220,6 +227,13 @@ impl Listening {
     /// Where somebody listens.
     pub fn places(&self) -> &[Open] {
         &self.open
+    }
+
+    /// Whoever asks it from inside this process, if it listens where it can be asked.
+    pub fn client(&self) -> Option<Client> {
+        let open = self.open.iter().find(|open| open.has_api())?;
+        let directory = self.governed().options().directory.clone();
+        Some(Client::at(open.address(), directory, self.bearer.clone()))
     }
 
     /// Serves until it is told to stop; then what is in flight may finish, and the
@@ -267,13 +281,15 @@ impl Findable {
     /// For these servers. Where the doors need no home of ours, in a container, say,
     /// this does without one as well.
     fn new(
-        governed: &Governed,
+        fronted: &Fronted,
         doors: &Doors,
         watching: &Arc<Watching>,
         may: May,
     ) -> Result<Self, ListenError> {
+        let governed = &fronted.governed;
         let options = governed.options();
         let (token, is_kept) = match tokens::control(&options.dirs()?) {
+            _ if fronted.show.hidden => (tokens::random()?, false),
             Ok(token) => (token, true),
             Err(error) if doors.alone => {
                 options.tell.warn(&format!(

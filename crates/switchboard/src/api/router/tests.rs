@@ -37,7 +37,15 @@ fn parts_are_what_was_meant_and_never_more_than_one() {
     assert_eq!(part("servers/a%20b%2Fc").unwrap(), ["a b/c"]);
     assert_eq!(part("servers/x/stderr").unwrap(), ["x"]);
     assert_eq!(part("servers/x/tools").unwrap(), ["x", "tools"]);
-    for path in ["servers/", "servers/%", "servers/%ff", "servers/a/b/c", "", "/", "state/"] {
+    for path in [
+        "servers/",
+        "servers/%",
+        "servers/%ff",
+        "servers/a/b/c",
+        "",
+        "/",
+        "state/",
+    ] {
         assert!(part(path).is_err(), "{path}");
     }
 }

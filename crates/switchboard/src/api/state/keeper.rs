@@ -8,7 +8,11 @@ use super::{
     },
     row::{self, Counted},
 };
-use crate::{limits, roster::Status, used::{Used, used}};
+use crate::{
+    limits,
+    roster::Status,
+    used::{Used, used},
+};
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc, time::Instant};
 use switchboard_api::{
@@ -64,7 +68,9 @@ impl Keeper {
                 let spent = used.cpu_ms.checked_sub(was.cpu_ms)? as f64 / 1000.0;
                 Some((spent / passed.max(0.001) * 100.0).round())
             });
-            measured.used.insert(name, (used, share.unwrap_or_default()));
+            measured
+                .used
+                .insert(name, (used, share.unwrap_or_default()));
         }
     }
 
@@ -102,7 +108,11 @@ impl Keeper {
                     row.cpu = Some(*share);
                 }
             }
-            row::seen(&mut row, last.servers.iter().find(|old| is_same(old, member)), now());
+            row::seen(
+                &mut row,
+                last.servers.iter().find(|old| is_same(old, member)),
+                now(),
+            );
             rows.push(row);
         }
         rows

@@ -45,7 +45,10 @@ pub(super) fn server(api: &Api, member: &Member) -> Server {
         segment: namer.prefix(&entry.name).unwrap_or_default().to_owned(),
         scope: scope(entry.scope, entry.transport).to_owned(),
         file: entry.source.file().map(|file| file.display().to_string()),
-        line: entry.source.file().and_then(|_| u32::try_from(entry.line).ok()),
+        line: entry
+            .source
+            .file()
+            .and_then(|_| u32::try_from(entry.line).ok()),
         transport: entry.transport.as_str().to_owned(),
         target: entry.target(),
         ..Server::default()
@@ -246,7 +249,9 @@ impl Counted {
         row.prompts = self.prompts;
         row.tokens = self.tokens;
         row.held = self.held;
-        let Some(revision) = self.revision else { return };
+        let Some(revision) = self.revision else {
+            return;
+        };
         row.era = Some(revision.era().to_string());
         row.version = Some(revision.to_string());
         if row.state.word == "connected" {
