@@ -109,6 +109,18 @@ impl Dialogue {
         self.host.guard().explain(&self.client, &self.server, what)
     }
 
+    /// The canonical name of a tool of the server's.
+    pub fn canonical(&self, tool: &str) -> String {
+        self.host
+            .guard()
+            .canonical(&self.client, &self.server, tool)
+    }
+
+    /// Whether anything of what the server lists was pinned.
+    pub fn is_pinned(&self) -> bool {
+        self.host.guard().knows(&self.client, &self.server)
+    }
+
     /// What of the server waits for approval, and what is not what it was.
     pub fn about_pins(&self) -> Vec<String> {
         self.host.guard().about_pins(&self.server)

@@ -65,6 +65,7 @@ pub struct Call {
 /// `GET calls`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "CallPage")]
 pub struct Page {
     /// Newest first.
     pub calls: Vec<Call>,
@@ -81,6 +82,7 @@ pub struct Page {
 /// `GET calls/{id}`: both sides, as they were.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "CallDetail")]
 pub struct Detail {
     /// The call.
     pub call: Call,
@@ -135,6 +137,7 @@ pub struct Crossed {
 /// Something that we changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "MessageEdit")]
 pub struct Edit {
     /// Where, as a JSON pointer.
     pub path: String,

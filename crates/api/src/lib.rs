@@ -15,11 +15,13 @@
 //! | [`settings`] | what is configured where, changes with their difference, tokens, pins |
 //! | [`insight`] | times, and what lists cost a model |
 //! | [`sessions`] | coming in |
+//! | [`reference`] | what is written from these types |
 
 pub mod calls;
 pub mod events;
 pub mod insight;
 pub mod questions;
+pub mod reference;
 pub mod routes;
 pub mod servers;
 pub mod sessions;

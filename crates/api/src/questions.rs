@@ -8,6 +8,7 @@ use serde_json::Value;
 /// What kind of question it is, which says what answers it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "QuestionKind")]
 pub enum Kind {
     /// May this call be made? `allow`, `allow-always`, `deny`, `deny-always`.
     #[default]
@@ -103,6 +104,7 @@ pub struct Answered {
 /// `POST questions/{id}`. The first answer counts; another gets 409 with `code` `conflict`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "QuestionAnswer")]
 pub struct Answer {
     /// One of the question's `answers`.
     pub action: String,

@@ -20,6 +20,7 @@ pub const VERBS: [&str; 7] = [
 /// `GET servers/{segment}`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ServerDetail")]
 pub struct Detail {
     /// As in the state.
     pub server: Server,

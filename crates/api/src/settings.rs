@@ -90,6 +90,7 @@ pub struct Proposed {
 /// `POST settings/change`. Without `confirm` nothing is written and the difference is shown.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "SettingsEdit")]
 pub struct Edit {
     /// `add`, `remove`.
     pub what: String,

@@ -135,6 +135,7 @@ pub struct Field {
 /// Something that is wrong with a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "ValueFault")]
 pub struct Fault {
     /// Where, as a JSON pointer.
     pub path: String,

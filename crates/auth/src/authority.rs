@@ -286,7 +286,9 @@ impl Authority {
     /// count.
     pub fn is_signed_in(&self) -> bool {
         let current = self.inner.current.lock();
-        current.as_ref().is_some_and(|current| current.record.tokens.is_some())
+        current
+            .as_ref()
+            .is_some_and(|current| current.record.tokens.is_some())
     }
 
     /// Looks at what is stored again: somebody signed in or out elsewhere.

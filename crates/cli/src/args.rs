@@ -43,6 +43,8 @@ pub enum Command {
     Status(With<commands::status::Options>),
     /// Show how often tools were called through the running gateway, and how long that took
     Stats(With<commands::stats::Options>),
+    /// Print the address of the running gateway's page, with a code that opens it once
+    Console(With<commands::console::Options>),
     /// Stop the gateway that runs
     Stop(With<commands::status::Which>),
     /// Stop the gateway that runs, and start the same once more
@@ -145,6 +147,7 @@ impl Command {
             Self::Reconnect(with) => with.own.json,
             Self::Status(with) => with.own.json,
             Self::Stats(with) => with.own.json,
+            Self::Console(with) => with.own.json,
             Self::Service(with) => {
                 matches!(
                     with.own.action,
@@ -182,6 +185,7 @@ impl Command {
             Self::Ui(with) => &mut with.global,
             Self::Status(with) => &mut with.global,
             Self::Stats(with) => &mut with.global,
+            Self::Console(with) => &mut with.global,
             Self::Stop(with) | Self::Restart(with) => &mut with.global,
             Self::Service(with) => &mut with.global,
             Self::Update(with) => &mut with.global,

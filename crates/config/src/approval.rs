@@ -9,6 +9,7 @@
 pub mod contents;
 mod prompt;
 mod reach;
+pub mod shown;
 mod store;
 
 use crate::{

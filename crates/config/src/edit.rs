@@ -6,11 +6,13 @@
 
 mod atomic;
 pub(crate) mod document;
+mod plan;
 mod toml;
 mod tree;
 mod yaml;
 
 pub use atomic::Target;
+pub use plan::Plan;
 use serde_json::{Map, Value};
 use std::{
     io,

@@ -2,6 +2,7 @@
 //! here: what would be imported is a value, which a dry run shows. Every field of
 //! theirs is accounted for: taken, translated, or lost and why.
 
+pub mod snippet;
 mod switches;
 mod toml;
 mod translate;

@@ -5,6 +5,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
+pub mod form;
 pub mod limits;
 pub mod search;
 pub mod shape;

@@ -117,3 +117,8 @@ pub const QUOTED_CHARS: usize = 80;
 pub const NAMED_VALUES: usize = 20;
 /// Alternatives inside alternatives that are told.
 pub const NESTED_ALTERNATIVES: usize = 3;
+
+/// Fields of a form that are drawn; what is beyond them is filled in as text.
+pub const FORM_FIELDS: usize = 500;
+/// How deep forms go.
+pub const FORM_DEPTH: usize = 8;

@@ -43,6 +43,22 @@ pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const API_EVENT_BYTES: usize = 4 * 1024 * 1024;
 /// How long a gateway may take to begin an answer that has to ask servers.
 pub const API_ANSWER: Duration = Duration::from_secs(60);
+/// Items of a list that are answered.
+pub const API_LIST: usize = 5000;
+/// Records on one page, unless it is said how many.
+pub const API_PAGE: usize = 200;
+/// Bytes of a server's stderr that are looked at.
+pub const API_STDERR_BYTES: u64 = 256 * 1024;
+/// Lines of it.
+pub const API_STDERR_LINES: usize = 1000;
+/// Bytes of a snippet.
+pub const API_SNIPPET: usize = 256 * 1024;
+/// Tools that one request writes rules for.
+pub const API_RULES: usize = 500;
+/// Entries that wait for approval.
+pub const API_PROPOSALS: usize = 32;
+/// How long they are kept, in milliseconds.
+pub const API_PROPOSAL_KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 /// The same for what it knows without asking anybody.
 pub const API_PROMPT: Duration = Duration::from_secs(5);
 /// How long an event stream may be silent before its gateway counts as gone.

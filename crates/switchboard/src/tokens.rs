@@ -163,6 +163,11 @@ pub fn list(dirs: &Dirs) -> Result<Vec<(String, Option<SystemTime>)>, TokenError
     Ok(found)
 }
 
+/// Where the client token of this name is kept.
+pub fn file(dirs: &Dirs, name: &str) -> PathBuf {
+    folder(dirs).join(name)
+}
+
 /// Revokes a client token: gateways that run refuse it from now on.
 pub fn revoke(dirs: &Dirs, name: &str) -> Result<(), TokenError> {
     let path = named(&folder(dirs), name)?;

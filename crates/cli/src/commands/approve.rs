@@ -17,7 +17,7 @@ use switchboard::{
     Look,
     config::{
         Configured, Loaded, Places, Standing,
-        approval::{Binding, Prompt, Store, StoreError, digest_of},
+        approval::{Binding, Prompt, Store, StoreError, digest_of, shown::waits},
         explain,
     },
     host::pins::Pins,
@@ -67,7 +67,7 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     let waiting: Vec<&Configured> = loaded
         .servers
         .iter()
-        .filter(waits)
+        .filter(|server| waits(server))
         .filter(|server| name == "all" || server.entry.name == name)
         .collect();
     if waiting.is_empty() {
@@ -126,15 +126,6 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         out::line(&format!("Approved {}", safe::line(&binding.name)))?;
     }
     Ok(Code::Done)
-}
-
-/// Whether somebody has yet to say yes to it, or has said no.
-fn waits(server: &&Configured) -> bool {
-    let open = matches!(
-        server.standing,
-        Standing::PendingApproval | Standing::Rejected
-    );
-    server.entry.inside && open
 }
 
 /// No entry waits: tools may.

@@ -1,7 +1,7 @@
 //! `audit`: the record of calls and changes, searched and checked.
 
 use crate::{
-    context::Context,
+    context::{Context, note},
     failure::{Advice, Code, Failure},
     show::{out, safe},
 };
@@ -92,7 +92,7 @@ fn unreadable(keep: &Keep, error: &io::Error) -> Failure {
 }
 
 fn search(keep: &Keep, options: &Options) -> Result<Code, Failure> {
-    let mut failed = None;
+    let (mut failed, mut any) = (None, false);
     let read = read(keep, |line| {
         let Ok(record) = serde_json::from_slice::<Value>(line) else {
             return true;
@@ -104,13 +104,19 @@ fn search(keep: &Keep, options: &Options) -> Result<Code, Failure> {
             true => visible::json(&String::from_utf8_lossy(line)),
             false => safe::line(&told(&record)),
         };
+        any = true;
         failed = out::line(&shown).err();
         failed.is_none()
     });
     read.map_err(|error| unreadable(keep, &error))?;
     match failed {
         Some(failed) => Err(failed),
-        None => Ok(Code::Done),
+        None => {
+            if !any && !options.json {
+                note("nothing is recorded that this asks for");
+            }
+            Ok(Code::Done)
+        }
     }
 }
 

@@ -36,7 +36,11 @@ pub struct Options {
 
 /// Explains.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.look(Say::Problems);
+    let mut loaded = context.look(Say::Problems);
+    if loaded.find(&parts(&loaded, &options.name).0).is_none() {
+        // It may come with a gateway that runs.
+        loaded.bring_along();
+    }
     // Nothing is started while it cannot be told what is forbidden.
     let unusable = loaded.unusable().filter(|_| loaded.is_lawless());
     let (server, tool) = parts(&loaded, &options.name);

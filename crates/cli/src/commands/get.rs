@@ -34,8 +34,12 @@ pub struct Options {
 
 /// Shows.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let loaded = context.look(Say::Everything);
+    let mut loaded = context.look(Say::Everything);
     let name = &options.name;
+    if loaded.find(name).is_none() {
+        // It may come with a gateway that runs.
+        loaded.bring_along();
+    }
     let Some(server) = loaded.find(name) else {
         return Err(missing(&loaded, name));
     };

@@ -70,6 +70,9 @@ pub struct Listen {
     /// A web page's origin that may talk to us, such as http://localhost:5173; repeatable
     #[arg(long, alias = "origin", value_name = "ORIGIN", requires = "listen", value_parser = origin)]
     pub allow_origin: Vec<String>,
+    /// Let nobody change settings over the API
+    #[arg(long, requires = "listen")]
+    pub no_api_edit: bool,
 }
 
 /// Reads an address; `localhost` is this machine, whatever a resolver says.

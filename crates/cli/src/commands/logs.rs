@@ -225,7 +225,8 @@ fn gateways(context: &Context, dirs: &Dirs) -> BTreeSet<PathBuf> {
 
 /// Whether there is such a server at all.
 fn known(context: &Context, name: &str) -> Result<(), Failure> {
-    let loaded = context.look(Say::Problems);
+    let mut loaded = context.look(Say::Problems);
+    loaded.bring_along();
     let names: Vec<&str> = loaded
         .servers
         .iter()

@@ -6,6 +6,7 @@ pub mod audit;
 pub mod builtin;
 pub mod call;
 pub mod connect;
+pub mod console;
 pub mod doctor;
 pub mod explain;
 mod gather;

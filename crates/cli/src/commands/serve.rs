@@ -110,6 +110,7 @@ fn assemble(context: &Context, options: &Options) -> Result<Fronted, Failure> {
         word: options.shown(),
         chosen: !options.only.is_empty(),
         watch: options.watch.watch(),
+        no_api_edit: options.listen.no_api_edit,
         ..Show::default()
     };
     Ok(governed.gateway(show))

@@ -93,6 +93,9 @@ pub struct Options {
     /// Show the client token, if this is a terminal
     #[arg(long)]
     pub show_token: bool,
+    /// Let nobody change settings over the API
+    #[arg(long)]
+    pub no_api_edit: bool,
     #[command(flatten)]
     pub watch: WatchOptions,
 }
@@ -159,7 +162,14 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         let base = format!("http://{address}");
         let entries = Entries::new(&base, token, context)?;
         let stays = options.port.is_some() || address.port() == PORT;
-        welcome(&base, address.port(), stays || first.is_some(), &notes)?;
+        let console = listening.console();
+        welcome(
+            &base,
+            address.port(),
+            stays || first.is_some(),
+            &notes,
+            console,
+        )?;
         entries.show(options.show_token)?;
         match options.write {
             Some(Writable::Http) if !stays => out::line(&will_die(address.port()))?,
@@ -215,6 +225,7 @@ fn assemble(
         word: format!("short{}", options.tools.word()),
         by_up: true,
         watch: options.watch.watch(),
+        no_api_edit: options.no_api_edit,
         ..Show::default()
     };
     Ok((governed.gateway(show), notes))
@@ -289,11 +300,21 @@ fn taken(error: ListenError) -> Failure {
 }
 
 /// What this is, and where. `expected` says that this port is no surprise.
-fn welcome(base: &str, port: u16, expected: bool, notes: &[String]) -> Result<(), Failure> {
+fn welcome(
+    base: &str,
+    port: u16,
+    expected: bool,
+    notes: &[String],
+    console: Option<String>,
+) -> Result<(), Failure> {
     let paint = term::stdout();
     out::line(&paint.bold(&format!("Switchboard {VERSION}")))?;
     out::line(&format!("  all servers as one   {base}/mcp"))?;
     out::line(&format!("  one server alone     {base}/mcp/SERVER"))?;
+    if let Some(address) = console {
+        // It holds a code that opens it once, within a minute.
+        out::line(&format!("  console              {address}"))?;
+    }
     for note in notes {
         out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;
     }

@@ -14,6 +14,7 @@
 
 mod support;
 
+mod api;
 mod builtin;
 mod config;
 mod faults;

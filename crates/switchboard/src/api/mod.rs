@@ -18,6 +18,7 @@ mod events;
 mod feed;
 mod insight;
 mod pins;
+mod proposals;
 mod questions;
 mod router;
 mod servers;
@@ -32,7 +33,10 @@ pub(crate) use router::{VERSION, answer, may};
 pub use switchboard_api as types;
 
 use crate::{pipeline::Options, pools::Pools, roster::Member, watching::Watching};
+use answer::No;
+use asking::Ask;
 use feed::Feed;
+use proposals::Proposals;
 use sessions::Sessions;
 use state::Keeper;
 use std::{
@@ -43,6 +47,7 @@ use std::{
 use switchboard_agent::Caller;
 use switchboard_gateway::Visitors;
 use switchboard_host::{Host, Quota};
+use switchboard_record::audit::Record;
 use tokio::sync::watch;
 
 /// All that answers are made of, for one gateway.
@@ -62,6 +67,8 @@ pub(crate) struct Api {
     pub(crate) feed: Arc<Feed>,
     /// Those who came in by a code.
     pub(crate) sessions: Arc<Sessions>,
+    /// Entries that wait for approval.
+    proposals: Proposals,
     keeper: Keeper,
     /// Places for event streams.
     streams: Arc<Quota>,
@@ -121,11 +128,27 @@ impl Api {
             may,
             feed: Arc::default(),
             sessions: Arc::default(),
+            proposals: Proposals::default(),
             keeper: Keeper::default(),
             streams: Quota::new("event streams", crate::limits::API_STREAMS),
             address: OnceLock::new(),
             instance: switchboard_local::random::id().unwrap_or_default(),
             since: now(),
+        })
+    }
+
+    /// Puts on record what somebody has done here.
+    fn record(&self, ask: &Ask, record: Record) {
+        let record = record.with("by", format!("api: {}", ask.who.recorded()));
+        self.watching.record(record);
+    }
+
+    /// Reads the configuration again, so that what was written holds at once.
+    fn read_again(&self) -> Result<(), No> {
+        let reloaded = (self.reload)();
+        reloaded.map(drop).map_err(|why| {
+            let text = format!("it was written, and the gateway goes on as it was: {why}");
+            No::conflict(switchboard_local::secret::text(&text))
         })
     }
 

@@ -171,6 +171,14 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     }
 }
 
+impl Api {
+    /// The address of the page, with a fresh code.
+    pub(crate) fn console(&self) -> Option<String> {
+        self.address.get()?;
+        address(self, &self.sessions.code().ok()?)
+    }
+}
+
 fn seconds(time: Duration) -> u32 {
     u32::try_from(time.as_secs()).unwrap_or(u32::MAX)
 }

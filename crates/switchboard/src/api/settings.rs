@@ -1,12 +1,144 @@
-//! settings.
+//! What is configured where; changing it, with the difference first; the record.
+
+pub(super) mod change;
+mod record;
 
 use super::{
     Api,
-    answer::{Answer, No},
+    answer::{Answer, No, Reply},
     asking::Ask,
+    servers::look,
+    state::scope,
 };
+use crate::pipeline::Look;
 use std::sync::Arc;
+use switchboard_api::settings::{Entry, File, Proposed, Settings, Snippet, Understood};
+use switchboard_config::{
+    Configured, Outcome, Standing,
+    approval::{Prompt, Store, shown},
+    clients::Homes,
+    edit::EditError,
+    explain, import, redacted,
+};
+use switchboard_local::secret;
 
-pub(super) async fn answer(_api: &Arc<Api>, _ask: &Ask) -> Answer {
-    Err(No::unavailable("this gateway does not have this"))
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    match (ask.route.verb, ask.route.path) {
+        ("GET", "settings") => Reply::json(&all(api, &look(api).await?)),
+        ("POST", "settings/read") => understood(api, ask).await,
+        ("POST", "settings/change") => change::answer(api, ask).await,
+        ("GET", "audit") => record::answer(api, ask).await,
+        _ => Err(No::unavailable("this gateway does not have this")),
+    }
+}
+
+/// Whether anything may be changed over the API at all.
+pub(super) fn may_edit(api: &Api) -> Result<(), No> {
+    match api.may.edit {
+        true => Ok(()),
+        false => Err(No::not_allowed(
+            "this gateway was started with --no-api-edit",
+        )),
+    }
+}
+
+/// Whether a change was said yes to: by the digest that its difference came with.
+pub(super) fn confirmed(confirm: Option<&str>, digest: &str) -> Result<bool, No> {
+    match confirm {
+        None => Ok(false),
+        Some(confirm) if confirm == digest => Ok(true),
+        Some(_) => {
+            let no = No::conflict("this is not the difference that was shown: look at it again");
+            Err(no.field("/confirm"))
+        }
+    }
+}
+
+pub(super) fn conflict(fault: &EditError) -> No {
+    No::conflict(secret::text(&fault.to_string())).hint(fault.hint())
+}
+
+fn all(api: &Api, look: &Look) -> Settings {
+    let ours = api.options.places().map(|places| places.settings());
+    let file = |looked: &switchboard_config::Looked| File {
+        path: looked.file.display().to_string(),
+        scope: scope(looked.scope, Default::default()).to_owned(),
+        exists: !matches!(looked.outcome, Outcome::Absent),
+        writable: api.may.edit && ours.as_ref() == Some(&looked.file),
+    };
+    Settings {
+        files: look.looked.iter().map(file).collect(),
+        entries: look.servers.iter().map(entry).collect(),
+        faults: look
+            .faults
+            .iter()
+            .map(|(_, fault)| secret::text(&fault.to_string()).into_owned())
+            .collect(),
+    }
+}
+
+fn entry(server: &Configured) -> Entry {
+    let entry = &server.entry;
+    let status = match &server.standing {
+        Standing::Active if !entry.faults.is_empty() => "faulty",
+        Standing::Active => "used",
+        Standing::PendingApproval => "pending",
+        Standing::Rejected => "rejected",
+        Standing::Disabled => "disabled",
+        Standing::Denied(_) | Standing::Itself => "denied",
+        Standing::Shadowed(_) | Standing::Duplicate(_) => "shadowed",
+    };
+    Entry {
+        name: entry.name.clone(),
+        file: entry.source.to_string(),
+        line: u32::try_from(entry.line).unwrap_or_default(),
+        scope: scope(entry.scope, entry.transport).to_owned(),
+        entry: redacted(&entry.written),
+        status: status.to_owned(),
+        why: (status != "used").then(|| explain::reason(server)),
+    }
+}
+
+async fn understood(api: &Arc<Api>, ask: &Ask) -> Answer {
+    let Snippet { text } = ask.body()?;
+    if text.len() > crate::limits::API_SNIPPET {
+        return Err(No::invalid("it is too long").field("/text"));
+    }
+    let places = api.options.places();
+    let places = places.ok_or_else(super::servers::no_home)?;
+    let look = look(api).await?;
+    let homes = Homes::at(places.home.as_deref().unwrap_or(std::path::Path::new("/")));
+    let read = import::snippet::read(&text, &homes);
+    let mut faults = read.faults;
+    let mut servers = Vec::new();
+    for server in read.servers.into_iter().take(crate::limits::API_LIST) {
+        let entry = match change::parsed(&server.name, &server.entry) {
+            Ok(entry) => entry,
+            Err(fault) => {
+                faults.push(format!("{}: {fault}", server.name));
+                continue;
+            }
+        };
+        let prompt = Prompt::of(&entry, &places);
+        let lines = shown::lines(
+            &look,
+            &entry,
+            &prompt,
+            &Store::default(),
+            shown::Secrets::Hidden,
+        );
+        let explained = lines.into_iter().chain(server.notes);
+        let replaces = look.find(&server.name).map(|known| known.entry.place());
+        servers.push(Proposed {
+            explained: explained.collect(),
+            entry: server.entry,
+            name: server.name,
+            replaces,
+        });
+    }
+    Reply::json(&Understood {
+        form: read.form,
+        servers,
+        faults,
+    })
 }

@@ -1,13 +1,161 @@
-//! Not there yet.
+//! All tools of all servers, rules for them, schemas as fields and values held to schemas.
+
+mod rules;
 
 use super::{
     Api,
-    answer::{Answer, No},
+    answer::{Answer, No, Reply},
     asking::Ask,
 };
-use std::sync::Arc;
+use serde_json::Value;
+use std::{collections::HashMap, sync::Arc};
+use switchboard_api::tools::{Fault, Fields, Form, Tool, Tools, Validate, Validated};
+use switchboard_host::{
+    Server,
+    catalog::{Item, List},
+    permission::{Decision, What},
+    pins::{Kind, News},
+};
+use switchboard_model::{ModelTool, Validators, Verdict, form, limits::PATIENT_VALIDATION};
+use switchboard_record::metrics::Line;
 
-#[allow(clippy::unused_async, reason = "it will wait")]
-pub(super) async fn answer(_api: &Arc<Api>, _ask: &Ask) -> Answer {
-    Err(No::unavailable("this gateway does not have this"))
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    match (ask.route.verb, ask.route.path) {
+        ("GET", "tools") => Reply::json(&all(api, ask.word("server").as_deref())),
+        ("POST", "tools/rules") => rules::answer(api, ask).await,
+        ("POST", "forms") => {
+            let Form { schema, value } = ask.body()?;
+            let faults = match &value {
+                Some(value) => faults(&schema, value).await?,
+                None => Vec::new(),
+            };
+            Reply::json(&Fields {
+                root: form::fields(&schema),
+                faults,
+            })
+        }
+        ("POST", "validate") => {
+            let Validate { schema, value } = ask.body()?;
+            let faults = faults(&schema, &value).await?;
+            Reply::json(&Validated { faults })
+        }
+        _ => Err(No::unavailable("this gateway does not have this")),
+    }
+}
+
+/// What is wrong with a value, by the validator that calls go through.
+async fn faults(schema: &Value, value: &Value) -> Result<Vec<Fault>, No> {
+    let text = |value: &Value| serde_json::to_vec(value).map_err(|fault| No::broken(&fault));
+    let validators = Validators::new(PATIENT_VALIDATION);
+    match validators.check(&text(schema)?, &text(value)?).await {
+        Verdict::Valid => Ok(Vec::new()),
+        Verdict::Invalid(invalid) => Ok(invalid
+            .issues
+            .into_iter()
+            .map(|issue| Fault {
+                path: pointer(&issue.path),
+                error: issue.problem,
+            })
+            .collect()),
+        Verdict::Unchecked(why) => {
+            Err(No::invalid(format!("this schema cannot be used: {why}")).field("/schema"))
+        }
+    }
+}
+
+/// A path such as `a.b[0]` as a JSON pointer.
+fn pointer(path: &str) -> String {
+    let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.map(|part| format!("/{part}")).collect()
+}
+
+/// What was counted of each tool.
+type Counted = HashMap<(String, String), Line>;
+
+fn all(api: &Api, only: Option<&str>) -> Tools {
+    let counted: Counted = api
+        .watching
+        .counting()
+        .map_or_else(HashMap::new, |counting| {
+            let lines = counting.stats().lines.into_iter();
+            lines
+                .filter_map(|line| Some(((line.server.clone(), line.tool.clone()?), line)))
+                .collect()
+        });
+    let servers = api.host.servers();
+    let is_meant = |server: &&Arc<Server>| only.is_none_or(|only| **server.name() == *only);
+    let mut tools = Vec::new();
+    for server in servers.iter().filter(is_meant) {
+        let met = api.caller.to(server);
+        let Some(listing) = met.known_listing(List::Tools) else {
+            continue;
+        };
+        let pairs: Vec<(&str, &str)> = listing
+            .items
+            .iter()
+            .map(|item| (server.name().as_ref(), item.key.as_str()))
+            .collect();
+        let shown = api.host.namer().assign(&pairs);
+        let news = api.host.guard().news(server).unwrap_or_default();
+        for (item, shown) in listing.items.iter().zip(shown) {
+            tools.push(tool(api, server, item, shown, &news, &counted));
+        }
+    }
+    tools.truncate(crate::limits::API_LIST);
+    Tools { tools }
+}
+
+fn tool(
+    api: &Api,
+    server: &Arc<Server>,
+    item: &Item,
+    shown: String,
+    news: &News,
+    counted: &Counted,
+) -> Tool {
+    let met = api.caller.to(server);
+    let definition: Option<Value> = serde_json::from_slice(&item.raw).ok();
+    let text = |key: &str| {
+        let text = definition.as_ref()?[key].as_str();
+        text.map(str::to_owned)
+    };
+    let ruling = met.explain(What::Tool(&item.key));
+    let decisive = ruling.reasons.iter().rfind(|reason| reason.decisive);
+    let is_this = |change: &switchboard_host::pins::Change| {
+        change.kind == Kind::Tools && change.name == item.key
+    };
+    let pin = match () {
+        () if news.waiting.iter().chain(&news.told).any(is_this) => Some("changed"),
+        () if met.is_pinned() => Some("pinned"),
+        () => None,
+    };
+    let line = counted.get(&(server.name().to_string(), item.key.clone()));
+    let micros = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e6) as u64);
+    Tool {
+        server: server.name().to_string(),
+        name: item.key.clone(),
+        shown,
+        canonical: met.canonical(&item.key),
+        title: text("title"),
+        description: text("description"),
+        read_only: definition
+            .as_ref()
+            .is_some_and(|definition| definition["annotations"]["readOnlyHint"] == true),
+        definition,
+        tokens: ModelTool::read(server.name(), &item.raw).map_or(0, |tool| tool.tokens),
+        calls: line.map_or(0, |line| line.calls),
+        errors: line.map_or(0, |line| line.errors),
+        last: None,
+        p50: line.and_then(|line| micros(line.took.p50)),
+        p99: line.and_then(|line| micros(line.took.p99)),
+        decision: match ruling.decision {
+            Decision::Allow => "allow",
+            Decision::Ask(_) => "ask",
+            Decision::Deny(_) | Decision::Held(_) => "deny",
+        }
+        .to_owned(),
+        rule: decisive.map(|reason| format!("{}: {}", reason.step, reason.found)),
+        pin: pin.map(str::to_owned),
+        hidden: !ruling.decision.is_visible(),
+    }
 }

@@ -152,6 +152,7 @@ impl Fronted {
             open,
             note,
             watching,
+            api,
             principal,
             bearer,
         })
@@ -212,6 +213,7 @@ pub struct Listening {
     open: Vec<Open>,
     note: Option<Running>,
     watching: Arc<Watching>,
+    api: Arc<Api>,
     /// On whose behalf servers are connected that must be there.
     principal: String,
     /// What opens its API.
@@ -234,6 +236,12 @@ impl Listening {
         let open = self.open.iter().find(|open| open.has_api())?;
         let directory = self.governed().options().directory.clone();
         Some(Client::at(open.address(), directory, self.bearer.clone()))
+    }
+
+    /// The address of its page, with a code that opens it once, within a minute; none
+    /// where it has no page.
+    pub fn console(&self) -> Option<String> {
+        self.api.console()
     }
 
     /// Serves until it is told to stop; then what is in flight may finish, and the

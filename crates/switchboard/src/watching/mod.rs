@@ -142,6 +142,13 @@ impl Watching {
         }))
     }
 
+    /// Puts something on record, where a record is kept.
+    pub(crate) fn record(&self, record: switchboard_record::audit::Record) {
+        if let Some(running) = &self.audit {
+            running.audit.record(record);
+        }
+    }
+
     /// What is counted, if anything is.
     pub(crate) fn counting(&self) -> Option<&Counting> {
         self.counting.as_ref()

@@ -12,6 +12,7 @@ use std::io::{BufRead, Write};
 use switchboard::{
     agent::Form,
     host::{Consent, Verdict},
+    model::form::{choices, shown},
 };
 
 /// What came of a form.
@@ -186,41 +187,6 @@ fn read(input: &mut dyn BufRead) -> Result<String, Filled> {
     }
 }
 
-/// The values that a field takes, each with what it is called.
-fn choices(schema: &Value) -> Vec<(Value, String)> {
-    let from = if schema["type"] == "array" {
-        &schema["items"]
-    } else {
-        schema
-    };
-    if let Some(list) = from["enum"].as_array() {
-        let names = from["enumNames"].as_array();
-        let label = |at: usize, value: &Value| {
-            let named = names.and_then(|names| names.get(at)?.as_str());
-            named.map_or_else(|| shown(value), str::to_owned)
-        };
-        let each = list.iter().enumerate();
-        return each
-            .map(|(at, value)| (value.clone(), label(at, value)))
-            .collect();
-    }
-    let titled = from["oneOf"]
-        .as_array()
-        .or_else(|| from["anyOf"].as_array());
-    titled
-        .into_iter()
-        .flatten()
-        .filter_map(|choice| {
-            let value = choice.get("const")?;
-            let label = choice["title"].as_str();
-            Some((
-                value.clone(),
-                label.map_or_else(|| shown(value), str::to_owned),
-            ))
-        })
-        .collect()
-}
-
 /// The value that a line stands for.
 fn value(schema: &Value, choices: &[(Value, String)], text: &str) -> Result<Value, Advice> {
     if schema["type"] == "array" {
@@ -342,13 +308,6 @@ fn kind(schema: &Value, needed: bool) -> String {
     };
     let needed = if needed { ", needed" } else { "" };
     format!("{kind}{needed}")
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

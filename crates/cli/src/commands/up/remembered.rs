@@ -33,6 +33,7 @@ pub struct Remembered {
     pub no_builtins: bool,
     pub tools: Vec<String>,
     pub allow_origin: Vec<String>,
+    pub no_api_edit: bool,
     pub watch: WatchOptions,
 }
 
@@ -56,6 +57,7 @@ impl Remembered {
             no_builtins: options.no_builtins,
             tools: options.tools.words(),
             allow_origin: options.allow_origin.clone(),
+            no_api_edit: options.no_api_edit,
             watch: options.watch.clone(),
         }
     }
@@ -111,6 +113,7 @@ impl Remembered {
             allow_origin: self.allow_origin.clone(),
             tools: ToolOptions::of_words(&self.tools),
             show_token: false,
+            no_api_edit: self.no_api_edit,
             watch: self.watch.clone(),
         }
     }

@@ -34,10 +34,7 @@ pub(super) const SHARED: &str = "/api/v1/";
 pub(super) const METRICS: &str = "/metrics";
 
 /// Lets in whoever shows the control token.
-pub(super) async fn let_in(
-    face: &Face,
-    request: &Request<Incoming>,
-) -> Result<Asker, Refusal> {
+pub(super) async fn let_in(face: &Face, request: &Request<Incoming>) -> Result<Asker, Refusal> {
     let access = access(face)?;
     if !door::shows(request.headers(), &access.token) {
         return Err(wrong(face, request).await);
@@ -114,7 +111,15 @@ pub(super) async fn answer(
     let Some(access) = face.gateway.control() else {
         return reply::status(StatusCode::NOT_FOUND);
     };
-    let (Parts { method, uri, headers, .. }, body) = request.into_parts();
+    let (
+        Parts {
+            method,
+            uri,
+            headers,
+            ..
+        },
+        body,
+    ) = request.into_parts();
     let path = uri.path().strip_prefix(PREFIX).unwrap_or(uri.path());
     let mut asked = Asked {
         path: path.to_owned(),

@@ -235,7 +235,11 @@ impl Counted {
             tools: tools.map(|tools| tools.len()),
             resources: met.known_items(List::Resources).map(|items| items.len()),
             prompts: met.known_items(List::Prompts).map(|items| items.len()),
-            held: 0,
+            held: api
+                .host
+                .guard()
+                .news(server)
+                .map_or(0, |news| news.waiting.len()),
             revision: met.hello().map(|hello| hello.revision),
             lists,
             at: Instant::now(),

@@ -1,0 +1,109 @@
+//! Whoever means no good: the right error, nothing leaked, and no more than so much.
+
+use super::Asker;
+use serde_json::json;
+use switchboard::api::types::routes::ROUTES;
+use switchboard_testkit::world::{World, echo, peak_mib};
+
+#[tokio::test]
+async fn bodies_that_are_too_large_or_say_what_is_not_known() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let asker = Asker::control(&world, &gateway).await;
+    for route in ROUTES
+        .iter()
+        .filter(|route| route.takes.is_some_and(|takes| takes != "Nothing"))
+    {
+        let path = route
+            .path
+            .replace("{segment}", "a")
+            .replace("{verb}", "reconnect");
+        let path = path.replace("{server}", "a").replace("{id}", "1");
+        let (status, said) = asker.ask("POST", &path, r#"{"surprise":1}"#).await;
+        // What is built elsewhere may not be there yet.
+        if said["code"] == "unavailable" || route.path.contains("{id}") {
+            continue;
+        }
+        assert_eq!(
+            (status, &said["field"]),
+            (400, &json!("/surprise")),
+            "{path}: {said}"
+        );
+        let (status, said) = asker.ask("POST", &path, "[1").await;
+        assert_eq!(
+            (status, &said["code"]),
+            (400, &json!("invalid")),
+            "{path}: {said}"
+        );
+    }
+    let large = format!("{{\"text\":\"{}\"}}", "x".repeat(1 << 20));
+    let (status, said) = asker.ask("POST", "settings/read", &large).await;
+    assert_eq!(
+        (status, &said["code"]),
+        (413, &json!("too-large")),
+        "{said}"
+    );
+    // Nobody in particular may send no more than a code.
+    let stranger = Asker::new(&asker.url, None);
+    let (status, _) = stranger.ask("POST", "session", &large).await;
+    assert_eq!(status, 413);
+    let (status, _) = stranger.ask("POST", "settings/read", &large).await;
+    assert_eq!(status, 401, "and is not even read elsewhere");
+}
+
+#[tokio::test]
+async fn thousands_who_listen_are_too_many_and_cost_no_more_than_so_much() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let asker = Asker::control(&world, &gateway).await;
+    let own = Asker::new(&asker.url, Some(&world.token("tokens/default")));
+    let (mut open, mut refused) = (Vec::new(), 0);
+    for _ in 0..1500 {
+        let stream = own.events("topics=calls").await;
+        match stream.status.as_u16() {
+            200 => open.push(stream),
+            429 => refused += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(open.len(), 128, "half of all: another one comes in as well");
+    assert_eq!(refused, 1500 - 128);
+    let mut stream = asker.events("topics=state").await;
+    assert_eq!(stream.status.as_u16(), 200);
+    asker.post("servers/a/reconnect", json!({})).await;
+    assert!(stream.message().await.is_some());
+    drop(open);
+    // Their places are free again.
+    for _ in 0..200 {
+        if own.events("topics=calls").await.status.as_u16() == 200 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("nobody can listen any more; peak {} MiB", peak_mib(0));
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_and_forms_change_nothing() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway_with(&["--no-auth"]).await;
+    let control = Asker::control(&world, &gateway).await;
+    let anybody = Asker::new(&control.url, None);
+    let mut page = anybody
+        .client("session")
+        .header("origin", "https://evil.example");
+    assert_eq!(page.post("{\"code\":\"x\"}").await.status.as_u16(), 403);
+    let mut form = anybody
+        .client("session")
+        .header("content-type", "text/plain");
+    assert_eq!(form.post("{\"code\":\"x\"}").await.status.as_u16(), 415);
+    for path in [
+        "../../../etc/passwd",
+        "servers/..%2F..%2Fetc",
+        "servers/a%00",
+        "nothing",
+    ] {
+        let (status, _) = control.ask("GET", path, "").await;
+        assert!(status == 404 || status == 400, "{path}: {status}");
+    }
+}

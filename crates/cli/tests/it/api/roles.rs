@@ -1,0 +1,105 @@
+//! Every route with everybody who can ask.
+
+use super::Asker;
+use ::http::Method;
+use serde_json::json;
+use switchboard::api::types::{routes::ROUTES, sessions::Role};
+use switchboard_testkit::world::{World, echo};
+
+/// A path that leads to the route.
+fn path(of: &str) -> String {
+    of.replace("{segment}", "a")
+        .replace("{list}", "tools")
+        .replace("{verb}", "reconnect")
+        .replace("{server}", "a")
+        .replace("{name}", "a")
+        .replace("{id}", "7")
+}
+
+#[tokio::test]
+async fn everybody_gets_what_the_table_says() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let control = Asker::control(&world, &gateway).await;
+    let session = control.session().await;
+    let own = Asker::new(&control.url, Some(&world.token("tokens/default")));
+    let nobody = Asker::new(&control.url, None);
+    let wrong = Asker::new(&control.url, Some("wrong-wrong-wrong-wrong"));
+    for route in ROUTES {
+        let path = path(route.path);
+        for (asker, role) in [
+            (&nobody, None),
+            (&wrong, None),
+            (&own, Some(Role::Own)),
+            (&control, Some(Role::Admin)),
+            (&session, Some(Role::Admin)),
+        ] {
+            if (route.verb, route.path) == ("DELETE", "session") {
+                continue;
+            }
+            let verb = Method::from_bytes(route.verb.as_bytes()).unwrap();
+            let answer = asker.client(&path).open(verb, &[], "{}").await;
+            let status = answer.status.as_u16();
+            let said = format!("{} {path} as {role:?}: {status}", route.verb);
+            let brings_code = (route.verb, route.path) == ("POST", "session");
+            match role {
+                _ if brings_code => assert_eq!(status, 401, "{said}"),
+                None => assert_eq!(status, 401, "{said}"),
+                Some(role) if role < route.role => assert_eq!(status, 403, "{said}"),
+                Some(_) => assert!(![401, 403, 405].contains(&status), "{said}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn where_everybody_comes_in_nobody_is_more_than_a_client() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway_with(&["--no-auth"]).await;
+    let control = Asker::control(&world, &gateway).await;
+    let anybody = Asker::new(&control.url, None);
+    assert_eq!(anybody.get("session").await["role"], "own");
+    for route in ROUTES.iter().filter(|route| route.role > Role::Own) {
+        let (status, _) = anybody.ask(route.verb, &path(route.path), "{}").await;
+        assert_eq!(status, 403, "{} {}", route.verb, route.path);
+    }
+    // Also not with a session: what is to be run is not approved here.
+    let session = control.session().await;
+    assert_eq!(session.get("session").await["mayApprove"], false);
+    let entry = json!({"what": "add", "name": "x", "entry": {"command": "/bin/true"}});
+    assert_eq!(
+        session.refused("POST", "settings/change", entry).await,
+        (403, "not-allowed".into())
+    );
+}
+
+#[tokio::test]
+async fn a_client_hears_and_sees_nothing_that_is_not_its_own() {
+    let world = World::with(&json!({"a": echo(&[])}));
+    let gateway = world.gateway().await;
+    let control = Asker::control(&world, &gateway).await;
+    let made = control.post("tokens", json!({"name": "ada"})).await;
+    let ada = Asker::new(&control.url, made["token"].as_str());
+    assert_eq!(
+        ada.refused("GET", "events?topics=state", json!({})).await,
+        (403, "not-allowed".into())
+    );
+    let mut entry = json!({"what": "add", "name": "x", "entry": {"command": "/bin/true"}});
+    entry["confirm"] = control.post("settings/change", entry.clone()).await["digest"].clone();
+    let written = control.post("settings/change", entry).await;
+    let id = written["question"].as_str().expect("a question").to_owned();
+    assert_eq!(ada.get("questions").await["questions"], json!([]));
+    for verb in ["GET", "POST"] {
+        let path = format!("questions/{id}");
+        let asked = ada.refused(verb, &path, json!({"action": "approve"})).await;
+        assert_eq!(
+            asked,
+            (404, "not-found".into()),
+            "the same as where there is none"
+        );
+        let none = ada
+            .refused(verb, "questions/0", json!({"action": "approve"}))
+            .await;
+        assert_eq!(asked, none);
+    }
+}

@@ -1,0 +1,193 @@
+//! Adding and removing entries. What brings a command is not written: it becomes a
+//! proposal, which somebody approves who came in by a single-use code.
+
+use super::{
+    super::{
+        Api,
+        answer::{Answer, No, Reply},
+        asking::Ask,
+        proposals::{self, Proposal},
+        servers::{look, no_home},
+    },
+    confirmed, conflict, may_edit,
+};
+use crate::pipeline::Look;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use switchboard_api::settings::{Edit, Written};
+use switchboard_config::{
+    Entry, Places, Scope, Source, Transport, Verdict, check,
+    edit::{Plan, Target},
+    read, redacted,
+};
+use switchboard_local::diff;
+use switchboard_record::audit::Record;
+
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    may_edit(api)?;
+    let edit: Edit = ask.body()?;
+    let places = api.options.places().ok_or_else(no_home)?;
+    let path = path(&edit, &places)?;
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    let look = look(api).await?;
+    let target = Target::private(&places.settings());
+    let plan = Plan::of(&target).map_err(|fault| conflict(&fault))?;
+    let before = look.servers.iter().find(|known| {
+        known.entry.name == edit.name && known.entry.source.file() == Some(target.file())
+    });
+    let before = before.map(|known| known.entry.written.clone());
+    match edit.what.as_str() {
+        "remove" => {
+            let plan = plan
+                .remove(&path, &edit.name)
+                .map_err(|fault| conflict(&fault))?;
+            let difference = difference(before.as_ref(), None);
+            finish(api, ask, &edit, plan, difference)
+        }
+        "add" => {
+            let written = edit.entry.clone();
+            let written = written.ok_or_else(|| No::invalid("what is added?").field("/entry"))?;
+            let entry =
+                parsed(&edit.name, &written).map_err(|fault| No::invalid(fault).field("/entry"))?;
+            permitted(&look, &entry)?;
+            let difference = difference(before.as_ref(), Some(&written));
+            if runs_something(&entry) {
+                return propose(api, ask, edit, entry, &look, &places, difference);
+            }
+            let plan = plan
+                .put(&path, &edit.name, &written, true)
+                .map_err(|fault| conflict(&fault))?;
+            finish(api, ask, &edit, plan, difference)
+        }
+        _ => Err(No::invalid("it can be add or remove").field("/what")),
+    }
+}
+
+/// Where an entry of this scope is kept in our own file.
+pub(in super::super) fn path(edit: &Edit, places: &Places) -> Result<Vec<String>, No> {
+    check::name(&edit.name).map_err(|fault| No::invalid(fault.to_string()).field("/name"))?;
+    let servers = "mcpServers".to_owned();
+    match edit.scope.as_deref() {
+        None | Some("user") => Ok(vec![servers]),
+        Some("local") => {
+            let project = places.project().display().to_string();
+            Ok(vec!["projects".to_owned(), project, servers])
+        }
+        Some(_) => Err(No::invalid("the scope is user or local").field("/scope")),
+    }
+}
+
+/// The entry, if nothing is wrong with it; what is, otherwise.
+pub(in super::super) fn parsed(name: &str, written: &Value) -> Result<Entry, String> {
+    if !written.is_object() {
+        return Err("the entry must be an object".to_owned());
+    }
+    let text = json!({ "mcpServers": { name: written } }).to_string();
+    let mut entries = read(&text, &Source::Ours, Scope::User).map_err(|fault| fault.reason())?;
+    let entry = entries.pop().ok_or("the entry is empty")?;
+    if let Some(fault) = entry.faults.first() {
+        return Err(fault.reason());
+    }
+    Ok(entry)
+}
+
+/// Whether policy lets the server be added.
+pub(in super::super) fn permitted(look: &Look, entry: &Entry) -> Result<(), No> {
+    if let Some(file) = &look.exclusive {
+        let file = file.display();
+        return Err(No::not_allowed(format!(
+            "servers are managed by {file}: none can be added"
+        )));
+    }
+    match look.policy.decide(entry) {
+        Verdict::Allowed(_) => Ok(()),
+        Verdict::Denied(rule) => {
+            let name = &entry.name;
+            Err(No::not_allowed(format!(
+                "server {name:?} is blocked by {rule}"
+            )))
+        }
+        Verdict::NotAllowed(rule) => Err(No::not_allowed(format!(
+            "server {:?} is not in the list of allowed servers ({rule})",
+            entry.name
+        ))),
+    }
+}
+
+/// Whether using it would start anything: all but an address and nothing else does.
+fn runs_something(entry: &Entry) -> bool {
+    let is_address = matches!(
+        entry.transport,
+        Transport::Http | Transport::Sse | Transport::Ws
+    );
+    !is_address || entry.headers_helper.is_some()
+}
+
+/// What goes and what comes, without secrets.
+fn difference(before: Option<&Value>, after: Option<&Value>) -> Vec<String> {
+    let lines = |entry: Option<&Value>| -> Vec<String> {
+        let text =
+            entry.map(|entry| serde_json::to_string_pretty(&redacted(entry)).unwrap_or_default());
+        text.unwrap_or_default()
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    };
+    let (before, after) = (lines(before), lines(after));
+    let rows = diff::rows(&before, &after);
+    rows.iter()
+        .map(|(change, line)| format!("{} {line}", change.sign()))
+        .collect()
+}
+
+fn finish(api: &Arc<Api>, ask: &Ask, edit: &Edit, plan: Plan, difference: Vec<String>) -> Answer {
+    let digest = plan.digest();
+    let written = confirmed(edit.confirm.as_deref(), &digest)?;
+    if written && !plan.is_empty() {
+        plan.write().map_err(|fault| conflict(&fault))?;
+        let event = if edit.what == "add" { "add" } else { "remove" };
+        api.record(ask, Record::new(event).with("server", edit.name.as_str()));
+        api.read_again()?;
+    }
+    Reply::json(&Written {
+        file: plan.target().file().display().to_string(),
+        difference,
+        digest,
+        written,
+        question: None,
+    })
+}
+
+/// Keeps what would be added until somebody approves it. Without a yes to the difference
+/// nothing is kept.
+fn propose(
+    api: &Arc<Api>,
+    ask: &Ask,
+    edit: Edit,
+    entry: Entry,
+    look: &Look,
+    places: &Places,
+    difference: Vec<String>,
+) -> Answer {
+    if api.may.open {
+        return Err(No::not_allowed(
+            "this gateway lets everybody in (--no-auth): what is to be run is not added here",
+        )
+        .hint("switchboard add"));
+    }
+    let confirm = edit.confirm.clone();
+    let proposal = Proposal::new(edit, &entry, look, places, &ask.who.recorded());
+    let digest = proposal.digest().to_owned();
+    let file = places.settings().display().to_string();
+    let question = match confirmed(confirm.as_deref(), &digest)? {
+        true => Some(proposals::keep(api, ask, proposal)?),
+        false => None,
+    };
+    Reply::json(&Written {
+        file,
+        difference,
+        digest,
+        written: false,
+        question,
+    })
+}
