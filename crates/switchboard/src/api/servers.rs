@@ -103,6 +103,7 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
     let member = member(api, name)?;
     let entry = &member.entry;
     let look = look(api).await?;
+    let (approval, digest) = approval(api, &look, &entry.name).unzip();
     let mut detail = Detail {
         server: state::server(api, &entry.name).ok_or_else(|| missing(name))?,
         explained: explain_lines(&look, &entry.name),
@@ -111,7 +112,8 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
             Isolation::Session => "session".to_owned(),
             _ => "shared".to_owned(),
         },
-        approval: approval(api, &look, &entry.name),
+        approval: approval.unwrap_or_default(),
+        digest,
         ..Detail::default()
     };
     if let Status::Server(server) = &member.status {
@@ -141,27 +143,16 @@ async fn processes(server: &Arc<Server>) -> Vec<Process> {
     pids.iter().zip(used).map(process).collect()
 }
 
-/// What would be approved, as `approve` shows it, where somebody has yet to.
-fn approval(api: &Api, look: &Look, name: &str) -> Vec<String> {
-    let Some(places) = api.options.places() else {
-        return Vec::new();
-    };
-    let Some(waiting) = look
-        .servers
-        .iter()
-        .find(|server| shown::waits(server) && server.entry.name == name)
-    else {
-        return Vec::new();
-    };
+/// What would be approved, as `approve` shows it, and its digest, where somebody has yet to.
+fn approval(api: &Api, look: &Look, name: &str) -> Option<(Vec<String>, String)> {
+    let places = api.options.places()?;
+    let mut servers = look.servers.iter();
+    let waiting = servers.find(|server| shown::waits(server) && server.entry.name == name)?;
     let prompt = Prompt::of(&waiting.entry, &places);
     let store = Store::read(&places.approvals()).unwrap_or_default();
-    shown::lines(
-        look,
-        &waiting.entry,
-        &prompt,
-        &store,
-        shown::Secrets::Hidden,
-    )
+    let (entry, secrets) = (&waiting.entry, shown::Secrets::Hidden);
+    let lines = shown::lines(look, entry, &prompt, &store, secrets);
+    Some((lines, prompt.binding.hash()))
 }
 
 async fn stderr(api: &Arc<Api>, name: &str) -> Answer {
