@@ -1,5 +1,9 @@
 //! The command line: the one source of help, completions and man page.
 
+mod level;
+
+pub use level::Level;
+
 use crate::{commands, failure::Failure, logging::Filter};
 use clap::{
     Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind,
@@ -8,7 +12,6 @@ use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
-use tracing_subscriber::filter::LevelFilter;
 
 /// Connects any MCP client to any set of MCP servers.
 ///
@@ -279,58 +282,6 @@ impl Global {
             log_file: later.log_file.or(self.log_file),
             no_color: self.no_color || later.no_color,
             directory: later.directory.or(self.directory),
-        }
-    }
-}
-
-/// How much to log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// What failed.
-    Error,
-    /// What is odd, too.
-    Warn,
-    /// What happens.
-    Info,
-    /// Why.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-impl Level {
-    const ALL: [Self; 5] = [
-        Self::Error,
-        Self::Warn,
-        Self::Info,
-        Self::Debug,
-        Self::Trace,
-    ];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
-
-    /// The level of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.word() == word)
-    }
-
-    /// The same for those who filter.
-    pub fn filter(self) -> LevelFilter {
-        match self {
-            Self::Error => LevelFilter::ERROR,
-            Self::Warn => LevelFilter::WARN,
-            Self::Info => LevelFilter::INFO,
-            Self::Debug => LevelFilter::DEBUG,
-            Self::Trace => LevelFilter::TRACE,
         }
     }
 }

@@ -14,6 +14,8 @@
 //! | [`painter`] | which cells changed, and when they may be drawn |
 //! | [`picture`] | cells as an SVG, for the guide |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod ask;
 pub mod form;
 pub mod input;

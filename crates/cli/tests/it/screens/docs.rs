@@ -55,6 +55,7 @@ pages! {
     permissions_and_policy: "permissions-and-policy.md",
     signing_in: "signing-in.md",
     the_gateway: "gateway.md",
+    the_screen: "screen.md",
     watching_it: "watching.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
