@@ -9,6 +9,7 @@
 //! | [`state`] | the whole as one document: gateway, servers, clients |
 //! | [`events`] | what changed, as a stream |
 //! | [`calls`] | calls: the list, one with both its sides, making one, making it again |
+//! | [`filter`] | which calls are wanted: one language for everybody |
 //! | [`questions`] | what waits for a person, and answers |
 //! | [`servers`] | one server: what it said, what it lists, what can be done with it |
 //! | [`tools`] | all tools of all servers, forms and values |
@@ -19,7 +20,9 @@
 
 pub mod calls;
 pub mod events;
+pub mod filter;
 pub mod insight;
+pub mod limits;
 pub mod questions;
 pub mod reference;
 pub mod routes;

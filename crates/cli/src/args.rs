@@ -46,6 +46,8 @@ pub enum Command {
     Status(With<commands::status::Options>),
     /// Show how often tools were called through the running gateway, and how long that took
     Stats(With<commands::stats::Options>),
+    /// Show calls as they pass through the running gateway, both sides of one, and one once more
+    Traffic(With<commands::traffic::Options>),
     /// Print the address of the running gateway's page, with a code that opens it once
     Console(With<commands::console::Options>),
     /// Stop the gateway that runs
@@ -150,6 +152,7 @@ impl Command {
             Self::Reconnect(with) => with.own.json,
             Self::Status(with) => with.own.json,
             Self::Stats(with) => with.own.json,
+            Self::Traffic(with) => with.own.wants_json(),
             Self::Console(with) => with.own.json,
             Self::Service(with) => {
                 matches!(
@@ -188,6 +191,7 @@ impl Command {
             Self::Ui(with) => &mut with.global,
             Self::Status(with) => &mut with.global,
             Self::Stats(with) => &mut with.global,
+            Self::Traffic(with) => &mut with.global,
             Self::Console(with) => &mut with.global,
             Self::Stop(with) | Self::Restart(with) => &mut with.global,
             Self::Service(with) => &mut with.global,

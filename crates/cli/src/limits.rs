@@ -55,6 +55,10 @@ pub const ENDING_LOOK: Duration = Duration::from_millis(20);
 pub const REMEMBERED: u64 = 64 * 1024;
 /// So many servers nobody has to be told the sum of.
 pub const FEW_SERVERS: usize = 3;
+/// Calls that `traffic` remembers to have shown, so that none stands there twice.
+pub const TRAFFIC_SHOWN: usize = 100_000;
+/// Tools that `stats --bill` names of those that nobody called.
+pub const BILL_SHOWN: usize = 20;
 
 // The screen.
 

@@ -90,6 +90,7 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
         Command::Ui(with) => commands::ui::run(context, &with.own),
         Command::Status(with) => commands::status::run(context, &with.own),
         Command::Stats(with) => commands::stats::run(context, &with.own),
+        Command::Traffic(with) => commands::traffic::run(context, &with.own),
         Command::Console(with) => commands::console::run(context, &with.own),
         Command::Stop(with) => commands::status::stop(context, &with.own),
         Command::Restart(with) => commands::status::restart(context, &with.own),

@@ -105,6 +105,9 @@ pub(crate) async fn call(
     let mut watched = Watched::begin(host.observers(), &admitted, origin);
     if let Some(watched) = &watched {
         admitted.trace.leaving = watched.leaving();
+        if let Some(shown) = watched.shown() {
+            admitted.trace.shown = Some(shown.clone());
+        }
     }
     let refused = watched.as_deref().and_then(Watched::refused);
     let ended = match refused {

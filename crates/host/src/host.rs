@@ -11,13 +11,13 @@ pub use fetch::Late;
 pub(crate) use servers::Servers;
 
 use crate::{
-    call::{self, Admitted},
+    call::{self, Admitted, Scope},
     catalog::{List, Merged},
     client::{Client, ClientId},
     error::CallError,
     exchange::{Exchange, Notice},
     limits,
-    observe::{Observer, Observers, Origin, Watched},
+    observe::{MessageSwitch, Observer, Observers, Origin, Shown, Watched},
     permission::{Guard, Rules},
     states::{State, StateEvents, States},
     upstream::{Server, ServerSpec, ServerState},
@@ -258,6 +258,33 @@ impl Host {
     /// Lets somebody watch all calls that begin from now on.
     pub fn observe(&self, observer: Arc<dyn Observer>) {
         self.observers.add(observer);
+    }
+
+    /// What has messages shown, or no longer, to an observer that wants to see them at
+    /// times.
+    pub fn message_switch(&self) -> MessageSwitch {
+        MessageSwitch::new(self.observers.clone())
+    }
+
+    /// A client's request has come: where its messages are shown, if anybody wants to see
+    /// them. Whoever calls this shows all that crosses between it and its client.
+    #[inline]
+    pub fn shows(
+        &self,
+        principal: &Arc<str>,
+        scope: &Scope,
+        message: &Message,
+    ) -> Option<Arc<Shown>> {
+        if !self.observers.want_messages() {
+            return None;
+        }
+        let server = match scope {
+            Scope::One(server) => Some(server.name()),
+            Scope::All => None,
+        };
+        let shown = Shown::new(&self.observers, principal, server);
+        shown.from_client(&message.payload());
+        Some(shown)
     }
 
     /// Whether somebody wants to know which trace a request is a part of, so that faces

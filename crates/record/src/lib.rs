@@ -11,6 +11,7 @@
 //! | [`audit`] | what somebody is asked about later, in a chain that shows what is missing |
 //! | [`log_files`] | files of lines that are put aside when they are large or old |
 //! | [`metrics`] | counts and times, for Prometheus and for people |
+//! | [`tap`] | calls as they were: the list of them, their messages |
 //! | `traces` | what becomes of each request in spans, for a collector (feature `otlp`) |
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
@@ -20,5 +21,6 @@ pub mod audit;
 pub mod limits;
 pub mod log_files;
 pub mod metrics;
+pub mod tap;
 #[cfg(feature = "otlp")]
 pub mod traces;

@@ -82,3 +82,34 @@ pub const TRACE_NAME: usize = 200;
 pub const TRACE_PARTS: usize = 64;
 /// Requests whose answer was a question that are remembered until it is answered.
 pub const TRACE_ROUNDS: usize = 1024;
+/// Calls that are listed, and calls whose messages are kept.
+pub const TAP_CALLS: usize = 10_000;
+/// Bytes of messages that are kept, with what it takes to keep them.
+pub const TAP_BYTES: usize = 32 * 1024 * 1024;
+/// Messages of one call that are kept; of others is known how many there were.
+pub const TAP_MESSAGES: usize = 1000;
+/// A call may have one part in so many of what is kept.
+pub const TAP_SHARE: usize = 2;
+/// Parts of a message from so many bytes on are kept once, if another message of the
+/// same call has them already.
+pub const TAP_SHARED_PIECE: usize = 4096;
+/// How long messages are kept after somebody last looked.
+pub const TAP_PATIENCE: Duration = Duration::from_secs(600);
+/// How often it is looked whether anybody still looks.
+pub const TAP_LOOK: Duration = Duration::from_secs(5);
+/// Characters of a name in the list of calls.
+pub const TAP_NAME: usize = 200;
+/// Characters of what went wrong, in the list of calls.
+pub const TAP_ERROR: usize = 300;
+/// Clients whose names are known without reading them again.
+pub const TAP_CLIENT_NAMES: usize = 64;
+/// Bytes of what a client says of itself that is remembered for that.
+pub const TAP_CLIENT_INFO: usize = 1024;
+/// How long the last message of a call may come after its end.
+pub const TAP_SETTLE: Duration = Duration::from_millis(300);
+/// Differences between two messages that are told.
+pub const TAP_EDITS: usize = 1000;
+/// How deep messages are compared; below that they are the same or another.
+pub const TAP_DEPTH: usize = 64;
+/// Bytes of what was there before, in a difference.
+pub const TAP_EXCERPT: usize = 400;

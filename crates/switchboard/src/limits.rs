@@ -128,3 +128,23 @@ pub const CONNECTORS_BYTES: usize = 1024 * 1024;
 /// How long a gateway rests before it connects again to servers that must be there and
 /// are not.
 pub const REQUIRED_LOOK: Duration = Duration::from_secs(5);
+
+/// Calls in an answer of `GET calls` where nobody says how many.
+pub const API_CALLS_PAGE: usize = 100;
+/// Calls in an answer of `GET calls`.
+pub const API_CALLS_MOST: usize = 1000;
+/// How often it is looked for calls that began or ended, while somebody listens.
+pub const API_CALLS_LOOK: Duration = Duration::from_millis(100);
+/// How often a call is made again at most.
+pub const API_REPLAYS: u32 = 100;
+/// Differences between two results that are told.
+pub const API_DIFFERENCES: usize = 200;
+
+/// Days for which it is remembered that a tool was called.
+pub const USES_DAYS: u64 = 30;
+/// Tools of which that is remembered.
+pub const USES_TOOLS: usize = 5000;
+/// Bytes of the file that remembers it.
+pub const USES_BYTES: u64 = 4 * 1024 * 1024;
+/// How often it is written, where anything changed.
+pub const USES_LOOK: Duration = Duration::from_secs(60);

@@ -93,10 +93,13 @@ pub struct Question {
 /// server that needs input gets it in a retry, at most [`limits::INPUT_ROUNDS`] times.
 pub async fn call_to_end(
     host: &Host,
-    admitted: Admitted,
+    mut admitted: Admitted,
     operator: &dyn Operator,
 ) -> Result<Reply, CallError> {
     let mut watched = host.watch(&admitted);
+    if let Some(shown) = watched.as_ref().and_then(|watched| watched.shown()) {
+        admitted.trace.shown = Some(shown.clone());
+    }
     let span = watched.as_ref().map_or_else(Span::none, |it| it.span());
     let refused = watched.as_ref().and_then(|watched| watched.refused());
     let ended = match refused {
@@ -146,7 +149,7 @@ async fn in_rounds(
         let exchange = host.call_within(next).await?;
         let server = exchange.connection().server_name().clone();
         if let Some(watched) = watched {
-            watched.left(&server);
+            watched.left(&server, exchange.connection().revision());
         }
         let reply = follow(exchange, operator, watched).await?;
         if client.era() == Era::Legacy || !message.method().may_need_input() {

@@ -30,6 +30,7 @@ pub mod switch;
 pub mod token;
 pub mod tool_list;
 pub mod tools;
+pub mod traffic;
 pub mod trust;
 pub mod ui;
 pub mod up;

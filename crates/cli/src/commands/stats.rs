@@ -1,6 +1,8 @@
 //! `stats`: how often tools were called through the running gateway, how long that
 //! took, and what came of it.
 
+mod bill;
+
 use crate::{
     context::Context,
     failure::{Code, Failure},
@@ -26,18 +28,25 @@ pub struct Options {
     /// Print JSON; with --follow, an object each time
     #[arg(long)]
     pub json: bool,
+    /// Show what each principal's list of tools costs a model, and which tools nobody called
+    #[arg(long, conflicts_with_all = ["follow", "server"])]
+    pub bill: bool,
 }
 
 const EXAMPLES: &str = "Examples:
   switchboard stats
   switchboard stats github --follow
   switchboard stats --json
+  switchboard stats --bill
 
 Times are in two columns each: of the whole call, and of that the server's part.
 Tokens are what the answers would cost a model, roughly: a quarter of their bytes.";
 
 /// Shows what the gateway has counted.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
+    if options.bill {
+        return bill::run(context, options.json);
+    }
     let gateway = gateway(context)?;
     let mut before: Option<Stats> = None;
     let mut look = || {

@@ -34,6 +34,10 @@ pub struct WatchOptions {
     /// counts nothing
     #[arg(long, value_name = "ADDR|off", value_parser = metrics)]
     pub metrics: Option<Metrics>,
+    /// Keep the messages of calls from the beginning, for switchboard traffic: else they are kept
+    /// while somebody looks
+    #[arg(long)]
+    pub tap: bool,
 }
 
 /// When records are on disk.
@@ -98,6 +102,7 @@ impl WatchOptions {
                 Metrics::Off => MetricsWanted::Off,
                 Metrics::At(address) => MetricsWanted::At(address),
             }),
+            tap: self.tap,
         }
     }
 }

@@ -21,5 +21,6 @@ mod faults;
 mod gateway;
 mod screens;
 mod signing_in;
+mod traffic;
 mod transports;
 mod watching;

@@ -14,11 +14,17 @@ pub(crate) mod parked;
 mod patience;
 mod rewrite;
 mod seal;
+mod showing;
 pub(crate) mod steps;
 pub(crate) mod watch;
 
 use crate::gateway::Gateway;
-use switchboard_host::{CallError, Client, Notice, observe::Watched, permission::What};
+use std::sync::Arc;
+use switchboard_host::{
+    CallError, Client, Notice,
+    observe::{Shown, Watched},
+    permission::What,
+};
 use switchboard_wire::{Id, Message, Method, Payload, code, json};
 
 /// Whether a client may be told this by a server: a rule may have come since it
@@ -77,9 +83,19 @@ pub(crate) trait Outlet: Send + Sync {
     /// Sends a message. Must not block; what cannot be kept is dropped by weight.
     fn send(&self, payload: Payload, weight: Weight);
 
+    /// Whether a message of this weight has a use here.
+    fn takes(&self, _weight: Weight) -> bool {
+        true
+    }
+
     /// Whether the client would see a question put to it here.
     fn takes_questions(&self) -> bool {
         true
+    }
+
+    /// Where messages of the request are shown, if they are.
+    fn shown(&self) -> Option<&Arc<Shown>> {
+        None
     }
 }
 

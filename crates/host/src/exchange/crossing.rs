@@ -37,6 +37,8 @@ pub(crate) struct Crossing {
     timeout: Duration,
     /// Who follows what is sent.
     trace: Option<Arc<dyn Leaving>>,
+    /// The number that its messages are shown under, if they are.
+    call: Option<u64>,
     server: Arc<Server>,
     /// What the server's entry says of roots, where it does.
     roots: Option<String>,
@@ -86,7 +88,7 @@ impl Crossing {
             Era::Modern => request::to_legacy(&original),
         };
         let beside = Beside::of(permitted);
-        let trace = beside.trace.clone();
+        let (trace, call) = (beside.trace.clone(), beside.call);
         let sent = connection.dispatch(client.clone(), &message, Edits::new(), beside)?;
         Ok(Self {
             client,
@@ -96,6 +98,7 @@ impl Crossing {
             mirrored,
             timeout,
             trace,
+            call,
             server: permitted.server.clone(),
             roots,
             standing: permitted.standing(),
@@ -187,6 +190,7 @@ impl Crossing {
             mirrored,
             limit: None,
             trace: self.trace.clone(),
+            call: self.call,
         };
         let client = self.client.clone();
         self.sent = self
@@ -371,6 +375,7 @@ impl Crossing {
         let beside = Beside {
             name,
             limit: Some(self.timeout),
+            call: self.call,
             ..Beside::default()
         };
         let client = self.client.clone();

@@ -370,7 +370,7 @@ impl Exchange {
     fn note_left(&mut self) {
         let has_left = self.sent().is_some();
         if let Some(watched) = self.watched.as_mut().filter(|_| has_left) {
-            watched.left(self.connection.server_name());
+            watched.left(self.connection.server_name(), self.connection.revision());
         }
     }
 

@@ -10,11 +10,13 @@ mod failure;
 mod log;
 mod parts;
 mod passed;
+mod shown;
 mod watched;
 
 pub(crate) use failure::is_failure;
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
 pub use passed::Passed;
+pub use shown::{MessageSwitch, Shown};
 pub use watched::Watched;
 
 use crate::{
@@ -30,11 +32,11 @@ use std::{
     pin::Pin,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
-use switchboard_wire::{Message, Method, Params, Payload, code, json, trace::Carried};
+use switchboard_wire::{Message, Method, Params, Payload, Revision, code, json, trace::Carried};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -53,7 +55,8 @@ pub trait Observer: Send + Sync {
         true
     }
 
-    /// Whether it wants to see messages. Asked once, when it is added.
+    /// Whether it always wants to see messages. Asked once, when it is added; who wants to
+    /// at times has a [`MessageSwitch`].
     fn wants_messages(&self) -> bool {
         false
     }
@@ -190,6 +193,8 @@ pub enum Happened<'a> {
     Left {
         /// Which server.
         server: &'a Arc<str>,
+        /// What is spoken with it.
+        revision: Revision,
     },
     /// The server says something about it.
     Notice(&'a Notice),
@@ -274,7 +279,7 @@ pub enum Edge {
     ToServer,
     /// From a server to us.
     FromServer,
-    /// From us to a client, before its face puts its own id and names on it.
+    /// From us to a client.
     ToClient,
 }
 
@@ -283,7 +288,7 @@ pub enum Edge {
 pub struct Passing<'a> {
     /// Which one.
     pub edge: Edge,
-    /// The number of the call, on the client's side.
+    /// The number of the call that it belongs to, where it belongs to one.
     pub call: Option<u64>,
     /// On whose behalf, on the client's side.
     pub principal: Option<&'a str>,
@@ -303,8 +308,8 @@ pub struct Observers {
     has_more: AtomicBool,
     /// Whether there is anybody: every call looks.
     any: AtomicBool,
-    /// Whether one of them wants to see messages: every message looks.
-    taps: AtomicBool,
+    /// How many of them want to see messages: every message looks.
+    taps: AtomicUsize,
     /// Whether one of them wants to know what was decided.
     decisions: AtomicBool,
     /// Whether one of them wants details.
@@ -320,7 +325,7 @@ impl Observers {
     /// Adds one, which watches what begins from now on.
     pub fn add(&self, observer: Arc<dyn Observer>) {
         if observer.wants_messages() {
-            self.taps.store(true, Ordering::Release);
+            self.add_taps(true);
         }
         if observer.wants_decisions() {
             self.decisions.store(true, Ordering::Release);
@@ -384,16 +389,25 @@ impl Observers {
     }
 
     /// Whether somebody wants to see messages.
+    #[inline]
     pub(crate) fn want_messages(&self) -> bool {
-        self.taps.load(Ordering::Acquire)
+        self.taps.load(Ordering::Acquire) > 0
+    }
+
+    /// One more wants to see messages, or one less.
+    fn add_taps(&self, on: bool) {
+        match on {
+            true => self.taps.fetch_add(1, Ordering::AcqRel),
+            false => self.taps.fetch_sub(1, Ordering::AcqRel),
+        };
     }
 
     /// Shows a message as it crosses between us and a server.
     #[cold]
-    pub(crate) fn show_raw(&self, edge: Edge, server: &str, payload: &Payload) {
+    pub(crate) fn show_raw(&self, edge: Edge, server: &str, call: Option<u64>, payload: &Payload) {
         self.show(&Passing {
             edge,
-            call: None,
+            call,
             principal: None,
             server: Some(server),
             payload,

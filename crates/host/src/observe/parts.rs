@@ -2,6 +2,7 @@
 //! server, and each question to somebody. And what a call says about the trace that it
 //! is a part of.
 
+use super::Shown;
 use crate::exchange::Outcome;
 use std::{fmt, sync::Arc};
 use switchboard_wire::{Message, Method, Revision, trace::Carried};
@@ -62,6 +63,8 @@ pub struct Trace {
     pub carried: Option<Box<Carried>>,
     /// Who follows what it leads to.
     pub(crate) leaving: Option<Arc<dyn Leaving>>,
+    /// Where its messages are shown, if anybody wants to see them.
+    pub shown: Option<Arc<Shown>>,
 }
 
 impl Trace {
@@ -70,6 +73,7 @@ impl Trace {
         Self {
             carried: (!carried.is_empty()).then(|| Box::new(carried)),
             leaving: None,
+            shown: None,
         }
     }
 }

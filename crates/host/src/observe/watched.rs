@@ -1,8 +1,8 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, Edge, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin, Passed,
-    Passing, Resumed, log,
+    Begin, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin, Passed, Resumed,
+    Shown, log, shown,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -11,13 +11,10 @@ use crate::{
 };
 use std::{
     fmt, mem,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, LazyLock},
     time::Duration,
 };
-use switchboard_wire::{Edits, Id, Message, Payload};
+use switchboard_wire::{Edits, Id, Message, Payload, Revision};
 use tokio::time::Instant;
 use tracing::{Span, field};
 
@@ -34,16 +31,10 @@ pub struct Watched {
     at_server: Duration,
     bytes_in: usize,
     bytes_out: usize,
-    /// Where the messages of it are shown.
-    tap: Option<Tap>,
+    /// Where its messages are shown, where nobody else shows those of its client.
+    shown: Option<Arc<Shown>>,
     /// The phases that it has passed.
     passed: Passed,
-}
-
-struct Tap {
-    observers: Arc<Observers>,
-    principal: Arc<str>,
-    server: Option<Arc<str>>,
 }
 
 impl Watched {
@@ -63,11 +54,21 @@ impl Watched {
     // Not inlined, but no rare case: whoever listens on an address counts.
     #[inline(never)]
     fn watch(observers: &Arc<Observers>, admitted: &Admitted, origin: Origin) -> Option<Box<Self>> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let Admitted {
             client, message, ..
         } = admitted;
+        let shown = match &admitted.trace.shown {
+            Some(_) => None,
+            None => observers.want_messages().then(|| {
+                let server = match &admitted.scope {
+                    Scope::One(server) => Some(server.name()),
+                    Scope::All => None,
+                };
+                Shown::new(observers, &client.principal, server)
+            }),
+        };
+        let known = shown.as_ref().or(admitted.trace.shown.as_ref());
+        let number = known.map_or_else(shown::next_number, |shown| shown.number());
         let is_logged = log::is_wanted(message.method(), origin);
         let details = is_logged || observers.want_details();
         let named = details
@@ -96,17 +97,12 @@ impl Watched {
             follow
         });
         let passed = Passed {
-            server: server.clone(),
+            server,
             is_decision_wanted: observers.want_decisions(),
             is_timed: details,
             ..Passed::default()
         };
-        let tap = observers.want_messages().then(|| Tap {
-            observers: observers.clone(),
-            principal: client.principal.clone(),
-            server,
-        });
-        if follow.is_empty() && tap.is_none() {
+        if follow.is_empty() && shown.is_none() {
             return None;
         }
         let watched = Self {
@@ -119,16 +115,23 @@ impl Watched {
             at_server: Duration::ZERO,
             bytes_in: message.raw().len(),
             bytes_out: 0,
-            tap,
+            shown,
             passed,
         };
-        watched.show(Edge::FromClient, || message.payload());
+        if let Some(shown) = &watched.shown {
+            shown.from_client(&message.payload());
+        }
         Some(Box::new(watched))
     }
 
     /// Who follows what it sends to its server.
     pub(crate) fn leaving(&self) -> Option<Arc<dyn Leaving>> {
         self.follow.iter().find_map(|one| one.leaving())
+    }
+
+    /// Where its messages are shown, where nobody else shows those of its client.
+    pub fn shown(&self) -> Option<&Arc<Shown>> {
+        self.shown.as_ref()
     }
 
     /// Where its phases are noted.
@@ -173,15 +176,12 @@ impl Watched {
     }
 
     /// It left for its server.
-    pub fn left(&mut self, server: &Arc<str>) {
+    pub fn left(&mut self, server: &Arc<str>, revision: Revision) {
         if !mem::replace(&mut self.is_server_said, true) {
             self.span.record("server", &**server);
         }
         self.away.get_or_insert_with(Instant::now);
-        if let Some(tap) = &mut self.tap {
-            tap.server = Some(server.clone());
-        }
-        self.tell(&Happened::Left { server });
+        self.tell(&Happened::Left { server, revision });
     }
 
     /// Its client has to come back for the rest.
@@ -199,12 +199,12 @@ impl Watched {
         match event {
             Event::Notice(notice) => {
                 self.bytes_out += notice.payload.len();
-                self.show(Edge::ToClient, || notice.payload.clone());
+                self.show(|| notice.payload.clone());
                 self.tell(&Happened::Notice(notice));
             }
             Event::Input(input) => {
                 self.bytes_out += input.message().raw().len();
-                self.show(Edge::ToClient, || input.message().payload());
+                self.show(|| input.message().payload());
                 self.tell(&Happened::Asked(input));
                 for one in &mut self.follow {
                     if let Some(part) = one.asks(input) {
@@ -233,7 +233,7 @@ impl Watched {
     pub fn end(mut self, ending: Ending<'_>) -> Option<Keeping> {
         if let Ending::Reply(reply) = &ending {
             self.bytes_out += reply.message.raw().len();
-            self.show(Edge::ToClient, || reply.message.edited(&reply.edits));
+            self.show(|| reply.message.edited(&reply.edits));
         }
         self.finish(ending)
     }
@@ -302,15 +302,9 @@ impl Watched {
         });
     }
 
-    fn show(&self, edge: Edge, payload: impl FnOnce() -> Payload) {
-        if let Some(tap) = &self.tap {
-            tap.observers.show(&Passing {
-                edge,
-                call: Some(self.number),
-                principal: Some(&tap.principal),
-                server: tap.server.as_deref(),
-                payload: &payload(),
-            });
+    fn show(&self, payload: impl FnOnce() -> Payload) {
+        if let Some(shown) = &self.shown {
+            shown.to_client(&payload());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What arrives on a connection, and where it goes.
 
-use super::{connection::Connection, mcp_tasks::AboutTasks, shape};
+use super::{calls::Attribution, connection::Connection, mcp_tasks::AboutTasks, shape};
 use crate::{
     error::CallError,
     exchange::{Outcome, Reply},
@@ -8,7 +8,9 @@ use crate::{
 };
 use switchboard_tasks as tasks;
 use switchboard_transport::{Closed, Inbound, Receive, Share, Undelivered, limits::COUNTED_BYTES};
-use switchboard_wire::{Edits, Era, ErrorObject, Id, Kind, Message, Params, ParseError, code};
+use switchboard_wire::{
+    Edits, Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, code, json,
+};
 
 impl Connection {
     pub(super) fn finish(&self, id: u64, mut outcome: Outcome) -> bool {
@@ -122,12 +124,51 @@ impl Connection {
     }
 }
 
+/// Whose it is that arrives, for those who see messages.
+impl Connection {
+    /// The number of the client's call that a message belongs to, where it belongs to one
+    /// that is shown.
+    #[cold]
+    fn whose(&self, inbound: &Inbound) -> Option<u64> {
+        let Inbound { message, during } = inbound;
+        let request = match (message.kind(), message.method()) {
+            (Kind::Response | Kind::Error, _) => match message.id_span() {
+                Some(_) => message.own_id(),
+                None => *during,
+            },
+            (Kind::Notification, Method::Progress) => number_in(message, "progressToken"),
+            (Kind::Notification, Method::DollarProgress) => number_in(message, "token"),
+            // What everybody hears who wants to.
+            (Kind::Notification, method) if method.is_list_change() => None,
+            (
+                Kind::Notification,
+                Method::ResourceUpdated
+                | Method::TaskNews
+                | Method::SubscriptionAcknowledged
+                | Method::ElicitationComplete,
+            ) => None,
+            (Kind::Notification | Kind::Request, _) => match self.calls().attribute(*during) {
+                Attribution::Call { request, .. } => Some(request),
+                Attribution::Nobody | Attribution::Several => None,
+            },
+        };
+        self.calls().shown(request?)
+    }
+}
+
+/// A number of ours that stands in a notification.
+fn number_in(message: &Message, field: &'static str) -> Option<u64> {
+    let body = message.body();
+    let span = json::field(body, field).ok().flatten()?;
+    switchboard_wire::own_number(span.of(body))
+}
+
 /// What arrives, and where it goes.
 impl Receive for Connection {
     fn message(&self, inbound: Inbound) {
         if let Some(observers) = self.tapped() {
-            let payload = inbound.message.payload();
-            observers.show_raw(Edge::FromServer, self.server_name(), &payload);
+            let (payload, call) = (inbound.message.payload(), self.whose(&inbound));
+            observers.show_raw(Edge::FromServer, self.server_name(), call, &payload);
         }
         let of = inbound.message.is_reply().then(|| inbound.message.own_id());
         let request = of.flatten().or(inbound.during);

@@ -63,6 +63,8 @@ pub(super) struct Call {
     asked: usize,
     /// What it asks for.
     method: Method,
+    /// The number of the client's call that it is sent for, where its messages are shown.
+    shown: Option<u64>,
 }
 
 /// Why a request does not leave.
@@ -102,14 +104,13 @@ pub(super) struct Progress {
 
 impl Call {
     pub(super) fn new(
-        inbox: Arc<Inbox>,
         token: Option<Bytes>,
         client: Option<Arc<Client>>,
         tasks: AboutTasks,
         method: Method,
     ) -> Self {
         Self {
-            inbox,
+            inbox: Arc::new(Inbox::new()),
             token,
             client,
             over: OnceLock::new(),
@@ -117,7 +118,24 @@ impl Call {
             turn: None,
             asked: 0,
             method,
+            shown: None,
         }
+    }
+
+    /// The same, sent for a client's call whose messages are shown under this number.
+    pub(super) fn shown_as(mut self, number: Option<u64>) -> Self {
+        self.shown = number;
+        self
+    }
+
+    /// That number.
+    pub(super) fn is_shown_as(&self) -> Option<u64> {
+        self.shown
+    }
+
+    /// Where its events go.
+    pub(super) fn inbox(&self) -> &Arc<Inbox> {
+        &self.inbox
     }
 
     /// What it asks for.
@@ -284,6 +302,11 @@ impl Calls {
             token: call.token.clone(),
             client: call.client.clone(),
         })
+    }
+
+    /// The number that the messages of this request are shown under, if they are.
+    pub(super) fn shown(&self, number: u64) -> Option<u64> {
+        self.in_flight().get(&number)?.shown
     }
 
     /// The client that made this request, and where its events go.

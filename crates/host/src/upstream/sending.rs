@@ -31,6 +31,8 @@ pub(crate) struct Beside {
     pub(crate) limit: Option<Duration>,
     /// Who follows what its call sends.
     pub(crate) trace: Option<Arc<dyn Leaving>>,
+    /// The number of the call that it is sent for, where its messages are shown.
+    pub(crate) call: Option<u64>,
 }
 
 impl Beside {
@@ -41,8 +43,15 @@ impl Beside {
             mirrored: permitted.mirrored.clone(),
             limit: None,
             trace: permitted.admitted.trace.leaving.clone(),
+            call: shown_as(&permitted.admitted),
         }
     }
+}
+
+/// The number that a request's messages are shown under, if they are.
+fn shown_as(admitted: &Admitted) -> Option<u64> {
+    let shown = admitted.trace.shown.as_ref();
+    shown.map(|shown| shown.number())
 }
 
 impl Connection {
@@ -130,7 +139,7 @@ impl Connection {
 
     fn answer_asked(&self, request: u64, question: &Message, payload: Payload, turn: Option<Turn>) {
         self.calls().answered(request, turn);
-        self.answer_peer(question, payload);
+        self.answer_in(Some(request), question, payload);
     }
 
     /// Answers a question that was asked during a call, or outside of any.
@@ -249,7 +258,8 @@ impl Connection {
             payload: message.edited(&edits),
             about,
         };
-        let inbox = self.begin(id, token, Some(client), tasks, out)?;
+        let call = Call::new(token, Some(client), tasks, method).shown_as(beside.call);
+        let inbox = self.begin(id, call, out)?;
         Ok(Sent::new(inbox, self.clone(), id).followed_by(part))
     }
 
@@ -316,34 +326,15 @@ impl Connection {
             // The exchange sees to it.
             timeout: None,
         };
-        let inbox = self.begin(
-            id,
-            None,
-            None,
-            AboutTasks::Nothing,
-            Outgoing {
-                payload: message.payload(),
-                about,
-            },
-        )?;
+        let call = Call::new(None, None, AboutTasks::Nothing, method);
+        let payload = message.payload();
+        let inbox = self.begin(id, call, Outgoing { payload, about })?;
         let sent = Sent::new(inbox, self.clone(), id);
         Ok(Exchange::away(sent, self.clone(), timeout))
     }
 
-    fn begin(
-        &self,
-        id: u64,
-        token: Option<Bytes>,
-        client: Option<Arc<Client>>,
-        tasks: AboutTasks,
-        out: Outgoing,
-    ) -> Result<Arc<Inbox>, CallError> {
-        let inbox = Arc::new(Inbox::new());
-        let method = match out.about {
-            About::Request { method, .. } => method,
-            _ => Method::Other,
-        };
-        let call = Call::new(inbox.clone(), token, client, tasks, method);
+    fn begin(&self, id: u64, call: Call, out: Outgoing) -> Result<Arc<Inbox>, CallError> {
+        let (inbox, shown_as) = (call.inbox().clone(), call.is_shown_as());
         self.calls().begin(id, call).map_err(|why| match why {
             NotBegun::TooMany(in_flight) => CallError::Busy {
                 server: self.name(),
@@ -351,7 +342,7 @@ impl Connection {
             },
             NotBegun::Over => self.not_connected(&Ended::Asleep.to_string()),
         })?;
-        self.send(out).inspect_err(|_| {
+        self.send(out, shown_as).inspect_err(|_| {
             self.calls().take(id);
         })?;
         Ok(inbox)
@@ -359,31 +350,38 @@ impl Connection {
 
     /// Sends a notification.
     pub fn notify(&self, payload: Payload) -> Result<(), CallError> {
-        self.send(Outgoing {
-            payload,
-            about: About::Notification,
-        })
+        self.notify_of(payload, None)
+    }
+
+    /// The same, about a call that is shown under this number.
+    fn notify_of(&self, payload: Payload, call: Option<u64>) -> Result<(), CallError> {
+        let about = About::Notification;
+        self.send(Outgoing { payload, about }, call)
     }
 
     /// Answers a request of the server's.
     pub(crate) fn answer_peer(&self, request: &Message, payload: Payload) {
+        self.answer_in(None, request, payload);
+    }
+
+    /// The same, where it was asked during this request of ours.
+    fn answer_in(&self, during: Option<u64>, request: &Message, payload: Payload) {
         if let Some(id) = request.id() {
             self.questions().answered(&id);
         }
-        if let Err(fault) = self.send(Outgoing {
-            payload,
-            about: About::Response,
-        }) {
+        let call = self.tapped().and_then(|_| self.calls().shown(during?));
+        let about = About::Response;
+        if let Err(fault) = self.send(Outgoing { payload, about }, call) {
             tracing::debug!(server = %self.server_name(), %fault, "an answer to the server could not be sent");
         }
     }
 
-    fn send(&self, out: Outgoing) -> Result<(), CallError> {
+    fn send(&self, out: Outgoing, call: Option<u64>) -> Result<(), CallError> {
         let link = self
             .link()
             .ok_or_else(|| self.not_connected("not started"))?;
         if let Some(observers) = self.tapped() {
-            observers.show_raw(Edge::ToServer, self.server_name(), &out.payload);
+            observers.show_raw(Edge::ToServer, self.server_name(), call, &out.payload);
         }
         link.send(out).map_err(|fault| match fault {
             SendError::Closed => match self.how_it_ended() {
@@ -436,10 +434,11 @@ impl Connection {
         let Some(call) = self.calls().take(request) else {
             return;
         };
+        let shown_as = call.is_shown_as();
         call.finish(Outcome::Failed(CallError::Cancelled));
         let Some(link) = self.link() else { return };
         if !link.closing_cancels(self.revision()) {
-            let _ = self.notify(notice());
+            let _ = self.notify_of(notice(), shown_as);
         }
         link.abandon(request);
     }

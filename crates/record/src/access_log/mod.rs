@@ -139,7 +139,7 @@ struct Following {
 
 impl Follow for Following {
     fn event(&mut self, event: &Happened<'_>) {
-        if let Happened::Left { server } = event {
+        if let Happened::Left { server, .. } = event {
             self.line.server = Some((*server).clone());
         }
     }

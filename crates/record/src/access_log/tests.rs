@@ -32,6 +32,7 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
     .unwrap();
     follow.event(&Happened::Left {
         server: &Arc::from("s"),
+        revision: Revision::NEWEST,
     });
     let end = End {
         ending: match ending {

@@ -174,7 +174,7 @@ impl Follow for Call {
                 }
                 self.decided.clone_from(&passed.decided);
             }
-            Happened::Left { server } => self.server = Some((*server).clone()),
+            Happened::Left { server, .. } => self.server = Some((*server).clone()),
             Happened::Answered(verdict) => self.answered = Some(*verdict),
             Happened::Notice(_) | Happened::Asked(_) | Happened::Parked | Happened::Resumed(_) => {}
         }

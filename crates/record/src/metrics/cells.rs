@@ -44,11 +44,11 @@ struct Room {
 }
 
 /// What is counted of one server, method and tool.
-pub(super) struct Cell {
-    pub(super) server: Arc<str>,
+pub(crate) struct Cell {
+    pub(crate) server: Arc<str>,
     pub(super) method: Method,
     /// Empty where it is no call of a tool.
-    pub(super) tool: Box<str>,
+    pub(crate) tool: Box<str>,
     pub(super) bytes_in: AtomicU64,
     pub(super) bytes_out: AtomicU64,
     outcomes: [OnceLock<Box<Series>>; OUTCOMES],
@@ -61,6 +61,8 @@ pub(super) struct Series {
     pub(super) whole: Histogram,
     /// Their time at the server, of those that left for it.
     pub(super) at_server: Histogram,
+    /// The rest of it, which is our own part.
+    pub(super) ours: Histogram,
     /// The last of them.
     pub(super) example: Mutex<Option<Example>>,
 }
@@ -181,6 +183,8 @@ impl Cells {
         if let Some(at_server) = ended.at_server {
             series.at_server.add(at_server);
         }
+        let at_server = ended.at_server.unwrap_or_default();
+        series.ours.add(ended.took.saturating_sub(at_server));
         // Nobody waits for it: another is as good an example.
         if let Some(mut example) = series.example.try_lock() {
             *example = Some(Example {

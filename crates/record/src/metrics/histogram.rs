@@ -146,6 +146,14 @@ impl Counts {
         self.sum += others.sum;
     }
 
+    /// The upper bound of each bucket that is not empty, in microseconds, and how many are
+    /// in it. What is in the last one took longer than any bound.
+    pub(super) fn filled(&self) -> Vec<(u64, u64)> {
+        let bounds = BOUNDS.iter().copied().chain([u64::MAX]);
+        let all = bounds.zip(self.buckets);
+        all.filter(|(_, here)| *here > 0).collect()
+    }
+
     /// The time that this share of them did not exceed, in seconds; none where there
     /// are none. Within a bucket they are taken to be spread evenly.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {

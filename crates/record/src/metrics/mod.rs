@@ -7,6 +7,7 @@
 
 mod cells;
 mod histogram;
+mod lines;
 pub(crate) mod outcome;
 mod page;
 mod stats;
@@ -14,31 +15,41 @@ mod stats;
 pub use page::{Format, Kind, Labels, Page};
 pub use stats::{Line, Quantiles, Stats};
 
-use cells::{Cell, Cells, Ended, Example};
+pub(crate) use cells::Cell;
+pub(crate) use outcome::Outcome;
+
+use crate::tap::CallList;
+use cells::{Cells, Ended, Example};
 use histogram::{Counts, SHOWN};
-use outcome::Outcome;
 use std::{
     fmt,
     sync::{Arc, atomic::Ordering},
     time::Instant,
 };
 use switchboard_host::{
-    Blame,
-    observe::{Begin, End, Follow, Happened, Observer},
+    Blame, Input,
+    observe::{Begin, End, Follow, Happened, Observer, Part, PartEnd},
 };
-use switchboard_wire::{Method, Named};
+use switchboard_wire::{Method, Named, Revision};
 
-/// Counts calls. Clones count together.
+/// Counts calls, and lists them. Clones count together.
 #[derive(Clone)]
 pub struct Metrics {
-    cells: Arc<Cells>,
+    shared: Arc<Shared>,
     since: Instant,
+}
+
+/// Where calls are counted, and listed.
+#[derive(Default)]
+struct Shared {
+    cells: Cells,
+    list: Arc<CallList>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         Self {
-            cells: Arc::default(),
+            shared: Arc::default(),
             since: Instant::now(),
         }
     }
@@ -52,15 +63,18 @@ impl fmt::Debug for Metrics {
 
 impl Observer for Metrics {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
+        self.shared.list.begin(call);
         Some(Box::new(Counting {
-            cells: self.cells.clone(),
+            shared: self.shared.clone(),
             number: call.number,
             method: call.method,
             server: None,
             cell: None,
             tool: None,
             is_listed: None,
-            left: false,
+            left: 0,
+            revision: None,
+            is_over: false,
         }))
     }
 
@@ -71,7 +85,7 @@ impl Observer for Metrics {
 
 /// One call that will be counted.
 struct Counting {
-    cells: Arc<Cells>,
+    shared: Arc<Shared>,
     number: u64,
     method: Method,
     /// Its server, where it has no cell yet.
@@ -82,12 +96,16 @@ struct Counting {
     tool: Option<Box<str>>,
     /// Whether its server has that tool, where that is known.
     is_listed: Option<bool>,
-    left: bool,
+    /// How often it was sent, and in which revision.
+    left: u32,
+    revision: Option<Revision>,
+    is_over: bool,
 }
 
 impl Counting {
     fn is_at(&mut self, server: &Arc<str>, tool: Option<&str>) {
         let found = self
+            .shared
             .cells
             .find(server, self.method, tool.unwrap_or_default());
         self.cell = found.cloned();
@@ -110,7 +128,8 @@ impl Counting {
             Some(_) => cells::OTHER,
             None => "",
         };
-        self.cells.get(server, self.method, tool).clone()
+        let cells = &self.shared.cells;
+        cells.get(server, self.method, tool).clone()
     }
 }
 
@@ -128,22 +147,33 @@ impl Follow for Counting {
                 if self.cell.is_none() {
                     self.is_listed = tool.and_then(|tool| passed.is_listed(tool));
                 }
+                let list = &self.shared.list;
+                list.passed(self.number, passed, self.cell.as_ref());
             }
-            Happened::Left { server } => {
-                self.left = true;
+            Happened::Left { server, revision } => {
+                self.left += 1;
+                self.revision = Some(*revision);
                 if self.cell.is_none() && self.server.is_none() {
                     self.is_at(server, None);
                 }
             }
+            Happened::Asked(_) => self.shared.list.waits(self.number, true),
             Happened::Notice(_)
-            | Happened::Asked(_)
             | Happened::Answered(_)
             | Happened::Parked
             | Happened::Resumed(_) => {}
         }
     }
 
-    fn end(self: Box<Self>, end: &End<'_>) {
+    fn asks(&mut self, _input: &Input) -> Option<Box<dyn Part>> {
+        Some(Box::new(Asking {
+            shared: self.shared.clone(),
+            number: self.number,
+        }))
+    }
+
+    fn end(mut self: Box<Self>, end: &End<'_>) {
+        self.is_over = true;
         let made;
         let cell = match &self.cell {
             Some(known) => known,
@@ -152,16 +182,44 @@ impl Follow for Counting {
                 &made
             }
         };
+        let outcome = Outcome::of(&end.ending);
         let ended = Ended {
-            outcome: Outcome::of(&end.ending),
+            outcome,
             number: self.number,
             trace: None,
             took: end.took,
-            at_server: self.left.then_some(end.at_server),
+            at_server: (self.left > 0).then_some(end.at_server),
             bytes_in: end.bytes_in,
             bytes_out: end.bytes_out,
         };
-        self.cells.count(cell, &ended);
+        self.shared.cells.count(cell, &ended);
+        let left = (self.left, self.revision);
+        self.shared.list.end(self.number, end, outcome, left);
+    }
+}
+
+/// A question of a call that waits for its answer.
+struct Asking {
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+impl Part for Asking {
+    fn end(self: Box<Self>, _ended: &PartEnd<'_>) {}
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.shared.list.waits(self.number, false);
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        // It turned out to be another call, which is followed by itself.
+        if !self.is_over {
+            self.shared.list.forget(self.number);
+        }
     }
 }
 
@@ -171,7 +229,7 @@ const AT_SERVER: &str = "mcp_client_operation_duration_seconds";
 impl Metrics {
     /// Writes what was counted of calls.
     pub fn write(&self, page: &mut Page) {
-        let cells = self.cells.all();
+        let cells = self.shared.cells.all();
         let help = "How long requests took, from when a client's request was let in to when its answer was ready.";
         page.family(WHOLE, Kind::Histogram, help);
         for_each(&cells, |labels, cell_series| {
@@ -223,7 +281,12 @@ impl Metrics {
 
     /// The same for people.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.cells.all(), self.since.elapsed())
+        Stats::of(&self.shared.cells.all(), self.since.elapsed())
+    }
+
+    /// The calls that were counted last.
+    pub fn list(&self) -> &Arc<CallList> {
+        &self.shared.list
     }
 }
 

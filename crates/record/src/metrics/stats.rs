@@ -71,7 +71,7 @@ impl Quantiles {
 
 /// Bytes of text that are one token, roughly.
 // tidy: a unit, not a cap
-const BYTES_PER_TOKEN: u64 = 4;
+pub(super) const BYTES_PER_TOKEN: u64 = 4;
 
 impl Stats {
     pub(super) fn of(cells: &[Arc<Cell>], since: Duration) -> Self {

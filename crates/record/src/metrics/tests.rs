@@ -3,7 +3,7 @@ use std::time::Duration;
 
 fn counted(metrics: &Metrics, server: &str, tool: &str, times: u64) {
     let server: Arc<str> = server.into();
-    let cell = metrics.cells.get(&server, Method::ToolsCall, tool);
+    let cell = metrics.shared.cells.get(&server, Method::ToolsCall, tool);
     for n in 0..times {
         let ended = Ended {
             outcome: Outcome::FINE,
@@ -14,7 +14,7 @@ fn counted(metrics: &Metrics, server: &str, tool: &str, times: u64) {
             bytes_in: 100,
             bytes_out: 400,
         };
-        metrics.cells.count(cell, &ended);
+        metrics.shared.cells.count(cell, &ended);
     }
 }
 

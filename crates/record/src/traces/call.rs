@@ -258,7 +258,7 @@ impl Follow for Call {
         let state = &self.state;
         match event {
             Happened::Passed(passed) => state.passed(passed),
-            Happened::Left { server } => {
+            Happened::Left { server, .. } => {
                 if let Some(open) = &mut state.now.lock().open {
                     open.name_server(server);
                 }

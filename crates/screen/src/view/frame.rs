@@ -157,7 +157,7 @@ fn hint(model: &Model, prompt: &Prompt) -> String {
             }
         }
         Asked::Filter if model.view == View::Traffic => {
-            " server=… tool=… outcome=… ; Enter".to_owned()
+            " server:git tool:*delete* >200ms error -client:cursor \"text\"; Enter".to_owned()
         }
         Asked::Filter => " letters in order; Enter keeps it, Esc shows all".to_owned(),
         Asked::Token => " it lets one client in; Esc leaves".to_owned(),

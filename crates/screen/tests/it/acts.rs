@@ -31,8 +31,8 @@ fn keys_ask_for_what_they_say() {
         ("3\n", "GET calls/3"),
         ("3t", "POST tap"),
         (
-            "3/server=github\n",
-            "GET calls?limit=200&filter=server%3Dgithub",
+            "3/server:github\n",
+            "GET calls?limit=200&filter=server%3Agithub",
         ),
         ("3jjry", "POST calls/1/replay"),
         ("3x", "DELETE calls/3"),

@@ -1,18 +1,229 @@
 //! Calls, what is kept of their messages, and cassettes of them.
 
+mod follow;
+mod make;
+mod replay;
+
+pub(super) use follow::follow;
+
+/// Somebody of this principal, as lists are seen.
+pub(super) fn client(principal: &str) -> switchboard_host::Client {
+    make::client(principal, None)
+}
+
 use super::{
     Api,
-    answer::{Answer, No},
+    answer::{Answer, No, Reply},
     asking::Ask,
     feed::Wanted,
 };
-use std::sync::Arc;
+use crate::{limits, watching::Tapping};
+use std::{collections::HashMap, sync::Arc};
+use switchboard_api::{
+    calls::{Call, Page},
+    events::Event,
+    filter::Filter,
+    insight::{SetTap, TapState},
+    sessions::Role,
+};
+use switchboard_record::{
+    audit::Record,
+    tap::{GATEWAY, Secrets},
+};
 
-pub(super) async fn answer(_api: &Arc<Api>, _ask: &Ask) -> Answer {
-    Err(No::unavailable("this gateway keeps no calls"))
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    let tapping = tapping(api)?;
+    match (ask.route.verb, ask.route.path) {
+        ("GET", "calls") => page(api, tapping, ask),
+        ("GET", "calls/{id}") => {
+            looks(tapping, ask);
+            detail(api, tapping, ask, Secrets::Cut)
+        }
+        ("POST", "calls/{id}/reveal") => reveal(api, tapping, ask),
+        ("POST", "calls") => make::answer(api, tapping, ask).await,
+        ("POST", "calls/{id}/replay") => replay::answer(api, tapping, ask).await,
+        ("DELETE", "calls/{id}") => give_up(tapping, ask),
+        ("GET", "tap") => Reply::json(&state(api)),
+        ("POST", "tap") => set_tap(api, tapping, ask),
+        _ => Err(No::unavailable("this gateway writes no cassettes")),
+    }
+}
+
+fn tapping(api: &Api) -> Result<&Tapping, No> {
+    let tapping = api.watching.tap();
+    tapping.ok_or_else(|| No::unavailable("this gateway keeps no calls"))
+}
+
+/// Whether messages are kept.
+pub(super) fn state(api: &Api) -> TapState {
+    let tapping = api.watching.tap();
+    tapping
+        .map(|tapping| tapping.tap.state())
+        .unwrap_or_default()
+}
+
+/// Somebody looks at calls: their messages are kept for a while. A client's own token
+/// has nothing kept of others.
+fn looks(tapping: &Tapping, ask: &Ask) {
+    if ask.who.role >= Role::Viewer {
+        tapping.tap.look();
+    }
+}
+
+fn read_filter(text: &str) -> Result<Filter, No> {
+    Filter::parse(text).map_err(|wrong| {
+        let hint = "server:git tool:*delete* >200ms error -client:cursor \"text in a message\"";
+        No::invalid(format!("the filter: {wrong}"))
+            .field("/filter")
+            .hint(hint)
+    })
 }
 
 /// What a filter lets through.
-pub(super) fn wanted(_api: &Arc<Api>, _filter: &str) -> Result<Wanted, No> {
-    Err(No::unavailable("this gateway keeps no calls").field("/filter"))
+pub(super) fn wanted(api: &Arc<Api>, filter: &str) -> Result<Wanted, No> {
+    let filter = read_filter(filter)?;
+    let tap = tapping(api)?.tap.clone();
+    Ok(Box::new(move |event| match event {
+        Event::Call { call } => filter.matches(call, &mut |text| tap.says(call.id, text)),
+        _ => true,
+    }))
+}
+
+/// `GET calls`.
+fn page(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
+    let filter = read_filter(&ask.word("filter").unwrap_or_default())?;
+    let before = ask.number("before")?.unwrap_or(u64::MAX);
+    let most = ask
+        .number("limit")?
+        .unwrap_or(limits::API_CALLS_PAGE as u64);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let most = most.clamp(1, limits::API_CALLS_MOST);
+    looks(tapping, ask);
+    let tap = &tapping.tap;
+    let mut page = Page {
+        dropped: tap.dropped(),
+        ..Page::default()
+    };
+    let repeatable = Repeatable::known(api);
+    for mut call in tap.calls().filter(|call| ask.who.may_see(&call.principal)) {
+        page.total += 1;
+        if !filter.matches(&call, &mut |text| tap.says(call.id, text)) {
+            continue;
+        }
+        page.matching += 1;
+        if call.id >= before {
+            continue;
+        }
+        if page.calls.len() < most {
+            repeatable.mark(&mut call);
+            page.calls.push(call);
+        } else {
+            page.more = true;
+        }
+    }
+    Reply::json(&page)
+}
+
+/// The number in a path, if it is that of a call which whoever asks may see. Another's is
+/// as one that is not there.
+fn visible(tapping: &Tapping, ask: &Ask) -> Result<Call, No> {
+    let none = || No::not_found(format!("there is no call {}", ask.part()));
+    let number = ask.part().parse().map_err(|_| none())?;
+    let call = tapping.tap.call(number);
+    let call = call.filter(|call| ask.who.may_see(&call.principal));
+    call.ok_or_else(none)
+}
+
+/// `GET calls/{id}`.
+fn detail(api: &Api, tapping: &Tapping, ask: &Ask, secrets: Secrets) -> Answer {
+    let call = visible(tapping, ask)?;
+    let gone = || No::gone(format!("call {} is not kept any more", call.id));
+    let mut detail = tapping.tap.detail(call.id, secrets).ok_or_else(gone)?;
+    Repeatable::known(api).mark(&mut detail.call);
+    if let (Some(curl), Some(address)) = (&mut detail.copies.curl, api.address.get()) {
+        *curl = curl.replace(GATEWAY, &format!("http://{address}"));
+    }
+    Reply::json(&detail)
+}
+
+/// `POST calls/{id}/reveal`: the second act, which is put on record.
+fn reveal(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
+    let call = visible(tapping, ask)?;
+    let who = ask.who.recorded();
+    tracing::warn!(call = call.id, who, "the secrets of a call are shown");
+    api.watching.record(
+        Record::new("reveal")
+            .with("call", call.id)
+            .with("who", who)
+            .with("principal", call.principal.clone())
+            .with("server", call.server.clone()),
+    );
+    detail(api, tapping, ask, Secrets::Shown)
+}
+
+/// `DELETE calls/{id}`.
+fn give_up(tapping: &Tapping, ask: &Ask) -> Answer {
+    let call = visible(tapping, ask)?;
+    if !tapping.give_up(call.id) {
+        let text = format!("call {} is none that is being made over the API", call.id);
+        return Err(No::conflict(text));
+    }
+    Reply::json(&call)
+}
+
+/// `POST tap`.
+fn set_tap(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
+    let set: SetTap = ask.body()?;
+    match set.armed {
+        true => tapping.tap.look(),
+        false => tapping.tap.rest(),
+    }
+    if set.clear {
+        tapping.tap.clear();
+    }
+    Reply::json(&state(api))
+}
+
+/// Tools that say of themselves that they change nothing, or that twice is as once, as far
+/// as lists are known.
+struct Repeatable(HashMap<(String, String), bool>);
+
+impl Repeatable {
+    fn known(api: &Api) -> Self {
+        let client = make::client(make::CONSOLE, None);
+        let known = api
+            .host
+            .known(&client, switchboard_host::catalog::List::Tools);
+        let each = known.items.iter().map(|item| {
+            let key = (item.server.name().to_string(), item.item.key.clone());
+            (key, says_repeatable(&item.item.raw))
+        });
+        Self(each.collect())
+    }
+
+    fn mark(&self, call: &mut Call) {
+        call.repeatable = self.is(call);
+    }
+
+    /// Whether a call can be made again without harm: what is no call of a tool only reads.
+    fn is(&self, call: &Call) -> bool {
+        if call.method != switchboard_wire::Method::ToolsCall.as_str() {
+            return true;
+        }
+        let (Some(server), Some(name)) = (&call.server, &call.name) else {
+            return false;
+        };
+        let known = self.0.get(&(server.clone(), name.clone()));
+        known.copied().unwrap_or(false)
+    }
+}
+
+fn says_repeatable(definition: &[u8]) -> bool {
+    use switchboard_wire::json;
+    let annotations = json::field(definition, "annotations").ok().flatten();
+    let annotations = annotations.map_or(&b"{}"[..], |span| span.of(definition));
+    ["readOnlyHint", "idempotentHint"].into_iter().any(|hint| {
+        let said = json::field(annotations, hint).ok().flatten();
+        said.is_some_and(|span| span.of(annotations) == b"true")
+    })
 }

@@ -33,9 +33,13 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         wanted,
     };
     let follows = wish.topics.contains(&Topic::State);
+    let follows_calls = wish.topics.contains(&Topic::Calls);
     let listener = api.feed.listen(wish, since);
     if follows {
         state::follow(api);
+    }
+    if follows_calls {
+        calls::follow(api);
     }
     // Something at once, so that whoever listens knows that it does.
     let hello = stream::once(async { bytes::Bytes::from_static(b": listening\n\n") });

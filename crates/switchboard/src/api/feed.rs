@@ -154,6 +154,13 @@ impl Feed {
         listeners.any(|listener| listener.wish.topics.contains(&topic))
     }
 
+    /// Whether somebody listens to this who may hear everything.
+    pub(crate) fn is_watched(&self, topic: Topic) -> bool {
+        let inner = self.0.lock();
+        let mut listeners = inner.listeners.iter().filter_map(Weak::upgrade);
+        listeners.any(|one| one.wish.only.is_none() && one.wish.topics.contains(&topic))
+    }
+
     /// Listens from now on, or from after this number.
     pub(crate) fn listen(&self, wish: Wish, since: Option<u64>) -> Arc<Listener> {
         let mut inner = self.0.lock();

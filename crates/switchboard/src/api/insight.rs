@@ -2,17 +2,112 @@
 
 use super::{
     Api,
-    answer::{Answer, No},
+    answer::{Answer, No, Reply},
     asking::Ask,
+    calls,
 };
-use std::sync::Arc;
-use switchboard_api::insight::TapState;
+use crate::watching::Uses;
+use std::{collections::BTreeSet, sync::Arc};
+use switchboard_api::insight::{Bill, List as Listed, Metrics, TapState, Unused};
+use switchboard_host::catalog::{List, MergedItem};
+use switchboard_model::estimate_tokens;
+use switchboard_process as process;
+use switchboard_tasks as tasks;
 
-pub(super) async fn answer(_api: &Arc<Api>, _ask: &Ask) -> Answer {
-    Err(No::unavailable("this gateway counts nothing"))
+pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+    match ask.route.path {
+        "metrics" => metrics(api, ask).await,
+        _ => bill(api).await,
+    }
 }
 
 /// Whether messages are kept.
-pub(super) fn tap(_api: &Api) -> TapState {
-    TapState::default()
+pub(super) fn tap(api: &Api) -> TapState {
+    calls::state(api)
+}
+
+/// `GET metrics`.
+async fn metrics(api: &Api, ask: &Ask) -> Answer {
+    let counting = api.watching.counting();
+    let counting = counting.ok_or_else(|| {
+        No::unavailable("this gateway counts nothing").hint("it was started with --metrics off")
+    })?;
+    let (seconds, lines) = counting.calls().lines();
+    let budget = api.host.budget();
+    // What processes use is read from files.
+    let own = tasks::blocking(process::own_usage).await.ok();
+    Reply::json(&Metrics {
+        seconds,
+        lines,
+        in_flight: budget.calls(),
+        parked: ask.here.parked,
+        budget: (budget.used() as u64, budget.cap() as u64),
+        memory: own.map(|own| own.memory),
+    })
+}
+
+/// `GET bill`: of every principal that was here, and of whoever needs no token.
+async fn bill(api: &Arc<Api>) -> Answer {
+    let tapping = api.watching.tap();
+    let tapping = tapping.ok_or_else(|| No::unavailable("this gateway keeps no calls"))?;
+    let uses = tapping.uses();
+    uses.look();
+    let visitors = api.visitors.now();
+    let mut principals: BTreeSet<String> = visitors
+        .into_iter()
+        .map(|visitor| visitor.principal)
+        .collect();
+    if principals.is_empty() {
+        principals.insert("default".to_owned());
+    }
+    let mut bill = Bill {
+        lists: Vec::new(),
+        days: uses.days(),
+    };
+    for principal in principals {
+        let client = Arc::new(calls::client(&principal));
+        let merged = api.host.merged(&client, List::Tools).await;
+        bill.lists.push(listed(principal, &merged.items, uses));
+    }
+    Reply::json(&bill)
+}
+
+/// What one principal's list costs, and what of it nobody used.
+fn listed(principal: String, items: &[MergedItem], uses: &Uses) -> Listed {
+    let mut list = Listed {
+        tools: items.len(),
+        ..Listed::default()
+    };
+    for item in items {
+        let tokens = estimate_tokens(item.text().len());
+        list.tokens += tokens;
+        let (server, tool) = (item.server.name(), &item.item.key);
+        if uses.last(server, tool).is_none() {
+            list.unused_tokens += tokens;
+            list.unused.push(Unused {
+                server: server.to_string(),
+                tool: format!("mcp__{}", item.outward),
+                tokens,
+            });
+        }
+    }
+    list.unused
+        .sort_by_key(|unused| std::cmp::Reverse(unused.tokens));
+    if !list.unused.is_empty() {
+        list.defer = Some(match principal.as_str() {
+            "default" | "anonymous" => "switchboard up --tools search".to_owned(),
+            token => format!("switchboard up --tools {token}=search"),
+        });
+        let rules = list
+            .unused
+            .iter()
+            .map(|unused| format!("\"{}\"", unused.tool));
+        let rules: Vec<String> = rules.collect();
+        list.hide = Some(format!(
+            "\"permissions\": {{\"deny\": [{}]}}",
+            rules.join(", ")
+        ));
+    }
+    list.principal = principal;
+    list
 }

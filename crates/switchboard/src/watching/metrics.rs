@@ -70,6 +70,11 @@ impl Counting {
         self
     }
 
+    /// Counts and list of calls.
+    pub(crate) fn calls(&self) -> &Metrics {
+        &self.calls
+    }
+
     /// What was counted of calls, for people.
     pub(crate) fn stats(&self) -> Stats {
         self.calls.stats()

@@ -10,12 +10,16 @@ mod audit;
 mod changes;
 mod log;
 mod metrics;
+mod tap;
 #[cfg(feature = "otlp")]
 mod traces;
+mod uses;
 
 pub use audit::folder as audit_folder;
 pub use changes::Changes;
 pub use log::{LogControl, WrongFilter};
+pub(crate) use tap::Tapping;
+pub(crate) use uses::Uses;
 
 use crate::{dirs::NoHome, pipeline::Governed};
 use metrics::Counting;
@@ -43,6 +47,8 @@ pub struct Watch {
     pub audit: Option<AuditSync>,
     /// What is counted of calls, and where that is read.
     pub metrics: Option<MetricsWanted>,
+    /// Messages of calls are kept for as long as it runs.
+    pub tap: bool,
 }
 
 /// What is counted of calls, and where that is read. Unless somebody says otherwise a
@@ -99,6 +105,10 @@ pub struct Watching {
     access_log: Option<Arc<AccessLog>>,
     audit: Option<audit::Running>,
     counting: Option<Counting>,
+    /// Whether what is counted is told.
+    counts: bool,
+    /// What keeps calls, where somebody can ask for them.
+    tap: Option<Tapping>,
     #[cfg(feature = "otlp")]
     traces: Option<Arc<switchboard_record::traces::Traces>>,
     /// Where what is counted is read besides.
@@ -125,7 +135,13 @@ impl Watching {
         let counts = listens && wanted != Some(MetricsWanted::Off);
         #[cfg(feature = "otlp")]
         let traces = traces::begin(settings, governed)?;
-        let counting = counts.then(|| Counting::begin(governed.host()));
+        // The list of calls is kept in any case.
+        let counting = listens.then(|| Counting::begin(governed.host()));
+        let tap = counting.as_ref();
+        // Where nothing can be kept it lasts as long as the gateway.
+        let uses = governed.options().dirs().ok();
+        let uses = uses.map(|dirs| dirs.state.join("tool-uses.json"));
+        let tap = tap.map(|counting| Tapping::begin(governed.host(), counting, watch.tap, uses));
         #[cfg(feature = "otlp")]
         let counting = counting.map(|counting| counting.with_traces(traces.as_ref()));
         Ok(Arc::new(Self {
@@ -135,6 +151,8 @@ impl Watching {
             #[cfg(feature = "otlp")]
             traces,
             counting,
+            counts,
+            tap,
             metrics_at: match wanted {
                 Some(MetricsWanted::At(address)) => Some(address),
                 _ => None,
@@ -151,7 +169,12 @@ impl Watching {
 
     /// What is counted, if anything is.
     pub(crate) fn counting(&self) -> Option<&Counting> {
-        self.counting.as_ref()
+        self.counting.as_ref().filter(|_| self.counts)
+    }
+
+    /// What keeps calls, if anything does.
+    pub(crate) fn tap(&self) -> Option<&Tapping> {
+        self.tap.as_ref()
     }
 
     /// Where what is counted is read besides, if anybody wants that.
@@ -167,6 +190,10 @@ impl Watching {
         #[cfg(feature = "otlp")]
         if let Some(traces) = &self.traces {
             traces.flush().await;
+        }
+        if let Some(tap) = &self.tap {
+            let uses = tap.uses().clone();
+            let _ = switchboard_tasks::blocking(move || uses.keep()).await;
         }
         if let Some(audit) = &self.audit {
             audit.close().await;

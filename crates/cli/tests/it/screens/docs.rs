@@ -57,6 +57,7 @@ pages! {
     the_gateway: "gateway.md",
     the_screen: "screen.md",
     watching_it: "watching.md",
+    traffic: "traffic.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
     own_server: "own-server.md",

@@ -121,10 +121,16 @@ struct Beside(Arc<EventLog>);
 
 impl Outlet for Beside {
     fn send(&self, payload: Payload, weight: Weight) {
+        if self.takes(weight) {
+            self.0.send(payload, weight);
+        }
+    }
+
+    fn takes(&self, weight: Weight) -> bool {
         match weight {
-            Weight::Progress => {}
-            Weight::Notice if !self.0.is_read() => {}
-            _ => self.0.send(payload, weight),
+            Weight::Progress => false,
+            Weight::Notice => self.0.is_read(),
+            Weight::Question | Weight::Reply => true,
         }
     }
 

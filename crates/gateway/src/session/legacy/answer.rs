@@ -156,9 +156,13 @@ impl Session {
         let method = admitted.message.method();
         // Its server may take long to be there: what is given up before is not sent.
         let called = given_up.or(self.gateway.host().call(admitted)).await;
+        let called = called.map_err(|notice| {
+            show_given_up(&*outlet, &notice);
+            CallError::Cancelled
+        });
         let mut relayed = Relayed {
             session: self,
-            exchange: called.map_err(|_| CallError::Cancelled)??,
+            exchange: called??,
             outlet: &outlet,
             asked: Vec::new(),
         };
@@ -169,6 +173,7 @@ impl Session {
                 Ok(reply.payload(id))
             }
             Err(notice) => {
+                show_given_up(&*outlet, &notice);
                 relayed.exchange.cancel_as(&notice);
                 Err(CallError::Cancelled)
             }
@@ -252,6 +257,13 @@ impl Session {
         } else {
             connection.unsubscribe(&self.client, uri).await
         }
+    }
+}
+
+/// Shows by what a client gave its request up, if anybody sees its messages.
+fn show_given_up(outlet: &dyn Outlet, notice: &Message) {
+    if let Some(shown) = outlet.shown() {
+        shown.from_client(&notice.payload());
     }
 }
 

@@ -5,7 +5,7 @@
 mod answer;
 mod to_client;
 
-use super::{Outlet, hello, in_flight::InFlight, told};
+use super::{Outlet, hello, in_flight::InFlight, showing::Showing, told};
 use crate::{admission::Admission, gateway::Gateway, limits, visitors::Visit};
 use bytes::Bytes;
 use futures_util::future::{Either, join_all, ready};
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use std::{fmt, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, ClientSink, NoSink, Scope, Server,
-    observe::{Trace, Watched},
+    observe::{Shown, Trace, Watched},
     permission::What,
 };
 use switchboard_tasks as tasks;
@@ -81,7 +81,8 @@ impl Session {
                 .guard()
                 .check(&client, server, What::Method)?;
         }
-        let watched = watched(&gateway, &scope, &client, initialize);
+        let shown = gateway.host().shows(&client.principal, &scope, initialize);
+        let watched = watched(&gateway, &scope, &client, initialize, shown.as_ref());
         let mut result = match hello::initialize_result(&gateway, &scope, &client).await {
             Ok(result) => result,
             Err(fault) => {
@@ -96,6 +97,9 @@ impl Session {
         let id = initialize.id().unwrap_or_else(|| Id::number(0));
         let answer = Message::response(&id, &result).payload();
         told(watched, Ok(answer.len())).await?;
+        if let Some(shown) = shown {
+            shown.to_client(&answer);
+        }
         let info = json::field(initialize.body(), "clientInfo").ok().flatten();
         let info = info.map(|info| info.of(initialize.body()));
         let name = info.and_then(hello::name_of);
@@ -162,6 +166,11 @@ impl Session {
             Ok(entered) => entered,
             Err(why) => return Some(why.to_error().response(Some(&id))),
         };
+        let shown = self.shows(&mut admitted);
+        let outlet = match &shown {
+            Some(shown) => Showing::around(outlet, shown),
+            None => outlet,
+        };
         let answer = self.answer(admitted, outlet, given_up);
         let answer = tasks::caught(tasks::Kind::Request, answer).instrument(self.span());
         let answer = answer.await;
@@ -170,11 +179,22 @@ impl Session {
         if !place.end() {
             return None;
         }
-        match answer {
-            Ok(payload) => Some(payload),
-            Err(CallError::Cancelled) => None,
-            Err(fault) => Some(fault.to_error().response(Some(&id))),
+        let answer = match answer {
+            Ok(payload) => payload,
+            Err(CallError::Cancelled) => return None,
+            Err(fault) => fault.to_error().response(Some(&id)),
+        };
+        if let Some(shown) = shown {
+            shown.to_client(&answer);
         }
+        Some(answer)
+    }
+
+    /// Where the messages of a request are shown, if anybody wants to see them.
+    fn shows(&self, admitted: &mut Admitted) -> Option<Arc<Shown>> {
+        let (host, principal) = (self.gateway.host(), &self.client.principal);
+        admitted.trace.shown = host.shows(principal, &self.scope, &admitted.message);
+        admitted.trace.shown.clone()
     }
 
     /// Handles a request whose parameters nobody has read yet.
@@ -308,14 +328,17 @@ fn watched(
     scope: &Scope,
     client: &Arc<Client>,
     initialize: &Message,
+    shown: Option<&Arc<Shown>>,
 ) -> Option<Box<Watched>> {
+    let mut trace = Trace::default();
+    trace.shown = shown.cloned();
     gateway.host().watch_own(&Admitted {
         client: client.clone(),
         scope: scope.clone(),
         message: initialize.clone(),
         params: Params::of(initialize).unwrap_or_default(),
         headers: None,
-        trace: Trace::default(),
+        trace,
     })
 }
 

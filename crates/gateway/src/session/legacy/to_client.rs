@@ -152,7 +152,12 @@ impl ToClient {
             let withdrawn = input.withdrawn();
             tokio::select! {
                 response = answered => match response {
-                    Ok(response) => input.answer(&to_client.inward(response)),
+                    Ok(response) => {
+                        if let Some(shown) = outlet.shown() {
+                            shown.from_client(&response.payload());
+                        }
+                        input.answer(&to_client.inward(response));
+                    }
                     Err(_) => drop(input),
                 },
                 () = withdrawn.cancelled() => to_client.withdraw(&[number], &outlet),

@@ -24,7 +24,9 @@ use bytes::Bytes;
 use serde_json::json;
 use std::sync::Arc;
 use switchboard_host::{
-    Admitted, CallError, Client, LOG_LEVELS, NoSink, Scope, catalog::List, observe::Trace,
+    Admitted, CallError, Client, LOG_LEVELS, NoSink, Scope,
+    catalog::List,
+    observe::{Shown, Trace},
     permission::What,
 };
 use switchboard_wire::{ErrorObject, Id, Message, Method, Params, Payload, Revision, code};
@@ -140,16 +142,54 @@ pub(crate) fn unsupported(version: &str) -> ErrorObject {
 }
 
 /// Starts on a request that passed [`check`].
-pub(crate) async fn begin(gateway: &Arc<Gateway>, request: Box<Request>) -> Begun {
+pub(crate) async fn begin(gateway: &Arc<Gateway>, mut request: Box<Request>) -> Begun {
     let id = request.message.id().unwrap_or_else(|| Id::number(0));
+    // What comes back with answers may belong to a call that waits for them.
+    let mut shown = None;
+    if request.params.request_state.is_none() {
+        shown = request.shows(gateway);
+    }
     let begun = match is_own(&request) {
         // Boxed: most requests are for servers.
-        true => Box::pin(begin_own(gateway, request, &id)).await,
-        false => try_begin(gateway, request, &id).await,
+        true => Box::pin(begin_own(gateway, request, &id, &mut shown)).await,
+        false => try_begin(gateway, request, &id, &mut shown).await,
     };
-    match begun {
+    let begun = match begun {
         Ok(begun) => begun,
         Err(fault) => Begun::Answer(refused(&fault.to_error(), &id)),
+    };
+    if let Some(shown) = shown {
+        begun.show(&shown);
+    }
+    begun
+}
+
+impl Request {
+    /// Where its messages are shown from now on, if anybody wants to see them.
+    fn shows(&mut self, gateway: &Gateway) -> Option<Arc<Shown>> {
+        let principal = self.admission.principal();
+        self.trace.shown = gateway.host().shows(principal, &self.scope, &self.message);
+        self.trace.shown.clone()
+    }
+}
+
+impl Begun {
+    /// Shows what the client is told already. What else comes of it shows itself.
+    #[cold]
+    fn show(&self, shown: &Shown) {
+        let answer = match self {
+            Self::Answer(answer) => Some(answer),
+            Self::Told(told) => {
+                if let Some(before) = &told.before {
+                    shown.to_client(before);
+                }
+                told.answer.as_ref()
+            }
+            Self::Exchange(_) | Self::Listen(_) => None,
+        };
+        if let Some(answer) = answer {
+            shown.to_client(&answer.payload);
+        }
     }
 }
 
@@ -179,6 +219,7 @@ async fn begin_own(
     gateway: &Arc<Gateway>,
     request: Box<Request>,
     id: &Id,
+    shown: &mut Option<Arc<Shown>>,
 ) -> Result<Begun, CallError> {
     let watched = asker(&request).ok().and_then(|client| {
         gateway.host().watch_own(&Admitted {
@@ -190,7 +231,7 @@ async fn begin_own(
             trace: request.trace.clone(),
         })
     });
-    let begun = try_begin(gateway, request, id).await;
+    let begun = try_begin(gateway, request, id, shown).await;
     let answer = match &begun {
         Ok(Begun::Answer(answer)) => Ok(answer.payload.len()),
         Ok(Begun::Told(told)) => {
@@ -215,6 +256,7 @@ async fn try_begin(
     gateway: &Arc<Gateway>,
     mut request: Box<Request>,
     id: &Id,
+    shown: &mut Option<Arc<Shown>>,
 ) -> Result<Begun, CallError> {
     let method = request.message.method();
     if method == Method::Listen {
@@ -229,10 +271,12 @@ async fn try_begin(
             code: None,
         }));
     }
-    if request.params.request_state.is_some()
-        && let Some(resumed) = Box::pin(resume::resume(gateway, &request, id)).await?
-    {
-        return Ok(resumed);
+    if request.params.request_state.is_some() {
+        let resumed = resume::resume(gateway, &request, id, shown);
+        if let Some(resumed) = Box::pin(resumed).await? {
+            return Ok(resumed);
+        }
+        *shown = request.shows(gateway);
     }
     let request = state::unwrap(gateway, request)?;
     let client = asker(&request)?;

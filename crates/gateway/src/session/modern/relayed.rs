@@ -90,6 +90,19 @@ impl Steps for Relayed {
     type End = Answer;
 
     async fn next(&mut self) -> Step<Answer> {
+        let step = self.step().await;
+        if let Some(shown) = &self.request.trace.shown {
+            match &step {
+                Step::Notice(notice, _) => shown.to_client(notice),
+                Step::Done(answer) => shown.to_client(&answer.payload),
+            }
+        }
+        step
+    }
+}
+
+impl Relayed {
+    async fn step(&mut self) -> Step<Answer> {
         if let Some(notice) = self.notices.pop_front() {
             return Step::Notice(notice, Weight::Notice);
         }
@@ -266,6 +279,9 @@ impl Relayed {
 
     /// Gives the request up in the client's own words.
     pub(crate) fn cancel_as(mut self, notice: &Message) {
+        if let Some(shown) = &self.request.trace.shown {
+            shown.from_client(&notice.payload());
+        }
         if let Some(exchange) = self.exchange.take() {
             exchange.cancel_as(notice);
         }

@@ -1,0 +1,6 @@
+//! The caps of this crate, in one place.
+
+/// Words of a filter of calls.
+pub const FILTER_WORDS: usize = 64;
+/// Bytes of a filter of calls.
+pub const FILTER_BYTES: usize = 4096;

@@ -1,0 +1,199 @@
+//! The list of calls, as they come.
+
+use super::{encoded, failed, json};
+use crate::{
+    context::note,
+    failure::{Code, Failure},
+    limits,
+    show::{out, safe, term},
+};
+use clap::Args;
+use std::collections::HashSet;
+use switchboard::api::{
+    Client,
+    types::{
+        calls::{Call, Page},
+        events::Event,
+        filter::Filter,
+        insight::TapState,
+    },
+};
+use tokio_util::sync::CancellationToken;
+
+/// Options of the list.
+#[derive(Debug, Args)]
+pub struct ListOptions {
+    /// Only calls that this lets through, such as 'server:git >200ms error'
+    #[arg(long, short, value_name = "FILTER", default_value = "")]
+    pub filter: String,
+    /// How many of those that were made before are shown first
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub last: usize,
+    /// Show what is there, and end
+    #[arg(long)]
+    pub no_follow: bool,
+    /// Print an object for each call, when it begins and when it has ended
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Shows calls until somebody stops it.
+pub async fn run(
+    gateway: &Client,
+    options: &ListOptions,
+    stop: CancellationToken,
+) -> Result<Code, Failure> {
+    // What is wrong with a filter is told before anything is asked.
+    Filter::parse(&options.filter).map_err(|wrong| {
+        let text = format!("--filter: {wrong}");
+        Failure::usage(text).hint("switchboard traffic --help lists what a filter can say")
+    })?;
+    let filter = encoded(&options.filter);
+    let before: TapState = gateway.get("tap").await.map_err(|fault| failed(&fault))?;
+    let follows = !options.no_follow;
+    let events = match follows {
+        true => {
+            let query = format!("topics=calls&filter={filter}");
+            let events = gateway.events(&query).await;
+            Some(events.map_err(|fault| failed(&fault))?)
+        }
+        false => None,
+    };
+    let mut shown = HashSet::new();
+    for call in earlier(gateway, &filter, options.last).await? {
+        if call.took.is_some() {
+            shown.insert(call.id);
+        }
+        show(&call, options.json)?;
+    }
+    let Some(mut events) = events else {
+        return Ok(Code::Done);
+    };
+    if !before.armed && !options.json {
+        note("messages are kept from now on, until ten minutes after nobody looks any more");
+    }
+    loop {
+        let next = tokio::select! {
+            () = stop.cancelled() => return Ok(Code::Done),
+            next = events.next() => next.map_err(|fault| failed(&fault))?,
+        };
+        match next {
+            Some((_, Event::Call { call })) => {
+                let is_over = call.took.is_some();
+                // On a line each: what has ended.
+                if (is_over || options.json) && !shown.contains(&call.id) {
+                    show(&call, options.json)?;
+                }
+                if is_over && shown.len() < limits::TRAFFIC_SHOWN {
+                    shown.insert(call.id);
+                }
+            }
+            Some((_, Event::Reset)) => {
+                note("some calls are missing here: they came faster than they were read");
+                let query = format!("topics=calls&filter={filter}");
+                let again = gateway.events(&query).await;
+                events = again.map_err(|fault| failed(&fault))?;
+            }
+            Some(_) => {}
+            None => {
+                let text = "the gateway has ended";
+                return Err(Failure::new(Code::Unreachable, text));
+            }
+        }
+    }
+}
+
+/// The last calls, the oldest first.
+async fn earlier(gateway: &Client, filter: &str, most: usize) -> Result<Vec<Call>, Failure> {
+    if most == 0 {
+        return Ok(Vec::new());
+    }
+    let (mut calls, mut before) = (Vec::new(), String::new());
+    loop {
+        let path = format!("calls?filter={filter}&limit={}{before}", most - calls.len());
+        let page: Page = gateway.get(&path).await.map_err(|fault| failed(&fault))?;
+        let last = page.calls.last().map(|call| call.id);
+        calls.extend(page.calls);
+        match last {
+            Some(last) if page.more && calls.len() < most => before = format!("&before={last}"),
+            _ => break,
+        }
+    }
+    calls.reverse();
+    Ok(calls)
+}
+
+fn show(call: &Call, as_json: bool) -> Result<(), Failure> {
+    match as_json {
+        true => json(call),
+        false => out::line(&line(call)),
+    }
+}
+
+/// One call on one line.
+pub fn line(call: &Call) -> String {
+    let paint = term::stdout();
+    let name = call.name.as_deref().unwrap_or(&call.method);
+    let server = call.server.as_deref().unwrap_or("-");
+    let client = call.client.as_deref().unwrap_or(&call.principal);
+    let outcome = safe::line(&call.outcome);
+    let outcome = format!("{outcome:<9}");
+    let outcome = match call.outcome.as_str() {
+        "ok" => paint.green(&outcome),
+        "error" | "denied" => paint.red(&outcome),
+        _ => outcome,
+    };
+    let column = |text: &str, room: usize| {
+        let text = safe::cut_columns(&safe::line(text), room);
+        let fill = room.saturating_sub(safe::columns(&text));
+        format!("{text}{}", " ".repeat(fill))
+    };
+    let ours = call
+        .took
+        .map(|took| took - call.at_server.unwrap_or(0).min(took));
+    let error = call
+        .error
+        .as_deref()
+        .map(|error| format!("  {}", safe::line(error)));
+    format!(
+        "{:>6}  {}  {} {} {} {outcome} {:>9} {:>9} {:>8}{}",
+        call.id,
+        clock(call.at),
+        column(client, 16),
+        column(server, 14),
+        column(name, 28),
+        call.at_server.map_or_else(|| "-".to_owned(), millis),
+        ours.map_or_else(|| "-".to_owned(), |ours| format!("+{}", millis(ours))),
+        size(call.bytes_out),
+        error.unwrap_or_default(),
+    )
+}
+
+/// A time of the day, in UTC.
+fn clock(at: u64) -> String {
+    let seconds = at / 1000 % 86_400;
+    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+    format!(
+        "{hours:02}:{minutes:02}:{:02}.{:03}",
+        seconds % 60,
+        at % 1000
+    )
+}
+
+/// Microseconds for people.
+pub fn millis(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros} µs"),
+        1_000..100_000 => format!("{:.1} ms", micros as f64 / 1e3),
+        100_000..10_000_000 => format!("{} ms", micros / 1_000),
+        _ => format!("{:.1} s", micros as f64 / 1e6),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_240 => format!("{bytes} B"),
+        10_240..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+    }
+}

@@ -1,0 +1,131 @@
+//! The list of calls: always there, filtered by one language, followed as it grows; and
+//! what is kept of messages, and when.
+
+use super::{calls, ids, shown};
+use serde_json::{Value, json};
+use switchboard_testkit::{
+    DEADLINE, HttpClient, LEGACY, StdioClient,
+    world::{self, World, echo, servers},
+};
+
+async fn client(url: &str) -> HttpClient {
+    let mut client = HttpClient::new(&format!("{url}/mcp"));
+    client.initialize(LEGACY).await;
+    client
+}
+
+#[tokio::test]
+async fn calls_are_listed_always_and_their_messages_kept_while_somebody_looks() {
+    let world = World::with(&servers([("one", echo(&[])), ("two", echo(&[]))]));
+    let gateway = world.gateway_with(&["--no-auth"]).await;
+    let mut client = client(&gateway.url().await).await;
+    client.call("one__echo", json!({"text": "before"})).await;
+    let before = calls(&world, "tool:echo").await;
+    assert_eq!(before.len(), 1);
+    let (call, id) = (&before[0], before[0]["id"].to_string());
+    assert_eq!(call["kept"], false, "{call}");
+    assert_eq!(call["server"], "one", "{call}");
+    assert_eq!(call["outcome"], "ok", "{call}");
+    assert_eq!(call["clientEra"], "legacy", "{call}");
+    assert!(call["took"].as_u64() >= call["atServer"].as_u64(), "{call}");
+    assert!(call["client"].is_string(), "{call}");
+    let ran = world.run(&["traffic", "show", &id]).await;
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    assert!(ran.err.contains("--tap"), "{}", ran.err);
+
+    // That was a look: from now on they are kept.
+    client.call("two__echo", json!({"text": "needle"})).await;
+    let after = ids(&world, "server:two kept").await;
+    assert_eq!(after.len(), 1);
+    let detail = shown(&world, &after[0]).await;
+    assert_eq!(
+        detail["messages"].as_array().map(Vec::len),
+        Some(4),
+        "{detail}"
+    );
+    assert_eq!(ids(&world, "\"needle\"").await, after);
+    assert_eq!(ids(&world, "tool:echo -server:two").await, [id]);
+    let none: [&str; 0] = [];
+    assert_eq!(ids(&world, "server:two error").await, none);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_filter_is_told_with_its_place() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let ran = world.run(&["traffic"]).await;
+    assert_eq!(ran.code, Some(4), "{}", ran.out);
+    assert!(ran.err.contains("switchboard up"), "{}", ran.err);
+    let _gateway = world.gateway_with(&["--no-auth"]).await;
+    let ran = world.run(&["traffic", "--filter", "ok sever:git"]).await;
+    assert_eq!(ran.code, Some(2), "{}", ran.out);
+    assert!(ran.err.contains("at 4: `sever:git`"), "{}", ran.err);
+    let ran = world.run(&["traffic", "show", "4711"]).await;
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+}
+
+#[tokio::test]
+async fn calls_are_followed_as_they_come() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let gateway = world.gateway_with(&["--no-auth"]).await;
+    let mut client = client(&gateway.url().await).await;
+    let args = ["traffic", "--json", "--filter", "tool:echo"];
+    let mut following = world.async_command(&args);
+    following
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true);
+    let mut following = following.spawn().expect("it starts");
+    let out = following.stdout.take().expect("its stdout");
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(out));
+    // It may not listen yet: calls are made until one is told.
+    let told = tokio::time::timeout(DEADLINE, async {
+        loop {
+            client.call("one__echo", json!({"text": "hi"})).await;
+            let pause = std::time::Duration::from_millis(300);
+            if let Ok(line) = tokio::time::timeout(pause, lines.next_line()).await {
+                return line.expect("a line").expect("a line");
+            }
+        }
+    });
+    let told: Value = serde_json::from_str(&told.await.expect("a call")).expect("JSON");
+    assert_eq!(told["name"], "echo", "{told}");
+}
+
+#[tokio::test]
+async fn the_ring_never_holds_more_than_it_may() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let gateway = world.gateway_with(&["--no-auth", "--tap"]).await;
+    let url = gateway.url().await;
+    let mut client = client(&url).await;
+    let large = "x".repeat(1024 * 1024);
+    for _ in 0..40 {
+        client.call("one__echo", json!({"text": large})).await;
+    }
+    let ids = ids(&world, "tool:echo kept").await;
+    assert!(!ids.is_empty() && ids.len() < 40, "{} are kept", ids.len());
+    let last = shown(&world, ids.last().expect("one")).await;
+    let texts = last["messages"].as_array().expect("a list");
+    assert_eq!(texts.len(), 4);
+    assert!(texts.iter().all(|one| {
+        one["text"]
+            .as_str()
+            .is_some_and(|text| text.len() > 1024 * 1024)
+    }));
+}
+
+#[tokio::test]
+async fn a_stdio_client_behind_the_gateway_is_seen_as_well() {
+    let world = World::with(&servers([("one", echo(&[]))]));
+    let _gateway = world.gateway_with(&["--tap"]).await;
+    let mut client: StdioClient = world.attached(&[]).await;
+    client.call("one__echo", json!({"text": "hi"})).await;
+    let found = world::until(DEADLINE, || Some(())).await;
+    assert!(found.is_some());
+    let ids = ids(&world, "tool:echo ok").await;
+    assert_eq!(ids.len(), 1);
+    let detail = shown(&world, &ids[0]).await;
+    assert_eq!(
+        detail["messages"].as_array().map(Vec::len),
+        Some(4),
+        "{detail}"
+    );
+}

@@ -1,0 +1,121 @@
+//! A call once more: what repeats without harm at once, what acts after a yes; as another
+//! client, with other arguments, and where the result differs.
+
+use super::{calls, ids};
+use crate::support::crossing::{Recorder, Side};
+use serde_json::{Value, json};
+use switchboard_testkit::{
+    HttpClient, LEGACY, Program, record,
+    world::{World, servers},
+};
+
+const TOOLS: &str = r#"{"tools":[{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"act","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private"}"#;
+
+async fn rig(modern: bool) -> (World, Recorder, Program, HttpClient) {
+    let script = [
+        json!({"method": "tools/list", "reply": TOOLS}),
+        json!({"method": "tools/call", "match": "\"blue\"", "reply": r#"{"content":[{"type":"text","text":"blue"}],"n":1.50,"resultType":"complete"}"#}),
+        json!({"method": "tools/call", "reply": r#"{"content":[ {"type":"text","text":"done"}],"n":1.50,"resultType":"complete"}"#}),
+    ];
+    let recorder = Recorder::new(Side::Stdio, &script, modern).await;
+    let world = World::with(&servers([("s", recorder.entry.clone())]));
+    let gateway = world.gateway_with(&["--no-auth", "--tap"]).await;
+    let url = gateway.url().await;
+    let mut client = HttpClient::new(&format!("{url}/mcp"));
+    client.initialize(LEGACY).await;
+    client.request("tools/list", json!({})).await;
+    (world, recorder, gateway, client)
+}
+
+/// How often a tool was called at the server.
+fn called(recorder: &Recorder, tool: &str) -> usize {
+    let all = record::read(&recorder.record).expect("a record");
+    let is_call = |message: &&Vec<u8>| {
+        let message: Value = serde_json::from_slice(message).unwrap_or_default();
+        message["method"] == "tools/call" && message["params"]["name"] == tool
+    };
+    all.iter().filter(is_call).count()
+}
+
+#[tokio::test]
+async fn what_changes_nothing_is_made_again_and_gives_the_same_bytes() {
+    let (world, recorder, _gateway, mut client) = rig(false).await;
+    client.call("s__look", json!({"colour": "red"})).await;
+    let id = ids(&world, "tool:look").await.remove(0);
+    let ran = world
+        .run(&["traffic", "replay", &id, "--json", "-n", "3"])
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let replayed = ran.json();
+    assert_eq!(replayed["same"], true, "{replayed}");
+    assert_eq!(replayed["runs"].as_array().map(Vec::len), Some(3));
+    assert_eq!(replayed["runs"][0]["result"]["content"][0]["text"], "done");
+    assert_eq!(called(&recorder, "look"), 4);
+    let again = calls(&world, "replay").await;
+    assert_eq!(again.len(), 3);
+    assert_eq!(again[0]["replayOf"].to_string(), id);
+    assert_eq!(again[0]["principal"], "console");
+
+    // With another argument.
+    let args = ["traffic", "replay", &id, "--json", "--set", "colour=blue"];
+    let ran = world.run(&args).await;
+    let replayed = ran.json();
+    assert_eq!(replayed["same"], false, "{replayed}");
+    let paths = replayed["differences"].as_array().expect("a list");
+    assert!(
+        paths.iter().any(|one| one["path"] == "/content/0/text"),
+        "{replayed}"
+    );
+    let ran = world
+        .run(&["traffic", "replay", &id, "--set", "colour=blue"])
+        .await;
+    assert!(
+        ran.out.contains("/content/0/text: \"done\" → \"blue\""),
+        "{}",
+        ran.out
+    );
+
+    // On a command line.
+    let ran = world.run(&["traffic", "copy", &id]).await;
+    let expected = "switchboard call s__look '{\"colour\":\"red\"}'\n";
+    assert_eq!(ran.out, expected, "{}", ran.err);
+    let ran = world.run(&["traffic", "copy", &id, "--as", "json"]).await;
+    let line: Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!(line["params"]["name"], "s__look");
+    let ran = world.run(&["traffic", "copy", &id, "--as", "curl"]).await;
+    assert!(ran.out.starts_with("curl "), "{}", ran.out);
+}
+
+#[tokio::test]
+async fn what_acts_is_made_again_only_after_a_yes() {
+    let (world, recorder, _gateway, mut client) = rig(false).await;
+    client.call("s__act", json!({})).await;
+    let id = ids(&world, "tool:act").await.remove(0);
+    let ran = world.run(&["traffic", "replay", &id]).await;
+    assert_eq!(ran.code, Some(5), "{}", ran.out);
+    assert!(ran.err.contains("--yes"), "{}", ran.err);
+    assert_eq!(called(&recorder, "act"), 1);
+    let ran = world.run(&["traffic", "replay", &id, "--yes"]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("byte for byte"), "{}", ran.out);
+    assert_eq!(called(&recorder, "act"), 2);
+}
+
+#[tokio::test]
+async fn another_era_is_reached_through_the_bridge() {
+    for server_modern in [false, true] {
+        let (world, recorder, _gateway, mut client) = rig(server_modern).await;
+        client.call("s__look", json!({})).await;
+        let id = ids(&world, "tool:look").await.remove(0);
+        let other = if server_modern { "legacy" } else { "modern" };
+        let args = ["traffic", "replay", &id, "--json", "--era", other];
+        let ran = world.run(&args).await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let replayed = ran.json();
+        let call = &replayed["runs"][0]["call"];
+        assert_eq!(call["clientEra"], other, "{replayed}");
+        assert_ne!(call["serverEra"], other, "{replayed}");
+        assert_eq!(replayed["runs"][0]["result"]["content"][0]["text"], "done");
+        assert_eq!(called(&recorder, "look"), 2);
+    }
+}

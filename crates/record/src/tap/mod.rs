@@ -1,0 +1,307 @@
+//! Calls as they were: a list of them, which is always kept, and their messages on all
+//! four edges, which are kept while somebody looks.
+//!
+//! | module | what |
+//! |---|---|
+//! | `list` | the list |
+//! | `ring` | the messages |
+//! | `view` | both as the API tells them |
+//! | `pairs` | which message was made of which, and what we changed in it |
+//! | [`difference`] | where two texts of JSON differ |
+//! | `rows` | the rows of `docs/reference/rewrites.md` |
+//! | [`redact`](redact()) | messages without secrets |
+
+mod copies;
+pub mod difference;
+mod list;
+mod pairs;
+mod redact;
+mod ring;
+mod rows;
+mod view;
+
+pub use copies::GATEWAY;
+pub use list::CallList;
+pub use redact::redact;
+pub use view::Secrets;
+
+use crate::limits;
+use parking_lot::Mutex;
+use ring::Ring;
+use std::{
+    collections::VecDeque,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Weak},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+use switchboard_api::{calls, insight::TapState};
+use switchboard_host::{
+    Host,
+    observe::{Begin, Edge, Follow, MessageSwitch, Observer, Passing},
+};
+use switchboard_tasks as tasks;
+use tokio_util::task::AbortOnDropHandle;
+
+/// What keeps messages. Clones of an `Arc` of it are one.
+pub struct Tap {
+    list: Arc<CallList>,
+    ring: Mutex<Ring>,
+    switch: MessageSwitch,
+    armed: Mutex<Armed>,
+    /// Calls whose messages are kept and that whoever keeps them on disk has not been told.
+    unkept: Mutex<VecDeque<u64>>,
+    upkeep: Mutex<Option<AbortOnDropHandle<()>>>,
+}
+
+/// Why messages are kept.
+#[derive(Default)]
+struct Armed {
+    /// For as long as the gateway runs.
+    option: bool,
+    /// They go to this folder.
+    record: Option<PathBuf>,
+    /// When somebody last looked.
+    looked: Option<Instant>,
+}
+
+impl Armed {
+    fn wants(&self) -> bool {
+        self.option || self.record.is_some() || self.remaining().is_some()
+    }
+
+    /// How long they are kept unless somebody looks again.
+    fn remaining(&self) -> Option<Duration> {
+        limits::TAP_PATIENCE.checked_sub(self.looked?.elapsed())
+    }
+
+    fn by(&self) -> Option<&'static str> {
+        match self {
+            Self { option: true, .. } => Some("option"),
+            Self {
+                record: Some(_), ..
+            } => Some("record"),
+            _ => self.remaining().map(|_| "watched"),
+        }
+    }
+}
+
+impl Tap {
+    /// Keeps messages of this host's calls, once somebody wants that.
+    pub fn begin(host: &Host, list: Arc<CallList>) -> Arc<Self> {
+        let tap = Arc::new(Self {
+            list,
+            ring: Mutex::default(),
+            switch: host.message_switch(),
+            armed: Mutex::default(),
+            unkept: Mutex::default(),
+            upkeep: Mutex::default(),
+        });
+        host.observe(tap.clone());
+        *tap.upkeep.lock() = Some(AbortOnDropHandle::new(tasks::spawn(
+            tasks::Kind::Upkeep,
+            look_after(Arc::downgrade(&tap)),
+        )));
+        tap
+    }
+
+    /// Messages are kept for as long as the gateway runs.
+    pub fn always(&self) {
+        self.arm(|armed| armed.option = true);
+    }
+
+    /// Messages are kept for somebody who writes them to this folder, and asks for
+    /// [`ended`](Self::ended).
+    pub fn record(&self, folder: PathBuf) {
+        self.arm(|armed| armed.record = Some(folder));
+    }
+
+    /// Somebody looks: messages are kept for a while from now on.
+    pub fn look(&self) {
+        self.arm(|armed| armed.looked = Some(Instant::now()));
+    }
+
+    /// Nobody looks any more.
+    pub fn rest(&self) {
+        self.arm(|armed| armed.looked = None);
+    }
+
+    /// Forgets the messages that are kept.
+    pub fn clear(&self) {
+        self.ring.lock().clear();
+    }
+
+    fn arm(&self, change: impl FnOnce(&mut Armed)) {
+        let mut armed = self.armed.lock();
+        change(&mut armed);
+        self.switch.set(armed.wants());
+    }
+
+    /// Whether messages are kept, and how many.
+    pub fn state(&self) -> TapState {
+        let (by, remaining, record) = {
+            let armed = self.armed.lock();
+            (armed.by(), armed.remaining(), armed.record.clone())
+        };
+        let ring = self.ring.lock();
+        TapState {
+            armed: by.is_some(),
+            by: by.map(str::to_owned),
+            until: remaining
+                .filter(|_| by == Some("watched"))
+                .map(|rest| millis(SystemTime::now() + rest)),
+            calls: ring.len(),
+            bytes: ring.bytes() as u64,
+            capacity: ring.cap() as u64,
+            dropped: ring.dropped(),
+            record: record.map(|folder| folder.display().to_string()),
+        }
+    }
+
+    /// All calls that are known, the newest first.
+    pub fn calls(&self) -> impl Iterator<Item = calls::Call> {
+        let all = self.list.all();
+        all.map(|entry| self.told_of(&entry))
+    }
+
+    /// How many changes there were in the list so far, and the calls that changed since
+    /// there were this many, in the order of it.
+    pub fn since(&self, changes: u64) -> (u64, Vec<calls::Call>) {
+        let now = self.list.changes();
+        if now == changes {
+            return (now, Vec::new());
+        }
+        let all = self.list.all();
+        let mut changed: Vec<list::Entry> = all
+            .filter(|it| it.change > changes && it.change <= now)
+            .collect();
+        changed.sort_by_key(|entry| entry.change);
+        let told = changed.iter().map(|entry| self.told_of(entry));
+        (now, told.collect())
+    }
+
+    /// One call.
+    pub fn call(&self, number: u64) -> Option<calls::Call> {
+        let entry = self.list.get(number)?;
+        Some(self.told_of(&entry))
+    }
+
+    fn told_of(&self, entry: &list::Entry) -> calls::Call {
+        let kept = self.ring.lock().has(entry.number);
+        view::call(entry, kept)
+    }
+
+    /// A call repeats another.
+    pub fn repeats(&self, number: u64, other: u64) {
+        self.list.repeats(number, other);
+    }
+
+    /// How many calls had to give way to newer ones.
+    pub fn dropped(&self) -> u64 {
+        self.list.dropped()
+    }
+
+    /// One call with its messages.
+    pub fn detail(&self, number: u64, secrets: Secrets) -> Option<calls::Detail> {
+        let entry = self.list.get(number)?;
+        let kept = self.ring.lock().of_call(number);
+        Some(view::detail(&entry, kept, secrets))
+    }
+
+    /// What a call's client asked for, as it wrote it; with secrets. For making it again.
+    pub fn request(&self, number: u64) -> Option<Vec<u8>> {
+        let (messages, _) = self.ring.lock().of_call(number)?;
+        messages.first()?.text.as_ref().map(ring::Text::to_vec)
+    }
+
+    /// What it was answered last, with secrets: by its server, or by us to its client.
+    pub fn answer(&self, number: u64, by_server: bool) -> Option<Vec<u8>> {
+        let (messages, _) = self.ring.lock().of_call(number)?;
+        let edge = match by_server {
+            true => Edge::FromServer,
+            false => Edge::ToClient,
+        };
+        pairs::answer(&messages, edge)
+    }
+
+    /// Whether a text stands in the messages of a call, secrets left out.
+    pub fn says(&self, number: u64, text: &str) -> bool {
+        let kept = self.ring.lock().of_call(number);
+        let Some((messages, _)) = kept else {
+            return false;
+        };
+        messages.iter().any(|one| {
+            let bytes = one.text.as_ref().map(ring::Text::to_vec);
+            bytes.is_some_and(|bytes| {
+                let said = String::from_utf8_lossy(&bytes);
+                // What is not there with its secrets is not there without them.
+                contains(&said, text) && contains(&redact(&said).0, text)
+            })
+        })
+    }
+
+    /// Calls that have ended since this was last asked, for whoever keeps them on disk:
+    /// their messages are in [`detail`](Self::detail).
+    pub fn ended(&self) -> Vec<u64> {
+        let (mut ended, mut unkept) = (Vec::new(), self.unkept.lock());
+        unkept.retain(|number| match self.list.get(*number) {
+            None => false,
+            Some(entry) => match &entry.state {
+                list::State::Over(over) if over.when.elapsed() >= limits::TAP_SETTLE => {
+                    ended.push(*number);
+                    false
+                }
+                _ => true,
+            },
+        });
+        ended
+    }
+}
+
+fn contains(said: &str, text: &str) -> bool {
+    said.to_lowercase().contains(&text.to_lowercase())
+}
+
+/// Ends what nobody looks at any more.
+async fn look_after(tap: Weak<Tap>) {
+    loop {
+        tokio::time::sleep(limits::TAP_LOOK).await;
+        match tap.upgrade() {
+            Some(tap) => tap.arm(|_| {}),
+            None => return,
+        }
+    }
+}
+
+impl Observer for Tap {
+    fn begin(&self, _call: &Begin<'_>) -> Option<Box<dyn Follow>> {
+        None
+    }
+
+    fn wants_details(&self) -> bool {
+        false
+    }
+
+    fn message(&self, message: &Passing<'_>) {
+        let Some(call) = message.call else { return };
+        let is_new = self.ring.lock().keep(call, message.edge, message.payload);
+        if is_new && self.armed.lock().record.is_some() {
+            let mut unkept = self.unkept.lock();
+            if unkept.len() >= limits::TAP_CALLS {
+                unkept.pop_front();
+            }
+            unkept.push_back(call);
+        }
+    }
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").finish_non_exhaustive()
+    }
+}
+
+fn millis(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

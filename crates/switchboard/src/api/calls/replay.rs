@@ -1,0 +1,203 @@
+//! `POST calls/{id}/replay`: a call once more, as it was or changed, and where what comes
+//! of it differs.
+
+use super::{
+    super::{
+        Api,
+        answer::{Answer, No, Reply},
+        asking::Ask,
+    },
+    Repeatable,
+    make::{self, Wanted},
+    visible,
+};
+use crate::{limits, watching::Tapping};
+use serde_json::Value;
+use std::sync::Arc;
+use switchboard_api::calls::{Call, Difference, Made, Put, Replay, Replayed};
+use switchboard_record::tap::difference::{differences, pointer};
+use switchboard_wire::{Message, Method, json as text};
+
+/// Answers.
+pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answer {
+    let replay: Replay = ask.body()?;
+    let call = visible(tapping, ask)?;
+    let times = replay.times.unwrap_or(1);
+    if !(1..=limits::API_REPLAYS).contains(&times) {
+        let text = format!("times is between 1 and {}", limits::API_REPLAYS);
+        return Err(No::invalid(text).field("/times"));
+    }
+    tapping.tap.look();
+    let request = tapping.tap.request(call.id).ok_or_else(|| {
+        let text = format!("the messages of call {} are not kept", call.id);
+        No::gone(text).hint("they are kept while somebody looks, or with --tap")
+    })?;
+    let request = Message::parse(request.into());
+    let request = request.map_err(|fault| No::conflict(fault.to_string()))?;
+    let named = replay.server.as_deref().or(call.server.as_deref());
+    let named =
+        named.ok_or_else(|| No::conflict("this call was for no server").field("/server"))?;
+    let server = make::server(api, named)?;
+    if !replay.confirmed && !Repeatable::known(api).is(&call) {
+        let what = call.name.as_deref().unwrap_or(&call.method);
+        let text = format!("{what} does not say that it can be called twice without harm");
+        return Err(No::confirm(text).hint("say that it is meant: confirmed"));
+    }
+    let params = params(&request, &call, &replay)?;
+    let mut replayed = Replayed::default();
+    for _ in 0..times {
+        let wanted = Wanted {
+            server: server.clone(),
+            method: request.method(),
+            params: params.clone(),
+            era: make::era(replay.era.as_deref())?,
+            confirmed: replay.confirmed,
+            replay_of: Some(call.id),
+        };
+        let made = make::run(api, tapping, &ask.who, wanted).await?;
+        replayed.runs.push(made);
+    }
+    compare(tapping, &call, replay.era.is_none(), &mut replayed);
+    Reply::json(&replayed)
+}
+
+/// The parameters to send: as they were, under the server's own name, with what is set.
+fn params(request: &Message, call: &Call, replay: &Replay) -> Result<String, No> {
+    let key = match request.method() {
+        Method::ToolsCall | Method::PromptsGet => Some("name"),
+        Method::ResourcesRead => Some("uri"),
+        _ => None,
+    };
+    let named = key.zip(call.name.as_deref());
+    let params = make::repeated(request, named);
+    if replay.set.is_empty() && replay.arguments.is_none() {
+        return Ok(params);
+    }
+    let no_json = |fault: serde_json::Error| No::conflict(fault.to_string());
+    let mut params: Value = serde_json::from_str(&params).map_err(no_json)?;
+    if let Some(arguments) = &replay.arguments {
+        params["arguments"] = arguments.clone();
+    }
+    for put in &replay.set {
+        if params.get("arguments").is_none() {
+            params["arguments"] = Value::Object(Default::default());
+        }
+        set(&mut params["arguments"], put)?;
+    }
+    let params = params.to_string();
+    match make::readable(&params) {
+        true => Ok(params),
+        false => Err(No::invalid("the arguments cannot be sent").field("/set")),
+    }
+}
+
+/// Puts one value where it belongs. What leads there is made where it is missing.
+fn set(arguments: &mut Value, put: &Put) -> Result<(), No> {
+    let keys: Vec<String> = match put.path.strip_prefix('/') {
+        Some(pointer) => {
+            let keys = pointer.split('/');
+            keys.map(|key| key.replace("~1", "/").replace("~0", "~"))
+                .collect()
+        }
+        None => put.path.split('.').map(str::to_owned).collect(),
+    };
+    let wrong = |key: &str| {
+        let text = format!("{:?}: nothing can be set at {key:?}", put.path);
+        No::invalid(text).field("/set")
+    };
+    let mut at = arguments;
+    for key in &keys {
+        if key.is_empty() {
+            return Err(wrong(key));
+        }
+        at = match at {
+            Value::Array(all) => {
+                let number = key.parse::<usize>().map_err(|_| wrong(key))?;
+                if number == all.len() {
+                    all.push(Value::Null);
+                }
+                all.get_mut(number).ok_or_else(|| wrong(key))?
+            }
+            Value::Object(all) => all.entry(key.clone()).or_insert(Value::Null),
+            Value::Null => {
+                *at = Value::Object(Default::default());
+                at.as_object_mut()
+                    .ok_or_else(|| wrong(key))?
+                    .entry(key.clone())
+                    .or_insert(Value::Null)
+            }
+            _ => return Err(wrong(key)),
+        };
+    }
+    *at = put.value.clone();
+    Ok(())
+}
+
+/// Says where the last result is another than the first call's: by what the server
+/// answered, or across eras by what the clients were told.
+fn compare(tapping: &Tapping, call: &Call, by_server: bool, replayed: &mut Replayed) {
+    let last = replayed.runs.last().map(|made: &Made| made.id);
+    let answer = |number: u64| {
+        let answer = tapping.tap.answer(number, by_server);
+        let answer = answer.or_else(|| tapping.tap.answer(number, false))?;
+        body(&answer)
+    };
+    let (Some(before), Some(after)) = (answer(call.id), last.and_then(answer)) else {
+        return;
+    };
+    replayed.same = before == after;
+    let value = |text: &[u8]| serde_json::from_slice::<Value>(text).ok();
+    replayed.differences = differences(&before, &after)
+        .into_iter()
+        .take(limits::API_DIFFERENCES)
+        .map(|one| Difference {
+            path: pointer(&one.path),
+            before: one.before.and_then(|span| value(span.of(&before))),
+            after: one.after.and_then(|span| value(span.of(&after))),
+        })
+        .collect();
+}
+
+/// What an answer says, without the envelope.
+fn body(answer: &[u8]) -> Option<Vec<u8>> {
+    let [result, error] = text::fields(answer, ["result", "error"]).ok()?;
+    let span = result.or(error)?;
+    Some(span.of(answer).to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_put_where_they_belong() {
+        let mut arguments = json!({"a": {"b": [1, 2]}, "t": "x"});
+        for (path, value) in [
+            ("a.b.0", json!(9)),
+            ("/a/b/2", json!(3)),
+            ("/n~1m/k", json!("new")),
+            ("t", json!(null)),
+        ] {
+            let path = path.to_owned();
+            set(&mut arguments, &Put { path, value }).unwrap();
+        }
+        let expected = json!({"a": {"b": [9, 2, 3]}, "t": null, "n/m": {"k": "new"}});
+        assert_eq!(arguments, expected);
+        for path in ["", "a.b.7", "a.b.x", "a..b"] {
+            let put = Put {
+                path: path.to_owned(),
+                value: json!(1),
+            };
+            assert!(set(&mut arguments, &put).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_only_one_request_was_for_is_left_out() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__t","arguments":{"n":1.0},"_meta":{"progressToken":1,"io.modelcontextprotocol/x":{},"mine":2}}}"#;
+        let request = Message::parse(text.into()).unwrap();
+        let expected = r#"{"name":"t","arguments":{"n":1.0},"_meta":{"mine":2}}"#;
+        assert_eq!(make::repeated(&request, Some(("name", "t"))), expected);
+    }
+}
