@@ -27,7 +27,10 @@ pub struct Cli {
 }
 
 /// How clap says that no command was given.
-const NO_COMMAND: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+const NO_COMMAND: [ErrorKind; 2] = [
+    ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+    ErrorKind::MissingSubcommand,
+];
 
 const AFTER: &str = "To begin: switchboard alone, on a terminal, opens the screen; switchboard up starts a gateway and shows how clients connect to it.\n\nExit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
                           3 configuration, 4 server not reachable, 5 not permitted, 6 sign-in needed, 7 timed out, \
@@ -329,11 +332,8 @@ pub fn parse() -> Cli {
     };
     let mut parsed = Cli::command().color(color).try_get_matches_from(&args);
     // Nothing but the name, on a terminal: the screen.
-    if parsed
-        .as_ref()
-        .is_err_and(|error| error.kind() == NO_COMMAND)
-        && commands::ui::is_possible()
-    {
+    let lacks_command = |error: &clap::Error| NO_COMMAND.contains(&error.kind());
+    if parsed.as_ref().is_err_and(lacks_command) && commands::ui::is_possible() {
         args.push("ui".into());
         parsed = Cli::command().color(color).try_get_matches_from(&args);
     }

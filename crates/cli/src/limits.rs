@@ -73,5 +73,7 @@ pub const FINDINGS: usize = 4 * 1024 * 1024;
 /// Lines of our own log that are kept while the screen is there, to be printed where it
 /// ends badly.
 pub const KEPT_STDERR: usize = 200;
+/// How long the last of it is waited for.
+pub const STDERR_END: Duration = Duration::from_millis(500);
 /// How long the servers of the host inside may take to end.
 pub const HOST_END: Duration = Duration::from_secs(10);

@@ -121,11 +121,7 @@ fn event(dice: &mut Dice) -> Event {
         },
         4 => {
             let outcome = *dice.of(&["running", "ok", "error"]);
-            let mut call = call(
-                dice.roll(50) as u64,
-                &text,
-                outcome,
-            );
+            let mut call = call(dice.roll(50) as u64, &text, outcome);
             call.origin = "own".into();
             call.took = Some(*dice.of(&[0, 999, u64::MAX]));
             call.at = *dice.of(&[0, u64::MAX]);

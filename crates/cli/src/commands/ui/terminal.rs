@@ -70,19 +70,18 @@ pub enum Happened {
 impl Terminal {
     /// Takes the terminal.
     pub fn take() -> io::Result<Self> {
-        let continued = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+        let continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let quiet = Quiet::begin()?;
-        let terminal = Self {
+        // From here on it is given back, whatever fails.
+        let mut terminal = Self {
             out: CrosstermBackend::new(io::stdout()),
             keys: None,
             continued,
             quiet: Some(quiet),
         };
         take()?;
-        Ok(Self {
-            keys: Some(EventStream::new()),
-            ..terminal
-        })
+        terminal.keys = Some(EventStream::new());
+        Ok(terminal)
     }
 
     /// Columns and rows.

@@ -58,7 +58,9 @@ fn a_new_users_story() {
     tty.types("moon\x13");
     tty.sees("The moon is far.");
     tty.quits();
-    let text = world.show(&["call", "mcp__notes__recall", "-a", "query=moon"]).ok();
+    let text = world
+        .show(&["call", "mcp__notes__recall", "-a", "query=moon"])
+        .ok();
     assert!(text.out.contains("The moon is far."), "{text:?}");
 }
 
@@ -93,15 +95,24 @@ fn other_sizes_and_no_colour() {
     let world = world.variable("NO_COLOR", "1");
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["echo", "connected", "none", "yes"]);
-    let colours = [b"\x1b[38;5;".as_slice(), b"\x1b[32m", b"\x1b[31m", b"\x1b[33m"];
+    let colours = [
+        b"\x1b[38;5;".as_slice(),
+        b"\x1b[32m",
+        b"\x1b[31m",
+        b"\x1b[33m",
+    ];
     let bytes = tty.bytes();
     for colour in colours {
         assert!(!bytes.windows(colour.len()).any(|it| it == colour));
     }
     tty.resize(40, 12);
-    tty.until("narrow", |text| text.contains("1:Servers") && text.contains("echo"));
+    tty.until("narrow", |text| {
+        text.contains("1:Servers") && text.contains("echo")
+    });
     tty.resize(120, 40);
-    tty.until("wide", |text| text.contains("memory") && text.contains("era"));
+    tty.until("wide", |text| {
+        text.contains("memory") && text.contains("era")
+    });
     tty.resize(10, 3);
     tty.sees("too small");
     tty.resize(80, 24);
@@ -124,7 +135,11 @@ fn nothing_is_drawn_when_nothing_happens() {
             break;
         }
         before = now;
-        assert!(Instant::now() < until, "it draws and draws: {} frames", tty.frames());
+        assert!(
+            Instant::now() < until,
+            "it draws and draws: {} frames",
+            tty.frames()
+        );
     }
     assert!(tty.frames() >= 1 && tty.frames() < 20, "{}", tty.frames());
     std::thread::sleep(Duration::from_secs(3));
@@ -137,7 +152,10 @@ fn nothing_is_drawn_when_nothing_happens() {
     }
     let seconds = start.elapsed().as_secs_f64();
     let drawn = f64::from(u32::try_from(tty.frames() - frames).unwrap());
-    assert!(drawn <= seconds * 10.0 + 2.0, "{drawn} frames in {seconds} s");
+    assert!(
+        drawn <= seconds * 10.0 + 2.0,
+        "{drawn} frames in {seconds} s"
+    );
     tty.quits();
 }
 
@@ -205,7 +223,11 @@ fn hostile_servers_move_no_cursor() {
     let world = World::new();
     let evil = "\u{1b}[2J\u{1b}[HGOTCHA\u{1b}]0;title\u{7}\u{202e}";
     let script = shell_server("", "", &world.root);
-    world.write("says", evil.replace('\u{1b}', "\\u001b").replace('\u{7}', "\\u0007"));
+    world.write(
+        "says",
+        evil.replace('\u{1b}', "\\u001b")
+            .replace('\u{7}', "\\u0007"),
+    );
     world.configure(&servers([("evil", script)]));
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["evil", "connected"]);

@@ -16,7 +16,11 @@ fn state(world: &World, name: &str) -> String {
     let rows = listed.as_array().unwrap().iter();
     let row = rows.clone().find(|row| row["name"] == name);
     let state = row.map(|row| row["state"].clone());
-    state.as_ref().and_then(Value::as_str).unwrap_or("absent").to_owned()
+    state
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or("absent")
+        .to_owned()
 }
 
 #[track_caller]
@@ -35,7 +39,10 @@ fn go_to(tty: &mut Tty, name: &str) {
 }
 
 fn starts(world: &World, name: &str) -> usize {
-    std::fs::read_to_string(world.path(name)).unwrap_or_default().lines().count()
+    std::fs::read_to_string(world.path(name))
+        .unwrap_or_default()
+        .lines()
+        .count()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,7 +52,10 @@ async fn switching_reconnecting_and_looking() {
         let folder = world.path("home");
         shell_server(&format!("echo x >> {name}"), "", &folder)
     };
-    world.configure(&servers([("alpha", counted("alpha")), ("beta", counted("beta"))]));
+    world.configure(&servers([
+        ("alpha", counted("alpha")),
+        ("beta", counted("beta")),
+    ]));
     let gateway = world.gateway().await;
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["alpha", "connected"]);
@@ -80,7 +90,9 @@ async fn switching_reconnecting_and_looking() {
     let before = (starts(&world, "home/alpha"), starts(&world, "home/beta"));
     go_to(&mut tty, "beta");
     tty.types("r");
-    until("beta is started again", || starts(&world, "home/beta") > before.1);
+    until("beta is started again", || {
+        starts(&world, "home/beta") > before.1
+    });
     assert_eq!(starts(&world, "home/alpha"), before.0);
 
     // Its tools.
@@ -95,7 +107,10 @@ async fn switching_reconnecting_and_looking() {
 async fn a_projects_server_is_approved_after_it_was_shown() {
     let world = World::repository();
     let entry = echo(&[]);
-    world.write("home/repo/.mcp.json", json!({"mcpServers": {"theirs": entry}}).to_string());
+    world.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"theirs": entry}}).to_string(),
+    );
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["theirs", "to approve"]);
     assert_eq!(state(&world, "theirs"), "pending-approval");
@@ -108,7 +123,10 @@ async fn a_projects_server_is_approved_after_it_was_shown() {
     tty.quits();
 
     // And another one is rejected.
-    world.write("home/repo/.mcp.json", json!({"mcpServers": {"evil": {"command": "/bin/false"}}}).to_string());
+    world.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"evil": {"command": "/bin/false"}}}).to_string(),
+    );
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["evil", "to approve"]);
     tty.types("A");
@@ -139,6 +157,8 @@ async fn signing_in_and_out() {
     tty.sees("Sign out of site?");
     tty.types("y");
     tty.sees_line(&["site", "wanted"]);
-    until("the sign-in is gone", || state(&world, "site") == "needs-auth");
+    until("the sign-in is gone", || {
+        state(&world, "site") == "needs-auth"
+    });
     tty.quits();
 }

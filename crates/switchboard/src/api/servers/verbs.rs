@@ -159,19 +159,27 @@ async fn come_back(page: &str, pasted: &str) -> Result<(), No> {
     };
     let page = Url::parse(page).map_err(|fault| No::broken(&fault))?;
     let mut asked = page.query_pairs();
-    let back = asked.find(|(name, _)| name == "redirect_uri").map(|it| it.1);
-    let back = back.and_then(|back| Url::parse(&back).ok()).ok_or_else(wrong)?;
+    let back = asked
+        .find(|(name, _)| name == "redirect_uri")
+        .map(|it| it.1);
+    let back = back
+        .and_then(|back| Url::parse(&back).ok())
+        .ok_or_else(wrong)?;
     let ended = Url::parse(pasted.trim()).map_err(|_| wrong())?;
     let same = ended.origin() == back.origin() && ended.path() == back.path();
     let port = ended.port().filter(|_| same && ended.scheme() == "http");
     let port = port.ok_or_else(wrong)?;
     let path = &ended[url::Position::BeforePath..url::Position::AfterQuery];
-    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
     let visit = async {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
         stream.write_all(request.as_bytes()).await?;
         let mut said = Vec::new();
-        stream.take(limits::API_COME_BACK_BYTES).read_to_end(&mut said).await
+        stream
+            .take(limits::API_COME_BACK_BYTES)
+            .read_to_end(&mut said)
+            .await
     };
     let visited = timeout(limits::API_PROMPT, visit).await;
     match visited {
