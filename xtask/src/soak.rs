@@ -26,7 +26,7 @@ pub struct Options {
     /// The first round's seed (behind the last one that was run unless given)
     #[arg(long)]
     seed: Option<u64>,
-    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties`, 10 of `suite` and `full` unless given)
+    /// How many rounds (1000 of `orphans`, 200 of `audit`, 100 of `properties` and `screen`, 10 of `suite` and `full` unless given)
     #[arg(long)]
     rounds: Option<u64>,
     /// How many loops to keep busy beside it (2 for `suite` unless given)
@@ -42,6 +42,8 @@ enum Name {
     Audit,
     /// Everything that is tried with random values, each round with other ones
     Properties,
+    /// The terminal screen under random keys, 10,000 steps a round
+    Screen,
     /// All tests, each round once and without a second try
     Suite,
     /// What is tried less often in a run of all tests than it should be, as often as that
@@ -81,6 +83,13 @@ impl Name {
                 busy: 0,
                 at_a_time: 1,
                 run: properties,
+            },
+            Self::Screen => Plan {
+                name: "screen",
+                rounds: 100,
+                busy: 0,
+                at_a_time: 20,
+                run: screen,
             },
             Self::Suite => Plan {
                 name: "suite",
@@ -171,6 +180,17 @@ fn properties(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {
         + test(/^(bridge|matrix|subscriptions|http::sse|tool::acceptable|permission)::/)";
     let mut command = cargo(["nextest", "run", "--workspace", "-E", only]);
     status(command.envs(test::seeded(seed)).envs(tools.variables()))
+}
+
+fn screen(seed: u64, rounds: u64, tools: &Tools) -> Result<()> {
+    let only = "test(=random::random_keys_on_random_states)";
+    let mut command = cargo(["nextest", "run", "-p", "switchboard-screen", "--no-capture"]);
+    command
+        .args(["-E", only])
+        .env("SWITCHBOARD_SOAK_ROUNDS", rounds.to_string())
+        .envs(test::seeded(seed))
+        .envs(tools.variables());
+    status(command)
 }
 
 fn suite(seed: u64, _rounds: u64, tools: &Tools) -> Result<()> {

@@ -1,12 +1,17 @@
 //! The command line: the one source of help, completions and man page.
 
+mod level;
+
+pub use level::Level;
+
 use crate::{commands, failure::Failure, logging::Filter};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind,
+};
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
 };
-use tracing_subscriber::filter::LevelFilter;
 
 /// Connects any MCP client to any set of MCP servers.
 ///
@@ -21,7 +26,13 @@ pub struct Cli {
     pub global: Global,
 }
 
-const AFTER: &str = "To begin: switchboard up starts a gateway and shows how clients connect to it.\n\nExit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
+/// How clap says that no command was given.
+const NO_COMMAND: [ErrorKind; 2] = [
+    ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+    ErrorKind::MissingSubcommand,
+];
+
+const AFTER: &str = "To begin: switchboard alone, on a terminal, opens the screen; switchboard up starts a gateway and shows how clients connect to it.\n\nExit codes: 0 done, 1 the tool or server answered with an error, 2 usage, \
                           3 configuration, 4 server not reachable, 5 not permitted, 6 sign-in needed, 7 timed out, \
                           130 interrupted.";
 
@@ -32,6 +43,8 @@ pub enum Command {
     Serve(With<commands::serve::Options>),
     /// Start a gateway on this machine and show how to connect to it
     Up(With<commands::up::Options>),
+    /// Open the screen: everything about servers, tools and calls, in the terminal
+    Ui(With<commands::ui::Options>),
     /// Say whether a gateway runs, who is connected, and what runs
     Status(With<commands::status::Options>),
     /// Show how often tools were called through the running gateway, and how long that took
@@ -191,6 +204,7 @@ impl Command {
         std::mem::take(match self {
             Self::Serve(with) => &mut with.global,
             Self::Up(with) => &mut with.global,
+            Self::Ui(with) => &mut with.global,
             Self::Status(with) => &mut with.global,
             Self::Stats(with) => &mut with.global,
             Self::Traffic(with) => &mut with.global,
@@ -297,58 +311,6 @@ impl Global {
     }
 }
 
-/// How much to log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// What failed.
-    Error,
-    /// What is odd, too.
-    Warn,
-    /// What happens.
-    Info,
-    /// Why.
-    Debug,
-    /// Everything.
-    Trace,
-}
-
-impl Level {
-    const ALL: [Self; 5] = [
-        Self::Error,
-        Self::Warn,
-        Self::Info,
-        Self::Debug,
-        Self::Trace,
-    ];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warn => "warn",
-            Self::Info => "info",
-            Self::Debug => "debug",
-            Self::Trace => "trace",
-        }
-    }
-
-    /// The level of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.word() == word)
-    }
-
-    /// The same for those who filter.
-    pub fn filter(self) -> LevelFilter {
-        match self {
-            Self::Error => LevelFilter::ERROR,
-            Self::Warn => LevelFilter::WARN,
-            Self::Info => LevelFilter::INFO,
-            Self::Debug => LevelFilter::DEBUG,
-            Self::Trace => LevelFilter::TRACE,
-        }
-    }
-}
-
 impl Cli {
     /// Whether a server may be started: then a keeper must be there first.
     pub fn starts_servers(&self) -> bool {
@@ -358,6 +320,8 @@ impl Cli {
             | Command::Restart(_)
             | Command::Verify(_)
             | Command::Dev(_) => true,
+            // Beside a gateway the screen starts nothing itself.
+            Command::Ui(_) => self.global.direct || !crate::context::has_gateway(&self.global),
             Command::Builtin(ref with) => commands::builtin::starts_processes(&with.own),
             // With nothing to start these commands answer at once, in one process.
             Command::List(_)
@@ -381,13 +345,20 @@ impl Cli {
 pub fn parse() -> Cli {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     drop_mcp(&mut args);
-    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let given = args.clone();
+    let has = |flag: &str| given.iter().any(|arg| arg == flag);
     let color = if has("--no-color") {
         ColorChoice::Never
     } else {
         ColorChoice::Auto
     };
-    let parsed = Cli::command().color(color).try_get_matches_from(&args);
+    let mut parsed = Cli::command().color(color).try_get_matches_from(&args);
+    // Nothing but the name, on a terminal: the screen.
+    let lacks_command = |error: &clap::Error| NO_COMMAND.contains(&error.kind());
+    if parsed.as_ref().is_err_and(lacks_command) && commands::ui::is_possible() {
+        args.push("ui".into());
+        parsed = Cli::command().color(color).try_get_matches_from(&args);
+    }
     match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(mut cli) => {
             let later = cli.command.take_global();

@@ -136,6 +136,12 @@ pub fn has_servers(global: &Global) -> bool {
         .is_some()
 }
 
+/// Whether a gateway of this user runs: the screen then starts nothing itself.
+pub fn has_gateway(global: &Global) -> bool {
+    let dirs = options(global, PathBuf::new()).dirs();
+    dirs.is_ok_and(|dirs| !switchboard::running::all(&dirs).running.is_empty())
+}
+
 /// What the process is told is given to everything else from here.
 fn options(global: &Global, directory: PathBuf) -> Options {
     let own = std::env::current_exe().ok();

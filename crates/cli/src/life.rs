@@ -49,6 +49,7 @@ pub fn keep() {
 
 /// Ends the program and whatever it may still have started.
 pub fn end(code: Code) -> ! {
+    crate::commands::ui::restore();
     if let Some(kept) = KEPT.get() {
         kept.kill_all();
     }
@@ -60,28 +61,44 @@ pub fn end(code: Code) -> ! {
 /// second signal ends the program at once.
 pub fn short<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
     let mut builder = Builder::new_current_thread();
-    run(builder.enable_all().build(), work)
+    run(builder.enable_all().build(), &ALL, work)
 }
 
 /// Runs a gateway, on a few threads, or on this one where there are few cores.
 pub fn long<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
+    run(threads().enable_all().build(), &ALL, work)
+}
+
+/// Runs the screen in the same way. What Ctrl-C ends is its own business: it may be a
+/// command that has the terminal for a while.
+pub fn screen<T>(work: impl AsyncFnOnce(CancellationToken) -> T) -> Result<T, Failure> {
+    run(threads().enable_all().build(), &ALL[1..], work)
+}
+
+/// The signals that end the program.
+const ALL: [fn() -> SignalKind; 3] = [
+    SignalKind::interrupt,
+    SignalKind::terminate,
+    SignalKind::hangup,
+];
+
+fn threads() -> Builder {
     let threads = std::thread::available_parallelism()
         .map_or(1, |cores| usize::from(cores) / 2)
         .clamp(1, 4);
     // One worker among many would have a queue of 256 tasks, and what does not
     // fit would wait until the others, which keep coming, leave room.
-    let mut builder = if threads == 1 {
-        Builder::new_current_thread()
-    } else {
-        let mut many = Builder::new_multi_thread();
-        many.worker_threads(threads);
-        many
-    };
-    run(builder.enable_all().build(), work)
+    if threads == 1 {
+        return Builder::new_current_thread();
+    }
+    let mut many = Builder::new_multi_thread();
+    many.worker_threads(threads);
+    many
 }
 
 fn run<T>(
     runtime: std::io::Result<Runtime>,
+    signals: &[fn() -> SignalKind],
     work: impl AsyncFnOnce(CancellationToken) -> T,
 ) -> Result<T, Failure> {
     let refused = |error: std::io::Error| {
@@ -93,7 +110,7 @@ fn run<T>(
     let runtime = runtime.map_err(refused)?;
     let result = runtime.block_on(async {
         let stop = CancellationToken::new();
-        watch_signals(stop.clone()).map_err(refused)?;
+        watch_signals(signals, stop.clone()).map_err(refused)?;
         Ok(work(stop).await)
     });
     // A read of stdin cannot be taken back; it must not keep us.
@@ -101,14 +118,10 @@ fn run<T>(
     result
 }
 
-fn watch_signals(stop: CancellationToken) -> std::io::Result<()> {
+fn watch_signals(kinds: &[fn() -> SignalKind], stop: CancellationToken) -> std::io::Result<()> {
     let ignored = signals::ignored();
     let first: Arc<OnceLock<Instant>> = Arc::default();
-    for kind in [
-        SignalKind::interrupt(),
-        SignalKind::terminate(),
-        SignalKind::hangup(),
-    ] {
+    for kind in kinds.iter().map(|kind| kind()) {
         // Who starts us under nohup, or as a background job of a script, has
         // said that this one is not for us.
         if ignored.contains(kind.as_raw_value()) {

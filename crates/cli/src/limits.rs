@@ -59,3 +59,21 @@ pub const FEW_SERVERS: usize = 3;
 pub const TRAFFIC_SHOWN: usize = 100_000;
 /// Tools that `stats --bill` names of those that nobody called.
 pub const BILL_SHOWN: usize = 20;
+
+// The screen.
+
+/// Messages that the screen has not looked at yet.
+pub const SCREEN_MESSAGES: usize = 256;
+/// How often a gateway is looked for that is not there.
+pub const GATEWAY_LOOK: Duration = Duration::from_millis(500);
+/// Bytes of one line that a command writes.
+pub const COMMAND_LINE: usize = 64 * 1024;
+/// Bytes of what `doctor` prints.
+pub const FINDINGS: usize = 4 * 1024 * 1024;
+/// Lines of our own log that are kept while the screen is there, to be printed where it
+/// ends badly.
+pub const KEPT_STDERR: usize = 200;
+/// How long the last of it is waited for.
+pub const STDERR_END: Duration = Duration::from_millis(500);
+/// How long the servers of the host inside may take to end.
+pub const HOST_END: Duration = Duration::from_secs(10);

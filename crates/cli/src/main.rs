@@ -87,6 +87,7 @@ fn command(context: &Context, command: Command) -> Result<Code, Failure> {
     match command {
         Command::Serve(with) => commands::serve::run(context, &with.own),
         Command::Up(with) => commands::up::run(context, &with.own),
+        Command::Ui(with) => commands::ui::run(context, &with.own),
         Command::Status(with) => commands::status::run(context, &with.own),
         Command::Stats(with) => commands::stats::run(context, &with.own),
         Command::Traffic(with) => commands::traffic::run(context, &with.own),

@@ -56,6 +56,8 @@ pub const API_PAGE: usize = 200;
 pub const API_STDERR_BYTES: u64 = 256 * 1024;
 /// Lines of it.
 pub const API_STDERR_LINES: usize = 1000;
+/// Bytes that are read of what a sign-in's own place says to whoever comes back to it.
+pub const API_COME_BACK_BYTES: u64 = 64 * 1024;
 /// Bytes of a snippet.
 pub const API_SNIPPET: usize = 256 * 1024;
 /// Tools that one request writes rules for.

@@ -59,6 +59,10 @@ const STARTERS: [(&str, &str); 6] = [
         "an entry's `headersHelper`, in a room of `process`",
     ),
     (
+        "crates/cli/src/commands/ui/child.rs",
+        "this very program, with a command that was typed on the screen",
+    ),
+    (
         "crates/cli/src/commands/service.rs",
         "the system's manager of services, which then starts us",
     ),

@@ -37,6 +37,7 @@ pub mod tool_list;
 pub mod tools;
 pub mod traffic;
 pub mod trust;
+pub mod ui;
 pub mod up;
 pub mod update;
 pub mod verify;

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde::{Serialize, de::DeserializeOwned};
-use std::{io, time::Duration};
+use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 use switchboard_api::{PREFIX, Refused, events::Event};
 use switchboard_tasks as tasks;
 use switchboard_transport::http::sse::Decoder;
@@ -101,6 +101,21 @@ impl Client {
             running: running.clone(),
             bearer: tokens::from_file(&running.control_token)?.secret,
         })
+    }
+
+    /// One in this very process, of which there is no note.
+    pub(crate) fn at(address: SocketAddr, directory: PathBuf, bearer: String) -> Self {
+        let running = Running {
+            address: address.to_string(),
+            pid: i32::try_from(std::process::id()).unwrap_or_default(),
+            names: String::new(),
+            client_token: None,
+            control_token: PathBuf::new(),
+            directory,
+            version: crate::VERSION.to_owned(),
+            by_up: false,
+        };
+        Self { running, bearer }
     }
 
     /// The same gateway, asked by whoever holds this bearer.

@@ -152,7 +152,9 @@ fn tool(
         tokens: ModelTool::read(server.name(), &item.raw).map_or(0, |tool| tool.tokens),
         calls: line.map_or(0, |line| line.calls),
         errors: line.map_or(0, |line| line.errors),
-        last: uses.and_then(|uses| uses.last(server.name(), &item.key)).map(|day| day * MILLIS_OF_A_DAY),
+        last: uses
+            .and_then(|uses| uses.last(server.name(), &item.key))
+            .map(|day| day * MILLIS_OF_A_DAY),
         p50: line.and_then(|line| micros(line.took.p50)),
         p99: line.and_then(|line| micros(line.took.p99)),
         decision: match ruling.decision {

@@ -5,7 +5,7 @@
 use super::Governed;
 use crate::{
     VERSION,
-    api::{Api, May},
+    api::{Api, Client, May},
     console,
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
@@ -48,6 +48,9 @@ pub struct Show {
     pub ask_at: Option<AskAt>,
     /// Whether settings may not be changed over the API.
     pub no_api_edit: bool,
+    /// Whether nobody else is to find it: it leaves no note, and its control token is
+    /// nowhere but in this process.
+    pub hidden: bool,
 }
 
 /// Servers in front of which a gateway will stand.
@@ -136,7 +139,7 @@ impl Fronted {
             open: doors.is_open,
             edit: !self.show.no_api_edit,
         };
-        let findable = Findable::new(&self.governed, &doors, &watching, may)?;
+        let findable = Findable::new(&self, &doors, &watching, may)?;
         let (control, visitors) = (findable.control.clone(), findable.visitors.clone());
         let variables = &self.governed.options().variables;
         let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -144,6 +147,7 @@ impl Fronted {
             .any(|name| variables.get(name).is_some_and(|value| !value.is_empty()));
         findable.api.out.say(self.governed.inbox(), has_display);
         let face = self.face(Some(control), visitors);
+        let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
         // Somebody can look at what waits from now on.
         self.governed.host().desk().open();
@@ -162,6 +166,7 @@ impl Fronted {
             watching,
             api,
             principal,
+            bearer,
         })
     }
 
@@ -224,6 +229,8 @@ pub struct Listening {
     api: Arc<Api>,
     /// On whose behalf servers are connected that must be there.
     principal: String,
+    /// What opens its API.
+    bearer: String,
 }
 
 impl Listening {
@@ -235,6 +242,13 @@ impl Listening {
     /// Where somebody listens.
     pub fn places(&self) -> &[Open] {
         &self.open
+    }
+
+    /// Whoever asks it from inside this process, if it listens where it can be asked.
+    pub fn client(&self) -> Option<Client> {
+        let open = self.open.iter().find(|open| open.has_api())?;
+        let directory = self.governed().options().directory.clone();
+        Some(Client::at(open.address(), directory, self.bearer.clone()))
     }
 
     /// The address of its page, with a code that opens it once, within a minute; none
@@ -288,13 +302,15 @@ impl Findable {
     /// For these servers. Where the doors need no home of ours, in a container, say,
     /// this does without one as well.
     fn new(
-        governed: &Governed,
+        fronted: &Fronted,
         doors: &Doors,
         watching: &Arc<Watching>,
         may: May,
     ) -> Result<Self, ListenError> {
+        let governed = &fronted.governed;
         let options = governed.options();
         let (token, is_kept) = match tokens::control(&options.dirs()?) {
+            _ if fronted.show.hidden => (tokens::random()?, false),
             Ok(token) => (token, true),
             Err(error) if doors.alone => {
                 options.tell.warn(&format!(

@@ -10,6 +10,8 @@ mod newcomer;
 mod reading;
 mod reference;
 mod results;
+mod ui;
+mod ui_acts;
 mod up;
 mod up_beside;
 mod up_live;

@@ -12,4 +12,5 @@ pub mod screen;
 pub mod scripted;
 pub mod snapshots;
 pub mod tap;
+pub mod tty;
 pub mod wire;

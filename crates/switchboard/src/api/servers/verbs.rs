@@ -9,8 +9,8 @@ use super::{
     },
     look, member, usable,
 };
-use crate::{permissions::pin_key, report::report};
-use std::sync::Arc;
+use crate::{limits, permissions::pin_key, report::report};
+use std::{net::Ipv4Addr, sync::Arc};
 use switchboard_api::{
     servers::{Act, Done},
     sessions::Role,
@@ -24,6 +24,12 @@ use switchboard_host::{BoxError, pins::Pins};
 use switchboard_local::secret;
 use switchboard_record::audit::Record;
 use switchboard_tasks as tasks;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use url::Url;
 
 pub(super) async fn act(api: &Arc<Api>, ask: &Ask, verb: &str) -> Answer {
     let act: Act = ask.body()?;
@@ -38,7 +44,7 @@ pub(super) async fn act(api: &Arc<Api>, ask: &Ask, verb: &str) -> Answer {
             (format!("{name}: {}", health(&report)), None)
         }
         "enable" | "disable" => (switch(api, ask, &name, verb == "enable").await?, None),
-        "sign-in" => sign_in(api, ask, &name, &usable(&member)?).await?,
+        "sign-in" => sign_in(api, ask, &act, &name, &usable(&member)?).await?,
         "sign-out" => {
             let authority = member.authority.as_ref();
             let authority = authority.ok_or_else(|| no_sign_in(&name))?;
@@ -117,6 +123,7 @@ pub(in super::super) fn no_home() -> No {
 async fn sign_in(
     api: &Arc<Api>,
     ask: &Ask,
+    act: &Act,
     name: &str,
     server: &Arc<switchboard_host::Server>,
 ) -> Result<(String, Option<String>), No> {
@@ -130,6 +137,10 @@ async fn sign_in(
         done.map_err(|fault| No::conflict(secret::text(&fault.to_string())))?;
         return Ok((format!("signed in to {name}"), None));
     };
+    if let Some(pasted) = &act.pasted {
+        come_back(&page, pasted).await?;
+        return Ok((format!("signing in to {name}"), None));
+    }
     let server = server.clone();
     tasks::spawn(tasks::Kind::SignIn, async move {
         if begun.done.await.is_ok() {
@@ -137,6 +148,44 @@ async fn sign_in(
         }
     });
     Ok((format!("go to the page and sign in to {name}"), Some(page)))
+}
+
+/// Goes where a browser elsewhere could not: to the place on this machine that the page of
+/// a sign-in under way sends people back to, and nowhere else.
+async fn come_back(page: &str, pasted: &str) -> Result<(), No> {
+    let wrong = || {
+        let no = No::invalid("this is not the address that the sign-in ends at");
+        no.hint("paste all of it, from http:// on").field("/pasted")
+    };
+    let page = Url::parse(page).map_err(|fault| No::broken(&fault))?;
+    let mut asked = page.query_pairs();
+    let back = asked
+        .find(|(name, _)| name == "redirect_uri")
+        .map(|it| it.1);
+    let back = back
+        .and_then(|back| Url::parse(&back).ok())
+        .ok_or_else(wrong)?;
+    let ended = Url::parse(pasted.trim()).map_err(|_| wrong())?;
+    let same = ended.origin() == back.origin() && ended.path() == back.path();
+    let port = ended.port().filter(|_| same && ended.scheme() == "http");
+    let port = port.ok_or_else(wrong)?;
+    let path = &ended[url::Position::BeforePath..url::Position::AfterQuery];
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+    let visit = async {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let mut said = Vec::new();
+        stream
+            .take(limits::API_COME_BACK_BYTES)
+            .read_to_end(&mut said)
+            .await
+    };
+    let visited = timeout(limits::API_PROMPT, visit).await;
+    match visited {
+        Ok(Ok(_)) => Ok(()),
+        _ => Err(No::conflict("no sign-in waits there any more").hint("begin it again")),
+    }
 }
 
 /// Approves or rejects what a repository brings.

@@ -403,6 +403,7 @@ fn limits(root: &Path) -> String {
         "gateway",
         "builtin",
         "switchboard",
+        "screen",
         "cli",
     ] {
         let file = root.join("crates").join(name).join("src/limits.rs");

@@ -1,0 +1,77 @@
+//! Commands that are typed on the screen: this very program, as if they were typed in a shell.
+
+use crate::limits;
+use futures_util::StreamExt;
+use serde_json::Value;
+use std::{path::Path, process::Stdio};
+use switchboard_screen::Message;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    process::Command,
+    sync::mpsc,
+};
+use tokio_util::codec::{FramedRead, LinesCodec};
+
+/// The program with a command and what every command is told.
+pub fn command(program: &Path, global: &[String], words: &[String]) -> Command {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this very program, with the environment that its user gave it; it ends with us"
+    )]
+    let mut command = Command::new(program);
+    // Global options may stand before the command, whatever that takes.
+    command.args(global).args(words).kill_on_drop(true);
+    command
+}
+
+/// Runs a command without a terminal, and tells what it writes.
+pub async fn run(mut command: Command, run: u64, tell: mpsc::Sender<Message>) {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let lines = vec![error.to_string()];
+            let _ = tell.send(Message::Wrote { run, lines }).await;
+            let _ = tell.send(Message::Ended { run, code: None }).await;
+            return;
+        }
+    };
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    tokio::join!(read(out, run, &tell), read(err, run, &tell));
+    let code = child.wait().await.ok().and_then(|status| status.code());
+    let _ = tell.send(Message::Ended { run, code }).await;
+}
+
+/// Tells lines as they come.
+async fn read(stream: Option<impl AsyncRead + Unpin>, run: u64, tell: &mpsc::Sender<Message>) {
+    let Some(stream) = stream else { return };
+    let codec = LinesCodec::new_with_max_length(limits::COMMAND_LINE);
+    let mut lines = FramedRead::new(stream, codec).ready_chunks(limits::SCREEN_MESSAGES);
+    while let Some(some) = lines.next().await {
+        let some = some.into_iter();
+        let lines = some.map(|line| line.unwrap_or_else(|error| format!("[{error}]")));
+        let lines = lines.collect();
+        if tell.send(Message::Wrote { run, lines }).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What `doctor` found.
+pub async fn examined(mut command: Command) -> Result<Value, String> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let mut text = Vec::new();
+    if let Some(out) = child.stdout.take() {
+        let read = out.take(limits::FINDINGS as u64).read_to_end(&mut text);
+        read.await.map_err(|error| error.to_string())?;
+    }
+    let _ = child.wait().await;
+    serde_json::from_slice(&text).map_err(|error| format!("doctor said nothing: {error}"))
+}

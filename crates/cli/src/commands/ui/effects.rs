@@ -1,0 +1,172 @@
+//! What the screen wants done: requests to its gateway, commands, pages to open.
+
+use super::{child, link::Line};
+use crate::context::Context;
+use serde_json::{Value, json};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
+use switchboard::{
+    api::{Client, ClientError},
+    auth::browser,
+    tasks,
+};
+use switchboard_api::Refused;
+use switchboard_screen::{Ask, Effect, Message};
+use tokio::{process::Command, sync::mpsc};
+use tokio_util::task::AbortOnDropHandle;
+
+/// Does what the screen wants, beside it.
+pub struct Effects {
+    tell: mpsc::Sender<Message>,
+    line: Line,
+    /// The program, and what every command of it is told besides.
+    program: PathBuf,
+    global: Vec<String>,
+    /// Calls that a page waits for.
+    calls: HashMap<u64, AbortOnDropHandle<()>>,
+    /// Commands that run.
+    runs: HashMap<u64, AbortOnDropHandle<()>>,
+}
+
+impl Effects {
+    pub fn new(context: &Context, tell: mpsc::Sender<Message>, line: Line) -> Self {
+        let global = &context.global;
+        let mut words = Vec::new();
+        for config in &global.mcp_config {
+            words.extend(["--mcp-config".to_owned(), config.clone()]);
+        }
+        if global.strict_mcp_config {
+            words.push("--strict-mcp-config".to_owned());
+        }
+        let directory = context.options.directory.display().to_string();
+        words.extend(["-C".to_owned(), directory]);
+        let program = context.options.own_program.clone();
+        Self {
+            tell,
+            line,
+            program: program.unwrap_or_else(|| "switchboard".into()),
+            global: words,
+            calls: HashMap::new(),
+            runs: HashMap::new(),
+        }
+    }
+
+    /// Begins something; what becomes of it is told.
+    pub fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Ask(ask) => self.ask(ask, Duration::ZERO),
+            Effect::Later(wait, ask) => self.ask(ask, wait),
+            Effect::Abandon(page) => {
+                self.calls.remove(&page);
+            }
+            Effect::Run { run, words } => {
+                let command = self.command(&words);
+                let task = child::run(command, run, self.tell.clone());
+                let task = tasks::spawn(tasks::Kind::Background, task);
+                self.runs.retain(|_, task| !task.is_finished());
+                self.runs.insert(run, AbortOnDropHandle::new(task));
+            }
+            Effect::Kill(run) => {
+                if self.runs.remove(&run).is_some() {
+                    self.say(Message::Ended { run, code: None });
+                }
+            }
+            Effect::Examine => {
+                let command = self.command(&["doctor".to_owned(), "--json".to_owned()]);
+                let tell = self.tell.clone();
+                tasks::spawn(tasks::Kind::Background, async move {
+                    let found = child::examined(command).await;
+                    let _ = tell.send(Message::Examined(found)).await;
+                });
+            }
+            Effect::Open(page) => self.open(page),
+            // These are the terminal's.
+            Effect::RunOnTerminal(_)
+            | Effect::Copy(_)
+            | Effect::Suspend
+            | Effect::Redraw
+            | Effect::Quit => {}
+        }
+    }
+
+    /// The program with a command that was typed.
+    pub fn command(&self, words: &[String]) -> Command {
+        child::command(&self.program, &self.global, words)
+    }
+
+    /// Somebody had the terminal: anything may have changed.
+    pub fn look_again(&mut self) {
+        for ask in [Ask::State, Ask::Tools, Ask::Questions] {
+            self.ask(ask, Duration::ZERO);
+        }
+    }
+
+    fn say(&self, message: Message) {
+        let tell = self.tell.clone();
+        tasks::spawn(tasks::Kind::Background, async move {
+            let _ = tell.send(message).await;
+        });
+    }
+
+    fn ask(&mut self, ask: Ask, wait: Duration) {
+        let page = match &ask {
+            Ask::Call { page, .. } => Some(*page),
+            _ => None,
+        };
+        let (tell, line) = (self.tell.clone(), self.line.clone());
+        let task = tasks::spawn(tasks::Kind::Background, async move {
+            tokio::time::sleep(wait).await;
+            let client = line.lock().clone();
+            let answer = match client {
+                Some(client) => answer(&client, &ask).await,
+                None => Err(gone("no gateway is there to be asked")),
+            };
+            let _ = tell.send(Message::Answered { ask, answer }).await;
+        });
+        // Only a call is given up with its page; everything else is soon answered.
+        if let Some(page) = page {
+            self.calls.retain(|_, task| !task.is_finished());
+            self.calls.insert(page, AbortOnDropHandle::new(task));
+        }
+    }
+
+    fn open(&self, page: String) {
+        let tell = self.tell.clone();
+        tasks::spawn(tasks::Kind::Background, async move {
+            let opened = match page.parse() {
+                Ok(url) => browser::system()(url)
+                    .await
+                    .map_err(|error| error.to_string()),
+                Err(_) => Err("this is no address".to_owned()),
+            };
+            if let Err(why) = opened {
+                let text = format!("no browser: {why}; open the address yourself");
+                let _ = tell.send(Message::Told(text)).await;
+            }
+        });
+    }
+}
+
+/// Asks a gateway, and what it says.
+async fn answer(client: &Client, ask: &Ask) -> Result<Value, Refused> {
+    let request = ask.request();
+    let answered = match request.verb {
+        "GET" => client.get(&request.path).await,
+        "DELETE" => client.delete(&request.path).await,
+        _ => {
+            let body = request.body.unwrap_or_else(|| json!({}));
+            client.post(&request.path, &body).await
+        }
+    };
+    answered.map_err(|error| match error {
+        ClientError::Refused(_, refused) => *refused,
+        error => gone(&error.to_string()),
+    })
+}
+
+fn gone(why: &str) -> Refused {
+    Refused {
+        error: why.to_owned(),
+        code: "unavailable".to_owned(),
+        ..Refused::default()
+    }
+}

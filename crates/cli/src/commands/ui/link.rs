@@ -1,0 +1,187 @@
+//! The gateway that the screen is about: one that runs, else one inside this process, which
+//! nobody else finds and which ends with the screen. Both are asked in the same way.
+
+use crate::{context::Context, failure::Failure, limits, trusting};
+use parking_lot::Mutex;
+use serde_json::json;
+use std::{net::Ipv4Addr, sync::Arc};
+use switchboard::{
+    Fronted, Listen, Options, Purpose, Show,
+    api::{Client, ClientError},
+    tasks,
+};
+use switchboard_api::sessions::{Code, Entered};
+use switchboard_screen::{Link, Message};
+use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+/// Whoever answers now.
+pub type Line = Arc<Mutex<Option<Client>>>;
+
+/// Where a gateway is to be had.
+pub enum Source {
+    /// One runs, and others may take its place.
+    Running,
+    /// None does: this one is begun inside.
+    Inside(Box<Fronted>),
+}
+
+impl Source {
+    /// Looks for a gateway; where there is none, whatever is configured here is assembled.
+    /// That may ask something, so it comes before the terminal is taken.
+    pub fn choose(context: &Context) -> Result<Self, Failure> {
+        if !context.options.direct && Client::find(&context.options).is_ok() {
+            return Ok(Self::Running);
+        }
+        let config = trusting::asked(context, context.config()?)?;
+        let approved = config.approve(&context.options.approvals());
+        let governed = approved.govern(None, Purpose::Gateway)?;
+        let show = Show {
+            hidden: true,
+            word: "short".to_owned(),
+            ..Show::default()
+        };
+        Ok(Self::Inside(Box::new(governed.gateway(show))))
+    }
+
+    /// Begins to listen to it.
+    pub fn begin(
+        self,
+        context: &Context,
+        tell: &mpsc::Sender<Message>,
+        ending: &CancellationToken,
+    ) -> Result<Host, Failure> {
+        let line = Line::default();
+        let (inside, host) = match self {
+            Self::Running => (None, None),
+            Self::Inside(fronted) => {
+                let (client, host) = begin_inside(context, *fronted, ending)?;
+                (Some(client), Some(host))
+            }
+        };
+        let follow = follow(context.options.clone(), inside, line.clone(), tell.clone());
+        let follow = tasks::spawn(tasks::Kind::Upkeep, follow);
+        Ok(Host {
+            line,
+            host,
+            _follow: AbortOnDropHandle::new(follow),
+        })
+    }
+}
+
+/// A gateway that is listened to.
+pub struct Host {
+    line: Line,
+    host: Option<JoinHandle<()>>,
+    _follow: AbortOnDropHandle<()>,
+}
+
+impl Host {
+    /// Whoever answers now.
+    pub fn line(&self) -> Line {
+        self.line.clone()
+    }
+
+    /// Waits until the servers of the host inside have ended.
+    pub async fn end(self) {
+        if let Some(host) = self.host {
+            let _ = timeout(limits::HOST_END, host).await;
+        }
+    }
+}
+
+/// A gateway in this process, on a port that nobody is told.
+fn begin_inside(
+    context: &Context,
+    fronted: Fronted,
+    ending: &CancellationToken,
+) -> Result<(Client, JoinHandle<()>), Failure> {
+    let listen = Listen {
+        http: Some((Ipv4Addr::LOCALHOST, 0).into()),
+        ..Listen::default()
+    };
+    let listening = fronted.listen(listen.doors(&context.options)?)?;
+    let client = listening.client();
+    let client = client.ok_or_else(|| Failure::usage("there is no address"))?;
+    let stop = ending.clone();
+    let host = tasks::spawn(tasks::Kind::Upkeep, async move {
+        if let Err(error) = listening.serve(stop).await {
+            tracing::error!(%error, "the host inside has ended");
+        }
+    });
+    Ok((client, host))
+}
+
+/// Tells what changes at the gateway, and finds another one when it goes.
+async fn follow(options: Options, inside: Option<Client>, line: Line, tell: mpsc::Sender<Message>) {
+    let mut lost = false;
+    loop {
+        let found = match &inside {
+            Some(client) => Ok(client.clone()),
+            None => Client::find(&options),
+        };
+        let why = match found {
+            Ok(client) => match listen(client, inside.is_some(), &line, &tell, &mut lost).await {
+                Ok(()) => "it ended".to_owned(),
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        *line.lock() = None;
+        // It is said once, however often it is looked for.
+        if !lost {
+            lost = true;
+            let told = tell.send(Message::Linked(Link::Lost { why }));
+            if told.await.is_err() {
+                return;
+            }
+        }
+        tokio::time::sleep(limits::GATEWAY_LOOK).await;
+    }
+}
+
+/// Listens to one gateway as long as it is there.
+async fn listen(
+    client: Client,
+    is_inside: bool,
+    line: &Line,
+    tell: &mpsc::Sender<Message>,
+    lost: &mut bool,
+) -> Result<(), ClientError> {
+    let client = enter(client).await?;
+    let mut events = client.events("topics=state,calls,questions").await?;
+    let link = if is_inside {
+        Link::Inside
+    } else {
+        Link::Attached {
+            address: client.running.address.clone(),
+        }
+    };
+    *line.lock() = Some(client);
+    *lost = false;
+    // What changes from here on is heard, so that nothing is missed when all is read now.
+    if tell.send(Message::Linked(link)).await.is_err() {
+        return Ok(());
+    }
+    while let Some((_, event)) = events.next().await? {
+        let told = tell.send(Message::Changed(Box::new(event)));
+        if told.await.is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A person sits at this terminal: with a session of its own, what is to be run can be
+/// approved here, as it can on the page in a browser.
+async fn enter(client: Client) -> Result<Client, ClientError> {
+    let code: Code = match client.post("codes", &json!({})).await {
+        Ok(code) => code,
+        Err(ClientError::Refused(..)) => return Ok(client),
+        Err(error) => return Err(error),
+    };
+    let entered: Entered = client
+        .post("session", &json!({ "code": code.code }))
+        .await?;
+    Ok(client.with_bearer(entered.token))
+}

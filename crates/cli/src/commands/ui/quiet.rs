@@ -1,0 +1,98 @@
+//! What would be written to stderr while the screen is there: it would be drawn over. It is
+//! kept instead, and printed where the screen ends badly.
+
+use crate::{limits, show::safe};
+use parking_lot::Mutex;
+use rustix::{
+    fd::OwnedFd,
+    io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd},
+    pipe::pipe,
+    stdio::{dup2_stderr, stderr},
+};
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver},
+    },
+    thread,
+};
+
+/// Stderr leads here until this ends.
+pub struct Quiet {
+    before: OwnedFd,
+    /// Tells when nothing more can come; none where stderr stayed as it was.
+    over: Option<Receiver<()>>,
+    kept: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Quiet {
+    /// Leads stderr into a pipe that is always read. One that does not lead to a terminal
+    /// disturbs nobody and stays as it is.
+    pub fn begin() -> io::Result<Self> {
+        let before = fcntl_dupfd_cloexec(stderr(), 3)?;
+        let kept = Arc::default();
+        if !rustix::termios::isatty(&before) {
+            return Ok(Self {
+                before,
+                over: None,
+                kept,
+            });
+        }
+        let (read, write) = pipe()?;
+        for end in [&read, &write] {
+            fcntl_setfd(end, FdFlags::CLOEXEC)?;
+        }
+        let (done, over) = mpsc::channel();
+        let keeps: Arc<Mutex<VecDeque<String>>> = Arc::clone(&kept);
+        let reader = thread::Builder::new().name("stderr".to_owned());
+        reader.spawn(move || {
+            keep(File::from(read), &keeps);
+            let _ = done.send(());
+        })?;
+        dup2_stderr(&write)?;
+        Ok(Self {
+            before,
+            over: Some(over),
+            kept,
+        })
+    }
+
+    /// Stderr is what it was; `tell` prints what was kept.
+    pub fn end(mut self, tell: bool) {
+        self.undo();
+        if tell {
+            let mut out = io::stderr().lock();
+            for line in self.kept.lock().iter() {
+                let _ = writeln!(out, "{}", safe::line(line));
+            }
+        }
+    }
+
+    fn undo(&mut self) {
+        if let Some(over) = self.over.take() {
+            // Ours was the last end that writes, unless a process has taken it along.
+            let _ = dup2_stderr(&self.before);
+            let _ = over.recv_timeout(limits::STDERR_END);
+        }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+fn keep(read: File, kept: &Mutex<VecDeque<String>>) {
+    for line in BufReader::new(read).split(b'\n') {
+        let Ok(line) = line else { return };
+        let mut kept = kept.lock();
+        if kept.len() >= limits::KEPT_STDERR {
+            kept.pop_front();
+        }
+        kept.push_back(String::from_utf8_lossy(&line).into_owned());
+    }
+}

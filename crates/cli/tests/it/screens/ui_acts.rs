@@ -1,0 +1,164 @@
+//! Every act of the other client's `/mcp`, typed on a real terminal: enable, disable, all of
+//! them, reconnect, authenticate, clear authentication, view tools, approve. What came of it
+//! is looked at from outside the screen.
+
+use crate::support::tty::Tty;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+use switchboard_testkit::{
+    oauth::Site,
+    world::{World, echo, fake_browser, protected, servers, shell_server},
+};
+
+/// How `list` of another process sees a server.
+fn state(world: &World, name: &str) -> String {
+    let listed = world.show(&["list", "--json"]).ok().json();
+    let rows = listed.as_array().unwrap().iter();
+    let row = rows.clone().find(|row| row["name"] == name);
+    let state = row.map(|row| row["state"].clone());
+    state
+        .as_ref()
+        .and_then(Value::as_str)
+        .unwrap_or("absent")
+        .to_owned()
+}
+
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Goes to the line of a server.
+fn go_to(tty: &mut Tty, name: &str) {
+    tty.types(&format!("1/{name}\r"));
+    tty.sees(&format!("/ {name}"));
+}
+
+fn starts(world: &World, name: &str) -> usize {
+    std::fs::read_to_string(world.path(name))
+        .unwrap_or_default()
+        .lines()
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn switching_reconnecting_and_looking() {
+    let world = World::repository();
+    let counted = |name: &str| {
+        let folder = world.path("home");
+        shell_server(&format!("echo x >> {name}"), "", &folder)
+    };
+    world.configure(&servers([
+        ("alpha", counted("alpha")),
+        ("beta", counted("beta")),
+    ]));
+    let gateway = world.gateway().await;
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["alpha", "connected"]);
+    tty.sees_line(&["beta", "connected"]);
+
+    // One off, and on again.
+    go_to(&mut tty, "alpha");
+    tty.types("e");
+    tty.sees_line(&["alpha", "disabled"]);
+    assert_eq!(state(&world, "alpha"), "disabled");
+    assert_eq!(state(&world, "beta"), "connected");
+    tty.types("e");
+    tty.sees_line(&["alpha", "connected"]);
+    assert_eq!(state(&world, "alpha"), "connected");
+
+    // All of them, once with a second thought.
+    tty.types("/\x7f\x7f\x7f\x7f\x7f\x7f1D");
+    tty.sees("disable all?");
+    tty.types("n");
+    assert_eq!(state(&world, "beta"), "connected");
+    tty.types("Dy");
+    until("all are off", || {
+        state(&world, "alpha") == "disabled" && state(&world, "beta") == "disabled"
+    });
+    tty.types("Ey");
+    until("all are on", || {
+        state(&world, "alpha") == "connected" && state(&world, "beta") == "connected"
+    });
+    tty.sees_line(&["beta", "connected"]);
+
+    // A fresh connection: another process.
+    let before = (starts(&world, "home/alpha"), starts(&world, "home/beta"));
+    go_to(&mut tty, "beta");
+    tty.types("r");
+    until("beta is started again", || {
+        starts(&world, "home/beta") > before.1
+    });
+    assert_eq!(starts(&world, "home/alpha"), before.0);
+
+    // Its tools.
+    tty.types("t");
+    tty.sees("[tools]");
+    tty.sees_line(&["ok"]);
+    tty.quits();
+    drop(gateway);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_projects_server_is_approved_after_it_was_shown() {
+    let world = World::repository();
+    let entry = echo(&[]);
+    world.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"theirs": entry}}).to_string(),
+    );
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["theirs", "to approve"]);
+    assert_eq!(state(&world, "theirs"), "pending-approval");
+    tty.types("A");
+    tty.sees("approve theirs?");
+    tty.sees("echo-server");
+    tty.types("y");
+    tty.sees_line(&["theirs", "connected"]);
+    assert_eq!(state(&world, "theirs"), "connected");
+    tty.quits();
+
+    // And another one is rejected.
+    world.write(
+        "home/repo/.mcp.json",
+        json!({"mcpServers": {"evil": {"command": "/bin/false"}}}).to_string(),
+    );
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["evil", "to approve"]);
+    tty.types("A");
+    tty.sees("/bin/false");
+    tty.types("n");
+    until("it is rejected", || state(&world, "evil") == "rejected");
+    tty.quits();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_in_and_out() {
+    let site = Site::start().await;
+    let servers = servers([("site", protected(&site, "/mcp"))]);
+    let world = World::person_with(&servers);
+    fake_browser(&world);
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees_line(&["site", "wanted"]);
+    // Nothing says that it is connected.
+    assert!(!tty.text().contains("connected"), "{}", tty.text());
+    assert!(world.vault().is_empty());
+    tty.types("a");
+    tty.sees("Sign in on this page:");
+    tty.types("\r");
+    tty.sees_line(&["site", "connected", "signed-in"]);
+    assert!(!world.vault().is_empty());
+    assert_eq!(state(&world, "site"), "connected");
+    tty.types("x");
+    tty.sees("Sign out of site?");
+    tty.types("y");
+    tty.sees_line(&["site", "wanted"]);
+    until("the sign-in is gone", || {
+        state(&world, "site") == "needs-auth"
+    });
+    tty.quits();
+}

@@ -1,0 +1,210 @@
+//! The program on a terminal of its own: somebody types, and looks at what is on the screen
+//! then. The terminal is a real one (a pty), and what is on it is what `vt100` makes of the
+//! bytes.
+
+use rustix::{
+    fs::{Mode, OFlags, open},
+    process::{Pid, Signal, kill_process},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize},
+};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::fd::OwnedFd,
+    process::{Child, Stdio},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use switchboard_testkit::{bin, world::World};
+
+const LIMIT: Duration = Duration::from_secs(90);
+/// How a frame begins.
+const FRAME: &[u8] = b"\x1b[?2026h";
+
+/// What was written so far, and what that looks like.
+struct Seen {
+    bytes: Vec<u8>,
+    parser: vt100::Parser,
+}
+
+pub struct Tty {
+    keyboard: File,
+    terminal: OwnedFd,
+    child: Child,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Tty {
+    /// The program with these arguments on a terminal of 80×24.
+    pub fn start(world: &World, args: &[&str]) -> Self {
+        let program = bin("switchboard");
+        let mut words = vec![program.to_str().unwrap()];
+        words.extend(args);
+        Self::any(world, (80, 24), &words)
+    }
+
+    /// Any program on a terminal that is its own.
+    pub fn any(world: &World, (columns, rows): (u16, u16), words: &[&str]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let terminal = open(name, flags, Mode::empty()).unwrap();
+        resize(&terminal, columns, rows);
+        let end = || Stdio::from(terminal.try_clone().unwrap());
+        let mut args = vec!["--ctty", "--wait"];
+        args.extend(words);
+        let child = world
+            .any("setsid", &args)
+            .env("TERM", "xterm-256color")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("setsid (util-linux) gives the program its terminal");
+        let keyboard = File::from(master);
+        let mut screen = keyboard.try_clone().unwrap();
+        let seen = Seen {
+            bytes: Vec::new(),
+            parser: vt100::Parser::new(rows, columns, 0),
+        };
+        let seen = Arc::new(Mutex::new(seen));
+        let write = seen.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0u8; 8192];
+            while let Ok(count @ 1..) = screen.read(&mut buffer) {
+                let mut seen = write.lock().unwrap();
+                seen.bytes.extend_from_slice(&buffer[..count]);
+                seen.parser.process(&buffer[..count]);
+            }
+        });
+        Self {
+            keyboard,
+            terminal,
+            child,
+            seen,
+        }
+    }
+
+    /// Somebody types; `\r` is Enter.
+    pub fn types(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// What is on the screen.
+    pub fn text(&self) -> String {
+        self.seen.lock().unwrap().parser.screen().contents()
+    }
+
+    /// All bytes that were written so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.seen.lock().unwrap().bytes.clone()
+    }
+
+    /// How many frames were drawn.
+    pub fn frames(&self) -> usize {
+        let bytes = self.bytes();
+        bytes.windows(FRAME.len()).filter(|it| *it == FRAME).count()
+    }
+
+    /// Waits until the screen is as it should be.
+    #[track_caller]
+    pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let text = self.text();
+            if wanted(&text) {
+                return;
+            }
+            assert!(Instant::now() < until, "{what}:\n{text}");
+            if let Some(ended) = self.child.try_wait().unwrap() {
+                std::thread::sleep(Duration::from_millis(100));
+                assert!(wanted(&self.text()), "{what}: {ended}:\n{}", self.text());
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for a text on the screen.
+    #[track_caller]
+    pub fn sees(&mut self, text: &str) {
+        self.until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits until a line of the screen has all of these.
+    #[track_caller]
+    pub fn sees_line(&mut self, parts: &[&str]) {
+        let whole = |line: &str| parts.iter().all(|part| line.contains(part));
+        self.until(&parts.join(" … "), |screen| screen.lines().any(whole));
+    }
+
+    /// The terminal gets another size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.parser.screen_mut().set_size(rows, columns);
+        drop(seen);
+        resize(&self.terminal, columns, rows);
+    }
+
+    /// Whether a shell could go on here: lines, echo, no second screen, a cursor.
+    pub fn is_restored(&self) -> bool {
+        let modes = tcgetattr(&self.terminal).unwrap().local_modes;
+        let lines = modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.parser.screen();
+        lines && !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
+    }
+
+    pub fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid()).unwrap(), signal).unwrap();
+    }
+
+    /// Waits until the program ends, and how.
+    #[track_caller]
+    pub fn ended(&mut self) -> Option<i32> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                // What it wrote last may still be on its way.
+                while !self.is_restored() && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                return status.code();
+            }
+            assert!(Instant::now() < until, "it goes on:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Leaves the screen, which gives the terminal back.
+    #[track_caller]
+    pub fn quits(&mut self) {
+        self.types("\x03");
+        assert_eq!(self.ended(), Some(0), "{}", self.text());
+        assert!(self.is_restored(), "{}", self.text());
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn resize(terminal: &OwnedFd, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(terminal, size).unwrap();
+}

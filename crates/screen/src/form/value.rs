@@ -1,0 +1,87 @@
+//! From what was filled in to a value.
+
+use super::{Held, Node};
+use serde_json::{Map, Number, Value};
+use switchboard_api::tools::Fault;
+
+/// The value of a form, or all that is wrong with it.
+pub(super) fn of(root: &Node) -> Result<Value, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let value = node(root, "", &mut faults);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(value.unwrap_or_else(|| match root.held {
+        Held::Members(_) => Value::Object(Map::new()),
+        Held::Items(_) => Value::Array(Vec::new()),
+        _ => Value::Null,
+    }))
+}
+
+/// What is in a field; nothing where nobody filled it in. As deep as a form, which is capped.
+fn node(node_: &Node, path: &str, faults: &mut Vec<Fault>) -> Option<Value> {
+    let field = &node_.field;
+    let value = match &node_.held {
+        Held::Text(input) => match input {
+            None => None,
+            Some(input) => typed(&field.kind, &input.text(), path, faults),
+        },
+        Held::OneOf(values, at) => at.and_then(|at| values.get(at)).cloned(),
+        Held::Members(members) => {
+            let mut object = Map::new();
+            let before = faults.len();
+            for member in members {
+                let key = member.field.key.replace('~', "~0").replace('/', "~1");
+                if let Some(value) = node(member, &format!("{path}/{key}"), faults) {
+                    object.insert(member.field.key.clone(), value);
+                }
+            }
+            // An object that nobody asked for lacks nothing.
+            if object.is_empty() && !field.required && !path.is_empty() {
+                faults.truncate(before);
+                return None;
+            }
+            Some(Value::Object(object))
+        }
+        Held::Items(items) => {
+            let values = items.iter().enumerate();
+            let values: Vec<Value> = values
+                .filter_map(|(index, item)| node(item, &format!("{path}/{index}"), faults))
+                .collect();
+            (field.required || !values.is_empty()).then_some(Value::Array(values))
+        }
+        Held::Way(_, way) => node(way, path, faults),
+    };
+    if value.is_none() && field.required && !faults.iter().any(|fault| fault.path == path) {
+        faults.push(fault(path, "is needed"));
+    }
+    value
+}
+
+/// Text as the field's kind has it.
+fn typed(kind: &str, text: &str, path: &str, faults: &mut Vec<Fault>) -> Option<Value> {
+    let wrong = match kind {
+        "string" => return Some(Value::String(text.to_owned())),
+        "integer" => match text.trim().parse::<Number>() {
+            Ok(number) if number.is_i64() || number.is_u64() => return Some(Value::Number(number)),
+            _ => "is a whole number".to_owned(),
+        },
+        "number" => match text.trim().parse::<Number>() {
+            Ok(number) => return Some(Value::Number(number)),
+            Err(_) => "is a number".to_owned(),
+        },
+        _ => match serde_json::from_str(text) {
+            Ok(value) => return Some(value),
+            Err(error) => format!("is JSON: {error}"),
+        },
+    };
+    faults.push(fault(path, &wrong));
+    None
+}
+
+fn fault(path: &str, error: &str) -> Fault {
+    Fault {
+        path: path.to_owned(),
+        error: error.to_owned(),
+    }
+}

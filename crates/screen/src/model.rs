@@ -1,0 +1,270 @@
+//! What the screen knows: plain data. [`crate::update`] changes it, [`crate::view`] shows it.
+
+mod lists;
+
+pub use lists::{ClientRow, List};
+
+use crate::{input::Input, message::Link, page::Page, words::Verb};
+use serde::Deserialize;
+use switchboard_api::{
+    calls::Call,
+    questions::Question,
+    settings::Token,
+    state::{Document, Server},
+    tools::Tool,
+};
+
+/// All that the screen knows.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// Whether there are colours.
+    pub colour: bool,
+    /// Milliseconds that this place's clocks are ahead of UTC.
+    pub ahead: i64,
+    /// The program's commands, for completion.
+    pub verbs: Vec<Verb>,
+
+    /// Which gateway is looked at.
+    pub link: Link,
+    /// What it says about itself, its servers and clients.
+    pub state: Document,
+    /// Whether that was read.
+    pub known: bool,
+    /// All tools of all servers.
+    pub tools: Vec<Tool>,
+    /// Calls, newest first.
+    pub calls: Vec<Call>,
+    /// Whether the list of calls is being read, and whether it is to be read again then.
+    pub reading_calls: (bool, bool),
+    /// What waits for a person.
+    pub questions: Vec<Question>,
+    /// Who may come in.
+    pub tokens: Vec<Token>,
+    /// What `doctor` found.
+    pub doctor: Doctor,
+
+    /// Which view is open.
+    pub view: View,
+    /// Where one is in each of them.
+    pub lists: [List; 6],
+    /// Pages on top of it, the last one in front.
+    pub pages: Vec<Page>,
+    /// The line at the bottom that is typed into.
+    pub prompt: Option<Prompt>,
+    /// What is said at the bottom.
+    pub told: Option<Told>,
+    /// Commands that were typed, the newest last.
+    pub history: Vec<String>,
+    /// What was asked to be opened at the start, until it is there.
+    pub wanted: Option<String>,
+    /// The last number that was given to a page or a command.
+    pub last: u64,
+}
+
+/// The views.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// All that is configured.
+    #[default]
+    Servers,
+    /// All tools of all servers.
+    Tools,
+    /// Calls.
+    Traffic,
+    /// What waits for a person.
+    Inbox,
+    /// Who is connected, and who may be.
+    Clients,
+    /// What is wrong, and what to do.
+    Doctor,
+}
+
+impl View {
+    /// All of them, in the order of their keys.
+    pub const ALL: [Self; 6] = [
+        Self::Servers,
+        Self::Tools,
+        Self::Traffic,
+        Self::Inbox,
+        Self::Clients,
+        Self::Doctor,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Servers => "Servers",
+            Self::Tools => "Tools",
+            Self::Traffic => "Traffic",
+            Self::Inbox => "Inbox",
+            Self::Clients => "Clients",
+            Self::Doctor => "Doctor",
+        }
+    }
+}
+
+/// A line that is typed into.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// What for.
+    pub what: Asked,
+    /// The line.
+    pub input: Input,
+    /// Words that could stand at the cursor.
+    pub offered: Vec<String>,
+    /// Which line of the history is shown, counted from the newest.
+    pub back: Option<usize>,
+}
+
+/// What a line is typed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A command.
+    Command,
+    /// A filter of what is shown.
+    Filter,
+    /// The name of a new token.
+    Token,
+}
+
+/// Something that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// What.
+    pub text: String,
+    /// Whether something went wrong.
+    pub bad: bool,
+}
+
+/// What `doctor` found.
+#[derive(Clone, Debug, Default)]
+pub enum Doctor {
+    /// It was not asked yet.
+    #[default]
+    Unasked,
+    /// It looks.
+    Looking,
+    /// What it found.
+    Found(Vec<Finding>),
+    /// Why it found nothing.
+    Failed(String),
+}
+
+/// One finding, as `doctor --json` prints it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Finding {
+    /// What was looked at: `configuration`, `servers`, …
+    pub area: String,
+    /// `ok`, `warning`, `problem`.
+    pub level: String,
+    /// What exactly.
+    pub what: String,
+    /// What was found.
+    pub found: String,
+    /// What to do.
+    pub advice: Option<String>,
+}
+
+impl Finding {
+    /// The command in its advice.
+    pub fn command(&self) -> Option<&str> {
+        let advice = self.advice.as_deref()?;
+        let from = advice.find("switchboard ")? + "switchboard ".len();
+        let rest = &advice[from..];
+        let end = rest.find(['\n', '`', ',', ';', '(', ')']);
+        let command = rest[..end.unwrap_or(rest.len())].trim();
+        (!command.is_empty()).then_some(command)
+    }
+}
+
+impl Model {
+    /// A number for a page or a command.
+    pub fn number(&mut self) -> u64 {
+        self.last += 1;
+        self.last
+    }
+
+    /// Says something at the bottom.
+    pub fn tell(&mut self, text: impl Into<String>) {
+        self.told = Some(Told {
+            text: text.into(),
+            bad: false,
+        });
+    }
+
+    /// Says that something went wrong.
+    pub fn fail(&mut self, text: impl Into<String>) {
+        self.told = Some(Told {
+            text: text.into(),
+            bad: true,
+        });
+    }
+
+    /// The page in front.
+    pub fn page(&self) -> Option<&Page> {
+        self.pages.last()
+    }
+
+    /// The list of the open view.
+    pub fn list(&self) -> &List {
+        &self.lists[self.view as usize]
+    }
+
+    /// The same, to be changed.
+    pub fn list_mut(&mut self) -> &mut List {
+        &mut self.lists[self.view as usize]
+    }
+
+    /// A server by its name or segment.
+    pub fn server(&self, name: &str) -> Option<&Server> {
+        let named = |server: &&Server| server.name == name || server.segment == name;
+        let mut found: Vec<&Server> = self.state.servers.iter().filter(named).collect();
+        // One that another takes the place of is meant last.
+        found.sort_by_key(|server| server.state.word == "shadowed");
+        found.first().copied()
+    }
+
+    /// How many questions wait.
+    pub fn waiting(&self) -> usize {
+        let open = self.questions.iter().filter(|it| it.status == "open");
+        open.count().max(self.state.waiting)
+    }
+
+    /// A time as this place's clocks have it.
+    pub fn clock(&self, at: u64) -> String {
+        let local = i64::try_from(at).unwrap_or(0).saturating_add(self.ahead);
+        let seconds = local.div_euclid(1000).rem_euclid(86_400);
+        let (hours, minutes) = (seconds / 3600, seconds % 3600 / 60);
+        format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+    }
+}
+
+/// Whether the sign-in of a server is no good: then nothing may say that all is well.
+pub fn is_void(server: &Server) -> bool {
+    matches!(
+        server.sign_in.word.as_str(),
+        "wanted" | "expired" | "refused"
+    )
+}
+
+/// The state in a word. One that is reached without a good sign-in is not called connected.
+pub fn state_word(server: &Server) -> &str {
+    match server.state.word.as_str() {
+        "connected" if is_void(server) => "reached",
+        "pending" => "to approve",
+        "" => "unknown",
+        word => word,
+    }
+}
+
+/// All three in one word, where there is no room for three columns: the worst of them.
+pub fn in_a_word(server: &Server) -> &str {
+    match state_word(server) {
+        "reached" => "sign-in",
+        "connected" if server.usable.word == "no" => "unusable",
+        word => word,
+    }
+}

@@ -1,0 +1,87 @@
+//! Which cells changed, and when they may be drawn: never more than ten times in a second,
+//! and never where nothing changed.
+
+use crate::{limits, model::Model, view};
+use ratatui::{
+    buffer::{Buffer, Cell},
+    layout::Rect,
+};
+use std::time::{Duration, Instant};
+
+/// Keeps what is on the terminal.
+#[derive(Debug, Default)]
+pub struct Painter {
+    shown: Buffer,
+    cursor: view::Cursor,
+    last: Option<Instant>,
+    /// Whether something happened since.
+    due: bool,
+    frames: u64,
+}
+
+/// What is to be written to the terminal.
+#[derive(Debug)]
+pub struct Frame {
+    /// Whether the terminal has to be emptied first.
+    pub anew: bool,
+    /// Cells that changed: column, row, and what they are now.
+    pub cells: Vec<(u16, u16, Cell)>,
+    /// Where the cursor is; none where it is hidden.
+    pub cursor: view::Cursor,
+}
+
+impl Painter {
+    /// Something happened.
+    pub fn touch(&mut self) {
+        self.due = true;
+    }
+
+    /// Nothing that is on the terminal can be relied on: everything is drawn anew.
+    pub fn forget(&mut self) {
+        self.shown = Buffer::default();
+        self.due = true;
+    }
+
+    /// How long to wait before the next frame; none where nothing is due.
+    pub fn wait(&self, now: Instant) -> Option<Duration> {
+        let last = self.due.then_some(self.last)?;
+        Some(last.map_or(Duration::ZERO, |last| {
+            (last + limits::FRAME).saturating_duration_since(now)
+        }))
+    }
+
+    /// The next frame, if anything is different. To be asked when [`Self::wait`] is over.
+    pub fn frame(&mut self, model: &Model, now: Instant) -> Option<Frame> {
+        if self.wait(now)? > Duration::ZERO {
+            return None;
+        }
+        self.due = false;
+        let area = Rect::new(0, 0, model.size.0, model.size.1);
+        let mut next = Buffer::empty(area);
+        let cursor = view::draw(model, &mut next);
+        let anew = self.shown.area != area;
+        if anew {
+            self.shown = Buffer::empty(area);
+        }
+        let changed = self.shown.diff(&next);
+        if changed.is_empty() && cursor == self.cursor && !anew {
+            return None;
+        }
+        let cells = changed.into_iter().map(|(x, y, cell)| (x, y, cell.clone()));
+        let frame = Frame {
+            anew,
+            cells: cells.collect(),
+            cursor,
+        };
+        self.shown = next;
+        self.cursor = cursor;
+        self.last = Some(now);
+        self.frames += 1;
+        Some(frame)
+    }
+
+    /// How many frames there were.
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+}

@@ -1,0 +1,219 @@
+//! Text in columns. Whatever is drawn goes through [`clean`], so that no server's text moves
+//! the cursor, turns the reading direction, or is wider on the terminal than we count.
+
+use crate::limits;
+use std::borrow::Cow;
+use switchboard_local::visible;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// One line, of which every character is as wide on any terminal as [`columns`] says.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| (' '..='~').contains(&c) || matches!(c, '─'..='╿' | '…' | '·');
+    if text.chars().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let shown = visible::line(text);
+    let mut out = String::with_capacity(shown.len());
+    for cluster in shown.graphemes(true) {
+        push(&mut out, cluster);
+    }
+    Cow::Owned(out)
+}
+
+/// Adds one character with its marks. A sequence that only some terminals join (a flag, a
+/// face with a colour) becomes its first character: others would show it wider than we count.
+fn push(out: &mut String, cluster: &str) {
+    let mut characters = cluster.chars();
+    let Some(first) = characters.next() else {
+        return;
+    };
+    if let Some(letter) = flag_letter(first) {
+        out.push(letter);
+        out.extend(characters.filter_map(flag_letter));
+        return;
+    }
+    let apart: usize = cluster.chars().filter_map(char::width).sum();
+    match first.width() {
+        // A mark that stands alone would go onto whatever is left of it.
+        None | Some(0) => out.push('\u{fffd}'),
+        Some(_) if cluster.width() != apart => out.push(first),
+        Some(_) => {
+            out.push(first);
+            let marks = characters.filter(|c| !is_selector(*c));
+            out.extend(marks.take(limits::MARKS));
+        }
+    }
+}
+
+/// A flag is written as two letters of its own.
+fn flag_letter(c: char) -> Option<char> {
+    let number = u32::from(c).checked_sub(0x1_f1e6)?;
+    u8::try_from(number)
+        .ok()
+        .filter(|number| *number < 26)
+        .map(|number| char::from(b'A' + number))
+}
+
+/// Says how the character before it is to look, and by that how wide it is.
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}')
+}
+
+/// How many columns a clean text takes.
+pub fn columns(text: &str) -> usize {
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+}
+
+/// The start of a text in at most so many columns, with a sign that there was more.
+pub fn cut(text: &str, room: usize) -> String {
+    let text = clean(text);
+    if columns(&text) <= room {
+        return text.into_owned();
+    }
+    let mut out = String::new();
+    let mut left = room.saturating_sub(1);
+    for cluster in text.graphemes(true) {
+        let width = cluster.width();
+        if width > left {
+            break;
+        }
+        left -= width;
+        out.push_str(cluster);
+    }
+    if room > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// The same, filled up with spaces.
+pub fn padded(text: &str, room: usize) -> String {
+    let mut text = cut(text, room);
+    let missing = room.saturating_sub(columns(&text));
+    text.extend(std::iter::repeat_n(' ', missing));
+    text
+}
+
+/// A text that may have several lines, as lines that fit.
+pub fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.split('\n') {
+        let line = line.trim_end_matches('\r').replace('\t', "    ");
+        wrap_line(&clean(&line), room.max(1), &mut lines);
+        if lines.len() >= limits::TEXT_LINES {
+            break;
+        }
+    }
+    lines.truncate(limits::TEXT_LINES);
+    lines
+}
+
+fn wrap_line(line: &str, room: usize, lines: &mut Vec<String>) {
+    let mut now = String::new();
+    let mut width = 0;
+    for word in line.split_inclusive(' ') {
+        let wide = columns(word.trim_end());
+        if width > 0 && width + wide > room {
+            lines.push(std::mem::take(&mut now).trim_end().to_owned());
+            width = 0;
+        }
+        for cluster in word.graphemes(true) {
+            let wide = cluster.width();
+            if width + wide > room {
+                if cluster == " " {
+                    continue;
+                }
+                lines.push(std::mem::take(&mut now));
+                width = 0;
+            }
+            now.push_str(cluster);
+            width += wide;
+        }
+    }
+    lines.push(now.trim_end().to_owned());
+}
+
+/// Bytes as a person reads them.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["K", "M", "G", "T"];
+    if count < 1024 {
+        return format!("{count}");
+    }
+    let (mut value, mut unit) = (count / 1024, 0);
+    while value >= 1024 && unit + 1 < UNITS.len() {
+        value /= 1024;
+        unit += 1;
+    }
+    format!("{value}{}", UNITS[unit])
+}
+
+/// A count in at most five characters.
+pub fn count(value: u64) -> String {
+    match value {
+        0..10_000 => value.to_string(),
+        10_000..1_000_000 => format!("{}k", value / 1_000),
+        _ => format!("{}m", value / 1_000_000),
+    }
+}
+
+/// Microseconds as a person reads them.
+pub fn took(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros}µs"),
+        1_000..10_000 => format!("{}.{}ms", micros / 1_000, micros % 1_000 / 100),
+        10_000..1_000_000 => format!("{}ms", micros / 1_000),
+        1_000_000..60_000_000 => {
+            format!("{}.{}s", micros / 1_000_000, micros % 1_000_000 / 100_000)
+        }
+        _ => format!("{}min", micros / 60_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_is_as_wide_as_we_count() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("漢字", "漢字"),
+            ("e\u{301}", "e\u{301}"),
+            ("a\u{1b}[2Jb", "a\\u{1b}[2Jb"),
+            ("a\nb", "a\\nb"),
+            ("\u{301}x", "\u{fffd}x"),
+            ("🇩🇪", "DE"),
+            ("👍🏽", "👍"),
+            ("❤\u{fe0f}!", "❤!"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+        ] {
+            assert_eq!(clean(text), expected, "{text:?}");
+        }
+        let tower = format!("z{}", "\u{301}".repeat(1000));
+        assert_eq!(clean(&tower).chars().count(), 1 + limits::MARKS);
+    }
+
+    #[test]
+    fn texts_are_cut_and_wrapped_by_columns() {
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("漢字漢", 5), "漢字…");
+        assert_eq!(cut("漢字漢", 4), "漢…");
+        assert_eq!(cut("abc", 0), "");
+        assert_eq!(padded("漢", 4), "漢  ");
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrapped("a\n\nb", 3), ["a", "", "b"]);
+        assert_eq!(wrapped("漢字漢", 4), ["漢字", "漢"]);
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(bytes(900), "900");
+        assert_eq!(bytes(25 * 1024 * 1024), "25M");
+        assert_eq!(count(12_345), "12k");
+        assert_eq!(took(950), "950µs");
+        assert_eq!(took(1_234), "1.2ms");
+        assert_eq!(took(2_500_000), "2.5s");
+    }
+}

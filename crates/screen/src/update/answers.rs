@@ -1,0 +1,299 @@
+//! What the gateway answers.
+
+use super::{acts, changes, forms, open, pages, read_calls};
+use crate::{
+    ask::Ask,
+    limits,
+    message::Effect,
+    model::{Model, View},
+    page::{Confirm, Kind, Outcome, SignInPage, Tab},
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use switchboard_api::{
+    Refused,
+    calls::{self, Detail},
+    questions::{Questions, Taken},
+    servers,
+    settings::{MadeToken, Tokens, Written},
+    tools::{Fields, Rule, Tools, Validated},
+};
+
+/// The gateway answers what it was asked.
+pub(super) fn answered(model: &mut Model, ask: Ask, answer: Result<Value, Refused>) -> Vec<Effect> {
+    if matches!(ask, Ask::Calls { .. }) {
+        let again = model.reading_calls.1;
+        model.reading_calls = (false, false);
+        if again {
+            return read_calls(model).into_iter().collect();
+        }
+    }
+    match answer {
+        Ok(value) => taken(model, ask, value),
+        Err(refused) => {
+            was_refused(model, &ask, refused);
+            Vec::new()
+        }
+    }
+}
+
+fn was_refused(model: &mut Model, ask: &Ask, refused: Refused) {
+    let text = match refused.hint {
+        Some(hint) => format!("{}: {hint}", refused.error),
+        None => refused.error,
+    };
+    match ask {
+        Ask::Call { page, .. } => forms::ended(model, *page, Outcome::Refused(text)),
+        Ask::Detail(id) => {
+            for page in &mut model.pages {
+                if let Kind::Call(call) = &mut page.kind
+                    && call.call == *id
+                {
+                    call.missing = Some(text.clone());
+                }
+            }
+        }
+        // What a gateway does not have, or is no longer there to say, is no news.
+        Ask::State | Ask::Tools | Ask::Questions | Ask::Tokens | Ask::Calls { .. }
+            if refused.code == "unavailable" || refused.code == "not-found" => {}
+        ask => model.fail(format!("{}: {text}", ask.what())),
+    }
+}
+
+fn taken(model: &mut Model, ask: Ask, value: Value) -> Vec<Effect> {
+    let what = ask.what();
+    match took(model, ask, value) {
+        Ok(effects) => effects,
+        Err(error) => {
+            model.fail(format!("{what}: not understood: {error}"));
+            Vec::new()
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
+    serde_json::from_value(value)
+}
+
+fn took(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Effect>> {
+    match ask {
+        Ask::State => {
+            model.state = read(value)?;
+            model.known = true;
+            for view in [View::Servers, View::Clients] {
+                model.settle(view);
+            }
+            if let Some(wanted) = model.wanted.take() {
+                let name = wanted
+                    .strip_prefix("servers/")
+                    .unwrap_or(&wanted)
+                    .to_owned();
+                return Ok(acts::server_page(model, &name, Tab::Overview));
+            }
+        }
+        Ask::Tools => {
+            model.tools = read::<Tools>(value)?.tools;
+            model.settle(View::Tools);
+        }
+        Ask::Calls { .. } => {
+            model.calls = read::<calls::Page>(value)?.calls;
+            model.calls.truncate(limits::CALLS);
+            model.settle(View::Traffic);
+        }
+        Ask::Questions => {
+            model.questions = read::<Questions>(value)?.questions;
+            model.questions.retain(|question| question.status == "open");
+            model.settle(View::Inbox);
+        }
+        Ask::Tokens | Ask::Revoke(_) => {
+            model.tokens = read::<Tokens>(value)?.tokens;
+            model.settle(View::Clients);
+        }
+        Ask::MakeToken(_) => {
+            made_token(model, read(value)?);
+            return Ok(vec![Effect::Ask(Ask::Tokens)]);
+        }
+        Ask::Tap(_) => model.state.tap = read(value)?,
+        Ask::Form { page, .. } => forms::fields(model, page, read::<Fields>(value)?),
+        Ask::Validate {
+            page, value: held, ..
+        } => {
+            let faults = read::<Validated>(value)?.faults;
+            return Ok(forms::validated(model, page, held, faults));
+        }
+        Ask::Call { page, .. } => {
+            forms::ended(model, page, Outcome::Made(Box::new(read(value)?)));
+        }
+        Ask::Cancel(_) => model.tell("cancelled"),
+        Ask::Detail(id) => return Ok(detail(model, id, read(value)?)),
+        Ask::Replay(id, _) => replayed(model, id, read(value)?),
+        Ask::Answer { .. } => return Ok(answer_taken(model, read(value)?)),
+        Ask::Rule(rule) => ruled(model, *rule, read(value)?),
+        Ask::Act { verb, segment, .. } => return Ok(done(model, verb, &segment, read(value)?)),
+        Ask::Server(_) | Ask::Listed(..) | Ask::Stderr(_) | Ask::Explain(_) => {
+            return of_server(model, ask, value);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// What a server's page waits for.
+fn of_server(model: &mut Model, ask: Ask, value: Value) -> serde_json::Result<Vec<Effect>> {
+    if let Ask::Explain(name) = &ask
+        && !model
+            .pages
+            .iter()
+            .any(|page| matches!(&page.kind, Kind::Server(it) if it.segment == *name))
+    {
+        let title = format!("why: {name}");
+        let lines = read::<servers::Explained>(value)?.lines;
+        open(model, Kind::Text { title, lines });
+        return Ok(Vec::new());
+    }
+    let mut later = Vec::new();
+    for page in &mut model.pages {
+        match (&ask, &mut page.kind) {
+            (Ask::Server(segment), Kind::Server(page)) if page.segment == *segment => {
+                page.detail = Some(read(value.clone())?);
+            }
+            (Ask::Server(segment), Kind::Approve(page)) if page.segment == *segment => {
+                page.detail = Some(read(value.clone())?);
+            }
+            (Ask::Listed(segment, list), Kind::Server(page))
+                if page.segment == *segment && page.tab.name() == *list =>
+            {
+                let items = read::<servers::Listed>(value.clone())?.items;
+                page.at = page.at.min(items.len().saturating_sub(1));
+                page.items = Some(items);
+            }
+            (Ask::Stderr(segment), Kind::Server(page))
+                if page.segment == *segment && page.tab == Tab::Stderr =>
+            {
+                page.stderr = Some(read::<servers::Stderr>(value.clone())?.lines);
+                later = vec![Effect::Later(limits::FOLLOW, ask.clone())];
+            }
+            (Ask::Explain(segment), Kind::Server(page)) if page.segment == *segment => {
+                page.explained = Some(read::<servers::Explained>(value.clone())?.lines);
+            }
+            _ => {}
+        }
+    }
+    pages::keep_end(model);
+    Ok(later)
+}
+
+/// One call with both its sides.
+fn detail(model: &mut Model, id: u64, detail: Detail) -> Vec<Effect> {
+    let effects = forms::progress(model, &detail);
+    for page in &mut model.pages {
+        if let Kind::Call(call) = &mut page.kind
+            && call.call == id
+        {
+            call.detail = Some(detail.clone());
+        }
+    }
+    effects
+}
+
+fn replayed(model: &mut Model, id: u64, replayed: calls::Replayed) {
+    let same = if replayed.same {
+        "the same answer"
+    } else {
+        "another answer"
+    };
+    model.tell(format!("made again: {same}"));
+    for page in &mut model.pages {
+        if let Kind::Call(call) = &mut page.kind
+            && call.call == id
+        {
+            call.replayed = Some(replayed.clone());
+        }
+    }
+}
+
+/// Something was done with a server.
+fn done(model: &mut Model, verb: &str, segment: &str, done: servers::Done) -> Vec<Effect> {
+    let server = done.server;
+    let name = if server.name.is_empty() {
+        segment.to_owned()
+    } else {
+        server.name.clone()
+    };
+    let mut effects = Vec::new();
+    if !server.name.is_empty() {
+        effects = changes::server_changed(model, server);
+    }
+    if let Some(url) = done.open {
+        let page = SignInPage {
+            name,
+            segment: segment.to_owned(),
+            url,
+            ..SignInPage::default()
+        };
+        open(model, Kind::SignIn(page));
+        return effects;
+    }
+    model.tell(if done.did.is_empty() {
+        format!("{verb} {name}: done")
+    } else {
+        done.did
+    });
+    effects
+}
+
+/// A question was answered; where a page is to be visited next, it is shown.
+fn answer_taken(model: &mut Model, taken: Taken) -> Vec<Effect> {
+    let question = taken.question;
+    let about = question.server.clone().unwrap_or_default();
+    model
+        .pages
+        .retain(|page| !matches!(&page.kind, Kind::Question(id) if *id == question.id));
+    if let Some(url) = taken.open {
+        let server = model.server(&about);
+        let page = SignInPage {
+            segment: server.map_or_else(|| about.clone(), acts::segment),
+            name: about,
+            url,
+            ..SignInPage::default()
+        };
+        open(model, Kind::SignIn(page));
+    } else {
+        let action = question.answered.as_ref().map(|it| it.action.clone());
+        model.tell(format!("answered: {}", action.unwrap_or_default()));
+    }
+    changes::question_changed(model, question);
+    vec![Effect::Ask(Ask::Questions)]
+}
+
+/// A rule was written, or what would be is shown.
+fn ruled(model: &mut Model, rule: Rule, written: Written) {
+    if written.written {
+        model.tell(format!("written to {}", written.file));
+        return;
+    }
+    let rule = Rule {
+        confirm: Some(written.digest),
+        ..rule
+    };
+    let title = format!("Write this to {}?", written.file);
+    open(
+        model,
+        Kind::Confirm(Confirm {
+            title,
+            lines: written.difference,
+            asks: vec![Ask::Rule(Box::new(rule))],
+        }),
+    );
+}
+
+/// A token is shown once.
+fn made_token(model: &mut Model, made: MadeToken) {
+    let lines = vec![
+        made.token,
+        String::new(),
+        "This is the only time that it is shown.".to_owned(),
+        format!("It is kept in {}", made.file),
+    ];
+    let title = format!("token {}", made.name);
+    open(model, Kind::Text { title, lines });
+}

@@ -1,0 +1,140 @@
+//! What the gateway says that has changed.
+
+use super::{forms, pages, read_all, read_calls};
+use crate::{
+    ask::Ask,
+    limits,
+    message::Effect,
+    model::{Model, View},
+    page::{Kind, Tab},
+};
+use switchboard_api::{calls::Call, events::Event, questions::Question, state::Server};
+
+pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
+    match event {
+        Event::Server { server } => server_changed(model, *server),
+        Event::ServerGone { name, file } => {
+            let gone = |it: &Server| it.name == name && it.file == file;
+            model.state.servers.retain(|server| !gone(server));
+            model.settle(View::Servers);
+            vec![Effect::Ask(Ask::Tools)]
+        }
+        Event::Listed { name, .. } => {
+            let mut effects = vec![Effect::Ask(Ask::Tools)];
+            if on_page(model, &name) {
+                effects.extend(pages::read(model));
+            }
+            effects
+        }
+        Event::Clients { clients } => {
+            model.state.clients = clients;
+            model.settle(View::Clients);
+            let looks = model.view == View::Clients;
+            looks
+                .then_some(Effect::Ask(Ask::Tokens))
+                .into_iter()
+                .collect()
+        }
+        Event::Call { call } => call_changed(model, *call),
+        Event::Question { question, waiting } => {
+            model.state.waiting = waiting;
+            question_changed(model, *question);
+            Vec::new()
+        }
+        Event::Tap { tap } => {
+            model.state.tap = tap;
+            Vec::new()
+        }
+        Event::Settings => vec![Effect::Ask(Ask::State), Effect::Ask(Ask::Tools)],
+        Event::Reset => read_all(model),
+    }
+}
+
+/// A server is new, or something about it is.
+pub(super) fn server_changed(model: &mut Model, server: Server) -> Vec<Effect> {
+    let name = server.name.clone();
+    let mut effects = Vec::new();
+    let signed_in = server.sign_in.word == "signed-in";
+    // Two files may have one of the same name.
+    let same = |it: &&mut Server| it.name == name && it.file == server.file;
+    let known = model.state.servers.iter_mut().find(same);
+    match known {
+        Some(known) if *known == server => return effects,
+        Some(known) => {
+            if known.tools != server.tools {
+                effects.push(Effect::Ask(Ask::Tools));
+            }
+            *known = server;
+        }
+        None => {
+            model.state.servers.push(server);
+            effects.push(Effect::Ask(Ask::Tools));
+        }
+    }
+    model.settle(View::Servers);
+    let waits = |kind: &Kind| matches!(kind, Kind::SignIn(page) if page.name == name);
+    if signed_in && model.page().is_some_and(|page| waits(&page.kind)) {
+        model.pages.pop();
+        model.tell(format!("signed in to {name}"));
+    }
+    if on_page(model, &name) {
+        effects.extend(pages::read(model));
+    }
+    effects
+}
+
+/// Whether the page in front is this server's, and shows what changes with it.
+fn on_page(model: &Model, name: &str) -> bool {
+    match model.page().map(|page| &page.kind) {
+        // What is followed is read by the clock.
+        Some(Kind::Server(page)) => page.name == name && page.tab != Tab::Stderr,
+        Some(Kind::Approve(page)) => page.name == name,
+        _ => false,
+    }
+}
+
+fn call_changed(model: &mut Model, call: Call) -> Vec<Effect> {
+    let effects = if call.outcome == "running" {
+        forms::begun(model, &call)
+    } else {
+        Vec::new()
+    };
+    // Which calls a filter means is the gateway's to say.
+    if !model.lists[View::Traffic as usize].filter.is_empty() {
+        return effects.into_iter().chain(read_calls(model)).collect();
+    }
+    match model.calls.iter_mut().find(|known| known.id == call.id) {
+        Some(known) => *known = call,
+        None => {
+            let at = model.calls.partition_point(|known| known.id > call.id);
+            model.calls.insert(at, call);
+            model.calls.truncate(limits::CALLS);
+        }
+    }
+    model.settle(View::Traffic);
+    effects
+}
+
+pub(super) fn question_changed(model: &mut Model, question: Question) {
+    let open = question.status == "open";
+    let shows = |kind: &Kind| matches!(kind, Kind::Question(id) if *id == question.id);
+    if !open && model.page().is_some_and(|page| shows(&page.kind)) {
+        model.pages.pop();
+    }
+    match model
+        .questions
+        .iter_mut()
+        .find(|known| known.id == question.id)
+    {
+        Some(known) => *known = question,
+        None => {
+            if open {
+                model.tell(format!("4 Inbox: {}", question.title));
+            }
+            model.questions.push(question);
+        }
+    }
+    // What was answered is of no interest any more.
+    model.questions.retain(|it| it.status == "open");
+    model.settle(View::Inbox);
+}

@@ -1,0 +1,194 @@
+//! The line at the bottom: commands, filters, names.
+
+use super::{acts, open as open_page, read_calls};
+use crate::{
+    ask::Ask,
+    input::Input,
+    key::Key,
+    limits,
+    message::Effect,
+    model::{Asked, Model, Prompt, View},
+    page::{Kind, OutputPage, Tab},
+    words,
+};
+
+/// Begins a line.
+pub(super) fn open(model: &mut Model, what: Asked, text: &str) {
+    model.prompt = Some(Prompt {
+        what,
+        input: Input::with(text),
+        offered: Vec::new(),
+        back: None,
+    });
+}
+
+/// A key on the line.
+pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
+    let Some(prompt) = &mut model.prompt else {
+        return Vec::new();
+    };
+    match (key, prompt.what) {
+        (Key::Esc, Asked::Filter) => {
+            model.prompt = None;
+            filter(model, "")
+        }
+        (Key::Esc, _) => {
+            model.prompt = None;
+            Vec::new()
+        }
+        (Key::Backspace, Asked::Command | Asked::Filter) if prompt.input.is_empty() => {
+            model.prompt = None;
+            Vec::new()
+        }
+        (Key::Enter, what) => {
+            let text = prompt.input.text();
+            model.prompt = None;
+            match what {
+                Asked::Command => command(model, text.trim()),
+                Asked::Filter => filter(model, &text),
+                Asked::Token if text.trim().is_empty() => Vec::new(),
+                Asked::Token => vec![Effect::Ask(Ask::MakeToken(text.trim().to_owned()))],
+            }
+        }
+        (Key::Tab, Asked::Command) => {
+            complete(model);
+            Vec::new()
+        }
+        (Key::Up, Asked::Command) => {
+            recall(model, true);
+            Vec::new()
+        }
+        (Key::Down, Asked::Command) => {
+            recall(model, false);
+            Vec::new()
+        }
+        (key, _) => {
+            prompt.offered.clear();
+            if prompt.input.key(key) {
+                typed(model)
+            } else {
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Something was typed: what is filtered on this side is filtered at once.
+pub(super) fn typed(model: &mut Model) -> Vec<Effect> {
+    match &model.prompt {
+        Some(prompt) if prompt.what == Asked::Filter && model.view != View::Traffic => {
+            let text = prompt.input.text();
+            filter(model, &text)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Shows only what fits.
+pub(super) fn filter(model: &mut Model, text: &str) -> Vec<Effect> {
+    model.list_mut().filter = text.to_owned();
+    let view = model.view;
+    // What fits best stands first.
+    model.list_mut().at = 0;
+    model.list_mut().key.clear();
+    model.settle(view);
+    match view {
+        View::Traffic => read_calls(model).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Goes through the commands that were typed.
+fn recall(model: &mut Model, older: bool) {
+    let count = model.history.len();
+    let Some(prompt) = &mut model.prompt else {
+        return;
+    };
+    let back = match (prompt.back, older) {
+        (None, true) => Some(0),
+        (Some(back), true) => Some((back + 1).min(count.saturating_sub(1))),
+        (Some(back), false) => back.checked_sub(1),
+        (None, false) => None,
+    };
+    prompt.back = back.filter(|_| count > 0);
+    let line = prompt
+        .back
+        .and_then(|back| model.history.get(count - 1 - back));
+    prompt.input = Input::with(line.map_or("", String::as_str));
+}
+
+/// Completes the word at the cursor as far as that is certain, and offers the rest.
+fn complete(model: &mut Model) {
+    let mut names: Vec<String> = Vec::new();
+    let servers = model.state.servers.iter().map(|server| server.name.clone());
+    names.extend(servers);
+    names.extend(model.tools.iter().map(|tool| tool.canonical.clone()));
+    names.push("all".to_owned());
+    let Some(prompt) = &mut model.prompt else {
+        return;
+    };
+    let (keep, found) = words::complete(&prompt.input.before(), &model.verbs, &names);
+    match found.as_slice() {
+        [] => prompt.offered.clear(),
+        [only] => {
+            prompt.input.replace_before(keep, &format!("{only} "));
+            prompt.offered.clear();
+        }
+        several => {
+            prompt.input.replace_before(keep, &words::common(several));
+            prompt.offered = found;
+        }
+    }
+}
+
+/// Runs a command.
+fn command(model: &mut Model, line: &str) -> Vec<Effect> {
+    let (on_terminal, bare) = match line.strip_prefix('!') {
+        Some(rest) => (true, rest),
+        None => (false, line),
+    };
+    let Some(mut words) = words::split(bare) else {
+        model.fail("a quote is left open");
+        return Vec::new();
+    };
+    if words.first().is_some_and(|word| word == "switchboard") {
+        words.remove(0);
+    }
+    let Some(first) = words.first().cloned() else {
+        return Vec::new();
+    };
+    remember(model, line);
+    match first.as_str() {
+        "q" | "quit" | "exit" => return vec![Effect::Quit],
+        "ui" => {
+            model.tell("this is it");
+            return Vec::new();
+        }
+        _ => {}
+    }
+    if let Some(name) = first.strip_prefix("servers/") {
+        return acts::server_page(model, name, Tab::Overview);
+    }
+    if on_terminal || words::wants_terminal(&words) {
+        return vec![Effect::RunOnTerminal(words)];
+    }
+    let run = model.number();
+    let output = OutputPage {
+        run,
+        command: format!("switchboard {bare}"),
+        follows: true,
+        ..OutputPage::default()
+    };
+    open_page(model, Kind::Output(output));
+    vec![Effect::Run { run, words }]
+}
+
+fn remember(model: &mut Model, line: &str) {
+    if model.history.last().is_some_and(|last| last == line) {
+        return;
+    }
+    if model.history.len() >= limits::HISTORY {
+        model.history.remove(0);
+    }
+    model.history.push(line.to_owned());
+}

@@ -1,0 +1,165 @@
+//! The bars: where one is at the top; what is said, typed and possible at the bottom.
+
+use super::{
+    Cursor,
+    canvas::{Canvas, Line, Look},
+    help,
+};
+use crate::{
+    message::Link,
+    model::{Asked, Model, Prompt, View},
+    text,
+};
+
+/// Rows that the bars take: one above, two below.
+pub(super) const AROUND: u16 = 3;
+
+/// The bar at the top: the views, and which gateway this is about.
+pub(super) fn top(model: &Model, canvas: &mut Canvas<'_>) {
+    let wide = canvas.width() >= 72;
+    let mut line = Line::empty();
+    for (index, view) in View::ALL.into_iter().enumerate() {
+        let here = view == model.view;
+        let waiting = model.waiting();
+        let badge = match view {
+            View::Inbox if waiting > 0 => format!("({waiting})"),
+            _ => String::new(),
+        };
+        let name = if wide || here { view.name() } else { "" };
+        let text = format!(" {}", index + 1);
+        line = line.and(text, if here { Look::Bold } else { Look::Key });
+        if !name.is_empty() {
+            let look = if here { Look::Bold } else { Look::Plain };
+            line = line.and(if wide { " " } else { ":" }, look).and(name, look);
+        }
+        line = line.and(badge, Look::Warn);
+    }
+    let (text, look) = linked(model);
+    canvas.line(0, &line);
+    let room = usize::from(canvas.width()).saturating_sub(line.columns() + 2);
+    if room >= 6 {
+        let text = text::cut(&text, room);
+        let column = usize::from(canvas.width()) - text::columns(&text);
+        let column = u16::try_from(column).unwrap_or(0);
+        canvas.line_at(column, 0, &Line::of(text, look));
+    }
+}
+
+/// Which gateway is looked at, in a word or two.
+fn linked(model: &Model) -> (String, Look) {
+    match &model.link {
+        Link::Looking => ("starting".to_owned(), Look::Dim),
+        Link::Attached { address } => (format!("at {address}"), Look::Good),
+        Link::Inside => ("host inside".to_owned(), Look::Good),
+        Link::Lost { .. } => ("gateway gone".to_owned(), Look::Bad),
+    }
+}
+
+/// What is said, and below it what can be done; or the line that is typed into.
+pub(super) fn bottom(model: &Model, canvas: &mut Canvas<'_>) -> Cursor {
+    let last = canvas.height() - 1;
+    if let Some(prompt) = &model.prompt {
+        return typed(model, prompt, canvas, last);
+    }
+    canvas.line(last - 1, &said(model));
+    canvas.line(last, &footer(model, usize::from(canvas.width())));
+    None
+}
+
+/// What was said last, or what is the matter.
+fn said(model: &Model) -> Line {
+    if let Some(told) = &model.told {
+        let look = if told.bad { Look::Bad } else { Look::Plain };
+        return Line::of(format!(" {}", told.text), look);
+    }
+    if let Link::Lost { why } = &model.link {
+        let text = format!(" the gateway is gone ({why}); waiting for one: switchboard up");
+        return Line::of(text, Look::Bad);
+    }
+    let filter = &model.list().filter;
+    if model.pages.is_empty() && !filter.is_empty() {
+        return Line::of(" / ", Look::Key)
+            .and(filter.clone(), Look::Plain)
+            .and("   Esc shows all", Look::Dim);
+    }
+    Line::empty()
+}
+
+/// As many keys as fit, the most useful first.
+fn footer(model: &Model, width: usize) -> Line {
+    let piece = |line: Line, (key, does): (&str, &str)| {
+        line.and(format!(" {key}"), Look::Key)
+            .and(format!(" {does}"), Look::Plain)
+    };
+    let keys = help::keys(model);
+    // The key that shows all keys is always there.
+    let last = keys.iter().find(|(key, _)| *key == "?").copied();
+    let end = last.map_or_else(Line::empty, |last| piece(Line::empty(), last));
+    let room = width.saturating_sub(end.columns());
+    let mut line = Line::empty();
+    for key in keys.into_iter().filter(|key| Some(*key) != last) {
+        let next = piece(line.clone(), key);
+        if next.columns() > room {
+            break;
+        }
+        line = next;
+    }
+    line.0.extend(end.0);
+    line
+}
+
+/// The line that is typed into, with what it could become above it.
+fn typed(model: &Model, prompt: &Prompt, canvas: &mut Canvas<'_>, row: u16) -> Cursor {
+    let sign = match prompt.what {
+        Asked::Command => ":",
+        Asked::Filter => "/",
+        Asked::Token => "name of the new token: ",
+    };
+    let offered = if prompt.offered.is_empty() {
+        Line::of(hint(model, prompt), Look::Dim)
+    } else {
+        Line::of(format!(" {}", prompt.offered.join("  ")), Look::Plain)
+    };
+    canvas.line(row - 1, &offered);
+    // The end of a long line is where one types.
+    let room = usize::from(canvas.width()).saturating_sub(text::columns(sign) + 1);
+    let before = text::clean(&prompt.input.before()).into_owned();
+    let all = text::clean(&prompt.input.text()).into_owned();
+    let hidden = text::columns(&before).saturating_sub(room);
+    let shown = skipped(&all, hidden);
+    canvas.line(row, &Line::of(sign, Look::Key).and(shown, Look::Plain));
+    let column = text::columns(sign) + text::columns(&before) - hidden;
+    let column = u16::try_from(column).unwrap_or(u16::MAX);
+    Some((column.min(canvas.width() - 1), row))
+}
+
+/// A text without its first columns.
+pub(super) fn skipped(text: &str, columns: usize) -> String {
+    let mut left = columns;
+    let mut rest = text.chars();
+    while left > 0 {
+        let Some(c) = rest.next() else { break };
+        left = left.saturating_sub(text::columns(c.encode_utf8(&mut [0; 4])));
+    }
+    rest.collect()
+}
+
+/// What the command does that is being typed, or what can be typed.
+fn hint(model: &Model, prompt: &Prompt) -> String {
+    match prompt.what {
+        Asked::Command => {
+            let text = prompt.input.text();
+            let verb = text.split_whitespace().next().unwrap_or_default();
+            let known = model.verbs.iter().find(|known| known.name == verb);
+            match known {
+                Some(verb) => format!(" {}", verb.about),
+                None => " a command of switchboard; Tab completes, ! gives it the terminal".into(),
+            }
+        }
+        Asked::Filter if model.view == View::Traffic => {
+            " server:git tool:*delete* >200ms error -client:cursor \"text\"; Enter".to_owned()
+        }
+        Asked::Filter => " letters in order; Enter keeps it, Esc shows all".to_owned(),
+        Asked::Token => " it lets one client in; Esc leaves".to_owned(),
+    }
+}

@@ -1,0 +1,176 @@
+//! Which keys do what, where one is now.
+
+use crate::{
+    model::{Model, View},
+    page::{Kind, Tab},
+};
+use switchboard_api::questions::{Kind as Asks, Question};
+
+/// Keys that do the same everywhere.
+const EVERYWHERE: [(&str, &str); 11] = [
+    ("1-6", "views"),
+    ("Tab", "next view, or next tab of a page"),
+    (":", "a command; Tab completes, Up recalls"),
+    ("/", "filter; Esc shows all"),
+    ("↑↓ jk", "one line"),
+    ("PgUp PgDn", "one page"),
+    ("g G", "first line, last line"),
+    (
+        "Esc q",
+        "back; q ends the screen where there is nothing to go back to",
+    ),
+    ("Ctrl-Z", "suspend"),
+    ("Ctrl-L", "draw anew"),
+    ("Ctrl-C", "end"),
+];
+
+type Keys = Vec<(&'static str, &'static str)>;
+
+/// All keys that mean something now, for the page of keys.
+pub(super) fn all(model: &Model) -> Keys {
+    let mut keys = of_view(model);
+    keys.extend(EVERYWHERE);
+    keys
+}
+
+/// Keys for the bar at the bottom, the most useful first.
+pub(super) fn keys(model: &Model) -> Keys {
+    let Some(page) = model.page() else {
+        let mut keys = of_view(model);
+        keys.extend([
+            (":", "command"),
+            ("/", "filter"),
+            ("?", "keys"),
+            ("q", "quit"),
+        ]);
+        return keys;
+    };
+    let mut keys: Keys = match &page.kind {
+        Kind::Server(server) => match server.tab {
+            Tab::Tools => vec![("Enter", "run")],
+            Tab::Resources => vec![("Enter", "read")],
+            Tab::Prompts => vec![("Enter", "get")],
+            _ => Vec::new(),
+        },
+        Kind::Form(_) => {
+            return vec![
+                ("Enter", "next, at the end run"),
+                ("Ctrl-S", "run"),
+                ("Space", "choose, add"),
+                ("Ctrl-X", "remove"),
+                ("Esc", "leave"),
+            ];
+        }
+        Kind::Run(run) if run.outcome.is_none() => vec![("x", "cancel")],
+        Kind::Run(_) => vec![("v", "tree/raw"), ("y", "copy as command"), ("r", "again")],
+        Kind::Call(_) => vec![("v", "tree/raw"), ("r", "replay"), ("y", "copy as command")],
+        Kind::Question(id) => {
+            let question = model.questions.iter().find(|it| it.id == *id);
+            question.map(answers).unwrap_or_default()
+        }
+        Kind::Confirm(_) => vec![("y", "yes"), ("n", "no")],
+        Kind::Approve(_) => vec![("y", "approve"), ("n", "reject")],
+        Kind::Rule(_) => vec![
+            ("a", "allow"),
+            ("s", "ask"),
+            ("d", "deny"),
+            ("h", "hide"),
+            ("n", "no rule"),
+        ],
+        Kind::Output(output) if output.ended.is_none() => vec![("x", "end it")],
+        Kind::Output(_) => vec![("y", "copy")],
+        Kind::SignIn(_) => {
+            return vec![
+                ("Enter", "open browser"),
+                ("Ctrl-Y", "copy address"),
+                ("Esc", "leave"),
+            ];
+        }
+        Kind::Text { .. } | Kind::Keys => Vec::new(),
+    };
+    if let Kind::Server(_) = page.kind {
+        keys.push(("Tab", "next tab"));
+        keys.extend([
+            ("r", "reconnect"),
+            ("e", "on/off"),
+            ("a", "sign in"),
+            ("x", "sign out"),
+        ]);
+    }
+    keys.extend([("Esc", "back"), ("?", "keys")]);
+    keys
+}
+
+/// The answers that a question takes.
+pub(super) fn answers(question: &Question) -> Keys {
+    let has = |answer: &str| question.answers.iter().any(|it| it == answer);
+    let mut keys = Vec::new();
+    if matches!(question.kind, Asks::Form | Asks::Sampling) && has("accept") {
+        keys.push(("Enter", "fill in"));
+    }
+    if question.url.is_some() {
+        keys.push(("o", "open page"));
+    }
+    for (answer, key, does) in [
+        ("allow", "y", "yes"),
+        ("allow-always", "a", "always"),
+        ("deny", "n", "no"),
+        ("deny-always", "N", "never"),
+        ("approve", "y", "approve"),
+        ("reject", "n", "reject"),
+        ("accept", "y", "accept"),
+        ("decline", "n", "decline"),
+        ("cancel", "c", "cancel"),
+    ] {
+        if has(answer) {
+            keys.push((key, does));
+        }
+    }
+    keys
+}
+
+fn of_view(model: &Model) -> Keys {
+    match model.view {
+        View::Servers => vec![
+            ("Enter", "open"),
+            ("r", "reconnect"),
+            ("e", "on/off"),
+            ("a", "sign in"),
+            ("A", "approve"),
+            ("t", "tools"),
+            ("l", "stderr"),
+            ("x", "sign out"),
+            ("w", "why"),
+            ("n", "add"),
+            ("R", "reconnect all"),
+            ("E", "enable all"),
+            ("D", "disable all"),
+        ],
+        View::Tools => vec![
+            ("Enter", "run"),
+            ("d", "definition"),
+            ("p", "permission"),
+            ("w", "why"),
+            ("y", "copy as command"),
+        ],
+        View::Traffic => vec![
+            ("Enter", "both sides"),
+            ("r", "replay"),
+            ("t", "keep messages"),
+            ("x", "cancel"),
+        ],
+        View::Inbox => {
+            let questions = model.shown_questions();
+            let mut keys = vec![("Enter", "open")];
+            keys.extend(
+                questions
+                    .get(model.list().at)
+                    .into_iter()
+                    .flat_map(|it| answers(it)),
+            );
+            keys
+        }
+        View::Clients => vec![("n", "new token"), ("x", "revoke")],
+        View::Doctor => vec![("Enter", "do it"), ("r", "look again")],
+    }
+}
