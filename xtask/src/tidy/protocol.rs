@@ -91,7 +91,7 @@ fn code_in(code: &str) -> Option<String> {
 }
 
 /// Where the era of a peer is asked for.
-const ADAPTERS: [&str; 12] = [
+const ADAPTERS: [&str; 13] = [
     // What a revision is, and the setting that chooses one.
     "crates/wire/src/version.rs",
     "crates/config/src/read/",
@@ -103,6 +103,8 @@ const ADAPTERS: [&str; 12] = [
     "crates/host/src/catalog/",
     "crates/host/src/exchange/crossing.rs",
     "crates/host/src/mirror.rs",
+    // Ends of the wire themselves: a server that is played, a client that verifies.
+    "crates/record/src/cassette/",
     // Towards clients.
     "crates/gateway/src/session/",
     "crates/gateway/src/faces/",

@@ -41,6 +41,7 @@ use std::sync::Arc;
 use switchboard_wire::Era;
 
 /// The version of the format that is written here.
+// tidy: a version, not a cap
 pub const VERSION: u64 = 1;
 /// How the name of a cassette ends.
 pub const ENDING: &str = ".mcp.jsonl";

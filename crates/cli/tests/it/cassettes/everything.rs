@@ -17,11 +17,15 @@ async fn what_was_recorded_is_played_and_verified() {
     everything_is_there(&file, &seen);
 
     // To the same client, from the cassette alone: all as it was.
-    let played = real_client(&world, &script(), &ours(&["replay", &text]));
+    let replay = ours(&["replay", &text, "--in-time"]);
+    let played = real_client(&world, &script(), &replay);
     assert_eq!(played["server"], seen["server"]);
     for (at, request) in script()["requests"].as_array().unwrap().iter().enumerate() {
-        assert_eq!(played["out"][at], seen["out"][at], "{request}");
+        for what in ["result", "error", "asked"] {
+            assert_eq!(played["out"][at][what], seen["out"][at][what], "{request}");
+        }
     }
+    steps(&played);
 
     // To the conformance client over HTTP, in both eras.
     for era in ["2025-11-25", "2026-07-28"] {
@@ -76,12 +80,7 @@ fn everything_is_there(file: &Path, seen: &Value) {
     assert_eq!(sampled["between"][0]["question"], "sampling/createMessage");
     // And the client saw all of that.
     let out = seen["out"].as_array().unwrap();
-    assert_eq!(
-        out[13]["progress"].as_array().unwrap().len(),
-        4,
-        "{}",
-        out[13]
-    );
+    steps(seen);
     assert_eq!(
         out[14]["asked"][0]["method"], "elicitation/create",
         "{}",
@@ -89,6 +88,16 @@ fn everything_is_there(file: &Path, seen: &Value) {
     );
     assert_eq!(out[15]["asked"][0]["method"], "sampling/createMessage");
     assert!(out[12]["error"].is_object() || out[12]["result"]["isError"] == true);
+}
+
+/// The steps of the long operation, of which this client drops the last where the answer
+/// comes with it.
+fn steps(seen: &Value) {
+    let told = seen["out"][13]["progress"].as_array().unwrap();
+    assert!((3..=4).contains(&told.len()), "{told:?}");
+    for (at, step) in told.iter().enumerate() {
+        assert_eq!(*step, json!({"progress": at + 1, "total": 4}));
+    }
 }
 
 async fn conformance(world: &World, file: &str, seen: &Value, revision: &str) {
