@@ -42,7 +42,8 @@ fn a_new_users_story() {
     let program = program.display();
     tty.types(&format!("notes -- {program} builtin memory --data notes\r"));
     tty.sees("· done");
-    assert!(world.read("home/.claude.json").contains("\"notes\""));
+    let listed = world.show(&["list", "--no-connect", "--json"]).ok().json();
+    assert_eq!(listed[0]["name"], "notes", "{listed}");
     tty.types("q");
     tty.sees_line(&["notes", "connected", "yes"]);
     tty.types("2");
@@ -70,11 +71,16 @@ async fn it_attaches_to_a_gateway_and_survives_its_restart() {
     let gateway = world.gateway().await;
     let mut tty = Tty::start(&world, &[]);
     tty.sees("at 127.0.0.1:");
+    // Looking does not wake it.
+    tty.sees_line(&["echo", "asleep"]);
+    tty.types("r");
     tty.sees_line(&["echo", "connected"]);
     drop(gateway);
     tty.sees("gateway gone");
     let gateway = world.gateway().await;
     tty.sees("at 127.0.0.1:");
+    tty.sees_line(&["echo", "asleep"]);
+    tty.types("r");
     tty.sees_line(&["echo", "connected"]);
     tty.quits();
     drop(gateway);

@@ -57,7 +57,9 @@ async fn switching_reconnecting_and_looking() {
         ("beta", counted("beta")),
     ]));
     let gateway = world.gateway().await;
+    assert_eq!(state(&world, "alpha"), "connected");
     let mut tty = Tty::start(&world, &[]);
+    tty.sees("at 127.0.0.1:");
     tty.sees_line(&["alpha", "connected"]);
     tty.sees_line(&["beta", "connected"]);
 
