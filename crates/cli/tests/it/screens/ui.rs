@@ -41,7 +41,7 @@ fn a_new_users_story() {
     let program = bin("switchboard");
     let program = program.display();
     tty.types(&format!("notes -- {program} builtin memory --data notes\r"));
-    tty.sees("· done");
+    tty.sees("done · switchboard");
     let listed = world.show(&["list", "--no-connect", "--json"]).ok().json();
     assert_eq!(listed[0]["name"], "notes", "{listed}");
     tty.types("q");
@@ -213,7 +213,7 @@ fn commands_get_a_page_or_the_terminal() {
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["echo", "connected"]);
     tty.types(":li\t --json\r");
-    tty.sees("· done");
+    tty.sees("done · switchboard");
     tty.sees("\"name\":\"echo\"");
     tty.types("q:nonsense\r");
     tty.sees("exit code 2");
