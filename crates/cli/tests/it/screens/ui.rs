@@ -54,7 +54,10 @@ fn a_new_users_story() {
     tty.sees("text*");
     tty.types("The moon is far.\x13");
     tty.sees("· done in");
-    tty.types("q2/recal\r\r");
+    // Any view is one key away.
+    tty.types("2/recal\r");
+    tty.sees("mcp__notes__recall");
+    tty.types("\r");
     tty.sees("query");
     tty.types("moon\x13");
     tty.sees("The moon is far.");
@@ -182,7 +185,9 @@ fn the_terminal_is_given_back_however_it_ends() {
     tty.types("?");
     assert_eq!(tty.ended(), Some(1), "{}", tty.text());
     assert!(tty.is_restored());
-    tty.sees("panicked at");
+    let said = String::from_utf8_lossy(&tty.bytes()).into_owned();
+    let (_, after) = said.rsplit_once("\x1b[?1049l").unwrap();
+    assert!(after.contains("panicked at"), "{after}");
 }
 
 #[test]
