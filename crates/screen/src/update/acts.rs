@@ -115,6 +115,16 @@ fn act(server: &Server, verb: &'static str) -> Ask {
     }
 }
 
+/// Has a server connected that is not, so that it is seen whether it works now.
+pub(super) fn connect(model: &Model, name: &str) -> Option<Effect> {
+    let server = model.server(name)?;
+    let sleeps = matches!(
+        server.state.word.as_str(),
+        "asleep" | "needs-auth" | "failed"
+    );
+    sleeps.then(|| Effect::Ask(act(server, "reconnect")))
+}
+
 /// Its name in paths; one that is not used has none but its own.
 pub(super) fn segment(server: &Server) -> String {
     if server.segment.is_empty() {

@@ -4,7 +4,7 @@ use super::{acts, changes, forms, open, pages, read_calls};
 use crate::{
     ask::Ask,
     limits,
-    message::Effect,
+    message::{Effect, Link},
     model::{Model, View},
     page::{Confirm, Kind, Outcome, SignInPage, Tab},
 };
@@ -232,6 +232,14 @@ fn done(model: &mut Model, verb: &str, segment: &str, done: servers::Done) -> Ve
         };
         open(model, Kind::SignIn(page));
         return effects;
+    }
+    match verb {
+        "sign-out" => effects.extend(acts::connect(model, &name)),
+        // A host inside meets what is new by itself.
+        "enable" | "approve" if model.link != Link::Inside => {
+            effects.extend(acts::connect(model, &name));
+        }
+        _ => {}
     }
     model.tell(if done.did.is_empty() {
         format!("{verb} {name}: done")

@@ -1,6 +1,6 @@
 //! What the gateway says that has changed.
 
-use super::{forms, pages, read_all, read_calls};
+use super::{acts, forms, pages, read_all, read_calls};
 use crate::{
     ask::Ask,
     limits,
@@ -76,6 +76,7 @@ pub(super) fn server_changed(model: &mut Model, server: Server) -> Vec<Effect> {
     if signed_in && model.page().is_some_and(|page| waits(&page.kind)) {
         model.pages.pop();
         model.tell(format!("signed in to {name}"));
+        effects.extend(acts::connect(model, &name));
     }
     if on_page(model, &name) {
         effects.extend(pages::read(model));

@@ -54,19 +54,19 @@ fn title(model: &Model, page: &Page) -> Line {
         Kind::Confirm(confirm) => confirm.title.clone(),
         Kind::Output(output) => {
             let state = match output.ended {
-                None => " · runs".to_owned(),
-                Some(Some(0)) => " · done".to_owned(),
-                Some(Some(code)) => format!(" · exit code {code}"),
-                Some(None) => " · ended by a signal".to_owned(),
+                None => "runs".to_owned(),
+                Some(Some(0)) => "done".to_owned(),
+                Some(Some(code)) => format!("exit code {code}"),
+                Some(None) => "ended by a signal".to_owned(),
             };
             let look = match output.ended {
                 Some(Some(0)) => Look::Good,
                 Some(_) => Look::Bad,
                 None => Look::Warn,
             };
-            return view
-                .and(output.command.clone(), Look::Bold)
-                .and(state, look);
+            // A long command would push it out of sight.
+            let view = view.and(state, look).and(" · ", Look::Dim);
+            return view.and(output.command.clone(), Look::Bold);
         }
         Kind::SignIn(page) => format!("sign in to {}", page.name),
         Kind::Approve(page) => format!("approve {}?", page.name),

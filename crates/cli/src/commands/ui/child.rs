@@ -69,8 +69,9 @@ pub async fn examined(mut command: Command) -> Result<Value, String> {
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let mut text = Vec::new();
     if let Some(out) = child.stdout.take() {
-        let read = out.take(limits::FINDINGS as u64).read_to_end(&mut text);
-        read.await.map_err(|error| error.to_string())?;
+        let mut out = out.take(limits::FINDINGS as u64);
+        let read = out.read_to_end(&mut text).await;
+        read.map_err(|error| error.to_string())?;
     }
     let _ = child.wait().await;
     serde_json::from_slice(&text).map_err(|error| format!("doctor said nothing: {error}"))

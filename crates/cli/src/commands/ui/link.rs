@@ -4,15 +4,24 @@
 use crate::{context::Context, failure::Failure, limits, trusting};
 use parking_lot::Mutex;
 use serde_json::json;
-use std::{net::Ipv4Addr, sync::Arc};
+use std::{
+    convert::Infallible,
+    net::Ipv4Addr,
+    sync::{Arc, Weak},
+};
 use switchboard::{
-    Fronted, Listen, Options, Purpose, Show,
+    Caller, Fronted, Listen, Member, Options, Pools, Purpose, Show, Status,
     api::{Client, ClientError},
-    tasks,
+    host::Server,
+    report, tasks,
 };
 use switchboard_api::sessions::{Code, Entered};
 use switchboard_screen::{Link, Message};
-use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time::timeout,
+};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// Whoever answers now.
@@ -104,12 +113,56 @@ fn begin_inside(
     let client = listening.client();
     let client = client.ok_or_else(|| Failure::usage("there is no address"))?;
     let stop = ending.clone();
+    let governed = listening.governed();
+    let caller = Caller::shared_as(governed.host().clone(), "default");
+    let meeting = meet_all(
+        Arc::new(caller),
+        Arc::new(Pools::new(governed.settings())),
+        governed.follower().members(),
+    );
     let host = tasks::spawn(tasks::Kind::Upkeep, async move {
-        if let Err(error) = listening.serve(stop).await {
+        let served = tokio::select! {
+            served = listening.serve(stop) => served,
+            never = meeting => match never {},
+        };
+        if let Err(error) = served {
             tracing::error!(%error, "the host inside has ended");
         }
     });
     Ok((client, host))
+}
+
+/// Whoever opens the screen wants to see what works: each server of the host inside is met
+/// once, also those that come later. A gateway's own are left as they are.
+async fn meet_all(
+    caller: Arc<Caller>,
+    pools: Arc<Pools>,
+    mut members: watch::Receiver<Vec<Member>>,
+) -> Infallible {
+    let mut met: Vec<Weak<Server>> = Vec::new();
+    loop {
+        met.retain(|server| server.strong_count() > 0);
+        for member in members.borrow_and_update().iter() {
+            let Status::Server(server) = &member.status else {
+                continue;
+            };
+            if met
+                .iter()
+                .any(|known| known.as_ptr() == Arc::as_ptr(server))
+            {
+                continue;
+            }
+            met.push(Arc::downgrade(server));
+            let (caller, pools, server) = (caller.clone(), pools.clone(), server.clone());
+            tasks::spawn(tasks::Kind::Background, async move {
+                let remote = server.spec.target.is_remote();
+                pools.run(remote, report(&caller, &server)).await;
+            });
+        }
+        if members.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
 }
 
 /// Tells what changes at the gateway, and finds another one when it goes.

@@ -41,8 +41,9 @@ fn a_new_users_story() {
     let program = bin("switchboard");
     let program = program.display();
     tty.types(&format!("notes -- {program} builtin memory --data notes\r"));
-    tty.sees("· done");
-    assert!(world.read("home/.claude.json").contains("\"notes\""));
+    tty.sees("done · switchboard");
+    let listed = world.show(&["list", "--no-connect", "--json"]).ok().json();
+    assert_eq!(listed[0]["name"], "notes", "{listed}");
     tty.types("q");
     tty.sees_line(&["notes", "connected", "yes"]);
     tty.types("2");
@@ -53,7 +54,10 @@ fn a_new_users_story() {
     tty.sees("text*");
     tty.types("The moon is far.\x13");
     tty.sees("· done in");
-    tty.types("q2/recal\r\r");
+    // Any view is one key away.
+    tty.types("2/recal\r");
+    tty.sees("mcp__notes__recall");
+    tty.types("\r");
     tty.sees("query");
     tty.types("moon\x13");
     tty.sees("The moon is far.");
@@ -70,11 +74,16 @@ async fn it_attaches_to_a_gateway_and_survives_its_restart() {
     let gateway = world.gateway().await;
     let mut tty = Tty::start(&world, &[]);
     tty.sees("at 127.0.0.1:");
+    // Looking does not wake it.
+    tty.sees_line(&["echo", "asleep"]);
+    tty.types("r");
     tty.sees_line(&["echo", "connected"]);
     drop(gateway);
     tty.sees("gateway gone");
     let gateway = world.gateway().await;
     tty.sees("at 127.0.0.1:");
+    tty.sees_line(&["echo", "asleep"]);
+    tty.types("r");
     tty.sees_line(&["echo", "connected"]);
     tty.quits();
     drop(gateway);
@@ -176,7 +185,9 @@ fn the_terminal_is_given_back_however_it_ends() {
     tty.types("?");
     assert_eq!(tty.ended(), Some(1), "{}", tty.text());
     assert!(tty.is_restored());
-    tty.sees("panicked at");
+    let said = String::from_utf8_lossy(&tty.bytes()).into_owned();
+    let (_, after) = said.rsplit_once("\x1b[?1049l").unwrap();
+    assert!(after.contains("panicked at"), "{after}");
 }
 
 #[test]
@@ -207,7 +218,7 @@ fn commands_get_a_page_or_the_terminal() {
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["echo", "connected"]);
     tty.types(":li\t --json\r");
-    tty.sees("· done");
+    tty.sees("done · switchboard");
     tty.sees("\"name\":\"echo\"");
     tty.types("q:nonsense\r");
     tty.sees("exit code 2");

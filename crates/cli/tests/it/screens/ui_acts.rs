@@ -6,7 +6,8 @@ use crate::support::tty::Tty;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use switchboard_testkit::{
-    oauth::Site,
+    bin,
+    oauth::{Site, redirected},
     world::{World, echo, fake_browser, protected, servers, shell_server},
 };
 
@@ -57,7 +58,9 @@ async fn switching_reconnecting_and_looking() {
         ("beta", counted("beta")),
     ]));
     let gateway = world.gateway().await;
+    assert_eq!(state(&world, "alpha"), "connected");
     let mut tty = Tty::start(&world, &[]);
+    tty.sees("at 127.0.0.1:");
     tty.sees_line(&["alpha", "connected"]);
     tty.sees_line(&["beta", "connected"]);
 
@@ -160,5 +163,32 @@ async fn signing_in_and_out() {
     until("the sign-in is gone", || {
         state(&world, "site") == "needs-auth"
     });
+    tty.quits();
+}
+
+/// Where the browser is on another machine, the address that it ended at is pasted.
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_in_by_hand() {
+    let site = Site::start().await;
+    let servers = servers([("site", protected(&site, "/mcp"))]);
+    let world = World::person_with(&servers);
+    let program = bin("switchboard");
+    let mut tty = Tty::any(&world, (600, 24), &[program.to_str().unwrap()]);
+    tty.sees_line(&["site", "wanted"]);
+    tty.types("a");
+    tty.sees("Sign in on this page:");
+    let text = tty.text();
+    let page = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("http"));
+    let page = format!("http{}", page.unwrap());
+    let ended = redirected(&page.parse().unwrap()).await;
+    // What is no such address goes nowhere.
+    tty.types("\x1b[200~http://127.0.0.1:1/other\x1b[201~\r");
+    tty.sees("not the address");
+    tty.types("\x15");
+    tty.types(&format!("\x1b[200~{ended}\x1b[201~\r"));
+    tty.sees_line(&["site", "connected", "signed-in"]);
+    assert!(!world.vault().is_empty());
     tty.quits();
 }

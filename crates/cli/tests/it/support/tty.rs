@@ -11,6 +11,7 @@ use rustix::{
 use std::{
     fs::File,
     io::{Read, Write},
+    num::NonZero,
     os::fd::OwnedFd,
     process::{Child, Stdio},
     sync::{Arc, Mutex},
@@ -68,7 +69,7 @@ impl Tty {
         let mut screen = keyboard.try_clone().unwrap();
         let seen = Seen {
             bytes: Vec::new(),
-            parser: vt100::Parser::new(rows, columns, 0),
+            parser: parser(rows, columns),
         };
         let seen = Arc::new(Mutex::new(seen));
         let write = seen.clone();
@@ -144,7 +145,8 @@ impl Tty {
     /// The terminal gets another size.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         let mut seen = self.seen.lock().unwrap();
-        seen.parser.screen_mut().set_size(rows, columns);
+        let size = |value: u16| NonZero::new(value).unwrap();
+        seen.parser.screen_mut().set_size(size(rows), size(columns));
         drop(seen);
         resize(&self.terminal, columns, rows);
     }
@@ -197,6 +199,11 @@ impl Drop for Tty {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn parser(rows: u16, columns: u16) -> vt100::Parser {
+    let size = |value: u16| NonZero::new(value).unwrap();
+    vt100::Parser::new(size(rows), size(columns), 0)
 }
 
 fn resize(terminal: &OwnedFd, columns: u16, rows: u16) {

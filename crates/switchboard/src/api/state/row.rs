@@ -259,6 +259,10 @@ impl Counted {
                 Era::Modern => Method::Discover,
             };
             row.state.by = Some(by.as_str().to_owned());
+            // What was let in by it was let in without a sign-in, or with a good one.
+            row.sign_in.by.clone_from(&row.state.by);
+            let listed = self.tools.map(|_| Method::ToolsList.as_str().to_owned());
+            row.usable.by = listed.or_else(|| row.state.by.clone());
         }
     }
 }
