@@ -2,7 +2,7 @@
 
 pub mod arguments;
 mod ask;
-pub pub mod form;
+pub mod form;
 mod pages;
 mod progress;
 pub mod resolve;

@@ -43,7 +43,10 @@ async fn the_client_answers_first() {
     assert_eq!(text(&answer), "1", "{answer}");
     let (status, said) = stage.answer(&question, &json!({"action": "deny"})).await;
     assert_eq!((status.as_u16(), &said["code"]), (409, &json!("conflict")));
-    assert!(said["error"].as_str().unwrap().contains("by client"), "{said}");
+    assert!(
+        said["error"].as_str().unwrap().contains("by client"),
+        "{said}"
+    );
     let (_, seen) = stage.api(Method::GET, &at(&question), &Value::Null).await;
     assert_eq!(seen["status"], "answered");
     assert_eq!(seen["answered"]["by"], "client");

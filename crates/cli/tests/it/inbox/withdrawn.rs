@@ -15,7 +15,11 @@ async fn is_told(stage: &Stage, question: &Value, status: &str) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let (code, said) = stage.answer(question, &json!({"action": "allow"})).await;
-    assert_eq!((code.as_u16(), &said["code"]), (409, &json!("conflict")), "{said}");
+    assert_eq!(
+        (code.as_u16(), &said["code"]),
+        (409, &json!("conflict")),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -89,7 +93,10 @@ async fn nobody_answers_in_time() {
     client.deadline = std::time::Duration::from_secs(120);
     let called = calling(client, "count");
     let question = stage.question("permission").await;
-    let (at, until) = (question["at"].as_u64().unwrap(), question["until"].as_u64().unwrap());
+    let (at, until) = (
+        question["at"].as_u64().unwrap(),
+        question["until"].as_u64().unwrap(),
+    );
     assert_eq!(until - at, 58_000);
     let answer = called.await.unwrap();
     let told = answer["error"]["message"].as_str().unwrap();
