@@ -102,3 +102,29 @@ async fn both_are_asked_while_somebody_looks() {
         assert!(tokio::time::Instant::now() < limit, "somebody still looks");
     }
 }
+
+/// A modern client came away with its question. What it answers after the inbox has is not
+/// what counts, and it gets the outcome.
+#[tokio::test]
+async fn a_modern_client_gets_the_outcome_when_it_comes_back() {
+    let stage = Stage::new(&json!({"askAt": "both"}), &[]).await;
+    let mut client = stage.client("/mcp/e");
+    let call = json!({"name": "count", "arguments": {}});
+    let asked = client.modern("tools/call", call.clone()).await.message();
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let question = stage.question("permission").await;
+    assert_eq!(question["alsoClient"], true);
+    assert_eq!(
+        stage.answer(&question, &json!({"action": "allow"})).await.0,
+        200
+    );
+    let mut again = call;
+    again["requestState"] = asked["result"]["requestState"].clone();
+    again["inputResponses"] = json!({"switchboard-consent": {"action": "decline"}});
+    let answer = client.modern("tools/call", again.clone()).await.message();
+    assert_eq!(text(&answer), "1", "{answer}");
+    // Once.
+    let answer = client.modern("tools/call", again).await.message();
+    assert!(answer.get("error").is_some(), "{answer}");
+    assert_eq!(stage.counted().await, "1");
+}

@@ -104,3 +104,19 @@ async fn nobody_answers_in_time() {
     is_told(&stage, &question, "timed-out").await;
     assert_eq!(stage.counted().await, "0");
 }
+
+/// A modern client that closes its stream has given its call up.
+#[tokio::test]
+async fn a_modern_client_has_left() {
+    let stage = Stage::new(&json!({"askAt": "inbox"}), &[]).await;
+    let params = json!({"name": "count", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/clientCapabilities": {}}});
+    let stream = stage
+        .client("/mcp/e")
+        .modern_stream("tools/call", params)
+        .await;
+    let question = stage.question("permission").await;
+    drop(stream);
+    is_told(&stage, &question, "withdrawn").await;
+    assert_eq!(stage.counted().await, "0");
+}
