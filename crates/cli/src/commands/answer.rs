@@ -89,8 +89,9 @@ async fn found(client: &Client, id: &str) -> Result<Question, Failure> {
         1 => Ok(fits.swap_remove(0)),
         0 => Err(Failure::usage(format!("there is no question {id:?}"))
             .hint("see what waits: switchboard inbox")),
-        _ => Err(Failure::usage(format!("several questions begin with {id:?}"))
-            .hint("write more of it")),
+        _ => Err(
+            Failure::usage(format!("several questions begin with {id:?}")).hint("write more of it"),
+        ),
     }
 }
 

@@ -132,7 +132,10 @@ pub(super) fn failed(error: ClientError) -> Failure {
         (_, Some("not-allowed")) => (Code::NotPermitted, None),
         (_, Some("conflict")) => (Code::Answered, Some("see what waits: switchboard inbox")),
         (_, Some(_)) => (Code::Answered, None),
-        (_, None) => (Code::Unreachable, Some("switchboard doctor says what is wrong")),
+        (_, None) => (
+            Code::Unreachable,
+            Some("switchboard doctor says what is wrong"),
+        ),
     };
     let said = match &error {
         ClientError::Refused(_, refused) => refused.hint.clone(),
@@ -151,7 +154,12 @@ pub(super) fn show(question: &Question) -> Result<(), Failure> {
     let id = paint.bold(&safe::line(&question.id));
     out::line(&format!("{id}  {}", safe::line(&question.title)))?;
     let mut about = vec![kind(question.kind).to_owned()];
-    about.extend(question.principal.as_ref().map(|name| format!("for {name}")));
+    about.extend(
+        question
+            .principal
+            .as_ref()
+            .map(|name| format!("for {name}")),
+    );
     about.extend(question.client.as_ref().map(|name| format!("by {name}")));
     about.push(format!("{} ago", ago(question.at)));
     if question.also_client {
@@ -164,17 +172,24 @@ pub(super) fn show(question: &Question) -> Result<(), Failure> {
     });
     let about = paint.dim(&safe::line(&about.join("; ")));
     out::line(&format!("  {about}"))?;
-    details(question)?.iter().try_for_each(|line| out::line(line))
+    details(question)
+        .iter()
+        .try_for_each(|line| out::line(line))
 }
 
 /// What the question is about, escaped.
-fn details(question: &Question) -> Result<Vec<String>, Failure> {
+fn details(question: &Question) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(text) = question.text.as_deref().filter(|text| !text.is_empty()) {
         let text = safe::lines(text);
         lines.extend(text.lines().map(|line| format!("  {line}")));
     }
-    lines.extend(question.url.as_ref().map(|url| format!("  {}", safe::line(url))));
+    lines.extend(
+        question
+            .url
+            .as_ref()
+            .map(|url| format!("  {}", safe::line(url))),
+    );
     if let Some(about) = &question.about {
         let text = match question.kind {
             Kind::Permission => about.to_string(),
@@ -185,7 +200,9 @@ fn details(question: &Question) -> Result<Vec<String>, Failure> {
     }
     if let Some(fields) = question.schema.as_ref().map(|it| &it["properties"]) {
         let names = fields.as_object().into_iter().flatten();
-        let names: Vec<String> = names.map(|(name, field)| field_words(name, field)).collect();
+        let names: Vec<String> = names
+            .map(|(name, field)| field_words(name, field))
+            .collect();
         if !names.is_empty() {
             lines.push(format!("  fields: {}", safe::line(&names.join(", "))));
         }
@@ -195,7 +212,7 @@ fn details(question: &Question) -> Result<Vec<String>, Failure> {
         let text = safe::lines(change.after.as_deref().unwrap_or_default());
         lines.extend(text.lines().map(|line| format!("    {line}")));
     }
-    Ok(lines)
+    lines
 }
 
 fn field_words(name: &str, field: &Value) -> String {
@@ -220,7 +237,9 @@ fn kind(kind: Kind) -> &'static str {
 
 /// How long ago that was, in the largest unit that fits.
 fn ago(at: u64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let seconds = now.as_secs().saturating_sub(at / 1000);
     match seconds {
         0..120 => format!("{seconds} s"),

@@ -195,7 +195,10 @@ mod tests {
             ),
         ] {
             let (_, faults) = read(text);
-            assert!(faults.iter().any(|fault| fault.contains(told)), "{faults:?}");
+            assert!(
+                faults.iter().any(|fault| fault.contains(told)),
+                "{faults:?}"
+            );
         }
     }
 }

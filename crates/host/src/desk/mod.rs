@@ -7,6 +7,7 @@
 mod ask_at;
 mod patience;
 mod question;
+mod table;
 
 pub use ask_at::{AskAt, Policy};
 pub use question::{Answered, Kind, Question, Status};
@@ -18,7 +19,6 @@ use crate::{
 };
 use parking_lot::{Mutex, RwLock};
 use std::{
-    collections::{HashMap, VecDeque},
     fmt,
     sync::{
         Arc, Weak,
@@ -29,6 +29,7 @@ use std::{
 use switchboard_local::{hex, random};
 use switchboard_tasks as tasks;
 use switchboard_wire::{ErrorObject, Id, Kind as MessageKind, Message, Method, code};
+use table::{Entry, State};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -41,33 +42,6 @@ pub struct Desk {
     /// Whether anybody could look at what waits.
     is_open: AtomicBool,
     me: Weak<Self>,
-}
-
-#[derive(Default)]
-struct State {
-    open: HashMap<Arc<str>, Entry>,
-    /// Those that are over, newest last, without what they were about.
-    closed: VecDeque<Arc<Question>>,
-    /// Bytes of what is open.
-    bytes: usize,
-}
-
-/// A question that is open.
-struct Entry {
-    question: Arc<Question>,
-    input: Input,
-    client: Arc<Client>,
-    /// Takes it back from the client, where that was asked as well.
-    at_client: CancellationToken,
-    /// Ends when it is over.
-    done: CancellationToken,
-}
-
-impl Entry {
-    /// Whether nothing may be sent for its client any more: it has gone, or may not come in.
-    fn is_void(&self) -> bool {
-        self.client.has_left() || self.client.shut_out().is_some()
-    }
 }
 
 /// What is answered.
@@ -179,7 +153,7 @@ impl Desk {
         let mut all: Vec<_> = open.collect();
         all.sort_by_key(|question| question.number);
         if with_closed {
-            all.extend(state.closed.iter().rev().cloned());
+            all.extend(state.all_closed().cloned());
         }
         all
     }
@@ -284,7 +258,10 @@ impl Desk {
         asks_client: bool,
     ) -> Result<Put, (Box<Input>, &'static str)> {
         let Ok(id) = random::bytes::<10>() else {
-            return Err((Box::new(input), "there are no random numbers for a question"));
+            return Err((
+                Box::new(input),
+                "there are no random numbers for a question",
+            ));
         };
         let id: Arc<str> = hex(id).into();
         let for_ = match (asks_client, input.consent()) {
@@ -382,7 +359,11 @@ impl Desk {
             if !late {
                 let soon = SystemTime::now() + limits::DESK_SLACK;
                 let late = entry.question.until.is_some_and(|until| soon >= until);
-                let status = if late { Status::TimedOut } else { Status::Withdrawn };
+                let status = if late {
+                    Status::TimedOut
+                } else {
+                    Status::Withdrawn
+                };
                 desk.close(entry, status, None);
                 return;
             }
@@ -413,47 +394,6 @@ impl Desk {
         entry.done.cancel();
         let _ = self.news.send(closed.clone());
         (closed, entry.input)
-    }
-}
-
-impl State {
-    fn add(&mut self, entry: Entry) -> Result<(), (Box<Entry>, &'static str)> {
-        let question = &entry.question;
-        let (size, principal) = (question.size(), &question.principal);
-        let own = self.open.values();
-        let own = own.filter(|other| other.question.principal == *principal);
-        let why = if size > limits::DESK_QUESTION_BYTES {
-            "this question is too large for the inbox"
-        } else if self.open.len() >= limits::DESK_QUESTIONS
-            || self.bytes + size > limits::DESK_BYTES
-        {
-            "too many questions wait in the inbox"
-        } else if own.count() >= limits::DESK_QUESTIONS_EACH {
-            "too many questions of this principal wait in the inbox"
-        } else {
-            self.bytes += size;
-            self.open.insert(question.id.clone(), entry);
-            return Ok(());
-        };
-        Err((Box::new(entry), why))
-    }
-
-    fn take(&mut self, id: &str) -> Option<Entry> {
-        let entry = self.open.remove(id)?;
-        self.bytes = self.bytes.saturating_sub(entry.question.size());
-        Some(entry)
-    }
-
-    fn closed(&self, id: &str) -> Option<Arc<Question>> {
-        let mut closed = self.closed.iter();
-        closed.find(|question| *question.id == *id).cloned()
-    }
-
-    fn keep(&mut self, closed: Arc<Question>) {
-        if self.closed.len() >= limits::DESK_CLOSED {
-            self.closed.pop_front();
-        }
-        self.closed.push_back(closed);
     }
 }
 

@@ -13,7 +13,9 @@ const KNOWN: [(&str, u64); 1] = [("codex-mcp-client", 60)];
 /// How long a question of this client's waits, where nobody but the inbox is asked.
 pub(super) fn of(client: &Client) -> Duration {
     let name = client.said_name();
-    let known = KNOWN.iter().find(|(known, _)| name.as_deref() == Some(known));
+    let known = KNOWN
+        .iter()
+        .find(|(known, _)| name.as_deref() == Some(known));
     let known = known.map(|(_, seconds)| Duration::from_secs(*seconds));
     known.map_or(limits::CONSENT, |known| {
         known

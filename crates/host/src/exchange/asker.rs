@@ -50,7 +50,8 @@ impl Exchange {
         let desk = self.asker.as_ref().and_then(|asker| {
             let desk = asker.client.desk()?;
             let plan = desk.plan(&input, &asker.client);
-            plan.desk.then(|| (desk.clone(), asker.client.clone(), plan))
+            plan.desk
+                .then(|| (desk.clone(), asker.client.clone(), plan))
         });
         if let Some(watched) = &mut self.watched {
             let is_shown = desk.as_ref().is_none_or(|(_, _, plan)| plan.client);
@@ -81,7 +82,9 @@ impl Exchange {
     pub(super) fn next_sign_of_life(&mut self) -> Option<Instant> {
         let asker = self.asker.as_mut()?;
         let waiting = asker.waiting.as_mut()?;
-        waiting.questions.retain(|question| !question.is_cancelled());
+        waiting
+            .questions
+            .retain(|question| !question.is_cancelled());
         if waiting.questions.is_empty() {
             asker.waiting = None;
             return None;

@@ -136,7 +136,11 @@ impl Attended {
         let mut set: Vec<(&str, &str)> = Vec::new();
         set.extend(responses.as_deref().map(|it| ("inputResponses", it)));
         set.extend(state.as_deref().map(|it| ("requestState", it)));
-        let body = object_with(self.message.body(), &["inputResponses", "requestState"], &set);
+        let body = object_with(
+            self.message.body(),
+            &["inputResponses", "requestState"],
+            &set,
+        );
         let message = with_params(&self.message, &body);
         self.sent = dispatch(self.sent.connection(), &self.permitted, &message)?;
         Ok(())

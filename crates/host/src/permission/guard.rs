@@ -1,7 +1,10 @@
 //! The rules as a host holds them: exchanged while it runs, and applied with
 //! what is known of each server's tools.
 
-use super::{Answer, AnswersFault, Decision, Facts, Pinned, Rules, Ruling, Spellings, What, Who};
+use super::{
+    Answer, AnswersFault, Decision, Facts, Pinned, Rules, Ruling, Spellings, What, Who,
+    version::Version,
+};
 use crate::{
     catalog::{Annotations, Item, List, Listing},
     client::Client,
@@ -13,12 +16,8 @@ use crate::{
 use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
 };
-use tokio::sync::Notify;
 use switchboard_wire::{
     Era, json,
     name::{Namer, Style},
@@ -31,9 +30,7 @@ pub struct Guard {
     rules: RwLock<Arc<Rules>>,
     pub(super) pinned: RwLock<Option<Arc<Pinned>>>,
     /// Counts everything that can change a decision.
-    version: AtomicU64,
-    /// Wakes whoever waits for that.
-    changes: Notify,
+    version: Version,
     /// Canonical names, in which rules are written.
     namer: RwLock<Arc<Namer>>,
     registers: Mutex<Registers>,
@@ -61,8 +58,7 @@ impl Guard {
         Self {
             rules: RwLock::new(Arc::new(rules)),
             pinned: RwLock::default(),
-            version: AtomicU64::new(0),
-            changes: Notify::new(),
+            version: Version::default(),
             namer: RwLock::new(Arc::new(Namer::new(Style::Full, servers))),
             registers: Mutex::default(),
         }
@@ -88,18 +84,12 @@ impl Guard {
 
     /// Counts what can change a decision: the same number means the same decisions.
     pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
+        self.version.now()
     }
 
     /// Waits until decisions may come out otherwise than at this version.
     pub(crate) async fn outdates(&self, version: u64) {
-        loop {
-            let changed = self.changes.notified();
-            if self.version() != version {
-                return;
-            }
-            changed.await;
-        }
+        self.version.is_past(version).await;
     }
 
     /// Remembers what somebody answered.
@@ -430,8 +420,7 @@ impl Guard {
     }
 
     pub(super) fn changed(&self) {
-        self.version.fetch_add(1, Ordering::AcqRel);
-        self.changes.notify_waiters();
+        self.version.next();
     }
 }
 

@@ -11,6 +11,7 @@ mod guard;
 mod pinned;
 mod remember;
 mod rule;
+mod version;
 
 pub use classify::{ByAnnotations, Classifier, Leaning, Subject};
 pub use decide::{Facts, Rules, RulesBuilder, Who};

@@ -106,12 +106,7 @@ pub(super) fn open_at_desk(api: &Api, id: &str) -> Option<Question> {
 }
 
 /// Answers what a call waits for.
-async fn at_desk(
-    api: &Arc<Api>,
-    ask: &Ask,
-    question: &Question,
-    said: &Said,
-) -> Result<Taken, No> {
+async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) -> Result<Taken, No> {
     let is_own = question.principal.as_deref() == Some(&*ask.who.principal);
     if !is_own && ask.who.role < Role::Operator {
         return Err(No::not_allowed(
@@ -132,7 +127,10 @@ pub(super) async fn take(
         fits(question, said)?;
     }
     let given = given::of(question, said).await?;
-    let taken = api.host.desk().answer(&question.id, &said.action, by, given);
+    let taken = api
+        .host
+        .desk()
+        .answer(&question.id, &said.action, by, given);
     match taken {
         Ok(taken) => {
             let taken = shown::shown(&taken);
@@ -164,7 +162,10 @@ fn unknown() -> No {
 fn over_already(question: &Question, status: Status) -> No {
     No::conflict(match (status, &question.answered) {
         (_, Some(answered)) => {
-            format!("it was answered already: {} by {}", answered.action, answered.by)
+            format!(
+                "it was answered already: {} by {}",
+                answered.action, answered.by
+            )
         }
         (Status::TimedOut, None) => "nobody answered it in time".to_owned(),
         _ => "nobody waits for it any more".to_owned(),

@@ -31,9 +31,16 @@ async fn an_answer_twice_is_told() {
     assert!(called.await.unwrap().get("error").is_some());
     let (status, said) = stage.answer(&question, &json!({"action": "allow"})).await;
     assert_eq!((status.as_u16(), &said["code"]), (409, &json!("conflict")));
-    assert!(said["error"].as_str().unwrap().contains("deny by control"), "{said}");
+    assert!(
+        said["error"].as_str().unwrap().contains("deny by control"),
+        "{said}"
+    );
     let (status, _) = stage
-        .api(Method::POST, "questions/0123456789abcdef0123", &json!({"action": "allow"}))
+        .api(
+            Method::POST,
+            "questions/0123456789abcdef0123",
+            &json!({"action": "allow"}),
+        )
         .await;
     assert_eq!(status, 404);
     assert_eq!(stage.counted().await, "0");
@@ -49,16 +56,26 @@ async fn another_principals_question_is_not_there() {
     let called = calling(stage.legacy(&json!({})).await, "count");
     let question = stage.question("permission").await;
     let allow = json!({"action": "allow"});
-    let (_, seen) = stage.api_as(&other, Method::GET, "questions", &Value::Null).await;
+    let (_, seen) = stage
+        .api_as(&other, Method::GET, "questions", &Value::Null)
+        .await;
     assert_eq!(seen["questions"], json!([]), "{seen}");
-    let (status, _) = stage.api_as(&other, Method::POST, &at(&question), &allow).await;
+    let (status, _) = stage
+        .api_as(&other, Method::POST, &at(&question), &allow)
+        .await;
     assert_eq!(status, 404);
-    let (status, _) = stage.api_as("wrong", Method::POST, &at(&question), &allow).await;
+    let (status, _) = stage
+        .api_as("wrong", Method::POST, &at(&question), &allow)
+        .await;
     assert_eq!(status, 401);
     assert!(!called.is_finished());
-    let (_, seen) = stage.api_as(&own, Method::GET, "questions", &Value::Null).await;
+    let (_, seen) = stage
+        .api_as(&own, Method::GET, "questions", &Value::Null)
+        .await;
     assert_eq!(seen["questions"][0]["id"], question["id"]);
-    let (status, said) = stage.api_as(&own, Method::POST, &at(&question), &allow).await;
+    let (status, said) = stage
+        .api_as(&own, Method::POST, &at(&question), &allow)
+        .await;
     assert_eq!(status, 200, "{said}");
     assert_eq!(text(&called.await.unwrap()), "1");
 }
@@ -72,7 +89,10 @@ async fn who_answered_is_recorded() {
     stage.answer(&question, &json!({"action": "allow"})).await;
     called.await.unwrap();
     let ran = stage.world.run(&["audit", "--json"]).await.ok();
-    let records = ran.out.lines().map(|line| serde_json::from_str(line).unwrap());
+    let records = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
     let answers: Vec<Value> = records
         .filter(|record: &Value| record["event"] == "answer")
         .collect();
@@ -95,8 +115,13 @@ async fn an_answer_can_hold_for_later_calls() {
     let stage = Stage::serve(world).await;
     let called = calling(stage.legacy(&json!({})).await, "count");
     let question = stage.question("permission").await;
-    assert!(question["answers"].to_string().contains("allow-always"), "{question}");
-    stage.answer(&question, &json!({"action": "allow-always"})).await;
+    assert!(
+        question["answers"].to_string().contains("allow-always"),
+        "{question}"
+    );
+    stage
+        .answer(&question, &json!({"action": "allow-always"}))
+        .await;
     assert_eq!(text(&called.await.unwrap()), "1");
     let called = calling(stage.legacy(&json!({})).await, "count");
     assert_eq!(text(&called.await.unwrap()), "2");

@@ -43,7 +43,10 @@ async fn the_client_answers_first() {
     assert_eq!(text(&answer), "1", "{answer}");
     let (status, said) = stage.answer(&question, &json!({"action": "deny"})).await;
     assert_eq!((status.as_u16(), &said["code"]), (409, &json!("conflict")));
-    assert!(said["error"].as_str().unwrap().contains("by client"), "{said}");
+    assert!(
+        said["error"].as_str().unwrap().contains("by client"),
+        "{said}"
+    );
     let (_, seen) = stage.api(Method::GET, &at(&question), &Value::Null).await;
     assert_eq!(seen["status"], "answered");
     assert_eq!(seen["answered"]["by"], "client");
@@ -98,4 +101,30 @@ async fn both_are_asked_while_somebody_looks() {
         }
         assert!(tokio::time::Instant::now() < limit, "somebody still looks");
     }
+}
+
+/// A modern client came away with its question. What it answers after the inbox has is not
+/// what counts, and it gets the outcome.
+#[tokio::test]
+async fn a_modern_client_gets_the_outcome_when_it_comes_back() {
+    let stage = Stage::new(&json!({"askAt": "both"}), &[]).await;
+    let mut client = stage.client("/mcp/e");
+    let call = json!({"name": "count", "arguments": {}});
+    let asked = client.modern("tools/call", call.clone()).await.message();
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let question = stage.question("permission").await;
+    assert_eq!(question["alsoClient"], true);
+    assert_eq!(
+        stage.answer(&question, &json!({"action": "allow"})).await.0,
+        200
+    );
+    let mut again = call;
+    again["requestState"] = asked["result"]["requestState"].clone();
+    again["inputResponses"] = json!({"switchboard-consent": {"action": "decline"}});
+    let answer = client.modern("tools/call", again.clone()).await.message();
+    assert_eq!(text(&answer), "1", "{answer}");
+    // Once.
+    let answer = client.modern("tools/call", again).await.message();
+    assert!(answer.get("error").is_some(), "{answer}");
+    assert_eq!(stage.counted().await, "1");
 }

@@ -19,7 +19,11 @@ async fn what_waits_is_shown_and_answered() {
     let question = stage.question("permission").await;
     let id = question["id"].as_str().unwrap();
     let shown = world.run(&["inbox"]).await.ok();
-    assert!(shown.out.contains(id) && shown.out.contains("mcp__e__count"), "{}", shown.out);
+    assert!(
+        shown.out.contains(id) && shown.out.contains("mcp__e__count"),
+        "{}",
+        shown.out
+    );
     assert!(!shown.out.contains(['\u{202e}', '\u{1b}']), "{}", shown.out);
     assert!(!shown.out.contains("hunter22"), "{}", shown.out);
     let all: Value = world.run(&["inbox", "--json"]).await.json();
@@ -42,7 +46,11 @@ async fn what_waits_is_shown_and_answered() {
     assert_eq!(late.code, Some(1), "{late:?}");
     assert!(late.err.contains("answered already"), "{}", late.err);
     let over = world.run(&["inbox", "--all"]).await.ok();
-    assert!(over.out.contains("answered: allow by control"), "{}", over.out);
+    assert!(
+        over.out.contains("answered: allow by control"),
+        "{}",
+        over.out
+    );
 }
 
 #[tokio::test]

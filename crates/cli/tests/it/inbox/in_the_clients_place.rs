@@ -66,11 +66,17 @@ async fn forms_and_samplings_are_answered_from_the_inbox() {
             let form = stage.question("form").await;
             assert_eq!(form["schema"]["properties"]["answer"]["type"], "string");
             let (status, said) = stage
-                .answer(&form, &json!({"action": "accept", "content": {"answer": 7}}))
+                .answer(
+                    &form,
+                    &json!({"action": "accept", "content": {"answer": 7}}),
+                )
                 .await;
             assert_eq!((status.as_u16(), &said["code"]), (400, &json!("invalid")));
             let (status, said) = stage
-                .answer(&form, &json!({"action": "accept", "content": {"answer": "forty-two"}}))
+                .answer(
+                    &form,
+                    &json!({"action": "accept", "content": {"answer": "forty-two"}}),
+                )
                 .await;
             assert_eq!(status, 200, "{said}");
             let answer = called.await.unwrap();
@@ -81,12 +87,18 @@ async fn forms_and_samplings_are_answered_from_the_inbox() {
             let sampling = stage.question("sampling").await;
             assert!(sampling["about"].to_string().contains("Say something."));
             let (status, said) = stage
-                .answer(&sampling, &json!({"action": "accept", "content": "as a person says"}))
+                .answer(
+                    &sampling,
+                    &json!({"action": "accept", "content": "as a person says"}),
+                )
                 .await;
             assert_eq!(status, 200, "{said}");
             let answer = called.await.unwrap();
             let told = answer.to_string();
-            assert!(told.contains("as a person says"), "{server:?} {modern}: {told}");
+            assert!(
+                told.contains("as a person says"),
+                "{server:?} {modern}: {told}"
+            );
         }
     }
 }
@@ -155,8 +167,15 @@ async fn it_can_be_said_for_each_token() {
         gateway,
         url,
     };
-    let answer = calling(stage.legacy(&json!({})).await, "count").await.unwrap();
-    assert!(answer["error"]["message"].as_str().unwrap().contains("nobody can be asked"));
+    let answer = calling(stage.legacy(&json!({})).await, "count")
+        .await
+        .unwrap();
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("nobody can be asked")
+    );
     let mut other = stage.with_token("/mcp/e", &stage.world.token("tokens/other"));
     super::hello(&mut other, &json!({"elicitation": {}})).await;
     let mut stream = super::begun(&mut other, "count").await;

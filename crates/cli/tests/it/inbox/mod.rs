@@ -2,7 +2,9 @@
 
 mod answerers;
 mod asked_both;
+mod bounded;
 mod commands;
+mod desktop;
 mod in_the_clients_place;
 mod standing;
 mod webhook;

@@ -19,7 +19,10 @@ async fn a_repositorys_server_is_approved_as_it_was_shown() {
     let stage = Stage::serve(world).await;
     let shown = stage.question("approval").await;
     assert_eq!(shown["server"], "theirs");
-    assert!(shown["about"]["runs"].to_string().contains("first"), "{shown}");
+    assert!(
+        shown["about"]["runs"].to_string().contains("first"),
+        "{shown}"
+    );
     assert_eq!(shown["answers"], json!(["approve", "reject"]));
     let (status, said) = stage.answer(&shown, &json!({"action": "accept"})).await;
     assert_eq!((status.as_u16(), &said["code"]), (400, &json!("invalid")));
@@ -44,9 +47,22 @@ async fn a_repositorys_server_is_approved_as_it_was_shown() {
     };
     let (status, _) = stage.answer(&shown, &approve).await;
     assert_eq!(status, 404);
-    let (status, said) = stage.answer(&now, &approve).await;
+    // What is to be run is approved in a session that a single-use code opened.
+    let (status, _) = stage.answer(&now, &approve).await;
+    assert_eq!(status, 403);
+    let (_, code) = stage.api(Method::POST, "codes", &json!({})).await;
+    let mut enters = switchboard_testkit::HttpClient::new(&format!("{}/api/v1/session", stage.url));
+    let code = json!({"code": code["code"]}).to_string();
+    let json = [("content-type", "application/json")];
+    let entered = enters.send(Method::POST, &json, code).await;
+    let entered: Value = serde_json::from_slice(&entered.body).unwrap();
+    let session = entered["token"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{entered}"));
+    let path = super::at(&now);
+    let (status, said) = stage.api_as(session, Method::POST, &path, &approve).await;
     assert_eq!(status, 200, "{said}");
-    let (status, said) = stage.answer(&now, &approve).await;
+    let (status, said) = stage.api_as(session, Method::POST, &path, &approve).await;
     assert_eq!((status.as_u16(), &said["code"]), (409, &json!("conflict")));
     let mut client = stage.client("/mcp");
     super::hello(&mut client, &json!({})).await;

@@ -5,11 +5,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use sha2_of_hmac::Sha256;
-use switchboard_testkit::{
-    HttpClient,
-    world::until,
-};
 use std::sync::{Arc, Mutex};
+use switchboard_testkit::{HttpClient, world::until};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -60,7 +57,8 @@ async fn receiver(refuses: usize) -> (String, Got) {
                 _ => "503 Service Unavailable",
             };
             left = left.saturating_sub(1);
-            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let answer =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
         }
     });
@@ -101,7 +99,9 @@ async fn it_is_signed_and_tried_again() {
     let (stage, got) = stage(2).await;
     let mut client = stage.legacy(&json!({})).await;
     let called = tokio::spawn(async move {
-        client.call("count", json!({"canary": "in-the-arguments"})).await
+        client
+            .call("count", json!({"canary": "in-the-arguments"}))
+            .await
     });
     let all = got.all(3).await;
     for (head, body) in &all {
@@ -121,7 +121,10 @@ async fn it_is_signed_and_tried_again() {
     let (told, address) = told(&all[2].1);
     assert_eq!(told["question"]["name"], "count");
     let (status, said) = post(&address, &json!({"action": "allow"})).await;
-    assert_eq!((status.as_u16(), said), (200, json!({"status": "answered"})));
+    assert_eq!(
+        (status.as_u16(), said),
+        (200, json!({"status": "answered"}))
+    );
     assert_eq!(text(&called.await.unwrap()), "1");
     // Once.
     let (status, said) = post(&address, &json!({"action": "allow"})).await;

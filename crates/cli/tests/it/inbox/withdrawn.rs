@@ -15,7 +15,11 @@ async fn is_told(stage: &Stage, question: &Value, status: &str) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     let (code, said) = stage.answer(question, &json!({"action": "allow"})).await;
-    assert_eq!((code.as_u16(), &said["code"]), (409, &json!("conflict")), "{said}");
+    assert_eq!(
+        (code.as_u16(), &said["code"]),
+        (409, &json!("conflict")),
+        "{said}"
+    );
 }
 
 #[tokio::test]
@@ -89,11 +93,30 @@ async fn nobody_answers_in_time() {
     client.deadline = std::time::Duration::from_secs(120);
     let called = calling(client, "count");
     let question = stage.question("permission").await;
-    let (at, until) = (question["at"].as_u64().unwrap(), question["until"].as_u64().unwrap());
+    let (at, until) = (
+        question["at"].as_u64().unwrap(),
+        question["until"].as_u64().unwrap(),
+    );
     assert_eq!(until - at, 58_000);
     let answer = called.await.unwrap();
     let told = answer["error"]["message"].as_str().unwrap();
     assert!(told.contains("nobody answered within 58 s"), "{told}");
     is_told(&stage, &question, "timed-out").await;
+    assert_eq!(stage.counted().await, "0");
+}
+
+/// A modern client that closes its stream has given its call up.
+#[tokio::test]
+async fn a_modern_client_has_left() {
+    let stage = Stage::new(&json!({"askAt": "inbox"}), &[]).await;
+    let params = json!({"name": "count", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/clientCapabilities": {}}});
+    let stream = stage
+        .client("/mcp/e")
+        .modern_stream("tools/call", params)
+        .await;
+    let question = stage.question("permission").await;
+    drop(stream);
+    is_told(&stage, &question, "withdrawn").await;
     assert_eq!(stage.counted().await, "0");
 }

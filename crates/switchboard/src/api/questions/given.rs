@@ -52,19 +52,23 @@ fn sampled(said: &Answer) -> Result<Value, No> {
             result.entry("model").or_insert_with(|| json!("human"));
             Ok(Value::Object(result))
         }
-        _ => Err(wrong("accept needs the model's answer as content: a text, or a result")),
+        _ => Err(wrong(
+            "accept needs the model's answer as content: a text, or a result",
+        )),
     }
 }
 
 /// Holds what was filled in to the form's schema.
 async fn filled(schema: &Value, content: &Value) -> Result<(), No> {
-    static VALIDATORS: LazyLock<Validators> =
-        LazyLock::new(|| Validators::new(PATIENT_VALIDATION));
+    static VALIDATORS: LazyLock<Validators> = LazyLock::new(|| Validators::new(PATIENT_VALIDATION));
     if !content.is_object() {
         return Err(No::invalid("a form is filled in with an object").field("/content"));
     }
     let (schema, content) = (schema.to_string(), content.to_string());
-    match VALIDATORS.check(schema.as_bytes(), content.as_bytes()).await {
+    match VALIDATORS
+        .check(schema.as_bytes(), content.as_bytes())
+        .await
+    {
         Fits::Invalid(invalid) => Err(No::invalid(invalid.to_string()).field("/content")),
         Fits::Valid | Fits::Unchecked(_) => Ok(()),
     }

@@ -4,7 +4,8 @@ use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 use switchboard_api::questions::{Answered, Kind, Question};
 use switchboard_host::desk;
-use switchboard_local::{secret, visible};
+use switchboard_local::visible;
+use switchboard_record::audit::redact;
 
 /// The question as it is shown: without secrets.
 pub(super) fn shown(question: &desk::Question) -> Question {
@@ -48,7 +49,10 @@ pub(super) fn shown(question: &desk::Question) -> Question {
             .filter(|_| question.kind == desk::Kind::Form)
             .cloned(),
         url: text("url").filter(|_| question.kind == desk::Kind::Page),
-        about: about.map(without_secrets),
+        about: about.map(|mut about| {
+            redact(&mut about);
+            about
+        }),
         changes: Vec::new(),
         answers: answers(question),
         also_client: question.also_client,
@@ -88,32 +92,6 @@ fn answers(question: &desk::Question) -> Vec<String> {
         desk::Kind::Sampling => &["accept", "decline"],
     };
     words.iter().map(|word| (*word).to_owned()).collect()
-}
-
-/// A value whose texts hold no secrets any more. What is nested is gone through without
-/// going into itself.
-fn without_secrets(mut value: Value) -> Value {
-    let mut left: Vec<(Option<String>, &mut Value)> = vec![(None, &mut value)];
-    while let Some((name, value)) = left.pop() {
-        match value {
-            Value::String(text) => {
-                let kept = match &name {
-                    Some(name) => secret::kept_value(name, text),
-                    None => secret::text(text),
-                };
-                *text = secret::text(&kept).into_owned();
-            }
-            Value::Array(items) => {
-                left.extend(items.iter_mut().map(|item| (name.clone(), item)));
-            }
-            Value::Object(members) => {
-                let members = members.iter_mut();
-                left.extend(members.map(|(key, value)| (Some(key.clone()), value)));
-            }
-            _ => {}
-        }
-    }
-    value
 }
 
 /// Milliseconds since 1970.

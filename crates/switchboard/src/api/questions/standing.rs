@@ -9,7 +9,10 @@ use super::{
     is_trust, record, unknown,
 };
 use crate::{
-    limits, permissions::pin_key, roster::Status, wants_sign_in::{can_sign_in, needs_auth},
+    limits,
+    permissions::pin_key,
+    roster::Status,
+    wants_sign_in::{can_sign_in, needs_auth},
 };
 use parking_lot::Mutex;
 use serde_json::json;
@@ -303,7 +306,10 @@ fn sign_ins(api: &Api) -> Vec<(Question, Act)> {
         let name = server.name();
         let id = id_of(api, "sign-in", name, &server.spec.identity);
         let title = format!("Sign in to {name:?}");
-        (open(id, Kind::SignIn, name, &title), Act::SignIn(server.clone()))
+        (
+            open(id, Kind::SignIn, name, &title),
+            Act::SignIn(server.clone()),
+        )
     });
     each.collect()
 }

@@ -286,6 +286,7 @@ fn settings(schema: &Value) -> String {
         ("A project", &schema["$defs"]["project"]["properties"]),
         ("Permissions", &schema["$defs"]["permissions"]["properties"]),
         ("Watching", &schema["$defs"]["observe"]["properties"]),
+        ("The inbox", &schema["$defs"]["approvals"]["properties"]),
         ("A server", &schema["$defs"]["server"]["properties"]),
         (
             "A rule about servers",
@@ -328,6 +329,7 @@ fn kind(property: &Value) -> String {
         (Some("#/$defs/toolRules"), _) => "names of tools".to_owned(),
         (Some("#/$defs/permissions"), _) => "permissions".to_owned(),
         (Some("#/$defs/observe"), _) => "watching".to_owned(),
+        (Some("#/$defs/approvals"), _) => "the inbox".to_owned(),
         (Some("#/$defs/mode"), _) => {
             "`default`, `auto`, `bypassPermissions`, `read-only`, `client`".to_owned()
         }
