@@ -6,7 +6,7 @@ mod keeper;
 mod row;
 
 pub(super) use keeper::Keeper;
-pub(super) use row::scope;
+pub(super) use row::{client, scope};
 
 use super::{Api, insight, questions};
 use crate::{VERSION, limits};

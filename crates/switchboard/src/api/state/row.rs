@@ -17,7 +17,6 @@ use switchboard_host::{
 };
 use switchboard_local::secret;
 use switchboard_model::ModelTool;
-use switchboard_wire::{Era, Method};
 
 /// Who is connected.
 pub(in super::super) fn client(visitor: &Visitor) -> Client {
@@ -254,11 +253,7 @@ impl Counted {
         row.era = Some(revision.era().to_string());
         row.version = Some(revision.to_string());
         if row.state.word == "connected" {
-            let by = match revision.era() {
-                Era::Legacy => Method::Initialize,
-                Era::Modern => Method::Discover,
-            };
-            row.state.by = Some(by.as_str().to_owned());
+            row.state.by = Some(revision.meeting().as_str().to_owned());
             // What was let in by it was let in without a sign-in, or with a good one.
             row.sign_in.by.clone_from(&row.state.by);
             let listed = self.tools.map(|_| Method::ToolsList.as_str().to_owned());
