@@ -148,8 +148,9 @@ impl Browser {
 
     /// Waits until an element's text has these words.
     pub async fn says(&self, css: &str, words: &str) {
-        let script =
-            format!("return [...document.querySelectorAll({css:?})].some((one) => (one.innerText + ' ' + (one.value ?? '')).includes({words:?}))");
+        let script = format!(
+            "return [...document.querySelectorAll({css:?})].some((one) => (one.innerText + ' ' + (one.value ?? '')).includes({words:?}))"
+        );
         self.until(&script).await;
     }
 
@@ -243,9 +244,12 @@ impl Drop for Browser {
 fn installed(name: &str, package: &str) -> PathBuf {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/lib/chromium"];
     let found = folders.iter().map(|folder| Path::new(folder).join(name));
-    found.into_iter().find(|path| path.exists()).unwrap_or_else(|| {
-        panic!("{name} is missing: run `cargo xtask setup`, or install the package `{package}`")
-    })
+    found
+        .into_iter()
+        .find(|path| path.exists())
+        .unwrap_or_else(|| {
+            panic!("{name} is missing: run `cargo xtask setup`, or install the package `{package}`")
+        })
 }
 
 /// Where the driver listens, which it says on stdout.
