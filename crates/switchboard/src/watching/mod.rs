@@ -177,13 +177,6 @@ impl Watching {
         self.tap.as_ref()
     }
 
-    /// Puts something on record, where there is one.
-    pub(crate) fn record(&self, record: switchboard_record::audit::Record) {
-        if let Some(audit) = &self.audit {
-            audit.audit.record(record);
-        }
-    }
-
     /// Where what is counted is read besides, if anybody wants that.
     pub(crate) fn metrics_at(&self) -> Option<SocketAddr> {
         self.metrics_at
