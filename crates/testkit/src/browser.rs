@@ -41,6 +41,8 @@ pub mod key {
     pub const ENTER: &str = "\u{e007}";
     /// Escape.
     pub const ESCAPE: &str = "\u{e00c}";
+    /// Backspace.
+    pub const BACKSPACE: &str = "\u{e003}";
     /// Control, held until the next one.
     pub const CONTROL: &str = "\u{e009}";
     /// Lets go of what is held.
@@ -185,14 +187,10 @@ impl Browser {
         self.ask(Method::POST, &path, Some(&body)).await;
     }
 
-    /// Empties a field, then types into it.
+    /// Takes away what is in a field, as a person does it, then types into it.
     pub async fn fill(&self, css: &str, text: &str) {
-        let element = self.wait(css).await;
-        let path = format!("element/{}/clear", element.as_str().expect("an element"));
-        self.ask(Method::POST, &path, Some(&json!({}))).await;
-        if !text.is_empty() {
-            self.type_into(css, text).await;
-        }
+        let all = format!("{}a{}{}", key::CONTROL, key::RELEASE, key::BACKSPACE);
+        self.type_into(css, &format!("{all}{text}")).await;
     }
 
     /// Presses keys, wherever the focus is.
