@@ -13,7 +13,7 @@ use crate::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use switchboard::api::{Client, ClientError, calls::Detail};
+use switchboard::api::{Client, ClientError, types::calls::Detail};
 
 /// Options of `traffic`.
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub struct Options {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
-    list: list::Options,
+    list: list::ListOptions,
 }
 
 /// What is done with one call.

@@ -5,6 +5,9 @@ use serde_json::Value;
 use switchboard_api::calls::{Call, Copies, Crossed};
 use switchboard_wire::Method;
 
+/// Where the gateway is, for whoever knows better.
+pub const GATEWAY: &str = "http://127.0.0.1:3700";
+
 /// How a call can be made again by hand.
 pub(super) fn of(call: &Call, messages: &[Crossed]) -> Copies {
     let first = messages.first().and_then(|one| one.text.as_deref());
@@ -31,11 +34,10 @@ fn command(call: &Call, request: &Value) -> Option<String> {
     Some(format!("switchboard call {}", words.join(" ")))
 }
 
-/// To the server's own address, where tools have the names that the server gave them.
+/// To the address of all servers as one.
 fn curl(call: &Call, line: &str) -> String {
-    let address = "http://127.0.0.1:3700/mcp";
     format!(
-        "curl -sS {address} -H 'Authorization: Bearer '\"$SWITCHBOARD_TOKEN\" \
+        "curl -sS {GATEWAY}/mcp -H 'Authorization: Bearer '\"$SWITCHBOARD_TOKEN\" \
          -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{} \
          --data {}",
         match call.client_era.as_str() {

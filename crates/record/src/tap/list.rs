@@ -361,3 +361,6 @@ impl Names {
         name
     }
 }
+
+#[cfg(test)]
+mod tests;

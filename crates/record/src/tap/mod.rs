@@ -20,6 +20,7 @@ mod ring;
 mod rows;
 mod view;
 
+pub use copies::GATEWAY;
 pub use list::CallList;
 pub use redact::redact;
 pub use view::Secrets;

@@ -96,17 +96,21 @@ pub(crate) fn row_of(path: &[Key], how: How, within: Within<'_>) -> Option<&'sta
         return Some("W1");
     }
     let fits = |row: &&Row| {
-        (within.bridged || !row.is_between_eras) && row.covers(path, how) && row.is_of(within)
+        (within.bridged || !row.is_between_eras)
+            && row.covers(path, how, within.bridged)
+            && row.is_of(within)
     };
-    // The one that says most of the path.
+    // The one that says most of the path, and of those the one about eras.
     let found = ROWS.iter().filter(fits);
-    found.max_by_key(|row| row.path.len()).map(|row| row.id)
+    found
+        .max_by_key(|row| (row.path.len(), row.is_between_eras))
+        .map(|row| row.id)
 }
 
 impl Row {
     /// Whether a change there is one of this row: at it, below it, or what holds it comes
-    /// or goes as a whole.
-    fn covers(&self, path: &[Key], how: How) -> bool {
+    /// or goes as a whole. Across eras much does, for other reasons.
+    fn covers(&self, path: &[Key], how: How, bridged: bool) -> bool {
         let same = self
             .path
             .iter()
@@ -116,7 +120,7 @@ impl Row {
                 (Step::Member(name), Key::Member(key)) => name == key,
                 _ => false,
             });
-        same && (path.len() >= self.path.len() || how != How::Changed)
+        same && (path.len() >= self.path.len() || (how != How::Changed && !bridged))
     }
 
     fn is_of(&self, within: Within<'_>) -> bool {
@@ -184,6 +188,14 @@ mod tests {
         assert_eq!(find(&["result", "x"], How::Added, result), None);
         let bridged = within("response", "tools/call", true);
         assert_eq!(find(&["result", "x"], How::Added, bridged), Some("E1"));
+        let state = ["result", "requestState"];
+        assert_eq!(find(&state, How::Added, bridged), Some("E5"));
+        assert_eq!(find(&state, How::Changed, result), Some("X10"));
+        let bridged = within("request", "tools/call", true);
+        assert_eq!(
+            find(&["params", "_meta"], How::Removed, bridged),
+            Some("E1")
+        );
         let token = ["params", "_meta", "progressToken"];
         assert_eq!(find(&token, How::Changed, call), Some("S2"));
     }

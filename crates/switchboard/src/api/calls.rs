@@ -26,7 +26,10 @@ use switchboard_api::{
     insight::{SetTap, TapState},
     sessions::Role,
 };
-use switchboard_record::{audit::Record, tap::Secrets};
+use switchboard_record::{
+    audit::Record,
+    tap::{GATEWAY, Secrets},
+};
 
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let tapping = tapping(api)?;
@@ -137,6 +140,9 @@ fn detail(api: &Api, tapping: &Tapping, ask: &Ask, secrets: Secrets) -> Answer {
     let gone = || No::gone(format!("call {} is not kept any more", call.id));
     let mut detail = tapping.tap.detail(call.id, secrets).ok_or_else(gone)?;
     Repeatable::known(api).mark(&mut detail.call);
+    if let (Some(curl), Some(address)) = (&mut detail.copies.curl, api.address.get()) {
+        *curl = curl.replace(GATEWAY, &format!("http://{address}"));
+    }
     Reply::json(&detail)
 }
 

@@ -51,6 +51,7 @@ async fn bill(api: &Arc<Api>) -> Answer {
     let tapping = api.watching.tap();
     let tapping = tapping.ok_or_else(|| No::unavailable("this gateway keeps no calls"))?;
     let uses = tapping.uses();
+    uses.look();
     let visitors = api.visitors.now();
     let mut principals: BTreeSet<String> = visitors
         .into_iter()
@@ -94,7 +95,7 @@ fn listed(principal: String, items: &[MergedItem], uses: &Uses) -> Listed {
         .sort_by_key(|unused| std::cmp::Reverse(unused.tokens));
     if !list.unused.is_empty() {
         list.defer = Some(match principal.as_str() {
-            "default" => "switchboard up --tools search".to_owned(),
+            "default" | "anonymous" => "switchboard up --tools search".to_owned(),
             token => format!("switchboard up --tools {token}=search"),
         });
         let rules = list

@@ -69,6 +69,9 @@ fn pointer(path: &str) -> String {
     parts.map(|part| format!("/{part}")).collect()
 }
 
+// tidy: a unit, not a cap
+const MILLIS_OF_A_DAY: u64 = 86_400_000;
+
 /// What was counted of each tool.
 type Counted = HashMap<(String, String), Line>;
 
@@ -82,6 +85,9 @@ fn all(api: &Api, only: Option<&str>) -> Tools {
                 .filter_map(|line| Some(((line.server.clone(), line.tool.clone()?), line)))
                 .collect()
         });
+    if let Some(tap) = api.watching.tap() {
+        tap.uses().look();
+    }
     let servers = api.host.servers();
     let is_meant = |server: &&Arc<Server>| only.is_none_or(|only| **server.name() == *only);
     let mut tools = Vec::new();
@@ -113,6 +119,7 @@ fn tool(
     news: &News,
     counted: &Counted,
 ) -> Tool {
+    let uses = api.watching.tap().map(|tap| tap.uses());
     let met = api.caller.to(server);
     let definition: Option<Value> = serde_json::from_slice(&item.raw).ok();
     let text = |key: &str| {
@@ -145,7 +152,7 @@ fn tool(
         tokens: ModelTool::read(server.name(), &item.raw).map_or(0, |tool| tool.tokens),
         calls: line.map_or(0, |line| line.calls),
         errors: line.map_or(0, |line| line.errors),
-        last: None,
+        last: uses.and_then(|uses| uses.last(server.name(), &item.key)).map(|day| day * MILLIS_OF_A_DAY),
         p50: line.and_then(|line| micros(line.took.p50)),
         p99: line.and_then(|line| micros(line.took.p99)),
         decision: match ruling.decision {

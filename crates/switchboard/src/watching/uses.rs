@@ -8,7 +8,10 @@ use std::{
     collections::{BTreeMap, HashMap},
     fs, io,
     path::PathBuf,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{SystemTime, UNIX_EPOCH},
 };
 use switchboard_local::private;
@@ -24,6 +27,8 @@ pub(crate) struct Uses {
     kept: Mutex<Kept>,
     /// How often each had been called when it was last looked.
     counted: Mutex<HashMap<(String, String), u64>>,
+    /// Whether the file does not say all of it.
+    is_unwritten: AtomicBool,
     upkeep: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
@@ -53,6 +58,7 @@ impl Uses {
             calls,
             kept: Mutex::new(kept.unwrap_or_else(fresh)),
             counted: Mutex::default(),
+            is_unwritten: AtomicBool::new(false),
             upkeep: Mutex::default(),
         });
         let upkeep = tasks::spawn(tasks::Kind::Upkeep, look_after(Arc::downgrade(&uses)));
@@ -66,15 +72,14 @@ impl Uses {
         u32::try_from(days.min(limits::USES_DAYS)).unwrap_or(u32::MAX)
     }
 
-    /// The day, since 1970, on which a tool was last called.
+    /// The day, since 1970, on which a tool was last called, as of the last look.
     pub(crate) fn last(&self, server: &str, tool: &str) -> Option<u64> {
-        self.look();
         let kept = self.kept.lock();
         kept.tools.get(server)?.get(tool).copied()
     }
 
-    /// Notes what was called since it was last looked; whether anything was on another day.
-    fn look(&self) -> bool {
+    /// Notes what was called since it was last looked.
+    pub(crate) fn look(&self) {
         let (mut counted, mut kept) = (self.counted.lock(), self.kept.lock());
         let (today, mut is_new) = (today(), false);
         for (server, tool, count) in self.calls.tools() {
@@ -88,13 +93,14 @@ impl Uses {
         }
         if is_new {
             kept.forget(today);
+            self.is_unwritten.store(true, Ordering::Release);
         }
-        is_new
     }
 
     /// Writes what changed, with what others wrote meanwhile.
     pub(super) fn keep(&self) {
-        if !self.look() {
+        self.look();
+        if !self.is_unwritten.swap(false, Ordering::AcqRel) {
             return;
         }
         let Some(file) = &self.file else { return };

@@ -9,7 +9,7 @@ use crate::{
 };
 use switchboard::api::{
     Client,
-    insight::{Bill, List},
+    types::insight::{Bill, List},
 };
 
 pub fn run(context: &Context, json: bool) -> Result<Code, Failure> {

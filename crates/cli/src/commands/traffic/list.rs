@@ -11,16 +11,18 @@ use clap::Args;
 use std::collections::HashSet;
 use switchboard::api::{
     Client,
-    calls::{Call, Page},
-    events::Event,
-    filter::Filter,
-    insight::TapState,
+    types::{
+        calls::{Call, Page},
+        events::Event,
+        filter::Filter,
+        insight::TapState,
+    },
 };
 use tokio_util::sync::CancellationToken;
 
 /// Options of the list.
 #[derive(Debug, Args)]
-pub struct Options {
+pub struct ListOptions {
     /// Only calls that this lets through, such as 'server:git >200ms error'
     #[arg(long, short, value_name = "FILTER", default_value = "")]
     pub filter: String,
@@ -38,7 +40,7 @@ pub struct Options {
 /// Shows calls until somebody stops it.
 pub async fn run(
     gateway: &Client,
-    options: &Options,
+    options: &ListOptions,
     stop: CancellationToken,
 ) -> Result<Code, Failure> {
     // What is wrong with a filter is told before anything is asked.

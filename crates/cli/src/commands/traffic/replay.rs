@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use switchboard::api::{
     Client, ClientError,
-    calls::{Difference, Put, Replay, Replayed},
+    types::calls::{Difference, Put, Replay, Replayed},
 };
 
 /// Options of `traffic replay`.

@@ -12,7 +12,7 @@ use crate::{
 use clap::Args;
 use switchboard::api::{
     Client,
-    calls::{Crossed, Detail, Edit},
+    types::calls::{Crossed, Detail, Edit},
 };
 
 /// Options of `traffic show`.

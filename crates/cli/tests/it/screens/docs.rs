@@ -57,6 +57,7 @@ pages! {
     the_gateway: "gateway.md",
     watching_it: "watching.md",
     the_console: "console.md",
+    traffic: "traffic.md",
     the_library: "library.md",
     writing_tools: "writing-tools.md",
     own_server: "own-server.md",

@@ -327,7 +327,7 @@ fn apply(value: &mut Value, edit: &Value, text: &str) {
                 None => drop(all.remove(at)),
             }
         }
-        other => panic!("{other}"),
+        other => panic!("{other:?}"),
     }
 }
 
