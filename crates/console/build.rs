@@ -4,10 +4,10 @@
 use flate2::{Compression, write::GzEncoder};
 use std::{env, error::Error, fs, io::Write, path::Path, path::PathBuf};
 
-#[path = "src/policy.rs"]
-mod policy;
 #[path = "src/kinds.rs"]
 mod kinds;
+#[path = "src/policy.rs"]
+mod policy;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let web = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("web");

@@ -191,7 +191,8 @@ fn nothing_in_it_names_another_host() {
                 .chars()
                 .take_while(|sign| sign.is_alphanumeric() || ".-$".contains(*sign))
                 .collect();
-            let is_fine = after.is_empty() || after.starts_with('$') || after.ends_with("example.com");
+            let is_fine =
+                after.is_empty() || after.starts_with('$') || after.ends_with("example.com");
             assert!(is_fine, "{name} names {after}");
             rest = &rest[at + 3..];
         }

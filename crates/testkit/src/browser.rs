@@ -41,6 +41,8 @@ pub mod key {
     pub const ENTER: &str = "\u{e007}";
     /// Escape.
     pub const ESCAPE: &str = "\u{e00c}";
+    /// Backspace.
+    pub const BACKSPACE: &str = "\u{e003}";
     /// Control, held until the next one.
     pub const CONTROL: &str = "\u{e009}";
     /// Lets go of what is held.
@@ -148,8 +150,9 @@ impl Browser {
 
     /// Waits until an element's text has these words.
     pub async fn says(&self, css: &str, words: &str) {
-        let script =
-            format!("return [...document.querySelectorAll({css:?})].some((one) => (one.innerText + ' ' + (one.value ?? '')).includes({words:?}))");
+        let script = format!(
+            "return [...document.querySelectorAll({css:?})].some((one) => (one.innerText + ' ' + (one.value ?? '')).includes({words:?}))"
+        );
         self.until(&script).await;
     }
 
@@ -184,14 +187,10 @@ impl Browser {
         self.ask(Method::POST, &path, Some(&body)).await;
     }
 
-    /// Empties a field, then types into it.
+    /// Takes away what is in a field, as a person does it, then types into it.
     pub async fn fill(&self, css: &str, text: &str) {
-        let element = self.wait(css).await;
-        let path = format!("element/{}/clear", element.as_str().expect("an element"));
-        self.ask(Method::POST, &path, Some(&json!({}))).await;
-        if !text.is_empty() {
-            self.type_into(css, text).await;
-        }
+        let all = format!("{}a{}{}", key::CONTROL, key::RELEASE, key::BACKSPACE);
+        self.type_into(css, &format!("{all}{text}")).await;
     }
 
     /// Presses keys, wherever the focus is.
@@ -243,9 +242,12 @@ impl Drop for Browser {
 fn installed(name: &str, package: &str) -> PathBuf {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/lib/chromium"];
     let found = folders.iter().map(|folder| Path::new(folder).join(name));
-    found.into_iter().find(|path| path.exists()).unwrap_or_else(|| {
-        panic!("{name} is missing: run `cargo xtask setup`, or install the package `{package}`")
-    })
+    found
+        .into_iter()
+        .find(|path| path.exists())
+        .unwrap_or_else(|| {
+            panic!("{name} is missing: run `cargo xtask setup`, or install the package `{package}`")
+        })
 }
 
 /// Where the driver listens, which it says on stdout.

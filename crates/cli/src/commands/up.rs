@@ -45,9 +45,10 @@ use std::{
     },
 };
 use switchboard::{
-    Arrangement, Config, Dirs, Fronted, Listen, ListenError, Open, Purpose, Show, VERSION,
-    config::Places, tokens,
+    Arrangement, Config, Dirs, Fronted, Listen, ListenError, Listening, Open, Purpose, Show,
+    VERSION, config::Places, tokens,
 };
+use tokio_util::sync::CancellationToken;
 
 /// The port that is tried first, and how many after it.
 const PORT: u16 = 3700;
@@ -176,34 +177,39 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             Some(client) => entries.write(context, client)?,
             None => {}
         }
-        let opening = async {
-            if let Some(page) = page.filter(|_| options.open)
-                && let Err(failure) = console::open(&page).await
-            {
-                warn(&failure.to_string());
-            }
-            std::future::pending::<()>().await;
-        };
-        let governed = listening.governed();
-        let (host, settings) = (governed.host().clone(), governed.settings().clone());
-        let members = governed.follower().members();
-        // That servers end when we do is no news.
-        let stopping = stop.clone();
-        let shown = async {
-            tokio::select! {
-                biased;
-                () = stopping.cancelled() => std::future::pending().await,
-                never = table::show(&host, &settings, members) => match never {},
-            }
-        };
-        let served = tokio::select! {
-            served = listening.serve(stop) => served,
-            never = shown => match never {},
-            () = opening => unreachable!("it goes on"),
-        };
-        served?;
+        serve_and_show(listening, page.filter(|_| options.open), stop).await?;
         Ok(Code::Done)
     })?
+}
+
+/// Serves until it is told to stop, and shows meanwhile how the servers are doing; opens
+/// a page first, where that is wanted.
+async fn serve_and_show(
+    listening: Listening,
+    page: Option<String>,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
+    let governed = listening.governed();
+    let (host, settings) = (governed.host().clone(), governed.settings().clone());
+    let members = governed.follower().members();
+    // That servers end when we do is no news.
+    let stopping = stop.clone();
+    let shown = async {
+        if let Some(page) = page
+            && let Err(failure) = console::open(&page).await
+        {
+            warn(&failure.to_string());
+        }
+        tokio::select! {
+            biased;
+            () = stopping.cancelled() => std::future::pending().await,
+            never = table::show(&host, &settings, members) => match never {},
+        }
+    };
+    tokio::select! {
+        served = listening.serve(stop) => Ok(served?),
+        never = shown => match never {},
+    }
 }
 
 /// What `up` serves: what is configured, and the built-in servers on top. With what is

@@ -1,6 +1,7 @@
 //! The page in a real Chromium, in front of the real program with real servers.
 
 use serde_json::{Value, json};
+use std::path::Path;
 use switchboard_testkit::{
     DEADLINE, HttpClient, Program,
     browser::{Browser, key},
@@ -41,6 +42,15 @@ impl Desk {
         self.browser.run(&script).await;
     }
 
+    /// Writes a picture for the pages, where `SWITCHBOARD_WRITE_DOCS` asks for that.
+    async fn picture(&self, name: &str) {
+        if std::env::var_os("SWITCHBOARD_WRITE_DOCS").is_some() {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+            let file = root.join("docs/pictures").join(name);
+            self.browser.picture(&file).await;
+        }
+    }
+
     async fn is_quiet(&self) {
         let complaints = self.browser.complaints().await;
         assert!(complaints.is_empty(), "{complaints:#?}");
@@ -54,25 +64,48 @@ async fn the_page_is_there_without_a_token_and_nothing_else_is() {
     let url = gateway.url().await;
     let authority = url.strip_prefix("http://").expect("an address");
     let ask = |path: &str, more: &str| {
-        let head = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n{more}\r\n");
+        let head =
+            format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n{more}\r\n");
         let authority = authority.to_owned();
         async move { raw_exchange(&authority, head.as_bytes(), DEADLINE).await }
     };
     let page = String::from_utf8_lossy(&ask("/", "").await).into_owned();
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
-    let head = page.split("\r\n\r\n").next().expect("a head").to_lowercase();
-    assert!(head.contains("content-security-policy: default-src 'none';"), "{head}");
+    let head = page
+        .split("\r\n\r\n")
+        .next()
+        .expect("a head")
+        .to_lowercase();
+    assert!(
+        head.contains("content-security-policy: default-src 'none';"),
+        "{head}"
+    );
     assert!(head.contains("x-content-type-options: nosniff"), "{head}");
     assert!(!head.contains("set-cookie"), "{head}");
-    let tag = head.split("etag: ").nth(1).and_then(|rest| rest.lines().next());
+    let tag = head
+        .split("etag: ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
     let tag = page_tag(&page, tag.expect("a tag"));
     let again = ask("/", &format!("If-None-Match: {tag}\r\n")).await;
-    assert!(again.starts_with(b"HTTP/1.1 304"), "{}", String::from_utf8_lossy(&again));
+    assert!(
+        again.starts_with(b"HTTP/1.1 304"),
+        "{}",
+        String::from_utf8_lossy(&again)
+    );
     let packed = ask("/console/main.js", "Accept-Encoding: gzip\r\n").await;
-    assert!(String::from_utf8_lossy(&packed).to_lowercase().contains("content-encoding: gzip"));
+    assert!(
+        String::from_utf8_lossy(&packed)
+            .to_lowercase()
+            .contains("content-encoding: gzip")
+    );
     for path in ["/api/v1/state", "/consoles", "/console"] {
         let answer = ask(path, "").await;
-        assert!(answer.starts_with(b"HTTP/1.1 401"), "{path}: {}", String::from_utf8_lossy(&answer));
+        assert!(
+            answer.starts_with(b"HTTP/1.1 401"),
+            "{path}: {}",
+            String::from_utf8_lossy(&answer)
+        );
     }
     for path in ["/console/../Cargo.toml", "/console/nothing.js"] {
         let answer = ask(path, "").await;
@@ -87,7 +120,9 @@ async fn the_page_is_there_without_a_token_and_nothing_else_is() {
 
 /// The tag as the page's head has it: its case counts.
 fn page_tag(page: &str, lower: &str) -> String {
-    let found = page.lines().find(|line| line.to_lowercase().contains(lower.trim()));
+    let found = page
+        .lines()
+        .find(|line| line.to_lowercase().contains(lower.trim()));
     let (_, tag) = found.and_then(|line| line.split_once(": ")).expect("a tag");
     tag.trim().to_owned()
 }
@@ -105,7 +140,11 @@ async fn somebody_comes_in_and_sees_servers_as_they_are() {
     assert!(reply.get("result").is_some(), "{reply}");
     page.says("[data-server=left]", "connected").await;
     // An entry that is added is seen without asking.
-    desk.world.configure(&servers([("left", echo(&[])), ("right", echo(&[])), ("third", echo(&[]))]));
+    desk.world.configure(&servers([
+        ("left", echo(&[])),
+        ("right", echo(&[])),
+        ("third", echo(&[])),
+    ]));
     page.says("[data-server=third]", "third").await;
     desk.is_quiet().await;
     // The code was good once.
@@ -146,19 +185,31 @@ async fn a_tool_is_called_by_its_form_and_its_call_is_made_again() {
     page.says("[data-testid=tool]", "echo").await;
     desk.go("#/servers/left/tools/echo").await;
     // What is missing is said where it is missing, by the gateway's own validator.
-    page.says("[data-path='/nonce'] .wrong", "must be there").await;
-    page.type_into("[data-path='/nonce'] textarea", "first words").await;
-    page.until("return !document.querySelector('[data-path=\"/nonce\"] .wrong')").await;
+    page.says("[data-path='/nonce'] .wrong", "must be there")
+        .await;
+    page.type_into("[data-path='/nonce'] textarea", "first words")
+        .await;
+    page.until("return !document.querySelector('[data-path=\"/nonce\"] .wrong')")
+        .await;
     page.click("[data-testid=run]").await;
     page.says("[data-testid=result]", "first words").await;
     // Both sides of it.
     page.click("[data-testid=both-sides]").await;
     page.wait("[data-testid=call-page]").await;
-    page.says("[data-testid=message][data-edge=to-server]", "first words").await;
-    page.says("[data-testid=message][data-edge=from-server]", "first words").await;
+    page.says("[data-testid=message][data-edge=to-server]", "first words")
+        .await;
+    page.says(
+        "[data-testid=message][data-edge=from-server]",
+        "first words",
+    )
+    .await;
     // Once more, with other words; the difference is shown.
     page.click("[data-testid=replay]").await;
-    page.fill("[data-testid=replay-arguments]", "{\"nonce\": \"other words\"}").await;
+    page.fill(
+        "[data-testid=replay-arguments]",
+        "{\"nonce\": \"other words\"}",
+    )
+    .await;
     let sure = page.count("[data-testid=replay-sure]").await;
     if sure > 0 {
         page.click("[data-testid=replay-sure]").await;
@@ -182,9 +233,12 @@ async fn calls_of_clients_are_seen_with_both_sides() {
     desk.go("#/traffic").await;
     page.says("main", "No calls yet").await;
     let mut client = desk.world.attached(&[]).await;
-    client.call("left__echo", json!({"nonce": "of a client"})).await;
+    client
+        .call("left__echo", json!({"nonce": "of a client"}))
+        .await;
     page.click("[data-testid=call]").await;
     page.wait("[data-testid=call-page]").await;
+    desk.picture("console.png").await;
     // The name is the server's own on its side, and that is marked.
     page.says("[data-edge=from-client]", "left__echo").await;
     page.says("[data-edge=to-server] mark", "echo").await;
@@ -240,8 +294,10 @@ async fn rules_tokens_and_entries_are_written_after_their_difference() {
     page.press(key::ESCAPE).await;
     page.says("[data-testid=token]", "laptop").await;
     desk.go("#/setup/add").await;
-    page.type_into("[data-testid=snippet]", "https://mcp.example.com/mcp").await;
-    page.says("[data-testid=explained]", "mcp.example.com").await;
+    page.type_into("[data-testid=snippet]", "https://mcp.example.com/mcp")
+        .await;
+    page.says("[data-testid=explained]", "mcp.example.com")
+        .await;
     page.click("[data-testid=show-difference]").await;
     page.says("[data-testid=patch]", "mcp.example.com").await;
     page.click("[data-testid=write]").await;

@@ -24,7 +24,14 @@ fn a_folder_has_what_the_program_has() {
 #[test]
 fn nothing_outside_of_the_folder_is_served() {
     let assets = Assets::of_folder(web());
-    for path in ["/../Cargo.toml", "//etc/passwd", "/console/../../build.rs", "", "/console", "/nothing.js"] {
+    for path in [
+        "/../Cargo.toml",
+        "//etc/passwd",
+        "/console/../../build.rs",
+        "",
+        "/console",
+        "/nothing.js",
+    ] {
         assert!(assets.find(path, true).is_none(), "{path}");
         assert!(Assets::inside().find(path, true).is_none(), "{path}");
     }

@@ -18,7 +18,9 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
         return Value::Null;
     }
     if let Some(reference) = schema["$ref"].as_str() {
-        let target = reference.strip_prefix('#').and_then(|path| root.pointer(path));
+        let target = reference
+            .strip_prefix('#')
+            .and_then(|path| root.pointer(path));
         return target.map_or(Value::Null, |target| sample(target, root, depth + 1));
     }
     if let Some(value) = schema.get("const") {
@@ -45,7 +47,9 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
         Some("object") => {
             let empty = Map::new();
             let members = schema["properties"].as_object().unwrap_or(&empty);
-            let each = members.iter().map(|(key, schema)| (key.clone(), sample(schema, root, depth + 1)));
+            let each = members
+                .iter()
+                .map(|(key, schema)| (key.clone(), sample(schema, root, depth + 1)));
             Value::Object(each.collect())
         }
         _ => Value::Null,
@@ -58,7 +62,9 @@ async fn schemas_of_public_servers_are_drawn_without_losses() {
     assert!(schemas.len() >= 200, "only {} schemas", schemas.len());
     let mut state = full();
     let tools = schemas.iter().enumerate();
-    state.tools = tools.map(|(at, schema)| data::tool("one", &format!("t{at}"), schema.clone())).collect();
+    state.tools = tools
+        .map(|(at, schema)| data::tool("one", &format!("t{at}"), schema.clone()))
+        .collect();
     let world = World::with(state).await;
     let page = &world.browser;
     let (mut fields, mut plain) = (0, 0);
@@ -79,11 +85,15 @@ async fn schemas_of_public_servers_are_drawn_without_losses() {
              return [document.querySelector('[data-testid=json]')?.value ?? '', drawn.length, drawn.filter((kind) => kind === 'json').length]"
         );
         let found = page.run(&script).await;
-        let shown: Value = serde_json::from_str(found[0].as_str().expect("text")).unwrap_or_else(|error| panic!("t{at}: {error}: {found}"));
+        let shown: Value = serde_json::from_str(found[0].as_str().expect("text"))
+            .unwrap_or_else(|error| panic!("t{at}: {error}: {found}"));
         assert_eq!(shown, value, "t{at}: {schema}");
         fields += found[1].as_u64().unwrap_or_default();
         plain += found[2].as_u64().unwrap_or_default();
     }
-    assert!(fields > 1000 && plain * 20 < fields, "{plain} of {fields} fields are drawn as JSON");
+    assert!(
+        fields > 1000 && plain * 20 < fields,
+        "{plain} of {fields} fields are drawn as JSON"
+    );
     world.is_quiet().await;
 }

@@ -12,7 +12,7 @@ use switchboard_api::{
     tools::Tool,
 };
 
-pub fn seen(word: &str) -> Seen {
+pub(crate) fn seen(word: &str) -> Seen {
     Seen {
         word: word.into(),
         at: Some(1_700_000_000_000),
@@ -20,7 +20,7 @@ pub fn seen(word: &str) -> Seen {
     }
 }
 
-pub fn server(name: &str, state: &str) -> Server {
+pub(crate) fn server(name: &str, state: &str) -> Server {
     Server {
         name: name.into(),
         segment: name.into(),
@@ -40,7 +40,7 @@ pub fn server(name: &str, state: &str) -> Server {
     }
 }
 
-pub fn tool(server: &str, name: &str, schema: Value) -> Tool {
+pub(crate) fn tool(server: &str, name: &str, schema: Value) -> Tool {
     Tool {
         server: server.into(),
         name: name.into(),
@@ -54,7 +54,7 @@ pub fn tool(server: &str, name: &str, schema: Value) -> Tool {
     }
 }
 
-pub fn call(id: u64, server: &str, name: &str) -> Call {
+pub(crate) fn call(id: u64, server: &str, name: &str) -> Call {
     Call {
         id,
         at: 1_700_000_000_000 + id * 1000,
@@ -76,7 +76,7 @@ pub fn call(id: u64, server: &str, name: &str) -> Call {
     }
 }
 
-pub fn question(id: &str, kind: Kind, answers: &[&str]) -> Question {
+pub(crate) fn question(id: &str, kind: Kind, answers: &[&str]) -> Question {
     Question {
         id: id.into(),
         kind,
@@ -90,7 +90,7 @@ pub fn question(id: &str, kind: Kind, answers: &[&str]) -> Question {
     }
 }
 
-pub fn change(of: &str, before: &str, after: &str) -> Change {
+pub(crate) fn change(of: &str, before: &str, after: &str) -> Change {
     Change {
         of: of.into(),
         path: "/description".into(),
@@ -100,7 +100,7 @@ pub fn change(of: &str, before: &str, after: &str) -> Change {
     }
 }
 
-pub fn document(state: &State) -> Document {
+pub(crate) fn document(state: &State) -> Document {
     Document {
         revision: 1,
         gateway: GatewayInfo {
@@ -117,12 +117,16 @@ pub fn document(state: &State) -> Document {
             era: "legacy".into(),
             ..Client::default()
         }],
-        waiting: state.questions.iter().filter(|one| one.status == "open").count(),
+        waiting: state
+            .questions
+            .iter()
+            .filter(|one| one.status == "open")
+            .count(),
         tap: tap(false),
     }
 }
 
-pub fn tap(armed: bool) -> TapState {
+pub(crate) fn tap(armed: bool) -> TapState {
     TapState {
         armed,
         capacity: 1000,
@@ -131,7 +135,7 @@ pub fn tap(armed: bool) -> TapState {
 }
 
 /// Both sides of a call: its name is another one at the server, and marked.
-pub fn detail(call: &Call) -> Detail {
+pub(crate) fn detail(call: &Call) -> Detail {
     let name = call.name.clone().unwrap_or_default();
     let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": format!("one__{name}"), "arguments": {"path": "/tmp/a", "limit": 3}}}).to_string();
     let sent = asked.replace("one__", "");
@@ -176,7 +180,7 @@ pub fn detail(call: &Call) -> Detail {
     }
 }
 
-pub fn made(id: u64, text: &str) -> Made {
+pub(crate) fn made(id: u64, text: &str) -> Made {
     Made {
         id,
         call: call(id, "one", "echo"),
@@ -185,7 +189,7 @@ pub fn made(id: u64, text: &str) -> Made {
     }
 }
 
-pub fn server_detail(state: &State, name: &str) -> servers::Detail {
+pub(crate) fn server_detail(state: &State, name: &str) -> servers::Detail {
     let found = state.servers.iter().find(|server| server.segment == name);
     servers::Detail {
         server: found.cloned().unwrap_or_default(),
@@ -202,27 +206,29 @@ pub fn server_detail(state: &State, name: &str) -> servers::Detail {
     }
 }
 
-pub fn stderr() -> Stderr {
+pub(crate) fn stderr() -> Stderr {
     Stderr {
         lines: vec!["a line of its log".into()],
         cut: false,
     }
 }
 
-pub fn listed(state: &State, name: &str, list: &str) -> Listed {
+pub(crate) fn listed(state: &State, name: &str, list: &str) -> Listed {
     let items = match list {
         "tools" => {
             let own = state.tools.iter().filter(|tool| tool.server == name);
             own.filter_map(|tool| tool.definition.clone()).collect()
         }
         "resources" => vec![json!({"uri": "file:///a.txt", "name": "a.txt"})],
-        "prompts" => vec![json!({"name": "review", "arguments": [{"name": "branch", "required": true}]})],
+        "prompts" => {
+            vec![json!({"name": "review", "arguments": [{"name": "branch", "required": true}]})]
+        }
         _ => Vec::new(),
     };
     Listed { items, cut: false }
 }
 
-pub fn done(state: &State, name: &str, verb: &str) -> Done {
+pub(crate) fn done(state: &State, name: &str, verb: &str) -> Done {
     Done {
         server: server_detail(state, name).server,
         did: format!("{verb} of {name} is done"),
@@ -230,7 +236,7 @@ pub fn done(state: &State, name: &str, verb: &str) -> Done {
     }
 }
 
-pub fn settings(state: &State) -> Settings {
+pub(crate) fn settings(state: &State) -> Settings {
     let entry = |server: &Server| Entry {
         name: server.name.clone(),
         file: "/home/ada/settings.json".into(),
@@ -252,7 +258,7 @@ pub fn settings(state: &State) -> Settings {
     }
 }
 
-pub fn proposed(text: &str) -> Proposed {
+pub(crate) fn proposed(text: &str) -> Proposed {
     Proposed {
         name: "new".into(),
         entry: json!({"command": text}),
@@ -261,7 +267,7 @@ pub fn proposed(text: &str) -> Proposed {
     }
 }
 
-pub fn tokens() -> Vec<Token> {
+pub(crate) fn tokens() -> Vec<Token> {
     vec![Token {
         name: "laptop".into(),
         sessions: 1,
@@ -269,7 +275,7 @@ pub fn tokens() -> Vec<Token> {
     }]
 }
 
-pub fn metrics(state: &State) -> Metrics {
+pub(crate) fn metrics(state: &State) -> Metrics {
     let times = || Times {
         p50: Some(200),
         p99: Some(900),
@@ -295,7 +301,7 @@ pub fn metrics(state: &State) -> Metrics {
     }
 }
 
-pub fn bill(state: &State) -> Bill {
+pub(crate) fn bill(state: &State) -> Bill {
     let unused = |tool: &Tool| Unused {
         server: tool.server.clone(),
         tool: tool.canonical.clone(),
@@ -316,9 +322,11 @@ pub fn bill(state: &State) -> Bill {
     }
 }
 
-pub fn audit() -> Audit {
+pub(crate) fn audit() -> Audit {
     Audit {
-        records: vec![json!({"at": "2026-01-01T00:00:00Z", "event": "call", "principal": "laptop"})],
+        records: vec![
+            json!({"at": "2026-01-01T00:00:00Z", "event": "call", "principal": "laptop"}),
+        ],
         more: false,
         kept: true,
     }

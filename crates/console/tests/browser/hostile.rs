@@ -22,10 +22,15 @@ async fn nothing_that_a_server_says_runs() {
     server.state.reason = Some(all.clone());
     server.state.hint = Some(all.clone());
     state.servers.push(server);
-    let mut tool = data::tool("one", "evil", json!({"type": "object", "title": all, "properties": {(SCRIPTS[0]): {"type": "string", "title": all, "description": all, "default": all, "enum": [all]}}}));
+    let mut tool = data::tool(
+        "one",
+        "evil",
+        json!({"type": "object", "title": all, "properties": {(SCRIPTS[0]): {"type": "string", "title": all, "description": all, "default": all, "enum": [all]}}}),
+    );
     tool.description = Some(all.clone());
     tool.title = Some(all.clone());
     state.tools.push(tool);
+    state.tools.push(data::tool("one", &all, json!({"type": "object"})));
     let mut call = data::call(99, "one", &all);
     call.client = Some(all.clone());
     call.error = Some(all.clone());
@@ -35,15 +40,32 @@ async fn nothing_that_a_server_says_runs() {
     state.questions[2].text = Some(all.clone());
     let world = World::with(state).await;
     let page = &world.browser;
-    for view in ["#/servers", "#/servers/evil", "#/tools", "#/servers/one/tools/evil", "#/traffic", "#/traffic/99", "#/inbox/q3", "#/setup/files", "#/insight", "#/insight/bill"] {
+    for view in [
+        "#/servers",
+        "#/servers/evil",
+        "#/tools",
+        "#/servers/one/tools/evil",
+        "#/traffic",
+        "#/traffic/99",
+        "#/inbox/q3",
+        "#/setup/files",
+        "#/insight",
+        "#/insight/bill",
+    ] {
         world.go(view).await;
-        page.until("return !document.querySelector('.skeleton') && !!document.querySelector('main h1')").await;
+        page.until(
+            "return !document.querySelector('.skeleton') && !!document.querySelector('main h1')",
+        )
+        .await;
         page.says("main", "onerror").await;
         let found = page.run("return [window.hacked ?? null, document.querySelectorAll('#app script, img[src=x], svg[onload], [onerror]').length, [...document.querySelectorAll('a')].filter((link) => !/^(https?:|#|http)/.test(link.getAttribute('href') ?? '#')).length]").await;
         assert_eq!(found, json!([null, 0, 0]), "{view}");
         // What turns text around is shown as what it is.
         let text = page.text("main").await;
-        assert!(!text.contains('\u{202e}') && !text.contains('\u{2066}'), "{view}");
+        assert!(
+            !text.contains('\u{202e}') && !text.contains('\u{2066}'),
+            "{view}"
+        );
     }
     world.go("#/inbox/q3").await;
     page.says("main", "not followed").await;
@@ -59,11 +81,25 @@ async fn a_result_of_ten_megabytes_freezes_nothing() {
     state.calls[0].error = Some(huge);
     let world = World::with(state).await;
     let page = &world.browser;
-    for view in ["#/servers", "#/tools", "#/servers/one/tools/echo", "#/traffic", "#/traffic/40"] {
+    for view in [
+        "#/servers",
+        "#/tools",
+        "#/servers/one/tools/echo",
+        "#/traffic",
+        "#/traffic/40",
+    ] {
         world.go(view).await;
-        page.until("return !document.querySelector('.skeleton') && !!document.querySelector('main h1')").await;
-        let length = page.run("return document.querySelector('main').textContent.length").await;
-        assert!(length.as_u64().is_some_and(|length| length < 400_000), "{view}: {length}");
+        page.until(
+            "return !document.querySelector('.skeleton') && !!document.querySelector('main h1')",
+        )
+        .await;
+        let length = page
+            .run("return document.querySelector('main').textContent.length")
+            .await;
+        assert!(
+            length.as_u64().is_some_and(|length| length < 400_000),
+            "{view}: {length}"
+        );
     }
     world.is_quiet().await;
 }

@@ -27,34 +27,34 @@ use tokio::{
     task::JoinHandle,
 };
 
-pub const CODE: &str = "the-single-use-code";
+pub(crate) const CODE: &str = "the-single-use-code";
 const TOKEN: &str = "the-bearer";
 
 /// What it shows, and what it was told.
 #[derive(Default)]
-pub struct State {
-    pub calls: Vec<Call>,
-    pub questions: Vec<Question>,
-    pub tools: Vec<Tool>,
-    pub servers: Vec<switchboard_api::state::Server>,
-    pub faults: Vec<Fault>,
+pub(crate) struct State {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) questions: Vec<Question>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) servers: Vec<switchboard_api::state::Server>,
+    pub(crate) faults: Vec<Fault>,
     /// Every request but GETs: verb, path, body.
-    pub told: Vec<(String, String, String)>,
+    pub(crate) told: Vec<(String, String, String)>,
     /// Every path that was asked for, with its query.
-    pub asked: Vec<String>,
-    codes: usize,
-    streams: Vec<UnboundedSender<Bytes>>,
+    pub(crate) asked: Vec<String>,
+    pub(crate) codes: usize,
+    pub(crate) streams: Vec<UnboundedSender<Bytes>>,
 }
 
 /// The gateway; ends when it is dropped.
-pub struct StandIn {
-    pub url: String,
+pub(crate) struct StandIn {
+    pub(crate) url: String,
     state: Arc<Mutex<State>>,
     task: JoinHandle<()>,
 }
 
 impl StandIn {
-    pub async fn start(state: State) -> Self {
+    pub(crate) async fn start(state: State) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(Mutex::new(state));
@@ -64,12 +64,12 @@ impl StandIn {
         Self { url, state, task }
     }
 
-    pub fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
     /// Sends an event to every page.
-    pub fn tell(&self, event: &Event) {
+    pub(crate) fn tell(&self, event: &Event) {
         let text = Bytes::from(serde_json::to_string(event).expect("JSON"));
         let mut state = self.state();
         state
@@ -78,7 +78,7 @@ impl StandIn {
     }
 
     /// The last body that was sent to a path.
-    pub fn last_to(&self, path: &str) -> Option<String> {
+    pub(crate) fn last_to(&self, path: &str) -> Option<String> {
         let state = self.state();
         let found = state.told.iter().rev().find(|(_, to, _)| to == path);
         found.map(|(_, _, body)| body.clone())
@@ -128,10 +128,12 @@ async fn answer(state: Arc<Mutex<State>>, request: Request<Incoming>) -> Reply {
         ("GET", ["state"]) => ok(&data::document(&state)),
         ("GET", ["events"]) => stream(&mut state),
         ("GET", ["calls"]) => calls(&state, &query),
-        ("GET", ["calls", id]) => match state.calls.iter().find(|call| call.id.to_string() == *id) {
-            Some(call) => ok(&data::detail(call)),
-            None => refuse(404, "not-found", "there is no such call"),
-        },
+        ("GET", ["calls", id]) => {
+            match state.calls.iter().find(|call| call.id.to_string() == *id) {
+                Some(call) => ok(&data::detail(call)),
+                None => refuse(404, "not-found", "there is no such call"),
+            }
+        }
         ("POST", ["calls"]) => make(&state, &parsed),
         ("POST", ["calls", id, "replay"]) => ok(&Replayed {
             runs: vec![data::made(id.parse().unwrap_or_default(), "another answer")],
@@ -210,10 +212,16 @@ fn calls(state: &State, query: &str) -> Reply {
     if filter == "bad:" {
         return refuse(400, "invalid", "bad is no field");
     }
-    let matches = |call: &&Call| filter.is_empty() || call.server.as_deref() == filter.strip_prefix("server:");
+    let matches = |call: &&Call| {
+        filter.is_empty() || call.server.as_deref() == filter.strip_prefix("server:")
+    };
     let matching: Vec<&Call> = state.calls.iter().filter(matches).collect();
-    let before: u64 = value("before=").and_then(|id| id.parse().ok()).unwrap_or(u64::MAX);
-    let limit: usize = value("limit=").and_then(|most| most.parse().ok()).unwrap_or(100);
+    let before: u64 = value("before=")
+        .and_then(|id| id.parse().ok())
+        .unwrap_or(u64::MAX);
+    let limit: usize = value("limit=")
+        .and_then(|most| most.parse().ok())
+        .unwrap_or(100);
     let older: Vec<Call> = matching
         .iter()
         .filter(|call| call.id < before)
@@ -320,7 +328,10 @@ fn decoded(text: &str) -> String {
         match byte {
             b'+' => bytes.push(b' '),
             b'%' => {
-                let pair = [rest.next().unwrap_or_default(), rest.next().unwrap_or_default()];
+                let pair = [
+                    rest.next().unwrap_or_default(),
+                    rest.next().unwrap_or_default(),
+                ];
                 let pair = std::str::from_utf8(&pair).unwrap_or_default();
                 bytes.push(u8::from_str_radix(pair, 16).unwrap_or_default());
             }

@@ -14,7 +14,10 @@ async fn somebody_comes_in_by_a_code_and_goes_out() {
     assert!(!address.to_string().contains(crate::CODE), "{address}");
     assert_eq!(page.run("return document.cookie").await, json!(""));
     let asked = gateway.state().asked.join("\n");
-    assert!(!asked.contains("the-bearer"), "a token in an address: {asked}");
+    assert!(
+        !asked.contains("the-bearer"),
+        "a token in an address: {asked}"
+    );
     // A second tab with the same code is not let in.
     page.click("[data-testid=sign-out]").await;
     page.says("main", "signed out").await;
@@ -42,14 +45,18 @@ async fn what_changes_is_seen_at_once() {
         name: "three".into(),
         file: None,
     });
-    page.until("return !document.querySelector('[data-server=three]')").await;
+    page.until("return !document.querySelector('[data-server=three]')")
+        .await;
     world.is_quiet().await;
 }
 
 #[tokio::test]
 async fn ten_thousand_calls_are_few_rows_that_never_jump() {
     let mut state = full();
-    state.calls = (1..=10_000).rev().map(|id| data::call(id, "one", "echo")).collect();
+    state.calls = (1..=10_000)
+        .rev()
+        .map(|id| data::call(id, "one", "echo"))
+        .collect();
     let world = World::with(state).await;
     let page = &world.browser;
     world.go("#/traffic").await;
@@ -58,7 +65,8 @@ async fn ten_thousand_calls_are_few_rows_that_never_jump() {
     page.until(end).await;
     assert!(page.count("[data-testid=call]").await < 50);
     // Somebody reads in the middle: what is new waits.
-    page.run("document.querySelector('.scroll').scrollTop = 5000").await;
+    page.run("document.querySelector('.scroll').scrollTop = 5000")
+        .await;
     page.says("[data-testid=pause]", "Go on").await;
     let first = "return [...document.querySelectorAll('[data-testid=call]')].map((row) => row.id).sort()[3]";
     let before = page.run(first).await;
@@ -67,7 +75,11 @@ async fn ten_thousand_calls_are_few_rows_that_never_jump() {
         world.gateway.tell(&Event::Call { call });
     }
     page.says("[data-testid=fresh]", "20 new calls").await;
-    assert_eq!(page.run("return document.querySelector('.scroll').scrollTop").await, json!(5000));
+    assert_eq!(
+        page.run("return document.querySelector('.scroll').scrollTop")
+            .await,
+        json!(5000)
+    );
     assert_eq!(page.run(first).await, before);
     page.click("[data-testid=fresh]").await;
     page.wait("#call-10020").await;
@@ -89,7 +101,14 @@ async fn a_filter_is_the_gateways_own_and_its_fault_is_told() {
     page.says("[data-testid=matching]", "20 of 40 calls").await;
     let address = page.run("return location.hash").await;
     assert_eq!(address, json!("#/traffic?filter=server%3Atwo"));
-    let follows = || world.gateway.state().asked.iter().any(|path| path.starts_with("events?") && path.contains("server%3Atwo"));
+    let follows = || {
+        world
+            .gateway
+            .state()
+            .asked
+            .iter()
+            .any(|path| path.starts_with("events?") && path.contains("server%3Atwo"))
+    };
     assert!(follows(), "the stream is filtered too");
     page.fill("[data-testid=filter]", "bad:").await;
     page.says("[role=alert]", "bad is no field").await;
@@ -108,12 +127,21 @@ async fn a_call_shows_both_sides_and_is_made_again_edited() {
     assert_eq!(page.count("mark").await, 1);
     page.says("[data-testid=edit]", "tool names").await;
     page.click("[data-testid=replay]").await;
-    page.fill("[data-testid=replay-arguments]", "{\"path\": \"/tmp/b\", \"limit\": 3.10}").await;
+    page.fill(
+        "[data-testid=replay-arguments]",
+        "{\"path\": \"/tmp/b\", \"limit\": 3.10}",
+    )
+    .await;
     page.click("[data-testid=replay-run]").await;
-    page.says("[data-testid=differences]", "another answer").await;
-    page.says("[data-testid=differences]", "the first answer").await;
+    page.says("[data-testid=differences]", "another answer")
+        .await;
+    page.says("[data-testid=differences]", "the first answer")
+        .await;
     let sent = world.gateway.last_to("calls/40/replay").expect("a replay");
-    assert!(sent.contains("\"arguments\":{\"path\": \"/tmp/b\", \"limit\": 3.10}"), "{sent}");
+    assert!(
+        sent.contains("\"arguments\":{\"path\": \"/tmp/b\", \"limit\": 3.10}"),
+        "{sent}"
+    );
     world.is_quiet().await;
 }
 
@@ -125,11 +153,14 @@ async fn rules_for_many_tools_show_the_difference_first() {
     page.click("[data-testid=tool] input[type=checkbox]").await;
     page.click("[data-testid=rule-deny]").await;
     page.says("[data-testid=patch]", "deny").await;
-    let first: Value = serde_json::from_str(&world.gateway.last_to("tools/rules").expect("asked")).expect("JSON");
+    let first: Value =
+        serde_json::from_str(&world.gateway.last_to("tools/rules").expect("asked")).expect("JSON");
     assert_eq!(first["confirm"], Value::Null);
     page.click("[data-testid=write]").await;
     page.says(".toasts", "Written to").await;
-    let second: Value = serde_json::from_str(&world.gateway.last_to("tools/rules").expect("written")).expect("JSON");
+    let second: Value =
+        serde_json::from_str(&world.gateway.last_to("tools/rules").expect("written"))
+            .expect("JSON");
     assert_eq!(second["confirm"], "the-digest");
     assert_eq!(second["tools"], first["tools"]);
     world.is_quiet().await;
@@ -149,7 +180,10 @@ async fn every_kind_of_question_is_answered() {
         world.go(&format!("#/inbox/{id}")).await;
         page.click(&format!("[data-testid=answer-{action}]")).await;
         page.wait("[data-testid=answered]").await;
-        let told = world.gateway.last_to(&format!("questions/{id}")).expect("told");
+        let told = world
+            .gateway
+            .last_to(&format!("questions/{id}"))
+            .expect("told");
         assert_eq!(serde_json::from_str::<Value>(&told).expect("JSON"), sent);
     }
     world.go("#/inbox/q2").await;
@@ -160,7 +194,8 @@ async fn every_kind_of_question_is_answered() {
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told, json!({"action": "accept", "content": {"who": "Ada"}}));
     world.go("#/inbox/q4").await;
-    page.type_into("[data-kind=sampling] textarea", "Forty-two.").await;
+    page.type_into("[data-kind=sampling] textarea", "Forty-two.")
+        .await;
     page.click("[data-testid=answer-accept]").await;
     page.wait("[data-testid=answered]").await;
     let told = world.gateway.last_to("questions/q4").expect("told");
@@ -179,7 +214,8 @@ async fn whoever_answers_second_is_told() {
     state.questions[0].status = "answered".into();
     drop(state);
     page.click("[data-testid=answer-allow]").await;
-    page.says("[data-testid=question-page]", "Somebody else has answered").await;
+    page.says("[data-testid=question-page]", "Somebody else has answered")
+        .await;
 }
 
 #[tokio::test]
@@ -187,18 +223,23 @@ async fn a_snippet_is_explained_and_shown_before_it_is_written() {
     let world = World::new().await;
     let page = &world.browser;
     world.go("#/setup/add").await;
-    page.type_into("[data-testid=snippet]", "npx -y some-server").await;
-    page.says("[data-testid=explained]", "would run npx -y some-server").await;
+    page.type_into("[data-testid=snippet]", "npx -y some-server")
+        .await;
+    page.says("[data-testid=explained]", "would run npx -y some-server")
+        .await;
     page.click("[data-testid=show-difference]").await;
     page.wait("[data-testid=patch]").await;
     page.click("[data-testid=write]").await;
     page.says("[data-testid=proposed]", "Written to").await;
-    let sent: Value = serde_json::from_str(&world.gateway.last_to("settings/change").expect("sent")).expect("JSON");
+    let sent: Value =
+        serde_json::from_str(&world.gateway.last_to("settings/change").expect("sent"))
+            .expect("JSON");
     assert_eq!(sent["confirm"], "the-digest");
     world.go("#/setup/tokens").await;
     page.type_into("[data-testid=token-name]", "laptop2").await;
     page.click("[data-testid=make-token]").await;
-    page.says("[data-testid=token-secret]", "the-secret-of-the-token").await;
+    page.says("[data-testid=token-secret]", "the-secret-of-the-token")
+        .await;
     world.is_quiet().await;
 }
 
@@ -209,7 +250,8 @@ async fn keys_lead_everywhere() {
     page.wait("[data-testid=server]").await;
     page.press(&format!("{}k", key::CONTROL)).await;
     page.type_into("[data-testid=palette] input", "echo").await;
-    page.says("[data-testid=palette] [aria-selected=true]", "echo").await;
+    page.says("[data-testid=palette] [aria-selected=true]", "echo")
+        .await;
     page.press(key::ENTER).await;
     page.wait("[data-testid=tool-page]").await;
     page.run("document.activeElement.blur()").await;
@@ -230,7 +272,7 @@ async fn keys_lead_everywhere() {
 }
 
 /// Every view, by its address.
-pub const VIEWS: [&str; 19] = [
+pub(crate) const VIEWS: [&str; 19] = [
     "#/servers",
     "#/servers/one",
     "#/servers/one/tools",
@@ -260,7 +302,10 @@ async fn nothing_keeps_anybody_from_using_it() {
     let page = &world.browser;
     page.run(&axe).await;
     for theme in ["light", "dark"] {
-        page.run(&format!("document.documentElement.dataset.theme = {theme:?}")).await;
+        page.run(&format!(
+            "document.documentElement.dataset.theme = {theme:?}"
+        ))
+        .await;
         for view in VIEWS {
             world.go(view).await;
             page.until("return !document.querySelector('.skeleton') && !!document.querySelector('main h1')").await;
@@ -283,9 +328,15 @@ async fn nothing_is_wider_than_a_telephone() {
         page.run(&format!("document.documentElement.style.width = '{width}px'; document.documentElement.style.overflow = 'hidden'")).await;
         for view in VIEWS {
             world.go(view).await;
-            page.until("return !document.querySelector('.skeleton') && !!document.querySelector('main')").await;
+            page.until(
+                "return !document.querySelector('.skeleton') && !!document.querySelector('main')",
+            )
+            .await;
             let wide = page.run("const main = document.querySelector('main'); return main.scrollWidth - main.clientWidth").await;
-            assert!(wide.as_i64().is_some_and(|wide| wide <= 1), "{view} at {width}: {wide} too wide");
+            assert!(
+                wide.as_i64().is_some_and(|wide| wide <= 1),
+                "{view} at {width}: {wide} too wide"
+            );
         }
     }
 }
