@@ -88,7 +88,7 @@ fn reconnected(gateway: &Attached, servers: &[&Known]) -> Result<Vec<Value>, Fai
         client.post::<Done>(&path, &nothing).await
     });
     let done = life::short(async |_| join_all(each).await)?;
-    let row = |done: Result<Done, ClientError>| {
+    let row = |done: Result<Done, ClientError>| -> Result<Value, Failure> {
         let Done { server, .. } = done.map_err(|fault| failed(&fault))?;
         let reason = server.state.reason.or(server.state.hint);
         let (name, health) = (server.name, server.state.word);
