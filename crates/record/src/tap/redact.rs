@@ -13,6 +13,10 @@ const CONTENTS: [&str; 2] = ["data", "blob"];
 // tidy: a threshold, not a cap
 const CONTENT: usize = 1024;
 
+/// What is longer than this, without a gap, is no secret.
+// tidy: a threshold, not a cap
+const RUN: usize = 16 * 1024;
+
 /// The text of a message without its secrets, and how many were cut. What stands under a
 /// telling name goes, and so does what looks like a secret or is known to be one.
 pub fn redact(text: &str) -> (String, u32) {
@@ -67,13 +71,36 @@ fn value<'a>(token: &'a str, key: Option<&str>, cut: &mut u32) -> Cow<'a, str> {
     }
     let shown = match key.is_some_and(secret::is_name) {
         true => secret::kept_value(key.unwrap_or_default(), &said),
-        false => secret::text(&said),
+        false => without_secrets(&said),
     };
     if shown == said {
         return Cow::Borrowed(token);
     }
     *cut += shown.matches(secret::HIDDEN).count() as u32;
     Cow::Owned(json::quote(&shown))
+}
+
+/// A text without what looks like a secret. What goes on for longer without a gap than any
+/// secret does is none: a picture, a file, a line of signs.
+fn without_secrets(said: &str) -> Cow<'_, str> {
+    let is_run = |c: char| c.is_ascii_alphanumeric() || "+/=_-".contains(c);
+    if said.len() <= RUN {
+        return secret::text(said);
+    }
+    let (mut out, mut rest) = (String::with_capacity(said.len()), said);
+    while !rest.is_empty() {
+        let long = rest.split(|c| !is_run(c)).find(|run| run.len() > RUN);
+        // Where it stands in what is left.
+        let at = long.map_or(rest.len(), |run| {
+            run.as_ptr() as usize - rest.as_ptr() as usize
+        });
+        let (before, from) = rest.split_at(at);
+        out.push_str(&secret::text(before));
+        let (run, after) = from.split_at(long.map_or(0, str::len));
+        out.push_str(run);
+        rest = after;
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]
@@ -105,6 +132,12 @@ mod tests {
             assert!(!shown.contains(secret), "{shown}");
             assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok());
         }
+        // Between what is too long to be one.
+        let picture = "iVBORw0KGgo".repeat(2000);
+        let around = json::quote(&format!("{picture} {token} {picture}"));
+        let (shown, cut) = redact(&with(&around, "text"));
+        assert_eq!(cut, 1);
+        assert!(!shown.contains(&token) && shown.matches(&picture).count() == 2);
         let (shown, cut) = redact(&with(&format!("[\"{token}\",\"{token}\"]"), "keys"));
         assert_eq!(cut, 2, "{shown}");
         // In the text of another message.

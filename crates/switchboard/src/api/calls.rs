@@ -27,6 +27,7 @@ use switchboard_api::{
     insight::{SetTap, TapState},
     sessions::Role,
 };
+use switchboard_host::catalog::{List, Merged};
 use switchboard_record::{
     audit::Record,
     tap::{GATEWAY, Secrets},
@@ -191,12 +192,20 @@ fn set_tap(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
 struct Repeatable(HashMap<(String, String), bool>);
 
 impl Repeatable {
+    /// Of lists that are known already.
     fn known(api: &Api) -> Self {
         let client = make::client(make::CONSOLE, None);
-        let known = api
-            .host
-            .known(&client, switchboard_host::catalog::List::Tools);
-        let each = known.items.iter().map(|item| {
+        Self::of(&api.host.known(&client, List::Tools))
+    }
+
+    /// Of lists that are asked for where they are not known.
+    async fn asked(api: &Api) -> Self {
+        let client = Arc::new(make::client(make::CONSOLE, None));
+        Self::of(&api.host.merged(&client, List::Tools).await)
+    }
+
+    fn of(merged: &Merged) -> Self {
+        let each = merged.items.iter().map(|item| {
             let key = (item.server.name().to_string(), item.item.key.clone());
             (key, says_repeatable(&item.item.raw))
         });

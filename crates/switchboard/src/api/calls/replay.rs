@@ -38,7 +38,7 @@ pub(super) async fn answer(api: &Arc<Api>, tapping: &Tapping, ask: &Ask) -> Answ
     let named =
         named.ok_or_else(|| No::conflict("this call was for no server").field("/server"))?;
     let server = make::server(api, named)?;
-    if !replay.confirmed && !Repeatable::known(api).is(&call) {
+    if !replay.confirmed && !Repeatable::asked(api).await.is(&call) {
         let what = call.name.as_deref().unwrap_or(&call.method);
         let text = format!("{what} does not say that it can be called twice without harm");
         return Err(No::confirm(text).hint("say that it is meant: confirmed"));
