@@ -100,3 +100,48 @@ async fn calling_until_it_waits(stage: &Stage) -> tokio::task::JoinHandle<Value>
         assert!(tokio::time::Instant::now() < limit, "nobody looks");
     }
 }
+
+/// The program on a terminal, where somebody types this; what was seen, and how it ended.
+async fn at_terminal(stage: &Stage, words: &str, keys: &str) -> (String, Option<i32>) {
+    let mut command = stage.world.on_terminal(40, 200, words);
+    command
+        .env("NO_COLOR", "1")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    let keys = keys.to_owned();
+    let ran = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().unwrap();
+        let mut typing = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut typing, keys.as_bytes()).unwrap();
+        let mut seen = String::new();
+        let mut screen = child.stdout.take().unwrap();
+        std::io::Read::read_to_string(&mut screen, &mut seen).unwrap();
+        drop(typing);
+        (seen, child.wait().unwrap().code())
+    });
+    ran.await.unwrap()
+}
+
+#[tokio::test]
+async fn on_a_terminal_the_question_is_asked() {
+    let stage = Stage::new(&json!({"askAt": "inbox"}), &[]).await;
+    let called = calling(stage.legacy(&json!({})).await, "count");
+    let question = stage.question("permission").await;
+    let words = format!("answer {}", question["id"].as_str().unwrap());
+    let (seen, code) = at_terminal(&stage, &words, "allow\n").await;
+    assert!(
+        seen.contains("mcp__e__count") && seen.contains("Answered: allow"),
+        "{seen}"
+    );
+    assert_eq!(code, Some(0), "{seen}");
+    assert_eq!(text(&called.await.unwrap()), "1");
+
+    let called = calling(stage.legacy(&json!({})).await, "elicit");
+    let question = stage.question("form").await;
+    let words = format!("answer {}", question["id"].as_str().unwrap());
+    let (seen, code) = at_terminal(&stage, &words, "typed here\n").await;
+    assert!(seen.contains("server e asks:"), "{seen}");
+    assert_eq!(code, Some(0), "{seen}");
+    let answer = called.await.unwrap();
+    assert!(answer.to_string().contains("typed here"), "{answer}");
+}
