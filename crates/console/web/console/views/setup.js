@@ -21,7 +21,9 @@ function Files() {
   const read = useRead((signal) => get('settings', null, signal), [settingsRead.value]);
   const [gone, setGone] = useState(null);
   if (!read.value) return read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton} />`;
-  const { files, entries, faults } = read.value;
+  const { entries, faults } = read.value;
+  const files = read.value.files.filter((file) => file.exists || entries.some((entry) => entry.file === file.path));
+  const absent = read.value.files.filter((file) => !files.includes(file));
   const propose = (entry) => attempt(async () => setGone({ entry, written: await post('settings/change', { what: 'remove', name: entry.name, scope: entry.scope }) }));
   const write = () => attempt(async () => {
     await post('settings/change', { what: 'remove', name: gone.entry.name, scope: gone.entry.scope, confirm: gone.written.digest });
@@ -37,6 +39,7 @@ function Files() {
           <div class="stack"><${Tree} value=${entry.entry} />${file.writable && may('admin') && gateway.value.edits && html`<div><${Button} small kind="danger" onClick=${() => propose(entry)}>Remove…<//></div>`}</div></details>`)}
         ${own.length === 0 && file.exists && html`<p class="quiet small">No servers in it.</p>`}</section>`;
     })}</div>
+    ${absent.length > 0 && html`<details><summary>${absent.length} more places that are looked at, where nothing is</summary><div class="stack">${absent.map((file) => html`<div class="row" key=${file.path}><${Chip}>${file.scope}<//><code>${visible(file.path)}</code></div>`)}</div></details>`}
     ${gone && html`<${Dialog} wide title=${`Remove ${gone.entry.name}`} onClose=${() => setGone(null)} foot=${html`<${Button} onClick=${() => setGone(null)}>Do not<//><${Button} kind="danger" onClick=${write}>Remove it<//>`}><p><code>${visible(gone.written.file)}</code></p><${Patch} lines=${gone.written.difference} /><//>`}`;
 }
 

@@ -14,8 +14,12 @@ import { attempt, Button, Chip, Copy, Dialog, Empty, Fault, Skeleton, useRead, W
 export function ToolPage({ server, tool, query }) {
   const known = serverNamed(server);
   const read = useRead(async (signal) => {
-    const { tools } = await get('tools', { server: known?.name ?? server }, signal);
-    return tools.find((one) => one.name === tool || one.shown === tool || one.canonical === tool) ?? null;
+    const look = async () => {
+      const { tools } = await get('tools', { server: known?.name ?? server }, signal);
+      return tools.find((one) => one.name === tool || one.shown === tool || one.canonical === tool) ?? null;
+    };
+    // Nobody may have asked the server yet: its own list wakes it.
+    return (await look()) ?? (await get(`servers/${part(known?.segment ?? server)}/tools`, null, signal).then(look));
   }, [server, tool]);
   const crumbs = html`<p class="crumbs"><a href=${href('servers')}>Servers</a> / <a href=${href(['servers', server, 'tools'])}>${visible(known?.name ?? server)}</a> / tools</p>`;
   if (read.busy && !read.value) return html`<div class="page">${crumbs}<${Skeleton} rows=${6} /></div>`;

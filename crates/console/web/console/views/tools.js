@@ -1,9 +1,9 @@
 // All tools of all servers in one table, and rules for many at once.
 import { html, useMemo, useState } from '../html.js';
-import { get, post } from '../api.js';
+import { get, part, post } from '../api.js';
 import { href, replace } from '../router.js';
 import { may } from '../session.js';
-import { listed, settingsRead } from '../store.js';
+import { listed, servers, settingsRead } from '../store.js';
 import { count, line, plural, time, visible } from '../parts/format.js';
 import { Patch } from '../parts/diff.js';
 import { score } from '../parts/palette.js';
@@ -40,11 +40,21 @@ export function Tools({ query }) {
     setPicked(new Set());
     read.again();
   });
+  const unasked = servers.value.filter((server) => server.tools === null && (server.state.word === 'asleep' || server.state.word === 'connected'));
+  const [asking, setAsking] = useState(false);
+  const askThem = async () => {
+    setAsking(true);
+    // One that cannot be had says so on its own page.
+    await Promise.allSettled(unasked.map((server) => get(`servers/${part(server.segment)}/tools`)));
+    setAsking(false);
+    read.again();
+  };
   const total = (read.value?.tools ?? []).reduce((sum, tool) => sum + (tool.hidden ? 0 : tool.tokens), 0);
   return html`<div class="page"><div class="head"><h1>Tools</h1><span class="grow"></span>
       <input type="search" aria-label="find tools" placeholder="find by name, server or description" value=${find} onInput=${(event) => replace('tools', { find: event.target.value, sort: query.sort })} data-testid="find-tools" class="searchbox" />
       <p class="sub">${plural(read.value?.tools.length ?? 0, 'tool')}, ≈ ${count(total)} tokens in every session of a client that lists them all. <a href=${href(['insight', 'bill'])}>What that costs</a></p></div>
     <${Fault} of=${read.fault} again=${read.again} />
+    ${unasked.length > 0 && html`<div class="note row"><span>${plural(unasked.length, 'server')} ${unasked.length === 1 ? 'has' : 'have'} not been asked yet: ${line(unasked.map((server) => server.name).join(', '), 200)}</span><span class="grow"></span><${Button} small disabled=${asking} onClick=${askThem} data-testid="ask-servers">${asking ? 'Asking…' : 'Ask now'}<//></div>`}
     ${!read.value && read.busy ? html`<${Skeleton} rows=${8} />` : tools.length === 0 ? html`<${Empty} title=${find ? 'No tool matches' : 'No tools yet'} action=${html`<a class="button primary" href=${href(find ? 'tools' : ['setup', 'add'])}>${find ? 'Show all tools' : 'Add a server'}</a>`}>${find ? 'Nothing has these letters in this order.' : 'Tools are what servers bring.'}<//>`
       : html`<div class="table tools"><table><thead><tr>
         <th><input type="checkbox" aria-label="pick all that are shown" checked=${all} onChange=${() => setPicked(all ? new Set() : new Set(seen.map((tool) => tool.canonical)))} /></th>
