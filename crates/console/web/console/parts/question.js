@@ -13,6 +13,8 @@ import { Button, Chip, Dialog, Fault, Link, toast, When } from './ui.js';
 
 export const KINDS = { permission: 'May it?', form: 'Form', page: 'Page to visit', sampling: 'A model is asked', 'sign-in': 'Sign-in', approval: 'Server to approve', changed: 'Changed definition', proposal: 'Proposed entry' };
 const LABELS = { allow: 'Allow once', 'allow-always': 'Always allow', deny: 'Deny', 'deny-always': 'Never allow', accept: 'Send', decline: 'Decline', cancel: 'Cancel', approve: 'Approve', reject: 'Reject' };
+// In these a server speaks, which is never to be trusted; in all others we do.
+const THEIRS = ['form', 'page', 'sampling'];
 const YES = ['allow', 'allow-always', 'accept', 'approve'];
 
 /** What a model's answer looks like, to begin with. */
@@ -50,7 +52,7 @@ export function Question({ question, after }) {
       <span class="grow"></span><span class="quiet small">asked <${When} at=${question.at} />${open && question.until ? `, given up in ${span((question.until - now.value) / 1000)}` : ''}</span></div>
     <h2>${visible(question.title)}</h2>
     ${(question.principal || question.client) && html`<p class="quiet small">for ${visible(question.client ?? 'a client')} (${visible(question.principal ?? 'nobody')})${question.alsoClient ? ', which was asked as well' : ''}</p>`}
-    ${question.text && html`<div><p class="quiet small">${question.server ? `${visible(question.server)} says` : 'It says'}</p><pre class="block said">${visible(question.text)}</pre></div>`}
+    ${question.text && html`<div><p class="quiet small">${THEIRS.includes(kind) ? `${visible(question.server ?? 'the server')} says` : 'Why'}</p><pre class="block said">${visible(question.text)}</pre></div>`}
     ${question.url && html`<${Page} url=${question.url} />`}
     ${question.about !== null && question.about !== undefined && html`<div><h3>${kind === 'permission' ? 'With these arguments' : kind === 'sampling' ? 'What the server wants to ask a model' : 'What it is about'}</h3><${Tree} value=${question.about} open=${4} /></div>`}
     ${question.changes.length > 0 && html`<div class="stack">${names.length > 1 && open && html`<p class="row small">Which: ${names.map((name) => html`<label class="row" key=${name}><input type="checkbox" checked=${picked === null || picked.has(name)} onChange=${() => setPicked((before) => { const made = new Set(before ?? names); if (!made.delete(name)) made.add(name); return made; })} /> ${visible(name)}</label>`)}</p>`}

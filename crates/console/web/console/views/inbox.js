@@ -24,7 +24,7 @@ export function Inbox({ id, query }) {
       : html`<div class=${`inbox ${id ? 'chosen' : ''}`}><ul class="list" aria-label="Questions">${questions.map((question) => html`<li key=${question.id}>
           <a class="asked" href=${href(['inbox', question.id], { all: query.all })} aria-current=${question.id === id ? 'true' : undefined} data-testid="question">
             <span class="row"><${Chip}>${KINDS[question.kind] ?? question.kind}<//>${question.status !== 'open' && html`<${Chip}>${question.status}<//>`}<span class="grow"></span><span class="quiet small"><${When} at=${question.at} /></span></span>
-            <strong>${line(question.title, 160)}</strong><span class="quiet small">${line([question.server, question.client ?? question.principal].filter(Boolean).join(' · '), 80)}</span></a></li>`)}</ul>
+            <strong>${line(question.title, 160)}</strong><span class="quiet small">${line([question.server, question.client ?? question.principal].filter(Boolean).join(' · '), 80)}</span></a></li>`)}${questions.length === 0 && html`<li class="quiet card">Nothing else waits for you.</li>`}</ul>
         ${id ? html`<${One} key=${id} id=${id} known=${questions[at]} after=${() => read.again()} />` : html`<p class="quiet card">Choose a question. <kbd>j</kbd> and <kbd>k</kbd> go through them.</p>`}</div>`}
   </div>`;
 }
