@@ -97,9 +97,22 @@ async fn the_ring_never_holds_more_than_it_may() {
     let url = gateway.url().await;
     let mut client = client(&url).await;
     let large = "x".repeat(1024 * 1024);
+    let token = format!("Bearer {}", world.token("control-token"));
+    let at = HttpClient::new(&format!("{url}/api/v1/tap"));
+    let mut control = at.header("authorization", &token);
+    let mut dropped = 0;
     for _ in 0..40 {
         client.call("one__echo", json!({"nonce": large})).await;
+        let state = control.send(http::Method::GET, &[], "").await;
+        let state: Value = serde_json::from_slice(&state.body).expect("JSON");
+        assert!(
+            state["bytes"].as_u64() <= state["capacity"].as_u64(),
+            "{state}"
+        );
+        assert_eq!(state["by"], "option", "{state}");
+        dropped = state["dropped"].as_u64().expect("a number");
     }
+    assert!(dropped > 0, "what gave way is counted");
     let ids = ids(&world, "tool:echo kept").await;
     assert!(!ids.is_empty() && ids.len() < 40, "{} are kept", ids.len());
     let last = shown(&world, ids.last().expect("one")).await;
