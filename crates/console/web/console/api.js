@@ -12,7 +12,9 @@ export class Refused extends Error {
 }
 
 export function address(path, query) {
-  const pairs = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const pairs = Object.entries(query ?? {}).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
   const text = new URLSearchParams(pairs.map(([key, value]) => [key, String(value)])).toString();
   return PREFIX + path + (text ? `?${text}` : '');
 }
@@ -28,10 +30,21 @@ export async function ask(verb, path, { query, body, text, signal, bearer = toke
   if (sent !== undefined) headers['content-type'] = 'application/json';
   let answer;
   try {
-    answer = await fetch(address(path, query), { method: verb, headers, body: sent, signal, credentials: 'omit', cache: 'no-store' });
+    answer = await fetch(address(path, query), {
+      method: verb,
+      headers,
+      body: sent,
+      signal,
+      credentials: 'omit',
+      cache: 'no-store',
+    });
   } catch (fault) {
     if (fault.name === 'AbortError') throw fault;
-    throw new Refused(0, { error: 'the gateway does not answer', code: 'unreachable', hint: 'is it still running? `switchboard up` starts it' });
+    throw new Refused(0, {
+      error: 'the gateway does not answer',
+      code: 'unreachable',
+      hint: 'is it still running? `switchboard up` starts it',
+    });
   }
   const said = await read(answer);
   if (answer.ok) return said;

@@ -44,12 +44,16 @@ function View() {
   const [view, ...rest] = path;
   switch (view) {
     case 'traffic':
-      return rest[0] ? html`<${CallPage} key=${rest[0]} id=${rest[0]} query=${query} />` : html`<${Traffic} query=${query} />`;
+      return rest[0]
+        ? html`<${CallPage} key=${rest[0]} id=${rest[0]} query=${query} />`
+        : html`<${Traffic} query=${query} />`;
     case 'tools':
       return html`<${Tools} query=${query} />`;
     case 'servers':
-      if (rest[1] === 'tools' && rest[2]) return html`<${ToolPage} key=${rest.join('/')} server=${rest[0]} tool=${rest[2]} query=${query} />`;
-      if (rest[0]) return html`<${ServerPage} key=${rest[0]} name=${rest[0]} tab=${rest[1] ?? 'overview'} item=${rest[2]} />`;
+      if (rest[1] === 'tools' && rest[2])
+        return html`<${ToolPage} key=${rest.join('/')} server=${rest[0]} tool=${rest[2]} query=${query} />`;
+      if (rest[0])
+        return html`<${ServerPage} key=${rest[0]} name=${rest[0]} tab=${rest[1] ?? 'overview'} item=${rest[2]} />`;
       return html`<${Servers} />`;
     case 'inbox':
       return html`<${Inbox} id=${rest[0]} query=${query} />`;
@@ -70,28 +74,54 @@ export function App() {
     if (bearer) begin();
     return end;
   }, [bearer]);
-  useEffect(() => globalKeys({
-    palette: () => { palette.value = !palette.value; },
-    help: () => { help.value = true; },
-    go: (key) => {
-      const place = PLACES.find((one) => one.key === key);
-      if (place) go(place.path);
-      return Boolean(place);
-    },
-  }), []);
+  useEffect(
+    () =>
+      globalKeys({
+        palette: () => {
+          palette.value = !palette.value;
+        },
+        help: () => {
+          help.value = true;
+        },
+        go: (key) => {
+          const place = PLACES.find((one) => one.key === key);
+          if (place) go(place.path);
+          return Boolean(place);
+        },
+      }),
+    [],
+  );
   if (!bearer) return html`<${SignIn} busy=${entering.value} />`;
   if (!gateway.value) {
-    return html`<main class="alone">${fault.value ? html`<${Fault} of=${fault.value} again=${begin} />` : html`<${Skeleton} rows=${6} />`}</main>`;
+    return html`<main class="alone">${fault.value ? html`<${Fault} of=${fault.value} again=${begin} />` : html`<${Skeleton} rows=${6} />`}
+      </main>`;
   }
   const view = route.value.path.join('/');
   return html`
-    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById('main').focus(); }}>Skip to the content</a>
+    <a class="skip" href="#main" onClick=${(event) => {
+      event.preventDefault();
+      document.getElementById('main').focus();
+    }}>Skip to the content</a>
     <div class="frame">
       <${Navigation} />
-      <${Header} onPalette=${() => { palette.value = true; }} onHelp=${() => { help.value = true; }} />
+      <${Header} onPalette=${() => {
+        palette.value = true;
+      }} onHelp=${() => {
+        help.value = true;
+      }} />
       <main id="main" tabindex="-1" data-view=${view || 'servers'}><${View} /></main>
     </div>
-    ${palette.value && html`<${Palette} onClose=${() => { palette.value = false; }} />`}
-    ${help.value && html`<${Help} onClose=${() => { help.value = false; }} />`}
+    ${
+      palette.value &&
+      html`<${Palette} onClose=${() => {
+        palette.value = false;
+      }} />`
+    }
+    ${
+      help.value &&
+      html`<${Help} onClose=${() => {
+        help.value = false;
+      }} />`
+    }
     <${Toasts} />`;
 }

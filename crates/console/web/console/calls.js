@@ -112,7 +112,10 @@ function take() {
   const [known, waiting, added] = [shown.value.slice(), fresh.value.slice(), []];
   for (const call of pending.values()) {
     let at = place(known, call.id);
-    if (known[at]?.id === call.id) { known[at] = call; continue; }
+    if (known[at]?.id === call.id) {
+      known[at] = call;
+      continue;
+    }
     at = place(waiting, call.id);
     if (waiting[at]?.id === call.id) waiting[at] = call;
     else if (call.id > (known[0]?.id ?? 0)) added.push(call);
@@ -120,7 +123,11 @@ function take() {
   pending = new Map();
   added.sort((one, other) => other.id - one.id);
   batch(() => {
-    page.value = { ...page.value, total: page.value.total + added.length, matching: page.value.matching + added.length };
+    page.value = {
+      ...page.value,
+      total: page.value.total + added.length,
+      matching: page.value.matching + added.length,
+    };
     if (paused.value) {
       shown.value = known;
       fresh.value = [...added, ...waiting].sort((one, other) => other.id - one.id).slice(0, MOST);

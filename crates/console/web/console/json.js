@@ -4,7 +4,9 @@
 
 /** Text that stands in a value as it was typed. */
 export class Raw {
-  constructor(text) { this.text = text; }
+  constructor(text) {
+    this.text = text;
+  }
 }
 
 export class NotJson extends Error {
@@ -23,8 +25,14 @@ const SPACE = /[ \t\n\r]*/y;
 
 export function parse(text) {
   let at = 0;
-  const fail = (what) => { throw new NotJson(text, at, what); };
-  const skip = () => { SPACE.lastIndex = at; SPACE.exec(text); at = SPACE.lastIndex; };
+  const fail = (what) => {
+    throw new NotJson(text, at, what);
+  };
+  const skip = () => {
+    SPACE.lastIndex = at;
+    SPACE.exec(text);
+    at = SPACE.lastIndex;
+  };
   const match = (pattern) => {
     pattern.lastIndex = at;
     const found = pattern.exec(text);
@@ -34,7 +42,12 @@ export function parse(text) {
   };
   const string = () => {
     const found = match(STRING);
-    if (found === null) fail(text[at] === '"' ? 'this text does not end, or has a character that must be escaped' : 'a key in quotes is missing');
+    if (found === null)
+      fail(
+        text[at] === '"'
+          ? 'this text does not end, or has a character that must be escaped'
+          : 'a key in quotes is missing',
+      );
     return JSON.parse(found);
   };
   const value = (depth) => {
@@ -44,8 +57,15 @@ export function parse(text) {
     if (sign === '{') return object(depth);
     if (sign === '[') return array(depth);
     if (sign === '"') return string();
-    for (const [word, meant] of [['true', true], ['false', false], ['null', null]]) {
-      if (text.startsWith(word, at)) { at += word.length; return meant; }
+    for (const [word, meant] of [
+      ['true', true],
+      ['false', false],
+      ['null', null],
+    ]) {
+      if (text.startsWith(word, at)) {
+        at += word.length;
+        return meant;
+      }
     }
     const number = match(NUMBER);
     if (number === null) fail(at >= text.length ? 'a value is missing' : `unexpected ${JSON.stringify(text[at])}`);
@@ -55,19 +75,31 @@ export function parse(text) {
     const made = {};
     at += 1;
     skip();
-    if (text[at] === '}') { at += 1; return made; }
+    if (text[at] === '}') {
+      at += 1;
+      return made;
+    }
     for (;;) {
       skip();
       const start = at;
       const key = string();
-      if (Object.hasOwn(made, key)) { at = start; fail(`the key ${JSON.stringify(key)} stands there twice`); }
+      if (Object.hasOwn(made, key)) {
+        at = start;
+        fail(`the key ${JSON.stringify(key)} stands there twice`);
+      }
       skip();
       if (text[at] !== ':') fail('":" is missing');
       at += 1;
       put(made, key, value(depth + 1));
       skip();
-      if (text[at] === ',') { at += 1; continue; }
-      if (text[at] === '}') { at += 1; return made; }
+      if (text[at] === ',') {
+        at += 1;
+        continue;
+      }
+      if (text[at] === '}') {
+        at += 1;
+        return made;
+      }
       fail('"," or "}" is missing');
     }
   };
@@ -75,12 +107,21 @@ export function parse(text) {
     const made = [];
     at += 1;
     skip();
-    if (text[at] === ']') { at += 1; return made; }
+    if (text[at] === ']') {
+      at += 1;
+      return made;
+    }
     for (;;) {
       made.push(value(depth + 1));
       skip();
-      if (text[at] === ',') { at += 1; continue; }
-      if (text[at] === ']') { at += 1; return made; }
+      if (text[at] === ',') {
+        at += 1;
+        continue;
+      }
+      if (text[at] === ']') {
+        at += 1;
+        return made;
+      }
       fail('"," or "]" is missing');
     }
   };
@@ -115,7 +156,13 @@ export function stringify(value, indent = '  ', level = '') {
   const deeper = level + indent;
   const [open, close, parts] = Array.isArray(value)
     ? ['[', ']', value.map((one) => stringify(one, indent, deeper))]
-    : ['{', '}', Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}:${indent ? ' ' : ''}${stringify(one, indent, deeper)}`)];
+    : [
+        '{',
+        '}',
+        Object.entries(value).map(
+          ([key, one]) => `${JSON.stringify(key)}:${indent ? ' ' : ''}${stringify(one, indent, deeper)}`,
+        ),
+      ];
   if (parts.length === 0) return open + close;
   return indent ? `${open}\n${deeper}${parts.join(`,\n${deeper}`)}\n${level}${close}` : open + parts.join(',') + close;
 }
@@ -131,7 +178,11 @@ export const isSame = (one, other) => stringify(one, '') === stringify(other, ''
 /** A step of a JSON pointer. */
 export const step = (key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 /** The steps of one. */
-export const steps = (pointer) => pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+export const steps = (pointer) =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /** Where two values differ: `[{path, before, after}]`. */
 export function differences(before, after, path = '', found = []) {

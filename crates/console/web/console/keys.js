@@ -22,7 +22,10 @@ export function useKeys(keys) {
       found[2](event);
     };
     addEventListener('keydown', on);
-    return () => { removeEventListener('keydown', on); own.value = []; };
+    return () => {
+      removeEventListener('keydown', on);
+      own.value = [];
+    };
   });
 }
 
@@ -34,15 +37,24 @@ export function globalKeys({ palette, help, go }) {
       event.preventDefault();
       return palette();
     }
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return undefined;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target))
+      return undefined;
     if (document.querySelector('dialog[open]')) return undefined;
     if (first === 'g') {
       first = null;
       if (go(event.key)) event.preventDefault();
       return undefined;
     }
-    if (event.key === 'g') { first = 'g'; setTimeout(() => { first = null; }, 1200); }
-    if (event.key === '?') { event.preventDefault(); help(); }
+    if (event.key === 'g') {
+      first = 'g';
+      setTimeout(() => {
+        first = null;
+      }, 1200);
+    }
+    if (event.key === '?') {
+      event.preventDefault();
+      help();
+    }
     return undefined;
   };
   addEventListener('keydown', on);

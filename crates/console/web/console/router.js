@@ -2,7 +2,9 @@
 import { computed, signal } from './html.js';
 
 const hash = signal(location.hash);
-addEventListener('hashchange', () => { hash.value = location.hash; });
+addEventListener('hashchange', () => {
+  hash.value = location.hash;
+});
 
 /** `{path: ['traffic', '12'], query: {filter: '…'}}` */
 export const route = computed(() => {
@@ -23,9 +25,18 @@ function decode(text) {
 
 /** The address of a view. */
 export function href(path, query) {
-  const pairs = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  const pairs = Object.entries(query ?? {}).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
   const text = new URLSearchParams(pairs).toString();
-  return '#/' + [path].flat().map((segment) => encodeURIComponent(segment)).join('/') + (text ? `?${text}` : '');
+  return (
+    '#/' +
+    [path]
+      .flat()
+      .map((segment) => encodeURIComponent(segment))
+      .join('/') +
+    (text ? `?${text}` : '')
+  );
 }
 
 export function go(path, query) {

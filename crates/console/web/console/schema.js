@@ -15,7 +15,8 @@ export function resolve(schema, root) {
     const target = find(at.$ref, root);
     if (target === undefined) return null;
     const { $ref, ...beside } = at;
-    at = typeof target === 'object' && target !== null && Object.keys(beside).length ? { ...target, ...beside } : target;
+    at =
+      typeof target === 'object' && target !== null && Object.keys(beside).length ? { ...target, ...beside } : target;
   }
   return null;
 }
@@ -32,7 +33,8 @@ function find(reference, root) {
   return at;
 }
 
-const anchored = (root, name) => Object.values(root?.$defs ?? root?.definitions ?? {}).find((one) => one?.$anchor === name);
+const anchored = (root, name) =>
+  Object.values(root?.$defs ?? root?.definitions ?? {}).find((one) => one?.$anchor === name);
 
 /** Joins `allOf` where its parts do not contradict each other; `null` where that is not plain. */
 function joined(schema, root) {
@@ -44,13 +46,15 @@ function joined(schema, root) {
       if (key === 'properties') {
         const both = { ...(made.properties ?? {}) };
         for (const [name, property] of Object.entries(value)) {
-          if (Object.hasOwn(both, name) && !isSame(both[name], property)) put(both, name, { allOf: [both[name], property] });
+          if (Object.hasOwn(both, name) && !isSame(both[name], property))
+            put(both, name, { allOf: [both[name], property] });
           else put(both, name, property);
         }
         made.properties = both;
       } else if (key === 'required') made.required = [...new Set([...(made.required ?? []), ...value])];
       else if (!Object.hasOwn(made, key)) put(made, key, value);
-      else if (!isSame(made[key], value) && !['title', 'description', '$comment', 'examples', 'default'].includes(key)) return null;
+      else if (!isSame(made[key], value) && !['title', 'description', '$comment', 'examples', 'default'].includes(key))
+        return null;
     }
   }
   return made;
@@ -60,12 +64,16 @@ function whole(schema, root) {
   return schema && Array.isArray(schema.allOf) ? joined(schema, root) : schema;
 }
 
-const isNull = (schema, root) => { const found = resolve(schema, root); return found !== null && (found.type === 'null' || found.const === null && Object.hasOwn(found, 'const')); };
+const isNull = (schema, root) => {
+  const found = resolve(schema, root);
+  return found !== null && (found.type === 'null' || (found.const === null && Object.hasOwn(found, 'const')));
+};
 
 /** How a schema is drawn: `{kind, schema, nullable, values, options, fields, …}`. */
 export function shape(schema, root) {
   const found = whole(resolve(schema, root), root);
-  if (found === null) return { kind: 'json', schema: typeof schema === 'object' && schema !== null ? schema : {}, nullable: false };
+  if (found === null)
+    return { kind: 'json', schema: typeof schema === 'object' && schema !== null ? schema : {}, nullable: false };
   if (Object.hasOwn(found, 'const')) return { kind: 'enum', schema: found, values: [found.const], nullable: false };
   if (Array.isArray(found.enum)) {
     const nullable = found.enum.some((value) => value === null);
@@ -73,10 +81,18 @@ export function shape(schema, root) {
   }
   const ways = Array.isArray(found.oneOf) ? found.oneOf : Array.isArray(found.anyOf) ? found.anyOf : null;
   if (ways) return choice(found, ways, root);
-  const types = (Array.isArray(found.type) ? found.type : found.type === undefined ? guessed(found) : [found.type]).filter((type) => PLAIN.includes(type));
+  const types = (
+    Array.isArray(found.type) ? found.type : found.type === undefined ? guessed(found) : [found.type]
+  ).filter((type) => PLAIN.includes(type));
   const nullable = types.length > 1 && types.includes('null');
   const others = nullable ? types.filter((type) => type !== 'null') : types;
-  if (others.length > 1) return { kind: 'choice', schema: found, nullable, options: others.map((type) => ({ ...found, type, title: type })) };
+  if (others.length > 1)
+    return {
+      kind: 'choice',
+      schema: found,
+      nullable,
+      options: others.map((type) => ({ ...found, type, title: type })),
+    };
   if (others.length === 0) return { kind: 'json', schema: found, nullable };
   return { kind: others[0], schema: found, nullable };
 }
@@ -92,18 +108,46 @@ function choice(found, ways, root) {
   const rest = ways.filter((way) => !isNull(way, root));
   const nullable = rest.length < ways.length;
   // Ways that only say which keys must be there are no choice of shapes: the object is drawn.
-  if (beside.properties && rest.every((way) => typeof way === 'object' && way !== null && !way.$ref && Object.keys(way).every((key) => ['required', 'title', 'description', 'not'].includes(key)))) {
+  if (
+    beside.properties &&
+    rest.every(
+      (way) =>
+        typeof way === 'object' &&
+        way !== null &&
+        !way.$ref &&
+        Object.keys(way).every((key) => ['required', 'title', 'description', 'not'].includes(key)),
+    )
+  ) {
     return { ...shape(beside, root), nullable };
   }
   const constants = rest.map((way) => resolve(way, root)).filter((way) => way && Object.hasOwn(way, 'const'));
   if (constants.length === rest.length && rest.length > 0) {
-    return { kind: 'enum', schema: found, nullable, values: constants.map((way) => way.const), labels: constants.map((way) => way.title ?? way.description) };
+    return {
+      kind: 'enum',
+      schema: found,
+      nullable,
+      values: constants.map((way) => way.const),
+      labels: constants.map((way) => way.title ?? way.description),
+    };
   }
   const { title, description, default: given, ...shared } = beside;
-  const options = rest.map((way) => (Object.keys(shared).some((key) => !['$defs', 'definitions', '$schema'].includes(key)) && typeof way === 'object' ? { allOf: [shared, way], title: way.title } : way));
+  const options = rest.map((way) =>
+    Object.keys(shared).some((key) => !['$defs', 'definitions', '$schema'].includes(key)) && typeof way === 'object'
+      ? { allOf: [shared, way], title: way.title }
+      : way,
+  );
   if (options.length === 1) {
     const only = shape(options[0], root);
-    return { ...only, schema: { ...only.schema, ...(title && { title }), ...(description && { description }), ...(given !== undefined && { default: given }) }, nullable: nullable || only.nullable };
+    return {
+      ...only,
+      schema: {
+        ...only.schema,
+        ...(title && { title }),
+        ...(description && { description }),
+        ...(given !== undefined && { default: given }),
+      },
+      nullable: nullable || only.nullable,
+    };
   }
   return { kind: 'choice', schema: found, nullable, options };
 }
@@ -127,22 +171,35 @@ export function fits(value, schema, root, depth = 0) {
   const is = kindOf(value);
   if (is === 'null') return nullable || kind === 'null' || kind === 'json' || values?.includes(null) ? 2 : 0;
   switch (kind) {
-    case 'enum': return values.some((one) => isSame(one, value)) ? 5 : 0;
-    case 'choice': return depth > 5 ? 1 : Math.max(0, ...options.map((option) => fits(value, option, root, depth + 1)));
-    case 'json': return 1;
-    case 'integer': return is === 'number' && /^-?\d+$/.test(value instanceof Raw ? value.text : String(value)) ? 3 : is === 'raw' ? 1 : 0;
-    case 'number': return is === 'number' ? 2 : is === 'raw' ? 1 : 0;
+    case 'enum':
+      return values.some((one) => isSame(one, value)) ? 5 : 0;
+    case 'choice':
+      return depth > 5 ? 1 : Math.max(0, ...options.map((option) => fits(value, option, root, depth + 1)));
+    case 'json':
+      return 1;
+    case 'integer':
+      return is === 'number' && /^-?\d+$/.test(value instanceof Raw ? value.text : String(value))
+        ? 3
+        : is === 'raw'
+          ? 1
+          : 0;
+    case 'number':
+      return is === 'number' ? 2 : is === 'raw' ? 1 : 0;
     case 'object': {
       if (is !== 'object') return 0;
       let points = 3;
       for (const [key, property] of Object.entries(found.properties ?? {})) {
-        if (!Object.hasOwn(value, key)) { if (found.required?.includes(key)) points -= 1; continue; }
+        if (!Object.hasOwn(value, key)) {
+          if (found.required?.includes(key)) points -= 1;
+          continue;
+        }
         const well = depth > 5 ? 1 : fits(value[key], property, root, depth + 1);
         if (well === 0) return 0.5;
         points += Math.min(well, 5);
       }
       return Math.max(points, 1);
     }
-    default: return is === kind ? 3 : 0;
+    default:
+      return is === kind ? 3 : 0;
   }
 }

@@ -26,7 +26,9 @@ export const serverNamed = (name) => {
   const found = servers.value.filter((server) => server.name === name || server.segment === name);
   return found.find((server) => !SPARE.includes(server.state.word)) ?? found[0];
 };
-export const usable = computed(() => servers.value.filter((server) => server.state.word === 'connected' || server.state.word === 'asleep'));
+export const usable = computed(() =>
+  servers.value.filter((server) => server.state.word === 'connected' || server.state.word === 'asleep'),
+);
 
 const listeners = new Set();
 let close = null;
@@ -70,7 +72,8 @@ async function readState() {
 
 /** Says which calls are wanted, if any: one stream carries everything. */
 export function wantCalls(filter) {
-  const next = filter === null ? { topics: 'state,questions', filter: '' } : { topics: 'state,calls,questions', filter };
+  const next =
+    filter === null ? { topics: 'state,questions', filter: '' } : { topics: 'state,calls,questions', filter };
   if (next.topics === wanted.topics && next.filter === wanted.filter) return;
   wanted = next;
   if (close) connect();
@@ -78,14 +81,19 @@ export function wantCalls(filter) {
 
 function connect() {
   close?.();
-  close = follow({ ...wanted, since: revision }, {
-    state: (word) => { link.value = word; },
-    event: (event, id) => {
-      if (id !== null && id > revision) revision = id;
-      take(event);
-      for (const listener of [...listeners]) listener(event);
+  close = follow(
+    { ...wanted, since: revision },
+    {
+      state: (word) => {
+        link.value = word;
+      },
+      event: (event, id) => {
+        if (id !== null && id > revision) revision = id;
+        take(event);
+        for (const listener of [...listeners]) listener(event);
+      },
     },
-  });
+  );
 }
 
 function take(event) {
@@ -97,7 +105,9 @@ function take(event) {
       break;
     }
     case 'server-gone':
-      servers.value = servers.value.filter((server) => server.name !== event.name || (event.file ?? server.file) !== server.file);
+      servers.value = servers.value.filter(
+        (server) => server.name !== event.name || (event.file ?? server.file) !== server.file,
+      );
       break;
     case 'listed':
       listed.value = { ...listed.value, [event.name]: (listed.value[event.name] ?? 0) + 1 };

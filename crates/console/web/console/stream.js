@@ -17,7 +17,12 @@ export function follow(query, on) {
       on.state(failures ? 'lost' : 'connecting');
       try {
         const headers = { accept: 'text/event-stream', authorization: `Bearer ${token.value}` };
-        const answer = await fetch(address('events', { ...query, since }), { headers, signal: stop.signal, credentials: 'omit', cache: 'no-store' });
+        const answer = await fetch(address('events', { ...query, since }), {
+          headers,
+          signal: stop.signal,
+          credentials: 'omit',
+          cache: 'no-store',
+        });
         if (answer.status === 401) return forget('Your session has ended.');
         if (!answer.ok || !answer.body) throw new Error(`events: ${answer.status}`);
         failures = 0;
@@ -42,7 +47,14 @@ export function follow(query, on) {
 function pause(time, signal) {
   return new Promise((done) => {
     const timer = setTimeout(done, time);
-    signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, { once: true });
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        done();
+      },
+      { once: true },
+    );
   });
 }
 

@@ -12,7 +12,10 @@ import { attempt, Button, Chip, Fault, Segments, toast } from './ui.js';
 const EXAMPLES = [
   ['a command', 'npx -y @modelcontextprotocol/server-everything'],
   ['an address', 'https://mcp.example.com/mcp'],
-  ['JSON of a client', '{\n  "mcpServers": {\n    "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] }\n  }\n}'],
+  [
+    'JSON of a client',
+    '{\n  "mcpServers": {\n    "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] }\n  }\n}',
+  ],
   ['TOML of a client', '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"'],
 ];
 
@@ -21,24 +24,50 @@ export function AddServer() {
   const [understood, setUnderstood] = useState(null);
   const [fault, setFault] = useState(null);
   useEffect(() => {
-    if (!text.trim()) { setUnderstood(null); setFault(null); return undefined; }
+    if (!text.trim()) {
+      setUnderstood(null);
+      setFault(null);
+      return undefined;
+    }
     const stop = new AbortController();
     const timer = setTimeout(() => {
-      post('settings/read', { text }, stop.signal).then((said) => { setUnderstood(said); setFault(null); }, (refused) => { if (refused.name !== 'AbortError') { setFault(refused); setUnderstood(null); } });
+      post('settings/read', { text }, stop.signal).then(
+        (said) => {
+          setUnderstood(said);
+          setFault(null);
+        },
+        (refused) => {
+          if (refused.name !== 'AbortError') {
+            setFault(refused);
+            setUnderstood(null);
+          }
+        },
+      );
     }, 350);
-    return () => { clearTimeout(timer); stop.abort(); };
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
   }, [text]);
   return html`<div class="halves">
     <section class="card stack"><h2>Paste what the server's page says</h2>
-      <label class="field"><span class="about">JSON or TOML of any client, a command line, or an address. Nothing runs, and nothing is written, before you say so.</span>
-        <textarea rows="12" spellcheck="false" placeholder="npx -y …" value=${text} onInput=${(event) => setText(event.target.value)} data-testid="snippet"></textarea></label>
-      <div class="row"><span class="quiet small">For example</span>${EXAMPLES.map(([label, example]) => html`<${Button} small key=${label} onClick=${() => setText(example)}>${label}<//>`)}</div>
-      ${!gateway.value.edits && html`<p class="note">Settings are not changed over this page here: what you add becomes a proposal in the inbox, or <code>switchboard add</code> does it in a terminal.</p>`}
+      <label class="field"><span
+        class="about">JSON or TOML of any client, a command line, or an address. Nothing runs, and nothing is written, before you say so.</span>
+        <textarea rows="12" spellcheck="false" placeholder="npx -y …" value=${text} onInput=${(event) => setText(event.target.value)}
+          data-testid="snippet"></textarea></label>
+      <div class="row"><span class="quiet small">For example</span>${EXAMPLES.map(([label, example]) => html`<${Button} small key=${label}
+        onClick=${() => setText(example)}>${label}<//>`)}</div>
+      ${!gateway.value.edits && html`<p
+        class="note">Settings are not changed over this page here: what you add becomes a proposal in the inbox, or <code>switchboard add</code> does it in a terminal.</p>`}
       ${!may('admin') && html`<p class="note">Your role may look, not write.</p>`}</section>
     <div class="stack"><${Fault} of=${fault} />
-      ${understood ? html`${understood.faults.map((one, at) => html`<${Fault} key=${at} of=${one} />`)}
+      ${
+        understood
+          ? html`${understood.faults.map((one, at) => html`<${Fault} key=${at} of=${one} />`)}
         <p class="quiet small">Read as ${visible(understood.form)}.</p>
-        ${understood.servers.map((server) => html`<${Proposed} key=${`${server.name}${text}`} proposed=${server} />`)}` : !fault && html`<p class="card quiet">What it would do is explained here, line by line.</p>`}</div></div>`;
+        ${understood.servers.map((server) => html`<${Proposed} key=${`${server.name}${text}`} proposed=${server} />`)}`
+          : !fault && html`<p class="card quiet">What it would do is explained here, line by line.</p>`
+      }</div></div>`;
 }
 
 function Proposed({ proposed }) {
@@ -46,21 +75,38 @@ function Proposed({ proposed }) {
   const [scope, setScope] = useState('user');
   const [written, setWritten] = useState(null);
   const [fault, setFault] = useState(null);
-  const change = (confirm) => attempt(async () => {
-    setFault(null);
-    const said = await post('settings/change', { what: 'add', name, entry: proposed.entry, scope, confirm });
-    setWritten(said);
-    if (said.written) toast(`${name} was added to ${said.file}`);
-  }, setFault);
+  const change = (confirm) =>
+    attempt(async () => {
+      setFault(null);
+      const said = await post('settings/change', { what: 'add', name, entry: proposed.entry, scope, confirm });
+      setWritten(said);
+      if (said.written) toast(`${name} was added to ${said.file}`);
+    }, setFault);
   useEffect(() => setWritten(null), [name, scope]);
-  return html`<section class="card stack" data-testid="proposed"><div class="row"><h2>${visible(name)}</h2>${proposed.replaces && html`<${Chip} kind="warn">replaces ${visible(proposed.replaces)}<//>`}</div>
-    <div class="block lines" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}</div>
+  return html`<section class="card stack" data-testid="proposed"><div class="row"><h2>${visible(name)}
+    </h2>${proposed.replaces && html`<${Chip} kind="warn">replaces ${visible(proposed.replaces)}<//>`}</div>
+    <div class="block lines" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
+      </div>
     <details><summary>The entry, as it would be written</summary><${Tree} value=${proposed.entry} /></details>
-    <div class="row"><label class="row">Name <input value=${name} onInput=${(event) => setName(event.target.value)} /></label><${Segments} label="for whom" value=${scope} onChange=${setScope} options=${[['user', 'for me', "in the user's own file"], ['local', 'for this folder', 'for me, in this folder alone']]} /></div>
+    <div class="row"><label class="row">Name <input value=${name} onInput=${(event) => setName(event.target.value)} /></label><${Segments}
+      label="for whom" value=${scope} onChange=${setScope} options=${[
+      ['user', 'for me', "in the user's own file"],
+      ['local', 'for this folder', 'for me, in this folder alone'],
+    ]} /></div>
     <${Fault} of=${fault} />
-    ${!written ? html`<div><${Button} kind="primary" disabled=${!may('admin') || !name.trim()} onClick=${() => change()} data-testid="show-difference">Show the difference<//></div>`
-      : written.written ? html`<p class="note">Written to <code>${visible(written.file)}</code>. <a href=${href(['servers', name])}>Go to it</a>${written.question ? html`; it waits for your <a href=${href(['inbox', written.question])}>approval</a>` : null}.</p>`
-      : html`<p><code>${visible(written.file)}</code></p><${Patch} lines=${written.difference} />
-        ${written.question ? html`<p class="note">It brings a command, so that it waits for an approval: <a href=${href(['inbox', written.question])} data-testid="to-approval">answer it in the inbox</a>.</p>` : html`<div class="row"><${Button} kind="primary" onClick=${() => change(written.digest)} data-testid="write">Write it<//><${Button} onClick=${() => setWritten(null)}>Do not<//></div>`}`}
+    ${
+      !written
+        ? html`<div><${Button} kind="primary" disabled=${!may('admin') || !name.trim()} onClick=${() => change()}
+          data-testid="show-difference">Show the difference<//></div>`
+        : written.written
+          ? html`<p class="note">Written to <code>${visible(written.file)}</code>. <a
+            href=${href(['servers', name])}>Go to it</a>${written.question ? html`; it waits for your <a
+            href=${href(['inbox', written.question])}>approval</a>` : null}.</p>`
+          : html`<p><code>${visible(written.file)}</code></p><${Patch} lines=${written.difference} />
+        ${written.question ? html`<p class="note">It brings a command, so that it waits for an approval: <a
+          href=${href(['inbox', written.question])} data-testid="to-approval">answer it in the inbox</a>.</p>` : html`<div class="row">
+          <${Button} kind="primary" onClick=${() => change(written.digest)} data-testid="write">Write it<//><${Button}
+          onClick=${() => setWritten(null)}>Do not<//></div>`}`
+    }
   </section>`;
 }

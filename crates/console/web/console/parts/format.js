@@ -6,7 +6,10 @@ export function bytes(count) {
   const units = ['kB', 'MB', 'GB', 'TB'];
   let value = count / 1000;
   let unit = 0;
-  while (value >= 999.5 && unit < units.length - 1) { value /= 1000; unit += 1; }
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
@@ -42,7 +45,12 @@ export function count(number) {
 
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 export const clockTime = (at) => (at ? clock.format(at) : '–');
 export const dateTime = (at) => (at ? whole.format(at) : '–');
@@ -50,9 +58,14 @@ export const dateTime = (at) => (at ? whole.format(at) : '–');
 // What moves a cursor, hides or turns text around, is shown as what it is: none of it is
 // drawn as it came from a server. Line ends and tabs stay.
 // eslint-disable-next-line no-control-regex
-const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
+const HIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
 
-export const visible = (text) => String(text ?? '').replace(HIDDEN, (sign) => `⟨U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+export const visible = (text) =>
+  String(text ?? '').replace(
+    HIDDEN,
+    (sign) => `⟨U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`,
+  );
 
 /** One line, cut. */
 export function line(text, most = 200) {

@@ -23,12 +23,14 @@ export function Navigation() {
   const failing = servers.value.filter((server) => ['failed', 'needs-auth'].includes(server.state.word)).length;
   return html`<nav class="places" aria-label="Console">
     <a class="brand" href=${href('servers')}><img src="/console/icon.svg" alt="" width="26" height="26" /><span>Switchboard</span></a>
-    ${PLACES.map(({ path, label }) => html`
+    ${PLACES.map(
+      ({ path, label }) => html`
       <a key=${path} class="place" href=${href(path)} aria-current=${path === at ? 'page' : undefined} data-testid=${`place-${path}`}>
         <${Icon} name=${path} /><span>${label}</span>
         ${path === 'inbox' && waiting.value > 0 && html`<b class="badge hot" data-testid="waiting">${waiting.value}</b>`}
         ${path === 'servers' && failing > 0 && html`<b class="badge" title="need attention">${failing}</b>`}
-      </a>`)}
+      </a>`,
+    )}
     <div class="foot">
       <span>${plural(clients.value.length, 'client')}</span>
       <span title=${gateway.value.directory}>${gateway.value.address}</span>
@@ -41,13 +43,16 @@ const LINKS = { live: 'live', connecting: 'connecting', lost: 'not live: reconne
 
 export function Header({ onPalette, onHelp }) {
   return html`<header class="top">
-    <button type="button" class="find" onClick=${onPalette} data-testid="open-palette"><${Icon} name="search" size=${16} /><span>Find anything</span><kbd>Ctrl K</kbd></button>
+    <button type="button" class="find" onClick=${onPalette} data-testid="open-palette"><${Icon} name="search" size=${16} />
+      <span>Find anything</span><kbd>Ctrl K</kbd></button>
     <span class="grow"></span>
     <${Tap} />
     <${Word} word=${link.value} text=${LINKS[link.value]} />
     <button type="button" class="plain" title="Keys (?)" aria-label="Keys" onClick=${onHelp}><${Icon} name="keys" /></button>
-    <button type="button" class="plain" title="Dark or light" aria-label="Dark or light" data-testid="theme" onClick=${otherTheme}><${Icon} name="theme" /></button>
-    <button type="button" class="plain" title=${`Sign out ${me.value?.principal ?? ''} (${me.value?.role ?? ''})`} aria-label="Sign out" data-testid="sign-out" onClick=${leave}><${Icon} name="out" /></button>
+    <button type="button" class="plain" title="Dark or light" aria-label="Dark or light" data-testid="theme" onClick=${otherTheme}><${Icon}
+      name="theme" /></button>
+    <button type="button" class="plain" title=${`Sign out ${me.value?.principal ?? ''} (${me.value?.role ?? ''})`} aria-label="Sign out"
+      data-testid="sign-out" onClick=${leave}><${Icon} name="out" /></button>
   </header>`;
 }
 
@@ -55,11 +60,15 @@ export function Header({ onPalette, onHelp }) {
 function Tap() {
   const state = tap.value;
   if (!state) return null;
-  const set = () => attempt(async () => { tap.value = await post('tap', { armed: !state.armed, clear: false }); });
+  const set = () =>
+    attempt(async () => {
+      tap.value = await post('tap', { armed: !state.armed, clear: false });
+    });
   const title = state.armed
     ? `Messages are kept (${state.by ?? 'asked for'}): ${state.calls} calls, ${Math.round(state.bytes / 1e6)} of ${Math.round(state.capacity / 1e6)} MB`
     : 'Messages are not kept: only times and outcomes of calls';
-  return html`<${Button} small kind=${state.armed ? 'armed' : ''} disabled=${!may('operator')} title=${title} onClick=${set} data-testid="tap">
+  return html`<${Button} small kind=${state.armed ? 'armed' : ''} disabled=${!may('operator')} title=${title} onClick=${set}
+    data-testid="tap">
     <span class=${`lamp ${state.armed ? 'on' : ''}`}></span>${state.armed ? 'Keeping messages' : 'Keep messages'}<//>`;
 }
 

@@ -11,5 +11,6 @@ export const Help = ({ onClose }) => html`<${Dialog} title="Keys" onClose=${onCl
     <table class="keys"><caption>Everywhere</caption><tbody>
       ${[['Ctrl K', 'find anything'], ['?', 'this list'], ...PLACES.map(({ key, label }) => [`g ${key}`, `go to ${label}`])].map(Row)}
     </tbody></table>
-    ${viewKeys.value.length > 0 && html`<table class="keys"><caption>In this view</caption><tbody>${viewKeys.value.map(Row)}</tbody></table>`}
+    ${viewKeys.value.length > 0 && html`<table class="keys"><caption>In this view</caption><tbody>${viewKeys.value.map(Row)}</tbody>
+      </table>`}
   </div><//>`;

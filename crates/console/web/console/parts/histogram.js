@@ -20,7 +20,10 @@ export function Histogram({ ours, theirs, label }) {
     }
     return made;
   };
-  const sets = [['ours', gather(ours)], ['theirs', gather(theirs)]];
+  const sets = [
+    ['ours', gather(ours)],
+    ['theirs', gather(theirs)],
+  ];
   const most = Math.max(1, ...sets.flatMap(([, counts]) => counts));
   const wide = WIDTH / bins;
   const tall = HEIGHT - FOOT;
@@ -28,7 +31,10 @@ export function Histogram({ ours, theirs, label }) {
   for (let power = Math.ceil(low); power <= Math.floor(high); power += 1) ticks.push(power);
   return html`<svg class="histogram" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${label}>
     <line x1="0" x2=${WIDTH} y1=${tall} y2=${tall} />
-    ${sets.map(([kind, counts], set) => counts.map((many, at) => many > 0 && html`<rect key=${`${kind}${at}`} class=${kind} x=${at * wide + (set * wide) / 2} width=${wide / 2 - 0.6} y=${tall - Math.max(2, (many / most) * (tall - 8))} height=${Math.max(2, (many / most) * (tall - 8))}><title>${kind}: ${many}</title></rect>`))}
+    ${sets.map(([kind, counts], set) => counts.map((many, at) => many > 0 && html`<rect key=${`${kind}${at}`} class=${kind}
+      x=${at * wide + (set * wide) / 2} width=${wide / 2 - 0.6} y=${tall - Math.max(2, (many / most) * (tall - 8))}
+      height=${Math.max(2, (many / most) * (tall - 8))}><title>${kind}: ${many}</title></rect>`))}
   </svg>
-  <div class="scale" aria-hidden="true">${ticks.map((power) => html`<span key=${power} style=${{ left: `${((power - low) / (high - low)) * 100}%` }}>${time(10 ** power)}</span>`)}</div>`;
+  <div class="scale" aria-hidden="true">${ticks.map((power) => html`<span key=${power}
+    style=${{ left: `${((power - low) / (high - low)) * 100}%` }}>${time(10 ** power)}</span>`)}</div>`;
 }

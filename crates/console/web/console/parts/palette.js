@@ -34,8 +34,18 @@ function entries(tools) {
     { icon: 'setup', name: 'Files and entries', what: 'set-up', to: href(['setup', 'files']) },
     { icon: 'insight', name: 'Context bill', what: 'insight', to: href(['insight', 'bill']) },
     { icon: 'traffic', name: 'Calls that failed', what: 'traffic', to: href('traffic', { filter: 'error' }) },
-    ...servers.value.map((server) => ({ icon: 'servers', name: server.name, what: server.state.word, to: href(['servers', server.segment]) })),
-    ...tools.map((tool) => ({ icon: 'tools', name: tool.name, what: tool.server, to: href(['servers', tool.server, 'tools', tool.name]) })),
+    ...servers.value.map((server) => ({
+      icon: 'servers',
+      name: server.name,
+      what: server.state.word,
+      to: href(['servers', server.segment]),
+    })),
+    ...tools.map((tool) => ({
+      icon: 'tools',
+      name: tool.name,
+      what: tool.server,
+      to: href(['servers', tool.server, 'tools', tool.name]),
+    })),
     { icon: 'out', name: 'Sign out', what: 'session', run: leave },
   ];
 }
@@ -48,17 +58,45 @@ export function Palette({ onClose }) {
   useEffect(() => {
     dialog.current.showModal();
     if (Date.now() - known.at > 10_000) {
-      get('tools').then((list) => { known = { at: Date.now(), tools: list.tools }; setTools(list.tools); }, () => {});
+      get('tools').then(
+        (list) => {
+          known = { at: Date.now(), tools: list.tools };
+          setTools(list.tools);
+        },
+        () => {},
+      );
     }
   }, []);
   const found = useMemo(() => {
     const all = entries(tools);
     const wanted = typed.trim();
     if (!wanted) return all.slice(0, 14);
-    if (/^#?\d+$/.test(wanted)) all.push({ icon: 'traffic', name: `Call ${wanted.replace('#', '')}`, what: 'traffic', to: href(['traffic', wanted.replace('#', '')]), best: true });
-    const scored = all.map((entry) => [entry.best ? 2000 : Math.max(score(entry.name, wanted), score(`${entry.what} ${entry.name}`, wanted) - 2), entry]);
-    const good = scored.filter(([points]) => points > 0).sort((one, other) => other[0] - one[0]).slice(0, 40).map(([, entry]) => entry);
-    return [...good, { icon: 'search', name: `Search calls for “${typed}”`, what: 'traffic', to: href('traffic', { filter: `"${wanted.replaceAll('"', '')}"` }) }];
+    if (/^#?\d+$/.test(wanted))
+      all.push({
+        icon: 'traffic',
+        name: `Call ${wanted.replace('#', '')}`,
+        what: 'traffic',
+        to: href(['traffic', wanted.replace('#', '')]),
+        best: true,
+      });
+    const scored = all.map((entry) => [
+      entry.best ? 2000 : Math.max(score(entry.name, wanted), score(`${entry.what} ${entry.name}`, wanted) - 2),
+      entry,
+    ]);
+    const good = scored
+      .filter(([points]) => points > 0)
+      .sort((one, other) => other[0] - one[0])
+      .slice(0, 40)
+      .map(([, entry]) => entry);
+    return [
+      ...good,
+      {
+        icon: 'search',
+        name: `Search calls for “${typed}”`,
+        what: 'traffic',
+        to: href('traffic', { filter: `"${wanted.replaceAll('"', '')}"` }),
+      },
+    ];
   }, [typed, tools, servers.value]);
   const chosen = Math.min(at, found.length - 1);
   const take = (entry) => {
@@ -73,11 +111,25 @@ export function Palette({ onClose }) {
     else return;
     event.preventDefault();
   };
-  useEffect(() => { dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' }); }, [chosen]);
-  return html`<dialog ref=${dialog} class="palette" aria-label="Find anything" data-testid="palette" onCancel=${(event) => { event.preventDefault(); onClose(); }} onClick=${(event) => event.target === dialog.current && onClose()}>
-    <input type="text" placeholder="A server, a tool, a view, a call's number …" value=${typed} role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant=${`found-${chosen}`}
-      aria-label="Find" autocomplete="off" spellcheck="false" onInput=${(event) => { setTyped(event.target.value); setAt(0); }} onKeyDown=${key} autofocus />
-    <ul id="found" role="listbox" aria-label="Found">${found.map((entry, place) => html`
-      <li key=${place} id=${`found-${place}`} role="option" aria-selected=${place === chosen} onClick=${() => take(entry)} onMouseMove=${() => setAt(place)}>
-        <${Icon} name=${entry.icon} /><span>${visible(entry.name)}</span><em>${visible(entry.what)}</em></li>`)}</ul></dialog>`;
+  useEffect(() => {
+    dialog.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
+  return html`<dialog ref=${dialog} class="palette" aria-label="Find anything" data-testid="palette" onCancel=${(
+    event,
+  ) => {
+    event.preventDefault();
+    onClose();
+  }} onClick=${(event) => event.target === dialog.current && onClose()}>
+    <input type="text" placeholder="A server, a tool, a view, a call's number …" value=${typed} role="combobox" aria-expanded="true"
+      aria-controls="found" aria-activedescendant=${`found-${chosen}`}
+      aria-label="Find" autocomplete="off" spellcheck="false" onInput=${(event) => {
+        setTyped(event.target.value);
+        setAt(0);
+      }} onKeyDown=${key} autofocus />
+    <ul id="found" role="listbox" aria-label="Found">${found.map(
+      (entry, place) => html`
+      <li key=${place} id=${`found-${place}`} role="option" aria-selected=${place === chosen} onClick=${() => take(entry)}
+        onMouseMove=${() => setAt(place)}>
+        <${Icon} name=${entry.icon} /><span>${visible(entry.name)}</span><em>${visible(entry.what)}</em></li>`,
+    )}</ul></dialog>`;
 }

@@ -11,8 +11,29 @@ import { Form, useValue } from './form.js';
 import { Tree } from './tree.js';
 import { Button, Chip, Dialog, Fault, Link, toast, When } from './ui.js';
 
-export const KINDS = { permission: 'May it?', form: 'Form', page: 'Page to visit', sampling: 'A model is asked', 'sign-in': 'Sign-in', approval: 'Server to approve', changed: 'Changed definition', proposal: 'Proposed entry' };
-const LABELS = { allow: 'Allow once', 'allow-always': 'Always allow', deny: 'Deny', 'deny-always': 'Never allow', accept: 'Send', decline: 'Decline', cancel: 'Cancel', approve: 'Approve', reject: 'Reject' };
+export const KINDS = {
+  permission: 'May it?',
+  form: 'Form',
+  page: 'Page to visit',
+  sampling: 'A model is asked',
+  'sign-in': 'Sign-in',
+  approval: 'Server to approve',
+  changed: 'Changed definition',
+  proposal: 'Proposed entry',
+};
+const LABELS = {
+  allow: 'Allow once',
+  'allow-always': 'Always allow',
+  deny: 'Deny',
+  'deny-always': 'Never allow',
+  accept: 'Send',
+  decline: 'Decline',
+  cancel: 'Cancel',
+  approve: 'Approve',
+  reject: 'Reject',
+};
+// In these a server speaks, which is never to be trusted; in all others we do.
+const THEIRS = ['form', 'page', 'sampling'];
 const YES = ['allow', 'allow-always', 'accept', 'approve'];
 
 /** What a model's answer looks like, to begin with. */
@@ -32,53 +53,108 @@ export function Question({ question, after }) {
     const head = { action, ...(picked && action === 'approve' && { only: [...picked] }) };
     const content = (kind === 'form' || kind === 'sampling') && action === 'accept' ? `,"content":${edited.text}` : '';
     try {
-      const taken = await ask('POST', `questions/${encodeURIComponent(question.id)}`, { text: `${stringify(head, '').slice(0, -1)}${content}}` });
+      const taken = await ask('POST', `questions/${encodeURIComponent(question.id)}`, {
+        text: `${stringify(head, '').slice(0, -1)}${content}}`,
+      });
       toast(`Answered: ${LABELS[action] ?? action}`);
       if (taken?.open) setOpened(taken.open);
       after();
     } catch (refused) {
       // Somebody else was faster: that is told, and shown.
-      setFault(refused.code === 'conflict' ? { message: 'Somebody else has answered this already.', hint: refused.message } : refused);
+      setFault(
+        refused.code === 'conflict'
+          ? { message: 'Somebody else has answered this already.', hint: refused.message }
+          : refused,
+      );
       if (refused.code === 'conflict') after();
     }
     setBusy(false);
   };
   const names = [...new Set(question.changes.map((change) => change.of))];
-  const barred = (action) => action === 'approve' && (kind === 'approval' || kind === 'proposal') && me.value?.mayApprove === false;
+  const barred = (action) =>
+    action === 'approve' && (kind === 'approval' || kind === 'proposal') && me.value?.mayApprove === false;
   return html`<article class="card stack" data-testid="question-page" data-kind=${kind}>
-    <div class="row"><${Chip}>${KINDS[kind] ?? kind}<//>${question.server && html`<a href=${href(['servers', question.server])}>${visible(question.server)}</a>`}${question.call && html`<a href=${href(['traffic', String(question.call)])}>call ${question.call}</a>`}
-      <span class="grow"></span><span class="quiet small">asked <${When} at=${question.at} />${open && question.until ? `, given up in ${span((question.until - now.value) / 1000)}` : ''}</span></div>
+    <div class="row"><${Chip}>${KINDS[kind] ?? kind}<//>${question.server && html`<a
+      href=${href(['servers', question.server])}>${visible(question.server)}</a>`}${question.call && html`<a
+      href=${href(['traffic', String(question.call)])}>call ${question.call}</a>`}
+      <span class="grow"></span><span class="quiet small">asked <${When}
+        at=${question.at} />${open && question.until ? `, given up in ${span((question.until - now.value) / 1000)}` : ''}</span></div>
     <h2>${visible(question.title)}</h2>
-    ${(question.principal || question.client) && html`<p class="quiet small">for ${visible(question.client ?? 'a client')} (${visible(question.principal ?? 'nobody')})${question.alsoClient ? ', which was asked as well' : ''}</p>`}
-    ${question.text && html`<div><p class="quiet small">${question.server ? `${visible(question.server)} says` : 'It says'}</p><pre class="block said">${visible(question.text)}</pre></div>`}
+    ${(question.principal || question.client) && html`<p
+      class="quiet small">for ${visible(question.client ?? 'a client')} (${visible(question.principal ?? 'nobody')})${question.alsoClient ? ', which was asked as well' : ''}
+      </p>`}
+    ${question.text && html`<div><p
+      class="quiet small">${THEIRS.includes(kind) ? `${visible(question.server ?? 'the server')} says` : 'Why'}</p><pre
+      class="block said">${visible(question.text)}</pre></div>`}
     ${question.url && html`<${Page} url=${question.url} />`}
-    ${question.about !== null && question.about !== undefined && html`<div><h3>${kind === 'permission' ? 'With these arguments' : kind === 'sampling' ? 'What the server wants to ask a model' : 'What it is about'}</h3><${Tree} value=${question.about} open=${4} /></div>`}
-    ${question.changes.length > 0 && html`<div class="stack">${names.length > 1 && open && html`<p class="row small">Which: ${names.map((name) => html`<label class="row" key=${name}><input type="checkbox" checked=${picked === null || picked.has(name)} onChange=${() => setPicked((before) => { const made = new Set(before ?? names); if (!made.delete(name)) made.add(name); return made; })} /> ${visible(name)}</label>`)}</p>`}
-      ${question.changes.map((change, at) => html`<${Change} key=${at} change=${change} />`)}</div>`}
-    ${open && kind === 'form' && question.schema && html`<${Form} schema=${question.schema} edited=${edited} onRun=${() => answer('accept')} />`}
+    ${question.about !== null && question.about !== undefined && html`<div>
+      <h3>${kind === 'permission' ? 'With these arguments' : kind === 'sampling' ? 'What the server wants to ask a model' : 'What it is about'}
+      </h3><${Tree} value=${question.about} open=${4} /></div>`}
+    ${
+      question.changes.length > 0 &&
+      html`<div class="stack">${
+        names.length > 1 &&
+        open &&
+        html`<p class="row small">Which: ${names.map(
+          (name) =>
+            html`<label class="row" key=${name}><input type="checkbox" checked=${picked === null || picked.has(name)} onChange=${() =>
+              setPicked((before) => {
+                const made = new Set(before ?? names);
+                if (!made.delete(name)) made.add(name);
+                return made;
+              })} /> ${visible(name)}</label>`,
+        )}</p>`
+      }
+      ${question.changes.map((change, at) => html`<${Change} key=${at} change=${change} />`)}</div>`
+    }
+    ${open && kind === 'form' && question.schema && html`<${Form} schema=${question.schema} edited=${edited}
+      onRun=${() => answer('accept')} />`}
     ${open && kind === 'sampling' && html`<${Sampling} edited=${edited} />`}
     <${Fault} of=${fault} />
-    ${open ? html`<div class="answers">${question.answers.map((action) => html`<${Button} key=${action} kind=${YES.includes(action) && !action.endsWith('always') ? 'primary' : action.startsWith('deny') || action === 'reject' ? 'danger' : ''} disabled=${busy || barred(action) || (action === 'accept' && edited.bad !== null)} onClick=${() => answer(action)} data-testid=${`answer-${action}`}>${kind === 'sign-in' && action === 'accept' ? 'Sign in' : kind === 'page' && action === 'accept' ? 'I have done it' : LABELS[action] ?? action}<//>`)}
-        ${question.answers.some(barred) && html`<p class="quiet small">Approving what runs on this machine is not allowed here: <code>switchboard approve</code> does it in a terminal.</p>`}</div>`
-      : html`<p class="note" data-testid="answered">${question.answered ? html`<strong>${LABELS[question.answered.action] ?? question.answered.action}</strong>, by ${visible(question.answered.by)}, <${When} at=${question.answered.at} />` : question.status.replace('-', ' ')}</p>`}
-    ${opened && html`<${Dialog} title="Go on here" onClose=${() => setOpened(null)}><p><${Link} to=${opened}>Open the page<//></p><pre class="command">${visible(opened)}</pre><//>`}
+    ${
+      open
+        ? html`<div class="answers">${question.answers.map((action) => html`<${Button} key=${action}
+          kind=${YES.includes(action) && !action.endsWith('always') ? 'primary' : action.startsWith('deny') || action === 'reject' ? 'danger' : ''}
+          disabled=${busy || barred(action) || (action === 'accept' && edited.bad !== null)} onClick=${() => answer(action)}
+          data-testid=${`answer-${action}`}>${kind === 'sign-in' && action === 'accept' ? 'Sign in' : kind === 'page' && action === 'accept' ? 'I have done it' : (LABELS[action] ?? action)}
+          <//>`)}
+        ${question.answers.some(barred) && html`<p
+          class="quiet small">Approving what runs on this machine is not allowed here: <code>switchboard approve</code> does it in a terminal.</p>`}
+          </div>`
+        : html`<p class="note"
+          data-testid="answered">${question.answered ? html`<strong>${LABELS[question.answered.action] ?? question.answered.action}
+          </strong>, by ${visible(question.answered.by)}, <${When} at=${question.answered.at} />` : question.status.replace('-', ' ')}</p>`
+    }
+    ${opened && html`<${Dialog} title="Go on here" onClose=${() => setOpened(null)}><p><${Link} to=${opened}>Open the page<//></p><pre
+      class="command">${visible(opened)}</pre><//>`}
   </article>`;
 }
 
 function Page({ url }) {
   const safe = safeLink(url);
-  return html`<div class="note warn stack"><p>The server wants you to visit a page of <strong>${visible(safe?.host ?? 'an address that is not followed')}</strong>. What you type there goes to it.</p><p><${Link} to=${url}>Open it in a new tab<//></p><pre class="command">${visible(url)}</pre></div>`;
+  return html`<div class="note warn stack">
+    <p>The server wants you to visit a page of <strong>${visible(safe?.host ?? 'an address that is not followed')}
+    </strong>. What you type there goes to it.</p><p><${Link} to=${url}>Open it in a new tab<//></p><pre class="command">${visible(url)}
+    </pre></div>`;
 }
 
-export const Change = ({ change }) => html`<div class="change" data-testid="change"><header><strong>${visible(change.of)}</strong><code class="small">${visible(change.path)}</code>${change.warnings.map((warning, at) => html`<${Chip} key=${at} kind="bad">${visible(warning)}<//>`)}</header>
+export const Change = ({
+  change,
+}) => html`<div class="change" data-testid="change"><header><strong>${visible(change.of)}</strong><code
+  class="small">${visible(change.path)}</code>${change.warnings.map((warning, at) => html`<${Chip} key=${at} kind="bad">${visible(warning)}
+  <//>`)}</header>
   <${TextDiff} before=${change.before} after=${change.after} /></div>`;
 
 /** A model's answer by hand: its text, or all of it as JSON. */
 function Sampling({ edited }) {
   const [whole, setWhole] = useState(false);
   const text = edited.value?.content?.text;
-  if (whole || typeof text !== 'string') return html`<label class="field"><span class="name">The answer</span><textarea rows="10" spellcheck="false" value=${edited.text} aria-invalid=${edited.bad !== null} onInput=${(event) => edited.setText(event.target.value)}></textarea>${edited.bad && html`<span class="wrong">${edited.bad}</span>`}</label>`;
-  const set = (event) => edited.setValue({ ...edited.value, content: { ...edited.value.content, text: event.target.value } });
-  return html`<label class="field"><span class="name">What the model would answer</span><textarea rows="5" value=${text} onInput=${set}></textarea></label><div><${Button} small onClick=${() => setWhole(true)}>As JSON<//></div>`;
+  if (whole || typeof text !== 'string')
+    return html`<label class="field"><span class="name">The answer</span><textarea rows="10" spellcheck="false" value=${edited.text}
+      aria-invalid=${edited.bad !== null} onInput=${(event) => edited.setText(event.target.value)}></textarea>${edited.bad && html`<span
+      class="wrong">${edited.bad}</span>`}</label>`;
+  const set = (event) =>
+    edited.setValue({ ...edited.value, content: { ...edited.value.content, text: event.target.value } });
+  return html`<label class="field"><span class="name">What the model would answer</span><textarea rows="5" value=${text} onInput=${set}>
+    </textarea></label><div><${Button} small onClick=${() => setWhole(true)}>As JSON<//></div>`;
 }
-

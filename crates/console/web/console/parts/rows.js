@@ -19,12 +19,20 @@ export function Rows({ count, height, row, onTop, onEnd, scroller, label }) {
       onTop?.(element.scrollTop < height / 2);
       if (element.scrollTop + element.clientHeight > element.scrollHeight - height * 20) onEnd?.();
     };
-    const on = () => { if (!asked) { asked = true; requestAnimationFrame(look); } };
+    const on = () => {
+      if (!asked) {
+        asked = true;
+        requestAnimationFrame(look);
+      }
+    };
     element.addEventListener('scroll', on, { passive: true });
     const sizes = new ResizeObserver(on);
     sizes.observe(element);
     look();
-    return () => { element.removeEventListener('scroll', on); sizes.disconnect(); };
+    return () => {
+      element.removeEventListener('scroll', on);
+      sizes.disconnect();
+    };
   }, [height, onTop, onEnd]);
   const rows = [];
   for (let at = seen.from; at < Math.min(seen.to, count); at += 1) rows.push(row(at, at * height));

@@ -27,11 +27,19 @@ function Node({ name, value, depth, open: openAt }) {
   const many = entries.length;
   const [begin, end] = kind === 'array' ? ['[', ']'] : ['{', '}'];
   if (many === 0) return html`${key}${begin}${end}`;
-  const turn = html`<button type="button" class="turn" aria-expanded=${open} aria-label=${`${open ? 'fold' : 'unfold'} ${name ?? 'value'}`} onClick=${() => setOpen(!open)}>${open ? '▾' : '▸'}</button>`;
-  if (!open) return html`${turn} ${key}<span class="quiet">${begin} ${many} ${kind === 'array' ? (many === 1 ? 'item' : 'items') : many === 1 ? 'key' : 'keys'} ${end}</span>`;
-  return html`${turn} ${key}${begin}<ul>${entries.slice(0, most).map((entry, at) => html`<li key=${kind === 'array' ? at : entry}>
-      <${Node} name=${kind === 'array' ? String(at) : entry} value=${kind === 'array' ? entry : value[entry]} depth=${depth + 1} open=${openAt} /></li>`)}
-    ${many > most && html`<li><button type="button" class="more" onClick=${() => setMost(most + 10 * MOST)}>${many - most} more</button></li>`}</ul>${end}`;
+  const turn = html`<button type="button" class="turn" aria-expanded=${open} aria-label=${`${open ? 'fold' : 'unfold'} ${name ?? 'value'}`}
+    onClick=${() => setOpen(!open)}>${open ? '▾' : '▸'}</button>`;
+  if (!open)
+    return html`${turn} ${key}<span
+      class="quiet">${begin} ${many} ${kind === 'array' ? (many === 1 ? 'item' : 'items') : many === 1 ? 'key' : 'keys'} ${end}</span>`;
+  return html`${turn} ${key}${begin}<ul>${entries.slice(0, most).map(
+    (entry, at) => html`<li key=${kind === 'array' ? at : entry}>
+      <${Node} name=${kind === 'array' ? String(at) : entry} value=${kind === 'array' ? entry : value[entry]} depth=${depth + 1}
+        open=${openAt} /></li>`,
+  )}
+    ${many > most && html`<li><button type="button" class="more" onClick=${() => setMost(most + 10 * MOST)}>${many - most} more</button>
+      </li>`}</ul>${end}`;
 }
 
-export const Tree = ({ value, open = 3 }) => html`<div class="tree"><${Node} value=${value} depth=${0} open=${open} /></div>`;
+export const Tree = ({ value, open = 3 }) =>
+  html`<div class="tree"><${Node} value=${value} depth=${0} open=${open} /></div>`;

@@ -6,21 +6,52 @@ import { now } from '../store.js';
 import { ago, dateTime } from './format.js';
 
 export const Button = ({ kind = '', small, icon, children, ...rest }) => html`
-  <button type="button" class=${`button ${kind} ${small ? 'small' : ''}`} ...${rest}>${icon && html`<${Icon} name=${icon} size=${16} />`}${children}</button>`;
+  <button type="button" class=${`button ${kind} ${small ? 'small' : ''}`} ...${rest}>${icon && html`<${Icon} name=${icon}
+    size=${16} />`}${children}</button>`;
 
 const TONES = {
-  connected: 'good', ok: 'good', yes: 'good', 'signed-in': 'good', allow: 'good', used: 'good', pinned: 'good', live: 'good', header: 'good', 'none-needed': 'plain',
-  connecting: 'busy', running: 'busy', asleep: 'plain', waiting: 'warn', pending: 'warn', 'needs-auth': 'warn', wanted: 'warn', expired: 'warn', ask: 'warn', changed: 'warn',
-  failed: 'bad', error: 'bad', denied: 'bad', deny: 'bad', no: 'bad', refused: 'bad', faulty: 'bad', rejected: 'bad', lost: 'bad',
+  connected: 'good',
+  ok: 'good',
+  yes: 'good',
+  'signed-in': 'good',
+  allow: 'good',
+  used: 'good',
+  pinned: 'good',
+  live: 'good',
+  header: 'good',
+  'none-needed': 'plain',
+  connecting: 'busy',
+  running: 'busy',
+  asleep: 'plain',
+  waiting: 'warn',
+  pending: 'warn',
+  'needs-auth': 'warn',
+  wanted: 'warn',
+  expired: 'warn',
+  ask: 'warn',
+  changed: 'warn',
+  failed: 'bad',
+  error: 'bad',
+  denied: 'bad',
+  deny: 'bad',
+  no: 'bad',
+  refused: 'bad',
+  faulty: 'bad',
+  rejected: 'bad',
+  lost: 'bad',
 };
 
 /** A word with its tone. The word says it; the colour helps. */
 export const Word = ({ word, text, title }) => html`
   <span class=${`word ${TONES[word] ?? 'plain'}`} title=${title}><i></i>${text ?? String(word ?? '–').replaceAll('-', ' ')}</span>`;
 
-export const Chip = ({ children, title, kind = '' }) => html`<span class=${`chip ${kind}`} title=${title}>${children}</span>`;
+export const Chip = ({ children, title, kind = '' }) =>
+  html`<span class=${`chip ${kind}`} title=${title}>${children}</span>`;
 
-export const When = ({ at }) => (at ? html`<time title=${dateTime(at)} dateTime=${new Date(at).toISOString()}>${ago(at, now.value)}</time>` : html`<span class="quiet">never</span>`);
+export const When = ({ at }) =>
+  at
+    ? html`<time title=${dateTime(at)} dateTime=${new Date(at).toISOString()}>${ago(at, now.value)}</time>`
+    : html`<span class="quiet">never</span>`;
 
 /** Text from elsewhere: never markup, never hidden characters. */
 export const Text = ({ of, most }) => (most ? line(of, most) : visible(of));
@@ -28,7 +59,8 @@ export const Text = ({ of, most }) => (most ? line(of, most) : visible(of));
 export function Link({ to, children }) {
   const url = safeLink(to);
   if (!url) return html`<code class="address" title="not followed: neither http nor https">${visible(to)}</code>`;
-  return html`<a href=${url.href} target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer">${children ?? visible(url.href)} <${Icon} name="link" size=${13} /></a>`;
+  return html`<a href=${url.href} target="_blank" rel="noopener noreferrer"
+    referrerpolicy="no-referrer">${children ?? visible(url.href)} <${Icon} name="link" size=${13} /></a>`;
 }
 
 /** Nothing here yet, and what to do about it. */
@@ -39,7 +71,9 @@ export const Skeleton = ({ rows = 5 }) => html`
   <div class="skeleton" role="status" aria-label="loading">${Array.from({ length: rows }, (_, at) => html`<div key=${at}></div>`)}</div>`;
 
 /** An error with its remedy. */
-export const Fault = ({ of, again }) => of && html`
+export const Fault = ({ of, again }) =>
+  of &&
+  html`
   <div class="fault" role="alert"><div><strong>${line(of.message ?? of, 600)}</strong>${of.hint && html`<p>${visible(of.hint)}</p>`}</div>
   ${again && html`<${Button} small onClick=${again}>Try again<//>`}</div>`;
 
@@ -58,13 +92,18 @@ export function Copy({ text, label = 'Copy', small = true }) {
 }
 
 export const Tabs = ({ tabs, at, to }) => html`
-  <nav class="tabs" aria-label="parts of this page">${tabs.map(([key, label, badge]) => html`
-    <a key=${key} href=${to(key)} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}</span>` : null}</a>`)}</nav>`;
+  <nav class="tabs" aria-label="parts of this page">${tabs.map(
+    ([key, label, badge]) => html`
+    <a key=${key} href=${to(key)} aria-current=${key === at ? 'page' : undefined}>${label}${badge ? html`<span class="badge">${badge}
+      </span>` : null}</a>`,
+  )}</nav>`;
 
 /** A choice of few, all of them seen. */
 export const Segments = ({ label, options, value, onChange }) => html`
-  <div class="segments" role="group" aria-label=${label}>${options.map(([key, text, title]) => html`
-    <button type="button" key=${key} title=${title} aria-pressed=${key === value} onClick=${() => onChange(key)}>${text}</button>`)}</div>`;
+  <div class="segments" role="group" aria-label=${label}>${options.map(
+    ([key, text, title]) => html`
+    <button type="button" key=${key} title=${title} aria-pressed=${key === value} onClick=${() => onChange(key)}>${text}</button>`,
+  )}</div>`;
 
 export function Dialog({ title, onClose, children, wide, foot }) {
   const ref = useRef(null);
@@ -73,9 +112,13 @@ export function Dialog({ title, onClose, children, wide, foot }) {
     dialog.showModal();
     return () => dialog.close();
   }, []);
-  return html`<dialog ref=${ref} class=${wide ? 'wide' : ''} aria-label=${title} onCancel=${(event) => { event.preventDefault(); onClose(); }}
+  return html`<dialog ref=${ref} class=${wide ? 'wide' : ''} aria-label=${title} onCancel=${(event) => {
+    event.preventDefault();
+    onClose();
+  }}
     onClick=${(event) => event.target === ref.current && onClose()}>
-    <div class="dialog"><header><h2>${title}</h2><button type="button" class="plain" aria-label="Close" onClick=${onClose}><${Icon} name="close" /></button></header>
+    <div class="dialog"><header><h2>${title}</h2><button type="button" class="plain" aria-label="Close" onClick=${onClose}><${Icon}
+      name="close" /></button></header>
     <div class="dialog-body">${children}</div>${foot && html`<footer>${foot}</footer>`}</div></dialog>`;
 }
 
@@ -86,11 +129,19 @@ let nextToast = 1;
 export function toast(text, kind = 'good') {
   const id = nextToast++;
   toasts.value = [...toasts.value.slice(-3), { id, text, kind }];
-  setTimeout(() => { toasts.value = toasts.value.filter((one) => one.id !== id); }, kind === 'bad' ? 9000 : 4500);
+  setTimeout(
+    () => {
+      toasts.value = toasts.value.filter((one) => one.id !== id);
+    },
+    kind === 'bad' ? 9000 : 4500,
+  );
 }
 
-export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite">${toasts.value.map((one) => html`
-  <div key=${one.id} class=${`toast ${one.kind}`}>${line(one.text, 400)}</div>`)}</div>`;
+export const Toasts = () =>
+  html`<div class="toasts" role="status" aria-live="polite">${toasts.value.map(
+    (one) => html`
+  <div key=${one.id} class=${`toast ${one.kind}`}>${line(one.text, 400)}</div>`,
+  )}</div>`;
 
 /** Does something that may be refused, and says so. */
 export async function attempt(doing, onFault) {

@@ -9,20 +9,38 @@ import { Empty, Fault, Skeleton, useRead } from '../parts/ui.js';
 export function Audit({ query }) {
   const filter = query.filter ?? '';
   const read = useRead((signal) => get('audit', { filter }, signal), [filter]);
-  return html`<div class="page"><div class="head"><h1>Audit</h1><span class="grow"></span><input type="search" class="searchbox" aria-label="filter the record" placeholder="filter" value=${filter} onInput=${(event) => replace('audit', { filter: event.target.value })} />
+  return html`<div class="page"><div class="head"><h1>Audit</h1><span class="grow"></span><input type="search" class="searchbox"
+    aria-label="filter the record" placeholder="filter" value=${filter}
+    onInput=${(event) => replace('audit', { filter: event.target.value })} />
       <p class="sub">What was called, answered, changed and refused, newest first.</p></div>
     <${Fault} of=${read.fault} again=${read.again} />
-    ${!read.value ? !read.fault && html`<${Skeleton} rows=${8} />` : !read.value.kept ? html`<${Empty} title="No record is kept">Start the gateway with <code>--audit FILE</code>, or set it in the settings, and what happens is put on record.<//>`
-      : read.value.records.length === 0 ? html`<${Empty} title="Nothing on record">${filter ? 'Nothing matches.' : 'Nothing has happened yet.'}<//>`
-      : html`<div class="table"><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>About</th></tr></thead><tbody>${read.value.records.map((record, at) => html`<${Row} key=${at} record=${record} />`)}</tbody></table></div>${read.value.more && html`<p class="quiet">There are older ones: <code>switchboard audit</code> has them all.</p>`}`}
+    ${
+      !read.value
+        ? !read.fault && html`<${Skeleton} rows=${8} />`
+        : !read.value.kept
+          ? html`<${Empty} title="No record is kept">Start the gateway with <code>--audit FILE</code>, or set it in the settings, and what happens is put on record.<//>`
+          : read.value.records.length === 0
+            ? html`<${Empty} title="Nothing on record">${filter ? 'Nothing matches.' : 'Nothing has happened yet.'}<//>`
+            : html`<div class="table"><table><thead><tr><th>When</th><th>What</th><th>Who</th><th>About</th></tr></thead>
+              <tbody>${read.value.records.map((record, at) => html`<${Row} key=${at} record=${record} />`)}</tbody></table>
+              </div>${read.value.more && html`<p class="quiet">There are older ones: <code>switchboard audit</code> has them all.</p>`}`
+    }
   </div>`;
 }
 
-const first = (record, keys) => { for (const key of keys) if (record?.[key] !== undefined && record[key] !== null) return typeof record[key] === 'object' ? JSON.stringify(record[key]) : String(record[key]); return ''; };
+const first = (record, keys) => {
+  for (const key of keys)
+    if (record?.[key] !== undefined && record[key] !== null)
+      return typeof record[key] === 'object' ? JSON.stringify(record[key]) : String(record[key]);
+  return '';
+};
 
 function Row({ record }) {
   const [open, setOpen] = useState(false);
-  return html`<tr data-testid="record"><td class="tight"><button type="button" class="more" aria-expanded=${open} onClick=${() => setOpen(!open)}>${line(first(record, ['at', 'time', 'when', 'ts']), 30) || 'record'}</button></td>
-    <td>${line(first(record, ['event', 'kind', 'what', 'did', 'method', 'action']), 60)} ${line(first(record, ['outcome', 'decision', 'status']), 30)}</td><td>${line(first(record, ['principal', 'by', 'who', 'user', 'client']), 40)}</td>
-    <td>${line([first(record, ['server']), first(record, ['tool', 'name', 'target', 'file'])].filter(Boolean).join(' · '), 120) || visible('')}${open && html`<${Tree} value=${record} />`}</td></tr>`;
+  return html`<tr data-testid="record"><td class="tight"><button type="button" class="more" aria-expanded=${open}
+    onClick=${() => setOpen(!open)}>${line(first(record, ['at', 'time', 'when', 'ts']), 30) || 'record'}</button></td>
+    <td>${line(first(record, ['event', 'kind', 'what', 'did', 'method', 'action']), 60)} ${line(first(record, ['outcome', 'decision', 'status']), 30)}
+      </td><td>${line(first(record, ['principal', 'by', 'who', 'user', 'client']), 40)}</td>
+    <td>${line([first(record, ['server']), first(record, ['tool', 'name', 'target', 'file'])].filter(Boolean).join(' · '), 120) || visible('')}${open && html`<${Tree}
+      value=${record} />`}</td></tr>`;
 }

@@ -13,32 +13,68 @@ import { attempt, Button, Chip, Dialog, Fault, Link, Skeleton, Tabs, toast, useR
 
 export function ServerPage({ name, tab, item }) {
   const known = serverNamed(name);
-  const read = useRead((signal) => get(`servers/${part(name)}`, null, signal), [name, known?.state.word, known?.usable.word, known?.signIn.word, listed.value[known?.name]]);
-  useKeys([['Escape', 'all servers', () => go('servers')], ['r', 'reconnect', () => may('operator') && act('reconnect')]]);
+  const read = useRead(
+    (signal) => get(`servers/${part(name)}`, null, signal),
+    [name, known?.state.word, known?.usable.word, known?.signIn.word, listed.value[known?.name]],
+  );
+  useKeys([
+    ['Escape', 'all servers', () => go('servers')],
+    ['r', 'reconnect', () => may('operator') && act('reconnect')],
+  ]);
   const [opened, setOpened] = useState(null);
-  const act = (verb, body) => attempt(async () => {
-    const done = await post(`servers/${part(name)}/${verb}`, body ?? {});
-    toast(done.did || 'Done');
-    if (done.open) setOpened(done.open);
-    read.again();
-  });
+  const act = (verb, body) =>
+    attempt(async () => {
+      const done = await post(`servers/${part(name)}/${verb}`, body ?? {});
+      toast(done.did || 'Done');
+      if (done.open) setOpened(done.open);
+      read.again();
+    });
   const server = known ?? read.value?.server;
-  if (!server) return html`<div class="page"><${Crumbs} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton} rows=${6} />`}</div>`;
+  if (!server)
+    return html`<div class="page"><${Crumbs} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton}
+      rows=${6} />`}</div>`;
   const detail = read.value;
-  const tabs = [['overview', 'Overview'], ['tools', 'Tools', server.tools], ['resources', 'Resources', server.resources], ['prompts', 'Prompts', server.prompts], ...(server.held > 0 || tab === 'pins' ? [['pins', 'Changed', server.held]] : []), ['stderr', 'Log'], ['handshake', 'Handshake'], ['explain', 'Explain']];
-  return html`<div class="page" data-testid="server-page"><div class="head"><${Crumbs} /><h1>${line(server.name, 100)}</h1><${Word} word=${server.state.word} /><${Chip}>${server.transport}<//>${server.version && html`<${Chip} title=${server.era}>${server.version}<//>`}
+  const tabs = [
+    ['overview', 'Overview'],
+    ['tools', 'Tools', server.tools],
+    ['resources', 'Resources', server.resources],
+    ['prompts', 'Prompts', server.prompts],
+    ...(server.held > 0 || tab === 'pins' ? [['pins', 'Changed', server.held]] : []),
+    ['stderr', 'Log'],
+    ['handshake', 'Handshake'],
+    ['explain', 'Explain'],
+  ];
+  return html`<div class="page" data-testid="server-page"><div class="head"><${Crumbs} /><h1>${line(server.name, 100)}</h1><${Word}
+    word=${server.state.word} /><${Chip}>${server.transport}<//>${server.version && html`<${Chip} title=${server.era}>${server.version}
+    <//>`}
       <span class="grow"></span><${Verbs} server=${server} act=${act} detail=${detail} />
       <p class="sub mono small">${visible(server.target)}</p></div>
-    ${opened && html`<${Dialog} title="Sign in" onClose=${() => setOpened(null)} foot=${html`<${Button} onClick=${() => setOpened(null)}>Done<//>`}><p>Sign in at this page; this view follows by itself.</p><p><${Link} to=${opened}>Open the page<//></p><pre class="command">${visible(opened)}</pre>
-      <${Pasted} act=${act} /><//>`}
+    ${
+      opened &&
+      html`<${Dialog} title="Sign in" onClose=${() => setOpened(null)} foot=${html`<${Button} onClick=${() => setOpened(null)}>Done<//>`}>
+        <p>Sign in at this page; this view follows by itself.</p><p><${Link} to=${opened}>Open the page<//></p><pre
+        class="command">${visible(opened)}</pre>
+      <${Pasted} act=${act} /><//>`
+    }
     <${Tabs} tabs=${tabs} at=${tab} to=${(key) => href(key === 'overview' ? ['servers', name] : ['servers', name, key])} />
     <${Fault} of=${read.fault} again=${read.again} />
-    ${tab === 'overview' ? html`<${Overview} server=${server} detail=${detail} act=${act} />`
-      : tab === 'pins' ? html`<${Pins} server=${server} />`
-      : tab === 'stderr' ? html`<${Stderr} name=${name} />`
-      : tab === 'handshake' ? (detail ? html`<${Handshake} detail=${detail} />` : html`<${Skeleton} />`)
-      : tab === 'explain' ? (detail ? html`<pre class="block" data-testid="explained">${visible(detail.explained.join('\n'))}</pre>` : html`<${Skeleton} />`)
-      : html`<${Lists} name=${name} server=${server} list=${tab} item=${item} />`}
+    ${
+      tab === 'overview'
+        ? html`<${Overview} server=${server} detail=${detail} act=${act} />`
+        : tab === 'pins'
+          ? html`<${Pins} server=${server} />`
+          : tab === 'stderr'
+            ? html`<${Stderr} name=${name} />`
+            : tab === 'handshake'
+              ? detail
+                ? html`<${Handshake} detail=${detail} />`
+                : html`<${Skeleton} />`
+              : tab === 'explain'
+                ? detail
+                  ? html`<pre class="block" data-testid="explained">${visible(detail.explained.join('\n'))}</pre>`
+                  : html`<${Skeleton} />`
+                : html`<${Lists} name=${name} server=${server} list=${tab} item=${item} />`
+    }
   </div>`;
 }
 
@@ -46,53 +82,78 @@ const Crumbs = () => html`<p class="crumbs"><a href=${href('servers')}>Servers</
 
 function Pasted({ act }) {
   const [text, setText] = useState('');
-  return html`<label class="field"><span class="about">Where the browser is on another machine: paste the address that it ended at.</span><input value=${text} onInput=${(event) => setText(event.target.value)} /></label>
+  return html`<label class="field"><span class="about">Where the browser is on another machine: paste the address that it ended at.</span>
+    <input value=${text} onInput=${(event) => setText(event.target.value)} /></label>
     <div><${Button} small disabled=${!text} onClick=${() => act('sign-in', { pasted: text })}>That is it<//></div>`;
 }
 
 function Verbs({ server, act, detail }) {
   const { word } = server.state;
-  const verb = (key, label, kind, body) => html`<${Button} small kind=${kind} onClick=${() => act(key, body)} data-testid=${`verb-${key}`}>${label}<//>`;
+  const verb = (key, label, kind, body) =>
+    html`<${Button} small kind=${kind} onClick=${() => act(key, body)} data-testid=${`verb-${key}`}>${label}<//>`;
   if (!may('operator')) return null;
   return html`<div class="row">
     ${word === 'pending' && may('admin') && html`${verb('approve', 'Approve', 'primary', { digest: detail?.approvalDigest })}${verb('reject', 'Reject', 'danger')}`}
     ${['needs-auth', 'connected', 'failed', 'asleep'].includes(word) && ['wanted', 'expired', 'refused'].includes(server.signIn.word) && verb('sign-in', 'Sign in', 'primary')}
     ${server.signIn.word === 'signed-in' && verb('sign-out', 'Sign out')}
     ${['connected', 'failed', 'connecting', 'asleep', 'needs-auth'].includes(word) && verb('reconnect', 'Reconnect')}
-    ${word === 'disabled' ? verb('enable', 'Enable', 'primary') : ['connected', 'failed', 'asleep', 'needs-auth', 'connecting'].includes(word) && verb('disable', 'Disable')}</div>`;
+    ${word === 'disabled' ? verb('enable', 'Enable', 'primary') : ['connected', 'failed', 'asleep', 'needs-auth', 'connecting'].includes(word) && verb('disable', 'Disable')}
+      </div>`;
 }
 
-const Seen = ({ title, seen }) => html`<div class="card"><h2 class="quiet small">${title}</h2><${Word} word=${seen.word} />
+const Seen = ({
+  title,
+  seen,
+}) => html`<div class="card"><h2 class="quiet small">${title}</h2><${Word} word=${seen.word} />
   ${seen.reason && html`<p>${visible(seen.reason)}</p>`}${seen.hint && html`<p class="quiet small">${visible(seen.hint)}</p>`}
-  ${seen.at && html`<p class="quiet small">seen <${When} at=${seen.at} />${seen.by ? html` by <code>${visible(seen.by)}</code>` : null}</p>`}</div>`;
+  ${seen.at && html`<p class="quiet small">seen <${When} at=${seen.at} />${seen.by ? html` by <code>${visible(seen.by)}</code>` : null}
+    </p>`}</div>`;
 
 function Overview({ server, detail }) {
   return html`<div class="stack">
-    <div class="three"><${Seen} title="Connection" seen=${server.state} /><${Seen} title="Sign-in" seen=${server.signIn} /><${Seen} title="Usable" seen=${server.usable} /></div>
-    ${detail?.approval.length > 0 && html`<section class="card"><h2>What would be approved</h2><pre class="block">${visible(detail.approval.join('\n'))}</pre></section>`}
+    <div class="three"><${Seen} title="Connection" seen=${server.state} /><${Seen} title="Sign-in" seen=${server.signIn} /><${Seen}
+      title="Usable" seen=${server.usable} /></div>
+    ${detail?.approval.length > 0 && html`<section class="card"><h2>What would be approved</h2><pre
+      class="block">${visible(detail.approval.join('\n'))}</pre></section>`}
     <div class="halves"><section class="card"><h2>Facts</h2><dl class="facts">
-        <dt>Configured in</dt><dd>${server.file ? html`<code>${visible(server.file)}${server.line ? `:${server.line}` : ''}</code> (${server.scope})` : server.scope}</dd>
+        <dt>Configured in</dt><dd>${server.file ? html`<code>${visible(server.file)}${server.line ? `:${server.line}` : ''}
+          </code> (${server.scope})` : server.scope}</dd>
         <dt>Path for clients</dt><dd><code>/mcp/${visible(server.segment)}</code></dd>
         <dt>Era</dt><dd>${server.era ?? 'not known yet'}${server.version ? `, ${server.version}` : ''}</dd>
         <dt>Shared</dt><dd>${detail?.isolation ?? '–'}, ${plural(server.copies, 'copy', 'copies')}, ${plural(server.clients, 'client')}</dd>
         <dt>Restarts</dt><dd>${server.restarts}</dd>
-        ${detail?.instructions && html`<dt>Instructions</dt><dd class="small">${visible(detail.instructions).slice(0, 4000)}</dd>`}</dl></section>
-      <section class="card"><h2>Processes</h2>${detail?.processes.length ? html`<table><thead><tr><th>Process</th><th class="right">Memory</th><th class="right">CPU</th><th>Since</th></tr></thead><tbody>${detail.processes.map((process) => html`<tr key=${process.pid}><td>${process.pid}</td><td class="right">${bytes(process.memory)}</td><td class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td><${When} at=${process.since} /></td></tr>`)}</tbody></table>` : html`<p class="quiet">${server.transport === 'stdio' ? 'None runs: it starts when somebody needs it.' : 'None of ours: it is reached over a network.'}</p>`}
-        ${detail?.clients.length > 0 && html`<h2>Who uses it</h2><div class="row">${detail.clients.map((client, at) => html`<${Chip} key=${at}>${line(client.name ?? client.principal, 40)}<//>`)}</div>`}</section></div>
+        ${detail?.instructions && html`<dt>Instructions</dt><dd class="small">${visible(detail.instructions).slice(0, 4000)}</dd>`}</dl>
+          </section>
+      <section class="card"><h2>Processes</h2>${detail?.processes.length ? html`<table><thead><tr><th>Process</th><th
+        class="right">Memory</th><th class="right">CPU</th><th>Since</th></tr></thead><tbody>${detail.processes.map((process) => html`<tr
+        key=${process.pid}><td>${process.pid}</td><td class="right">${bytes(process.memory)}</td><td
+        class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td><${When} at=${process.since} /></td></tr>`)}
+        </tbody></table>` : html`<p
+        class="quiet">${server.transport === 'stdio' ? 'None runs: it starts when somebody needs it.' : 'None of ours: it is reached over a network.'}
+        </p>`}
+        ${detail?.clients.length > 0 && html`<h2>Who uses it</h2><div class="row">${detail.clients.map((client, at) => html`<${Chip}
+          key=${at}>${line(client.name ?? client.principal, 40)}<//>`)}</div>`}</section></div>
     ${detail?.entry && html`<section class="card"><h2>Entry</h2><${Tree} value=${detail.entry} /></section>`}
   </div>`;
 }
 
 const Handshake = ({ detail }) => html`<div class="halves">
-  <section class="card"><h2>What it was told</h2>${detail.told ? html`<${Tree} value=${detail.told} />` : html`<p class="quiet">Nobody has met it yet.</p>`}</section>
-  <section class="card"><h2>What it said</h2>${detail.hello ? html`<${Tree} value=${detail.hello} />` : html`<p class="quiet">Nothing yet.</p>`}</section>
-  <section class="card"><h2>Capabilities</h2>${detail.capabilities ? html`<${Tree} value=${detail.capabilities} />` : html`<p class="quiet">Not known.</p>`}</section></div>`;
+  <section class="card"><h2>What it was told</h2>${detail.told ? html`<${Tree} value=${detail.told} />` : html`<p
+    class="quiet">Not known here.</p>`}</section>
+  <section class="card"><h2>What it said</h2>${detail.hello ? html`<${Tree} value=${detail.hello} />` : html`<p
+    class="quiet">Nothing yet.</p>`}</section>
+  <section class="card"><h2>Capabilities</h2>${detail.capabilities ? html`<${Tree} value=${detail.capabilities} />` : html`<p
+    class="quiet">Not known.</p>`}</section></div>`;
 
 function Stderr({ name }) {
   const read = useRead((signal) => get(`servers/${part(name)}/stderr`, null, signal), [name]);
-  useEffect(() => { const timer = setInterval(read.again, 3000); return () => clearInterval(timer); }, [name]);
+  useEffect(() => {
+    const timer = setInterval(read.again, 3000);
+    return () => clearInterval(timer);
+  }, [name]);
   if (read.fault) return html`<${Fault} of=${read.fault} again=${read.again} />`;
   if (!read.value) return html`<${Skeleton} />`;
   if (read.value.lines.length === 0) return html`<p class="note">It wrote nothing to its stderr.</p>`;
-  return html`${read.value.cut && html`<p class="quiet small">Older lines are not kept.</p>`}<pre class="stderr" tabindex="0" data-testid="stderr">${visible(read.value.lines.join('\n'))}</pre>`;
+  return html`${read.value.cut && html`<p class="quiet small">Older lines are not kept.</p>`}<pre class="stderr" tabindex="0"
+    data-testid="stderr">${visible(read.value.lines.join('\n'))}</pre>`;
 }

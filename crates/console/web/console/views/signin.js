@@ -26,13 +26,18 @@ export function SignIn({ busy }) {
     <form onSubmit=${come} class="card">
       <img src="/console/icon.svg" alt="" width="44" height="44" />
       <h1>Switchboard</h1>
-      ${busy ? html`<p role="status">Coming in…</p>` : html`
+      ${
+        busy
+          ? html`<p role="status">Coming in…</p>`
+          : html`
       ${turnedAway.value && html`<p class="note" role="status">${turnedAway.value}</p>`}
       <p>Open the address that the gateway prints. Its code is good once, for a minute; a new one is made by</p>
       <pre class="command"><code>switchboard console</code></pre>
       <label for="code">or paste the address, the code, or a token</label>
-      <input id="code" type="password" autocomplete="off" spellcheck="false" value=${typed} onInput=${(event) => setTyped(event.target.value)} data-testid="code" />
+      <input id="code" type="password" autocomplete="off" spellcheck="false" value=${typed}
+        onInput=${(event) => setTyped(event.target.value)} data-testid="code" />
       <${Fault} of=${fault} />
-      <${Button} kind="primary" type="submit" disabled=${going || !typed.trim()} data-testid="enter">Come in<//>`}
+      <${Button} kind="primary" type="submit" disabled=${going || !typed.trim()} data-testid="enter">Come in<//>`
+      }
     </form></main>`;
 }

@@ -13,14 +13,25 @@ import { attempt, Button, Chip, Copy, Dialog, Empty, Fault, Skeleton, useRead, W
 
 export function ToolPage({ server, tool, query }) {
   const known = serverNamed(server);
-  const read = useRead(async (signal) => {
-    const { tools } = await get('tools', { server: known?.name ?? server }, signal);
-    return tools.find((one) => one.name === tool || one.shown === tool || one.canonical === tool) ?? null;
-  }, [server, tool]);
-  const crumbs = html`<p class="crumbs"><a href=${href('servers')}>Servers</a> / <a href=${href(['servers', server, 'tools'])}>${visible(known?.name ?? server)}</a> / tools</p>`;
+  const read = useRead(
+    async (signal) => {
+      const look = async () => {
+        const { tools } = await get('tools', { server: known?.name ?? server }, signal);
+        return tools.find((one) => one.name === tool || one.shown === tool || one.canonical === tool) ?? null;
+      };
+      // Nobody may have asked the server yet: its own list wakes it.
+      return (await look()) ?? (await get(`servers/${part(known?.segment ?? server)}/tools`, null, signal).then(look));
+    },
+    [server, tool],
+  );
+  const crumbs = html`<p class="crumbs"><a href=${href('servers')}>Servers</a> / <a
+    href=${href(['servers', server, 'tools'])}>${visible(known?.name ?? server)}</a> / tools</p>`;
   if (read.busy && !read.value) return html`<div class="page">${crumbs}<${Skeleton} rows=${6} /></div>`;
   if (read.fault) return html`<div class="page">${crumbs}<${Fault} of=${read.fault} again=${read.again} /></div>`;
-  if (!read.value) return html`<div class="page">${crumbs}<${Empty} title="There is no such tool" action=${html`<a class="button" href=${href(['servers', server, 'tools'])}>Its tools</a>`}>The server does not list <code>${visible(tool)}</code>, or a rule hides it.<//></div>`;
+  if (!read.value)
+    return html`<div class="page">${crumbs}<${Empty} title="There is no such tool" action=${html`<a class="button"
+      href=${href(['servers', server, 'tools'])}>Its tools</a>`}>The server does not list <code>${visible(tool)}
+      </code>, or a rule hides it.<//></div>`;
   return html`<${Shown} tool=${read.value} crumbs=${crumbs} given=${query.arguments} />`;
 }
 
@@ -51,7 +62,12 @@ function Shown({ tool, crumbs, given }) {
     running.current = new AbortController();
     const head = stringify({ server: tool.server, method: 'tools/call', name: tool.name, confirmed }, '');
     try {
-      setMade(await ask('POST', 'calls', { text: `${head.slice(0, -1)},"arguments":${edited.text}}`, signal: running.current.signal }));
+      setMade(
+        await ask('POST', 'calls', {
+          text: `${head.slice(0, -1)},"arguments":${edited.text}}`,
+          signal: running.current.signal,
+        }),
+      );
     } catch (refused) {
       if (refused.code === 'confirm') setAsking(refused);
       else if (refused.name === 'AbortError') setFault({ message: 'You cancelled the call.' });
@@ -62,23 +78,40 @@ function Shown({ tool, crumbs, given }) {
   const why = () => attempt(async () => setExplained((await get(`explain/${part(tool.canonical)}`)).lines));
   const hints = definition.annotations ?? {};
   return html`<div class="page" data-testid="tool-page"><div class="head">${crumbs}<h1>${line(tool.title ?? tool.name, 120)}</h1>
-      <${Word} word=${tool.decision} title=${tool.rule ?? ''} />${tool.hidden && html`<${Chip}>hidden<//>`}${tool.readOnly && html`<${Chip}>changes nothing<//>`}
-      ${hints.destructiveHint && html`<${Chip} kind="warn">may destroy<//>`}${hints.openWorldHint && html`<${Chip}>reaches out<//>`}${tool.pin === 'changed' && html`<${Chip} kind="warn">changed since it was pinned<//>`}
-      <span class="grow"></span><${Button} small onClick=${why} title="why it is there, and who decides about it">Why<//><${Button} small onClick=${() => setSource(true)}>Definition<//>
-      <p class="sub"><code>${visible(tool.shown)}</code> · ≈ ${count(tool.tokens)} tokens · ${count(tool.calls)} calls${tool.calls ? `, half of them within ${time(tool.p50)}` : ''}</p>
+      <${Word} word=${tool.decision}
+        title=${tool.rule ?? ''} />${tool.hidden && html`<${Chip}>hidden<//>`}${tool.readOnly && html`<${Chip}>changes nothing<//>`}
+      ${hints.destructiveHint && html`<${Chip}
+        kind="warn">may destroy<//>`}${hints.openWorldHint && html`<${Chip}>reaches out<//>`}${tool.pin === 'changed' && html`<${Chip}
+        kind="warn">changed since it was pinned<//>`}
+      <span class="grow"></span><${Button} small onClick=${why} title="why it is there, and who decides about it">Why<//><${Button} small
+        onClick=${() => setSource(true)}>Definition<//>
+      <p class="sub"><code>${visible(tool.shown)}
+        </code> · ≈ ${count(tool.tokens)} tokens · ${count(tool.calls)} calls${tool.calls ? `, half of them within ${time(tool.p50)}` : ''}
+        </p>
       ${tool.description && html`<p class="sub">${visible(tool.description).slice(0, 2000)}</p>`}</div>
     <div class="halves">
       <section class="card stack" aria-label="Arguments"><${Form} schema=${schema} edited=${edited} onRun=${() => run()} />
-        <div class="row"><${Button} kind="primary" icon="play" disabled=${busy || edited.bad !== null || !may('operator')} onClick=${() => run()} data-testid="run">${busy ? 'Running…' : 'Call it'}<//>
-          ${busy && html`<${Button} onClick=${() => running.current.abort()}>Cancel<//>`}<span class="quiet small"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span>
+        <div class="row"><${Button} kind="primary" icon="play" disabled=${busy || edited.bad !== null || !may('operator')}
+          onClick=${() => run()} data-testid="run">${busy ? 'Running…' : 'Call it'}<//>
+          ${busy && html`<${Button} onClick=${() => running.current.abort()}>Cancel<//>`}<span class="quiet small">
+            <kbd>Ctrl</kbd> <kbd>Enter</kbd></span>
           <span class="grow"></span><${Copy} label="Copy arguments" text=${() => edited.text} /></div>
         ${!may('operator') && html`<p class="note">Your role may look, not call.</p>`}</section>
       <section class="card stack" aria-label="Answer" aria-live="polite">
         <${Fault} of=${fault} />
-        ${made ? html`<div class="row"><${Word} word=${made.call.outcome} /><span>${time(made.call.took)}</span><span class="quiet small">of these ${time(made.call.atServer)} at the server</span><span class="grow"></span><a href=${href(['traffic', String(made.id)])} data-testid="both-sides">Both sides of it</a></div><${Result} made=${made} />`
-          : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`}</section></div>
-    ${asking && html`<${Dialog} title="A rule asks first" onClose=${() => setAsking(null)} foot=${html`<${Button} onClick=${() => setAsking(null)}>Do not<//><${Button} kind="primary" onClick=${() => run(true)} data-testid="confirm">Call it<//>`}><p>${visible(asking.message)}</p>${asking.hint && html`<p class="quiet">${visible(asking.hint)}</p>`}<//>`}
-    ${explained && html`<${Dialog} wide title="Why" onClose=${() => setExplained(null)}><pre class="block">${visible(explained.join('\n'))}</pre><//>`}
-    ${source && html`<${Dialog} wide title="As the server wrote it" onClose=${() => setSource(false)}><${Tree} value=${definition} open=${4} /><//>`}
+        ${
+          made
+            ? html`<div class="row"><${Word} word=${made.call.outcome} /><span>${time(made.call.took)}</span><span
+              class="quiet small">of these ${time(made.call.atServer)} at the server</span><span class="grow"></span><a
+              href=${href(['traffic', String(made.id)])} data-testid="both-sides">Both sides of it</a></div><${Result} made=${made} />`
+            : !fault && html`<p class="quiet">What it answers is shown here, and with both its sides under Traffic.</p>`
+        }</section></div>
+    ${asking && html`<${Dialog} title="A rule asks first" onClose=${() => setAsking(null)} foot=${html`<${Button}
+      onClick=${() => setAsking(null)}>Do not<//><${Button} kind="primary" onClick=${() => run(true)} data-testid="confirm">Call it<//>`}>
+      <p>${visible(asking.message)}</p>${asking.hint && html`<p class="quiet">${visible(asking.hint)}</p>`}<//>`}
+    ${explained && html`<${Dialog} wide title="Why" onClose=${() => setExplained(null)}><pre class="block">${visible(explained.join('\n'))}
+      </pre><//>`}
+    ${source && html`<${Dialog} wide title="As the server wrote it" onClose=${() => setSource(false)}><${Tree} value=${definition}
+      open=${4} /><//>`}
   </div>`;
 }

@@ -1,20 +1,32 @@
 // All tools of all servers in one table, and rules for many at once.
 import { html, useMemo, useState } from '../html.js';
-import { get, post } from '../api.js';
+import { get, part, post } from '../api.js';
 import { href, replace } from '../router.js';
 import { may } from '../session.js';
-import { listed, settingsRead } from '../store.js';
+import { listed, servers, settingsRead } from '../store.js';
 import { count, line, plural, time, visible } from '../parts/format.js';
 import { Patch } from '../parts/diff.js';
 import { score } from '../parts/palette.js';
 import { attempt, Button, Chip, Dialog, Empty, Fault, Skeleton, toast, useRead, When, Word } from '../parts/ui.js';
 
 const COLUMNS = [
-  ['name', 'Tool', (tool) => tool.name.toLowerCase()], ['server', 'Server', (tool) => tool.server], ['decision', 'Rule', (tool) => ['deny', 'ask', 'allow'].indexOf(tool.decision)],
-  ['tokens', 'Tokens', (tool) => -tool.tokens], ['calls', 'Calls', (tool) => -tool.calls], ['last', 'Last used', (tool) => -(tool.last ?? 0)],
-  ['p50', 'p50', (tool) => -(tool.p50 ?? 0)], ['p99', 'p99', (tool) => -(tool.p99 ?? 0)], ['errors', 'Failed', (tool) => -(tool.calls ? tool.errors / tool.calls : 0)],
+  ['name', 'Tool', (tool) => tool.name.toLowerCase()],
+  ['server', 'Server', (tool) => tool.server],
+  ['decision', 'Rule', (tool) => ['deny', 'ask', 'allow'].indexOf(tool.decision)],
+  ['tokens', 'Tokens', (tool) => -tool.tokens],
+  ['calls', 'Calls', (tool) => -tool.calls],
+  ['last', 'Last used', (tool) => -(tool.last ?? 0)],
+  ['p50', 'p50', (tool) => -(tool.p50 ?? 0)],
+  ['p99', 'p99', (tool) => -(tool.p99 ?? 0)],
+  ['errors', 'Failed', (tool) => -(tool.calls ? tool.errors / tool.calls : 0)],
 ];
-const RULES = [['allow', 'Allow'], ['ask', 'Ask first'], ['deny', 'Deny'], ['hide', 'Hide'], ['none', 'Take rules away']];
+const RULES = [
+  ['allow', 'Allow'],
+  ['ask', 'Ask first'],
+  ['deny', 'Deny'],
+  ['hide', 'Hide'],
+  ['none', 'Take rules away'],
+];
 const MOST = 400;
 
 export function Tools({ query }) {
@@ -25,42 +37,106 @@ export function Tools({ query }) {
   const [find, sort] = [query.find ?? '', query.sort ?? 'server'];
   const tools = useMemo(() => {
     const all = read.value?.tools ?? [];
-    const found = find ? all.filter((tool) => score(`${tool.server} ${tool.name} ${tool.title ?? ''}`, find) > 0 || (tool.description ?? '').toLowerCase().includes(find.toLowerCase())) : all;
+    const found = find
+      ? all.filter(
+          (tool) =>
+            score(`${tool.server} ${tool.name} ${tool.title ?? ''}`, find) > 0 ||
+            (tool.description ?? '').toLowerCase().includes(find.toLowerCase()),
+        )
+      : all;
     const by = COLUMNS.find(([key]) => key === sort)?.[2] ?? COLUMNS[1][2];
-    return [...found].sort((one, other) => { const [a, b] = [by(one), by(other)]; return a < b ? -1 : a > b ? 1 : one.canonical < other.canonical ? -1 : 1; });
+    return [...found].sort((one, other) => {
+      const [a, b] = [by(one), by(other)];
+      return a < b ? -1 : a > b ? 1 : one.canonical < other.canonical ? -1 : 1;
+    });
   }, [read.value, find, sort]);
   const seen = tools.slice(0, most);
   const all = seen.length > 0 && seen.every((tool) => picked.has(tool.canonical));
-  const toggle = (name) => setPicked((before) => { const made = new Set(before); if (!made.delete(name)) made.add(name); return made; });
-  const propose = (decision) => attempt(async () => setRule({ decision, written: await post('tools/rules', { tools: [...picked], decision }) }));
-  const write = () => attempt(async () => {
-    const written = await post('tools/rules', { tools: [...picked], decision: rule.decision, confirm: rule.written.digest });
-    toast(written.written ? `Written to ${written.file}` : 'Nothing was written');
-    setRule(null);
-    setPicked(new Set());
+  const toggle = (name) =>
+    setPicked((before) => {
+      const made = new Set(before);
+      if (!made.delete(name)) made.add(name);
+      return made;
+    });
+  const propose = (decision) =>
+    attempt(async () => setRule({ decision, written: await post('tools/rules', { tools: [...picked], decision }) }));
+  const write = () =>
+    attempt(async () => {
+      const written = await post('tools/rules', {
+        tools: [...picked],
+        decision: rule.decision,
+        confirm: rule.written.digest,
+      });
+      toast(written.written ? `Written to ${written.file}` : 'Nothing was written');
+      setRule(null);
+      setPicked(new Set());
+      read.again();
+    });
+  const unasked = servers.value.filter(
+    (server) => server.tools === null && (server.state.word === 'asleep' || server.state.word === 'connected'),
+  );
+  const [asking, setAsking] = useState(false);
+  const askThem = async () => {
+    setAsking(true);
+    // One that cannot be had says so on its own page.
+    await Promise.allSettled(unasked.map((server) => get(`servers/${part(server.segment)}/tools`)));
+    setAsking(false);
     read.again();
-  });
+  };
   const total = (read.value?.tools ?? []).reduce((sum, tool) => sum + (tool.hidden ? 0 : tool.tokens), 0);
   return html`<div class="page"><div class="head"><h1>Tools</h1><span class="grow"></span>
-      <input type="search" aria-label="find tools" placeholder="find by name, server or description" value=${find} onInput=${(event) => replace('tools', { find: event.target.value, sort: query.sort })} data-testid="find-tools" class="searchbox" />
-      <p class="sub">${plural(read.value?.tools.length ?? 0, 'tool')}, ≈ ${count(total)} tokens in every session of a client that lists them all. <a href=${href(['insight', 'bill'])}>What that costs</a></p></div>
+      <input type="search" aria-label="find tools" placeholder="find by name, server or description" value=${find}
+        onInput=${(event) => replace('tools', { find: event.target.value, sort: query.sort })} data-testid="find-tools" class="searchbox" />
+      <p class="sub">${plural(read.value?.tools.length ?? 0, 'tool')}, ≈ ${count(total)} tokens in every session of a client that lists them all. <a
+        href=${href(['insight', 'bill'])}>What that costs</a></p></div>
     <${Fault} of=${read.fault} again=${read.again} />
-    ${!read.value && read.busy ? html`<${Skeleton} rows=${8} />` : tools.length === 0 ? html`<${Empty} title=${find ? 'No tool matches' : 'No tools yet'} action=${html`<a class="button primary" href=${href(find ? 'tools' : ['setup', 'add'])}>${find ? 'Show all tools' : 'Add a server'}</a>`}>${find ? 'Nothing has these letters in this order.' : 'Tools are what servers bring.'}<//>`
-      : html`<div class="table tools"><table><thead><tr>
-        <th><input type="checkbox" aria-label="pick all that are shown" checked=${all} onChange=${() => setPicked(all ? new Set() : new Set(seen.map((tool) => tool.canonical)))} /></th>
-        ${COLUMNS.map(([key, label]) => html`<th key=${key} aria-sort=${sort === key ? 'ascending' : undefined} class=${['tokens', 'calls', 'p50', 'p99', 'errors'].includes(key) ? 'right' : ''}><button type="button" onClick=${() => replace('tools', { find, sort: key })}>${label}${sort === key ? ' ▾' : ''}</button></th>`)}
-      </tr></thead><tbody>${seen.map((tool) => html`<tr key=${tool.canonical} data-testid="tool">
-        <td><input type="checkbox" aria-label=${`pick ${line(tool.name, 80)}`} checked=${picked.has(tool.canonical)} onChange=${() => toggle(tool.canonical)} /></td>
-        <td class="name"><a href=${href(['servers', tool.server, 'tools', tool.name])}>${line(tool.name, 100)}</a> ${tool.hidden && html`<${Chip}>hidden<//>`} ${tool.pin === 'changed' && html`<${Chip} kind="warn">changed<//>`}<small>${line(tool.description ?? '', 140)}</small></td>
+    ${unasked.length > 0 && html`<div class="note row">
+      <span>${plural(unasked.length, 'server')} ${unasked.length === 1 ? 'has' : 'have'} not been asked yet: ${line(unasked.map((server) => server.name).join(', '), 200)}
+      </span><span class="grow"></span><${Button} small disabled=${asking} onClick=${askThem}
+      data-testid="ask-servers">${asking ? 'Asking…' : 'Ask now'}<//></div>`}
+    ${
+      !read.value && read.busy
+        ? html`<${Skeleton} rows=${8} />`
+        : tools.length === 0
+          ? html`<${Empty} title=${find ? 'No tool matches' : 'No tools yet'} action=${html`<a class="button primary"
+            href=${href(find ? 'tools' : ['setup', 'add'])}>${find ? 'Show all tools' : 'Add a server'}
+            </a>`}>${find ? 'Nothing has these letters in this order.' : 'Tools are what servers bring.'}<//>`
+          : html`<div class="table tools"><table><thead><tr>
+        <th><input type="checkbox" aria-label="pick all that are shown" checked=${all}
+          onChange=${() => setPicked(all ? new Set() : new Set(seen.map((tool) => tool.canonical)))} /></th>
+        ${COLUMNS.map(([key, label]) => html`<th key=${key} aria-sort=${sort === key ? 'ascending' : undefined}
+          class=${['tokens', 'calls', 'p50', 'p99', 'errors'].includes(key) ? 'right' : ''}><button type="button"
+          onClick=${() => replace('tools', { find, sort: key })}>${label}${sort === key ? ' ▾' : ''}</button></th>`)}
+      </tr></thead><tbody>${seen.map(
+        (tool) => html`<tr key=${tool.canonical} data-testid="tool">
+        <td><input type="checkbox" aria-label=${`pick ${line(tool.name, 80)}`} checked=${picked.has(tool.canonical)}
+          onChange=${() => toggle(tool.canonical)} /></td>
+        <td class="name"><a href=${href(['servers', tool.server, 'tools', tool.name])}>${line(tool.name, 100)}
+          </a> ${tool.hidden && html`<${Chip}>hidden<//>`} ${tool.pin === 'changed' && html`<${Chip} kind="warn">changed<//>`}
+          <small>${line(tool.description ?? '', 140)}</small></td>
         <td class="tight"><a href=${href(['servers', tool.server])}>${line(tool.server, 40)}</a></td>
         <td class="tight"><${Word} word=${tool.decision} title=${visible(tool.rule ?? 'no rule')} /></td>
-        <td class="right tight">${count(tool.tokens)}</td><td class="right tight">${count(tool.calls)}</td><td class="tight"><${When} at=${tool.last} /></td>
-        <td class="right tight">${time(tool.p50)}</td><td class="right tight">${time(tool.p99)}</td><td class="right tight">${tool.calls ? `${Math.round((tool.errors / tool.calls) * 100)} %` : '–'}</td></tr>`)}</tbody></table></div>`}
+        <td class="right tight">${count(tool.tokens)}</td><td class="right tight">${count(tool.calls)}</td><td class="tight"><${When}
+          at=${tool.last} /></td>
+        <td class="right tight">${time(tool.p50)}</td><td class="right tight">${time(tool.p99)}</td><td
+          class="right tight">${tool.calls ? `${Math.round((tool.errors / tool.calls) * 100)} %` : '–'}</td></tr>`,
+      )}</tbody></table></div>`
+    }
     ${tools.length > most && html`<div><${Button} onClick=${() => setMost(most + MOST)}>${tools.length - most} more<//></div>`}
-    ${picked.size > 0 && html`<div class="picked" role="region" aria-label="Rules for what is picked"><strong>${plural(picked.size, 'tool')} picked</strong>
-      ${RULES.map(([key, label]) => html`<${Button} small key=${key} disabled=${!may('admin')} onClick=${() => propose(key)} data-testid=${`rule-${key}`}>${label}<//>`)}
-      <span class="grow"></span><${Button} small onClick=${() => setPicked(new Set())}>Pick none<//></div>`}
-    ${rule && html`<${Dialog} wide title="What would be written" onClose=${() => setRule(null)} foot=${html`<${Button} onClick=${() => setRule(null)}>Do not<//><${Button} kind="primary" onClick=${write} disabled=${rule.written.difference.length === 0} data-testid="write">Write it<//>`}>
-      <p><code>${visible(rule.written.file)}</code></p>${rule.written.difference.length ? html`<${Patch} lines=${rule.written.difference} />` : html`<p class="note">Nothing would change.</p>`}<//>`}
+    ${
+      picked.size > 0 &&
+      html`<div class="picked" role="region" aria-label="Rules for what is picked"><strong>${plural(picked.size, 'tool')} picked</strong>
+      ${RULES.map(([key, label]) => html`<${Button} small key=${key} disabled=${!may('admin')} onClick=${() => propose(key)}
+        data-testid=${`rule-${key}`}>${label}<//>`)}
+      <span class="grow"></span><${Button} small onClick=${() => setPicked(new Set())}>Pick none<//></div>`
+    }
+    ${
+      rule &&
+      html`<${Dialog} wide title="What would be written" onClose=${() => setRule(null)} foot=${html`<${Button}
+        onClick=${() => setRule(null)}>Do not<//><${Button} kind="primary" onClick=${write} disabled=${rule.written.difference.length === 0}
+        data-testid="write">Write it<//>`}>
+      <p><code>${visible(rule.written.file)}</code></p>${rule.written.difference.length ? html`<${Patch}
+        lines=${rule.written.difference} />` : html`<p class="note">Nothing would change.</p>`}<//>`
+    }
   </div>`;
 }
