@@ -18,6 +18,8 @@
 //! | [`sessions`] | coming in |
 //! | [`reference`] | what is written from these types |
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod calls;
 pub mod events;
 pub mod filter;

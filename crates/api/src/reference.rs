@@ -110,6 +110,43 @@ fn name_of(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.rsplit('/').next()
 }
 
+/// What follows `?` at some routes.
+const QUERIES: [(&str, &str, &str); 12] = [
+    (
+        "events",
+        "topics",
+        "what to tell of: `state`, `calls`, `questions`, with commas",
+    ),
+    (
+        "events",
+        "since",
+        "the number after which to begin: a document's or an event's",
+    ),
+    ("events", "filter", "which calls to tell of"),
+    ("calls", "filter", "which calls"),
+    ("calls", "before", "only those before this one"),
+    ("calls", "limit", "how many at most"),
+    ("export", "filter", "which calls"),
+    ("questions", "all", "`true`: also those that were answered"),
+    ("tools", "server", "only this server's"),
+    (
+        "audit",
+        "filter",
+        "words that a record has, or `field=value`",
+    ),
+    ("audit", "before", "only those before this number"),
+    ("audit", "limit", "how many at most"),
+];
+
+/// The queries of a route.
+fn queries(route: &Route) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let (verb, path) = (route.verb, route.path);
+    let own = QUERIES
+        .into_iter()
+        .filter(move |(at, ..)| verb == "GET" && *at == path);
+    own.map(|(_, name, about)| (name, about))
+}
+
 fn role(route: &Route) -> String {
     let role = serde_json::to_value(route.role).unwrap_or_default();
     role.as_str().unwrap_or_default().to_owned()
@@ -150,7 +187,11 @@ fn operation(types: &Types, route: &Route) -> Value {
             json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }),
         )
     });
-    let parts: Vec<Value> = parts.collect();
+    let asked = queries(route).map(|(name, about)| {
+        let text = json!({ "type": "string" });
+        json!({ "name": name, "in": "query", "description": about, "schema": text })
+    });
+    let parts: Vec<Value> = parts.chain(asked).collect();
     let content = |word: &str| match types.find(word) {
         Some(known) if word == "events::Event" => {
             json!({ "text/event-stream": { "schema": known.schema } })
@@ -200,6 +241,12 @@ pub fn markdown() -> String {
             page,
             "| `{verb} {path}` | {role} | {takes} | {gives} | {does} |"
         );
+    }
+    page.push_str("\n## Queries\n\n| route | query | |\n|---|---|---|\n");
+    for route in ROUTES {
+        for (name, about) in queries(route) {
+            let _ = writeln!(page, "| `GET {}` | `{name}` | {about} |", route.path);
+        }
     }
     page.push_str("\n## Types\n");
     for (name, schema) in &types.parts {

@@ -31,6 +31,11 @@ pub const API_EVENTS_WAITING: usize = 1024;
 pub const API_LOOK: Duration = Duration::from_secs(1);
 /// How often it is looked at what processes use, at most.
 pub const API_MEASURE: Duration = Duration::from_secs(2);
+/// What changes within this time is told together.
+pub const API_TOGETHER: Duration = Duration::from_millis(20);
+/// How old the count of a server's lists may be although they are the same: rules and
+/// pins may have changed.
+pub const API_COUNT: Duration = Duration::from_secs(3);
 /// Single-use codes that are good at once.
 pub const API_CODES: usize = 16;
 /// How long a code is good.
@@ -42,7 +47,7 @@ pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The largest event that is read of a gateway.
 pub const API_EVENT_BYTES: usize = 4 * 1024 * 1024;
 /// How long a gateway may take to begin an answer that has to ask servers.
-pub const API_ANSWER: Duration = Duration::from_secs(60);
+pub const API_ANSWER: Duration = Duration::from_secs(120);
 /// Items of a list that are answered.
 pub const API_LIST: usize = 5000;
 /// Records on one page, unless it is said how many.

@@ -1,5 +1,6 @@
 //! Protocol revisions and what each of them has.
 
+use crate::method::Method;
 use std::fmt;
 
 /// The two shapes of the protocol.
@@ -75,6 +76,14 @@ impl Revision {
             Era::Modern
         } else {
             Era::Legacy
+        }
+    }
+
+    /// The method by which a server of it is met.
+    pub fn meeting(self) -> Method {
+        match self.era() {
+            Era::Legacy => Method::Initialize,
+            Era::Modern => Method::Discover,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::{
 use clap::Args;
 use serde_json::json;
 use switchboard::{
+    Look,
     config::{
         Configured, Entry, Loaded, Standing,
         explain::{self, Explained},
@@ -36,11 +37,7 @@ pub struct Options {
 
 /// Explains.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let mut loaded = context.look(Say::Problems);
-    if loaded.find(&parts(&loaded, &options.name).0).is_none() {
-        // It may come with a gateway that runs.
-        loaded.bring_along();
-    }
+    let loaded = known(context, &options.name);
     // Nothing is started while it cannot be told what is forbidden.
     let unusable = loaded.unusable().filter(|_| loaded.is_lawless());
     let (server, tool) = parts(&loaded, &options.name);
@@ -116,6 +113,15 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
         Some(failure) => Err(failure),
         None => Ok(Code::Done),
     }
+}
+
+/// What is configured, with what comes with a gateway that runs where a name is of that.
+fn known(context: &Context, name: &str) -> Look {
+    let mut loaded = context.look(Say::Problems);
+    if loaded.find(&parts(&loaded, name).0).is_none() {
+        loaded.bring_along();
+    }
+    loaded
 }
 
 /// How to get a server into use that is not, where the user can.

@@ -1,9 +1,10 @@
 //! `reconnect`: tells the running gateways.
 
+use super::console::failed;
 use crate::{
     context::Context,
     failure::{Code, Failure},
-    limits,
+    life,
     near::{did_you_mean, near},
     show::{
         out, safe,
@@ -11,8 +12,12 @@ use crate::{
     },
 };
 use clap::Args;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
-use switchboard::{Attached, Known};
+use switchboard::{
+    Attached, Known,
+    api::{Client, ClientError, types::servers::Done},
+};
 
 /// Options of `reconnect`.
 #[derive(Debug, Args)]
@@ -35,20 +40,9 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     }
     let mut results: Vec<Value> = Vec::new();
     for gateway in &gateways {
-        let Some(what) = wanted(gateway, &options.name) else {
-            continue;
-        };
-        let address = &gateway.running.address;
-        let answer = gateway
-            .ask("POST", &format!("reconnect/{what}"), limits::RECONNECT)
-            .map_err(|error| {
-                let text = format!("the gateway at http://{address} could not do it: {error}");
-                Failure::new(Code::Unreachable, text)
-            })?;
-        let servers: Vec<Value> = serde_json::from_str(&answer).unwrap_or_default();
-        for mut server in servers {
-            server["gateway"] = json!(format!("http://{address}"));
-            results.push(server);
+        let wanted: Vec<&Known> = wanted(gateway, &options.name).collect();
+        if !wanted.is_empty() {
+            results.extend(reconnected(gateway, &wanted)?);
         }
     }
     if results.is_empty() {
@@ -78,13 +72,29 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
     })
 }
 
-/// What to name in the gateway's path, if it has the server.
-fn wanted(gateway: &Attached, name: &str) -> Option<String> {
-    if name == "all" {
-        return Some(name.to_owned());
-    }
-    let known = gateway.servers.iter().find(|known| known.name == name)?;
-    Some(known.segment.clone())
+/// Those of the gateway's servers that are meant.
+fn wanted<'a>(gateway: &'a Attached, name: &'a str) -> impl Iterator<Item = &'a Known> {
+    let is_meant = move |known: &&Known| name == "all" || known.name == name;
+    gateway.servers.iter().filter(is_meant)
+}
+
+/// Has the gateway connect to these anew, side by side.
+fn reconnected(gateway: &Attached, servers: &[&Known]) -> Result<Vec<Value>, Failure> {
+    let client = Client::of(&gateway.running).map_err(|fault| failed(&fault))?;
+    let address = format!("http://{}", gateway.running.address);
+    let nothing = json!({});
+    let each = servers.iter().map(async |known| {
+        let path = format!("servers/{}/reconnect", known.segment);
+        client.post::<Done>(&path, &nothing).await
+    });
+    let done = life::short(async |_| join_all(each).await)?;
+    let row = |done: Result<Done, ClientError>| {
+        let Done { server, .. } = done.map_err(|fault| failed(&fault))?;
+        let reason = server.state.reason.or(server.state.hint);
+        let (name, health) = (server.name, server.state.word);
+        Ok(json!({"name": name, "health": health, "reason": reason, "gateway": address}))
+    };
+    done.into_iter().map(row).collect()
 }
 
 fn show(server: &Value, well: bool) -> Result<(), Failure> {

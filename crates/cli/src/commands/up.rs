@@ -21,7 +21,6 @@ use crate::{
     commands::{
         listen::{announce, origin},
         serve::{announce_folder, usable},
-        status,
         tool_list::ToolOptions,
         watching::WatchOptions,
     },
@@ -31,7 +30,7 @@ use crate::{
     show::{out, safe, term},
     trusting,
 };
-use beside::{entries_of, first, is_wanted_beside, other_ports, will_die};
+use beside::{entries_of, first_unless_replaced, is_wanted_beside, other_ports, will_die};
 use clap::Args;
 use clients::{Entries, Writable, writable};
 use remembered::Remembered;
@@ -111,13 +110,7 @@ impl Options {
 
 /// Runs until a signal comes.
 pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
-    let mut first = first(context)?;
-    if options.replace
-        && let Some(first) = first.take()
-    {
-        status::end(&first.running)?;
-        out::line(&format!("Stopped http://{}.", first.running.address))?;
-    }
+    let first = first_unless_replaced(context, options.replace)?;
     if let (Some(first), Some(client)) = (&first, options.write) {
         let (base, entries) = entries_of(context, first)?;
         entries.write(context, client)?;

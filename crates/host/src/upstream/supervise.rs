@@ -48,6 +48,14 @@ impl Server {
         (self.attached().len(), calls)
     }
 
+    /// Who uses it: on whose behalf, and what each calls itself.
+    pub fn users(&self) -> Vec<(Arc<str>, String)> {
+        let clients = self.attached();
+        let each = clients.iter();
+        each.map(|client| (client.principal.clone(), client.name()))
+            .collect()
+    }
+
     /// The numbers of its processes, where it is a program.
     pub fn processes(&self) -> Vec<u32> {
         let connections = self.slots().connections();

@@ -125,6 +125,15 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
             detail.instructions = instructions.map(str::to_owned);
             detail.hello = said;
         }
+        let users = server.users();
+        let clients = api.visitors.now();
+        let uses = clients.iter().filter(|visitor| {
+            let name = visitor.name.as_deref().unwrap_or(&visitor.principal);
+            users
+                .iter()
+                .any(|(principal, called)| **principal == visitor.principal && called == name)
+        });
+        detail.clients = uses.map(state::client).collect();
         detail.processes = processes(server).await;
     }
     Reply::json(&detail)

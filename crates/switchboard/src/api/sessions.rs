@@ -58,26 +58,27 @@ fn is(one: &Hash, other: &Hash) -> bool {
 impl Sessions {
     /// A new code. It is good once, for a minute.
     pub(crate) fn code(&self) -> Result<String, NoRandomness> {
+        let now = Instant::now();
         let code = random::id()?;
         let mut codes = self.codes.lock();
-        codes.retain(Given::is_good);
+        codes.retain(|code| code.is_good(now));
         if codes.len() >= limits::API_CODES {
             codes.remove(0);
         }
         codes.push(Given {
             hash: hash(code.as_bytes()),
-            at: Instant::now(),
+            at: now,
         });
         Ok(code)
     }
 
     /// Opens a session with a code, which is of no use afterwards; what opens the session
     /// from now on.
-    fn open(&self, code: &str) -> Option<(String, ControlSession)> {
+    fn open(&self, code: &str, now: Instant) -> Option<(String, ControlSession)> {
         let shown = hash(code.as_bytes());
         {
             let mut codes = self.codes.lock();
-            codes.retain(Given::is_good);
+            codes.retain(|code| code.is_good(now));
             // Each is compared, so that the time it takes says nothing.
             let found = codes.iter().enumerate().fold(None, |found, (index, code)| {
                 is(&code.hash, &shown).then_some(index).or(found)
@@ -91,7 +92,7 @@ impl Sessions {
             ended: CancellationToken::new(),
         };
         let mut open = self.open.lock();
-        open.retain(Opened::is_good);
+        open.retain(|one| one.is_good(now));
         if open.len() >= limits::API_SESSIONS {
             let oldest = open.iter().enumerate().min_by_key(|(_, one)| one.used);
             let oldest = oldest.map(|(index, _)| index);
@@ -100,20 +101,24 @@ impl Sessions {
         open.push(Opened {
             hash: hash(bearer.as_bytes()),
             session: session.clone(),
-            used: Instant::now(),
+            used: now,
         });
         Some((bearer, session))
     }
 
     /// The session that a bearer opens.
     pub(crate) fn find(&self, bearer: &[u8]) -> Option<ControlSession> {
+        self.find_at(bearer, Instant::now())
+    }
+
+    fn find_at(&self, bearer: &[u8], now: Instant) -> Option<ControlSession> {
         let shown = hash(bearer);
         let mut open = self.open.lock();
-        open.retain(Opened::is_good);
+        open.retain(|one| one.is_good(now));
         let mut found = None;
         for one in open.iter_mut() {
             if is(&one.hash, &shown) {
-                one.used = Instant::now();
+                one.used = now;
                 found = Some(one.session.clone());
             }
         }
@@ -127,14 +132,14 @@ impl Sessions {
 }
 
 impl Given {
-    fn is_good(&self) -> bool {
-        self.at.elapsed() < limits::API_CODE_GOOD
+    fn is_good(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.at) < limits::API_CODE_GOOD
     }
 }
 
 impl Opened {
-    fn is_good(&self) -> bool {
-        self.used.elapsed() < limits::API_SESSION_IDLE
+    fn is_good(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.used) < limits::API_SESSION_IDLE
     }
 }
 
@@ -191,7 +196,10 @@ fn address(api: &Api, code: &str) -> Option<String> {
 
 fn enter(api: &Api, ask: &Ask) -> Answer {
     let Enter { code } = ask.body()?;
-    let (token, session) = api.sessions.open(&code).ok_or_else(No::wrong_code)?;
+    let (token, session) = api
+        .sessions
+        .open(&code, Instant::now())
+        .ok_or_else(No::wrong_code)?;
     let who = Who {
         role: Role::Admin,
         principal: CONTROL.into(),
@@ -216,5 +224,65 @@ impl Who {
     /// code, and nothing forbids it.
     pub(super) fn may_approve(&self, api: &Api) -> bool {
         self.session.is_some() && self.role >= Role::Admin && api.may.edit && !api.may.open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_good_once_and_for_a_minute() {
+        let sessions = Sessions::default();
+        let now = Instant::now();
+        let code = sessions.code().unwrap();
+        assert!(sessions.open("", now).is_none());
+        assert!(sessions.open(&code[1..], now).is_none());
+        assert!(sessions.open(&code, now).is_some());
+        assert!(sessions.open(&code, now).is_none());
+        let late = sessions.code().unwrap();
+        let minute = Instant::now() + limits::API_CODE_GOOD;
+        assert!(sessions.open(&late, minute).is_none());
+    }
+
+    #[test]
+    fn of_many_codes_the_last_are_good() {
+        let sessions = Sessions::default();
+        let codes: Vec<String> = (0..=limits::API_CODES)
+            .map(|_| sessions.code().unwrap())
+            .collect();
+        let opens = |code: &String| sessions.open(code, Instant::now()).is_some();
+        assert!(!opens(&codes[0]));
+        assert!(codes[1..].iter().all(opens));
+    }
+
+    #[test]
+    fn a_session_ends_by_itself_by_a_word_or_when_there_are_too_many() {
+        let sessions = Sessions::default();
+        let enter = || {
+            let code = sessions.code().unwrap();
+            sessions.open(&code, Instant::now()).unwrap()
+        };
+        let (bearer, session) = enter();
+        assert_eq!(sessions.find(bearer.as_bytes()).unwrap().id, session.id);
+        assert!(
+            sessions.find(session.id.as_bytes()).is_none(),
+            "the id opens nothing"
+        );
+        sessions.end(&session);
+        assert!(session.ended.is_cancelled() && sessions.find(bearer.as_bytes()).is_none());
+        let (bearer, session) = enter();
+        let day = Instant::now() + limits::API_SESSION_IDLE;
+        assert!(sessions.find_at(bearer.as_bytes(), day).is_none());
+        assert!(session.ended.is_cancelled());
+        let (_, first) = enter();
+        for _ in 0..limits::API_SESSIONS {
+            enter();
+        }
+        assert!(
+            first.ended.is_cancelled(),
+            "whoever was away the longest gives way"
+        );
+        assert_eq!(sessions.open.lock().len(), limits::API_SESSIONS);
     }
 }

@@ -6,14 +6,11 @@ mod keeper;
 mod row;
 
 pub(super) use keeper::Keeper;
-pub(super) use row::scope;
+pub(super) use row::{client, scope};
 
 use super::{Api, insight, questions};
 use crate::{VERSION, limits};
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::sync::{Arc, Weak};
 use switchboard_api::state::{Document, GatewayInfo, Server};
 use switchboard_tasks as tasks;
 
@@ -34,7 +31,11 @@ pub(super) async fn document(api: &Arc<Api>) -> Document {
 /// One server as it is now.
 pub(super) fn server(api: &Api, name: &str) -> Option<Server> {
     let (_, servers, _) = api.keeper.refresh(api);
-    servers.into_iter().find(|server| server.name == name)
+    let mut named: Vec<Server> = servers.into_iter().filter(|one| one.name == name).collect();
+    // One that counts, where several files have the name.
+    let counts = named.iter().position(|one| one.state.word != "shadowed");
+    let at = counts.or((!named.is_empty()).then_some(0))?;
+    Some(named.swap_remove(at))
 }
 
 fn gateway(api: &Api) -> GatewayInfo {
@@ -77,7 +78,7 @@ async fn look(api: Weak<Api>) {
             () = tokio::time::sleep(limits::API_LOOK) => false,
         };
         // What comes together is told together.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(limits::API_TOGETHER).await;
         let Some(api) = api.upgrade() else { return };
         api.keeper.measure(&api).await;
         api.keeper.refresh(&api);

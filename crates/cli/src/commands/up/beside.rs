@@ -4,6 +4,7 @@
 
 use super::{Options, PORT, PORTS, clients::Entries, unusable};
 use crate::{
+    commands::status,
     context::Context,
     failure::Failure,
     show::{live, out, safe, term},
@@ -13,12 +14,27 @@ use std::net::Ipv4Addr;
 use switchboard::{Attached, tokens};
 
 /// The gateway of `up` that runs, or else another one that takes the same token.
-pub fn first(context: &Context) -> Result<Option<Attached>, Failure> {
+fn first(context: &Context) -> Result<Option<Attached>, Failure> {
     let file = tokens::client_file(&context.dirs()?);
     let gateways = context.options.gateways();
     let same = |gateway: &&Attached| gateway.running.client_token.as_ref() == Some(&file);
     let by_up = gateways.iter().find(|gateway| gateway.running.by_up);
     Ok(by_up.or_else(|| gateways.iter().find(same)).cloned())
+}
+
+/// The same, unless it is to be replaced: then it is ended.
+pub fn first_unless_replaced(
+    context: &Context,
+    replace: bool,
+) -> Result<Option<Attached>, Failure> {
+    match first(context)? {
+        Some(first) if replace => {
+            status::end(&first.running)?;
+            out::line(&format!("Stopped http://{}.", first.running.address))?;
+            Ok(None)
+        }
+        first => Ok(first),
+    }
 }
 
 /// How clients are connected to a gateway that runs.

@@ -2,6 +2,7 @@
 
 mod attacked;
 mod canaries;
+mod client;
 mod in_step;
 mod proposals;
 mod roles;

@@ -10,7 +10,7 @@ use switchboard_testkit::world::{World, echo, until};
 fn marking(world: &World) -> (Value, std::path::PathBuf) {
     let mark = world.home().join("mark");
     let entry =
-        json!({"command": "/bin/sh", "args": ["-c", format!("touch {}; cat", mark.display())]});
+        json!({"command": "/bin/sh", "args": ["-c", format!("touch {}; exit 1", mark.display())]});
     (json!({"what": "add", "name": "new", "entry": entry}), mark)
 }
 

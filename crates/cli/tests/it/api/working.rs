@@ -219,6 +219,13 @@ async fn a_code_opens_once() {
             401
         );
     }
+    // Each counts as a wrong token does.
+    let bearer = format!("Bearer {}", world.token("control-token"));
+    let metrics = switchboard_testkit::HttpClient::new(&format!("{}/metrics", asker.url));
+    let mut metrics = metrics.header("authorization", &bearer);
+    let page = metrics.send(::http::Method::GET, &[], "").await;
+    let page = String::from_utf8_lossy(&page.body).into_owned();
+    assert!(page.contains("switchboard_door_refusals_total 4"), "{page}");
     let session = Asker::new(&asker.url, entered["token"].as_str());
     assert_eq!(session.get("session").await["role"], "admin");
     let mut events = session.events("topics=state").await;

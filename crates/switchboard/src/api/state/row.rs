@@ -2,14 +2,12 @@
 
 use super::super::Api;
 use crate::{
+    limits,
     report::copies,
     roster::{Member, Status},
     wants_sign_in::{needs_auth, sign_in_hint},
 };
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 use switchboard_api::state::{Client, Seen, Server};
 use switchboard_config::{Scope, Standing, Transport};
 use switchboard_gateway::Visitor;
@@ -19,10 +17,6 @@ use switchboard_host::{
 };
 use switchboard_local::secret;
 use switchboard_model::ModelTool;
-use switchboard_wire::{Era, Method};
-
-/// How old a count may be although no list changed: rules and pins may have.
-const COUNT_AGE: Duration = Duration::from_secs(3);
 
 /// Who is connected.
 pub(in super::super) fn client(visitor: &Visitor) -> Client {
@@ -221,7 +215,7 @@ impl Counted {
                     news.push(*word);
                 }
             }
-            if news.is_empty() && known.at.elapsed() < COUNT_AGE {
+            if news.is_empty() && known.at.elapsed() < limits::API_COUNT {
                 return (known, news);
             }
         }
@@ -259,11 +253,7 @@ impl Counted {
         row.era = Some(revision.era().to_string());
         row.version = Some(revision.to_string());
         if row.state.word == "connected" {
-            let by = match revision.era() {
-                Era::Legacy => Method::Initialize,
-                Era::Modern => Method::Discover,
-            };
-            row.state.by = Some(by.as_str().to_owned());
+            row.state.by = Some(revision.meeting().as_str().to_owned());
             // What was let in by it was let in without a sign-in, or with a good one.
             row.sign_in.by.clone_from(&row.state.by);
             let listed = self.tools.map(|_| Method::ToolsList.as_str().to_owned());
