@@ -5,7 +5,7 @@ use super::{calls, ids, shown};
 use serde_json::{Value, json};
 use switchboard_testkit::{
     DEADLINE, HttpClient, LEGACY, StdioClient,
-    world::{self, World, echo, servers},
+    world::{World, echo, servers},
 };
 
 async fn client(url: &str) -> HttpClient {
@@ -19,7 +19,7 @@ async fn calls_are_listed_always_and_their_messages_kept_while_somebody_looks() 
     let world = World::with(&servers([("one", echo(&[])), ("two", echo(&[]))]));
     let gateway = world.gateway_with(&["--no-auth"]).await;
     let mut client = client(&gateway.url().await).await;
-    client.call("one__echo", json!({"text": "before"})).await;
+    client.call("one__echo", json!({"nonce": "before"})).await;
     let before = calls(&world, "tool:echo").await;
     assert_eq!(before.len(), 1);
     let (call, id) = (&before[0], before[0]["id"].to_string());
@@ -34,7 +34,7 @@ async fn calls_are_listed_always_and_their_messages_kept_while_somebody_looks() 
     assert!(ran.err.contains("--tap"), "{}", ran.err);
 
     // That was a look: from now on they are kept.
-    client.call("two__echo", json!({"text": "needle"})).await;
+    client.call("two__echo", json!({"nonce": "needle"})).await;
     let after = ids(&world, "server:two kept").await;
     assert_eq!(after.len(), 1);
     let detail = shown(&world, &after[0]).await;
@@ -79,7 +79,7 @@ async fn calls_are_followed_as_they_come() {
     // It may not listen yet: calls are made until one is told.
     let told = tokio::time::timeout(DEADLINE, async {
         loop {
-            client.call("one__echo", json!({"text": "hi"})).await;
+            client.call("one__echo", json!({"nonce": "hi"})).await;
             let pause = std::time::Duration::from_millis(300);
             if let Ok(line) = tokio::time::timeout(pause, lines.next_line()).await {
                 return line.expect("a line").expect("a line");
@@ -97,9 +97,22 @@ async fn the_ring_never_holds_more_than_it_may() {
     let url = gateway.url().await;
     let mut client = client(&url).await;
     let large = "x".repeat(1024 * 1024);
+    let token = format!("Bearer {}", world.token("control-token"));
+    let at = HttpClient::new(&format!("{url}/api/v1/tap"));
+    let mut control = at.header("authorization", &token);
+    let mut dropped = 0;
     for _ in 0..40 {
-        client.call("one__echo", json!({"text": large})).await;
+        client.call("one__echo", json!({"nonce": large})).await;
+        let state = control.send(http::Method::GET, &[], "").await;
+        let state: Value = serde_json::from_slice(&state.body).expect("JSON");
+        assert!(
+            state["bytes"].as_u64() <= state["capacity"].as_u64(),
+            "{state}"
+        );
+        assert_eq!(state["by"], "option", "{state}");
+        dropped = state["dropped"].as_u64().expect("a number");
     }
+    assert!(dropped > 0, "what gave way is counted");
     let ids = ids(&world, "tool:echo kept").await;
     assert!(!ids.is_empty() && ids.len() < 40, "{} are kept", ids.len());
     let last = shown(&world, ids.last().expect("one")).await;
@@ -117,9 +130,7 @@ async fn a_stdio_client_behind_the_gateway_is_seen_as_well() {
     let world = World::with(&servers([("one", echo(&[]))]));
     let _gateway = world.gateway_with(&["--tap"]).await;
     let mut client: StdioClient = world.attached(&[]).await;
-    client.call("one__echo", json!({"text": "hi"})).await;
-    let found = world::until(DEADLINE, || Some(())).await;
-    assert!(found.is_some());
+    client.call("one__echo", json!({"nonce": "hi"})).await;
     let ids = ids(&world, "tool:echo ok").await;
     assert_eq!(ids.len(), 1);
     let detail = shown(&world, &ids[0]).await;

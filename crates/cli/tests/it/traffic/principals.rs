@@ -21,7 +21,7 @@ async fn a_clients_token_sees_its_own_calls_alone() {
         let mut client = at.header("authorization", tokens.last().expect("a token"));
         client.initialize(LEGACY).await;
         client
-            .call("one__echo", json!({"text": format!("of {name}")}))
+            .call("one__echo", json!({"nonce": format!("of {name}")}))
             .await;
     }
     let get = async |token: &str, verb: Method, path: &str| -> (u16, Value) {
@@ -71,7 +71,7 @@ async fn what_lists_cost_is_told_with_what_nobody_uses() {
     let url = gateway.url().await;
     let mut client = HttpClient::new(&format!("{url}/mcp"));
     client.initialize(LEGACY).await;
-    client.call("one__echo", json!({"text": "hi"})).await;
+    client.call("one__echo", json!({"nonce": "hi"})).await;
     let ran = world.run(&["stats", "--bill", "--json"]).await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let bill = ran.json();

@@ -4,7 +4,7 @@
 use super::ids;
 use serde_json::{Value, json};
 use switchboard_testkit::{
-    HttpClient, LEGACY,
+    DEADLINE, HttpClient, LEGACY,
     world::{World, echo, servers},
 };
 
@@ -85,7 +85,7 @@ async fn no_canary_is_shown_without_a_second_act() {
         let text = arguments.to_string();
         // As an argument, and in the text of the result, which repeats it.
         client
-            .call("s__echo", json!({"text": text, "also": arguments}))
+            .call("s__echo", json!({"nonce": text, "also": arguments}))
             .await;
     }
     let ids = ids(&world, "tool:echo").await;
@@ -116,6 +116,13 @@ async fn no_canary_is_shown_without_a_second_act() {
         .run(&["traffic", "show", id, "--json", "--reveal"])
         .await;
     assert!(ran.out.contains(secret.as_str()), "{}", ran.out);
-    let ran = world.run(&["audit", "--json"]).await;
-    assert!(ran.out.contains("reveal"), "{}", ran.out);
+    // Records are on disk a second later at most.
+    let deadline = std::time::Instant::now() + DEADLINE;
+    loop {
+        let ran = world.run(&["audit", "--json"]).await;
+        if ran.out.contains("\"reveal\"") {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "{}", ran.out);
+    }
 }
