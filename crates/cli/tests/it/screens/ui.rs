@@ -231,6 +231,24 @@ fn commands_get_a_page_or_the_terminal() {
     tty.sees("press a key to go back");
     tty.types(" ");
     tty.sees("1 Servers");
+    // What Ctrl-C ends there is the command, and not the screen.
+    tty.types(":!builtin memory --data d\r");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !tty.is_restored() {
+        assert!(Instant::now() < until, "{}", tty.text());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    while !tty.text().contains("press a key") {
+        assert!(Instant::now() < until, "{}", tty.text());
+        tty.types("\x03");
+        let soon = Instant::now() + Duration::from_secs(5);
+        while !tty.text().contains("press a key") && Instant::now() < soon {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    tty.types(" ");
+    tty.sees("1 Servers");
+    tty.sees_line(&["echo", "connected"]);
     tty.quits();
 }
 
