@@ -46,7 +46,7 @@ pub const BANS: Rule = Rule {
 };
 
 /// Whoever may start programs, and which.
-const STARTERS: [(&str, &str); 6] = [
+const STARTERS: [(&str, &str); 7] = [
     ("crates/process/src/", "servers, and our own two parents"),
     ("crates/transport/src/process/", "servers"),
     ("crates/transport/src/keeper/", "our own two parents"),

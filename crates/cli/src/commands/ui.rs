@@ -28,7 +28,7 @@ use std::{io::IsTerminal, time::Instant};
 use switchboard_screen::{Effect, Message, Model, Painter, update, words::Verb};
 use terminal::{Happened, Terminal};
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
 };
 use tokio_util::sync::CancellationToken;
@@ -64,8 +64,10 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
             model: model(options),
             painter: Painter::default(),
             effects: Effects::new(context, tell, host.line()),
+            interrupts: signal(SignalKind::interrupt()).map_err(lost)?,
+            stop,
         };
-        let shown = screen.show(told, stop).await;
+        let shown = screen.show(told).await;
         // The terminal is given back by now; what was started ends.
         ending.cancel();
         drop(screen);
@@ -104,16 +106,13 @@ struct Screen {
     model: Model,
     painter: Painter,
     effects: Effects,
+    interrupts: Signal,
+    stop: CancellationToken,
 }
 
 impl Screen {
-    async fn show(
-        &mut self,
-        mut told: mpsc::Receiver<Message>,
-        stop: CancellationToken,
-    ) -> Result<Code, Failure> {
+    async fn show(&mut self, mut told: mpsc::Receiver<Message>) -> Result<Code, Failure> {
         let mut terminal = Terminal::take().map_err(lost)?;
-        let mut interrupts = signal(SignalKind::interrupt()).map_err(lost)?;
         let size = terminal.size().map_err(lost)?;
         self.happens(Message::Resized(size.0, size.1), &mut terminal)
             .await?;
@@ -127,8 +126,8 @@ impl Screen {
             };
             let message = tokio::select! {
                 biased;
-                () = stop.cancelled() => return Ok(Code::Interrupted),
-                _ = interrupts.recv() => return Ok(Code::Interrupted),
+                () = self.stop.cancelled() => return Ok(Code::Interrupted),
+                _ = self.interrupts.recv() => return Ok(Code::Interrupted),
                 happened = terminal.next() => match happened.map_err(lost)? {
                     Happened::Told(message) => message,
                     Happened::Stopped => {
@@ -174,7 +173,12 @@ impl Screen {
                 Effect::Copy(text) => terminal.copy(&text).map_err(lost)?,
                 Effect::RunOnTerminal(words) => {
                     let command = self.effects.command(&words);
-                    terminal.lend(command).await.map_err(lost)?;
+                    tokio::select! {
+                        lent = terminal.lend(command) => lent.map_err(lost)?,
+                        () = self.stop.cancelled() => return Ok(false),
+                    }
+                    // A Ctrl-C meanwhile was not meant for us.
+                    self.interrupts = signal(SignalKind::interrupt()).map_err(lost)?;
                     self.effects.look_again();
                     self.resumed(terminal)?;
                 }

@@ -36,10 +36,7 @@ pub(super) fn key(model: &mut Model, key: Key) -> Vec<Effect> {
             let next = (model.view as usize + step) % 6;
             return keys::go_to(model, View::ALL[next]);
         }
-        Key::Char('/') => {
-            let filter = model.list().filter.clone();
-            prompt::open(model, Asked::Filter, &filter);
-        }
+        Key::Char('/') => prompt::open(model, Asked::Filter, ""),
         key => return of_view(model, key),
     }
     Vec::new()

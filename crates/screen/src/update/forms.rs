@@ -17,6 +17,7 @@ use switchboard_api::{
     questions::{Answer, Question},
     tools::{Field, Fields, Tool},
 };
+use switchboard_wire::Method;
 
 /// A form of a tool's arguments.
 pub(super) fn for_tool(model: &mut Model, tool: &Tool) -> Vec<Effect> {
@@ -74,7 +75,7 @@ pub(super) fn for_prompt(model: &mut Model, server: &str, prompt: &Value) -> Vec
 pub(super) fn read_resource(model: &mut Model, server: &str, uri: &str) -> Vec<Effect> {
     let make = Make {
         server: server.to_owned(),
-        method: Some("resources/read".to_owned()),
+        method: Some(Method::ResourcesRead.as_str().to_owned()),
         name: Some(uri.to_owned()),
         ..Make::default()
     };
@@ -239,7 +240,7 @@ fn filled(model: &mut Model, page: u64, value: Value) -> Vec<Effect> {
             let command = command.collect::<Vec<_>>().join(" ");
             let make = Make {
                 server,
-                method: Some("prompts/get".to_owned()),
+                method: Some(Method::PromptsGet.as_str().to_owned()),
                 name: Some(prompt),
                 arguments: Some(value),
                 ..Make::default()

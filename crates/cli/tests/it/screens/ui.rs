@@ -61,6 +61,11 @@ fn a_new_users_story() {
     tty.sees("query");
     tty.types("moon\x13");
     tty.sees("The moon is far.");
+    // What passed is there, with both its sides.
+    tty.types("3");
+    tty.sees_line(&["recall", "notes", "ok"]);
+    tty.types("\r");
+    tty.sees("us → server");
     tty.quits();
     let text = world
         .show(&["call", "mcp__notes__recall", "-a", "query=moon"])
@@ -226,6 +231,24 @@ fn commands_get_a_page_or_the_terminal() {
     tty.sees("press a key to go back");
     tty.types(" ");
     tty.sees("1 Servers");
+    // What Ctrl-C ends there is the command, and not the screen.
+    tty.types(":!builtin memory --data d\r");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !tty.is_restored() {
+        assert!(Instant::now() < until, "{}", tty.text());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    while !tty.text().contains("press a key") {
+        assert!(Instant::now() < until, "{}", tty.text());
+        tty.types("\x03");
+        let soon = Instant::now() + Duration::from_secs(5);
+        while !tty.text().contains("press a key") && Instant::now() < soon {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    tty.types(" ");
+    tty.sees("1 Servers");
+    tty.sees_line(&["echo", "connected"]);
     tty.quits();
 }
 
@@ -248,5 +271,34 @@ fn hostile_servers_move_no_cursor() {
     let bytes = tty.bytes();
     assert!(!bytes.windows(4).any(|it| it == b"\x1b]0;"));
     assert!(tty.text().contains("\\u{1b}[2J"), "{}", tty.text());
+    tty.quits();
+}
+
+#[test]
+fn tokens_and_findings() {
+    let world = World::new();
+    let mut tty = Tty::start(&world, &[]);
+    tty.sees("No server is configured here yet.");
+    tty.types("5");
+    tty.sees_line(&["default", "token"]);
+    tty.types("n");
+    tty.sees("name of the new token");
+    tty.types("laptop\r");
+    tty.sees("the only time that it is shown");
+    let listed = world.show(&["token", "list"]).ok();
+    assert!(listed.out.contains("laptop"), "{listed:?}");
+    tty.types("q");
+    tty.sees_line(&["laptop", "token"]);
+    tty.types("/laptop\r");
+    tty.sees("/ laptop");
+    tty.types("x");
+    tty.sees("Revoke the token laptop?");
+    tty.types("y");
+    tty.sees("Nobody is connected.");
+    let listed = world.show(&["token", "list"]).ok();
+    assert!(!listed.out.contains("laptop"), "{listed:?}");
+    tty.types("6");
+    tty.sees_line(&["level", "area", "found"]);
+    tty.sees_line(&["ok", "processes"]);
     tty.quits();
 }

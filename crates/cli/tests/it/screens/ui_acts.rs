@@ -75,7 +75,9 @@ async fn switching_reconnecting_and_looking() {
     assert_eq!(state(&world, "alpha"), "connected");
 
     // All of them, once with a second thought.
-    tty.types("/\x7f\x7f\x7f\x7f\x7f\x7f1D");
+    tty.types("\x1b");
+    tty.sees_line(&["beta", "connected"]);
+    tty.types("D");
     tty.sees("disable all?");
     tty.types("n");
     assert_eq!(state(&world, "beta"), "connected");

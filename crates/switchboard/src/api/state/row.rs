@@ -256,7 +256,9 @@ impl Counted {
             row.state.by = Some(revision.meeting().as_str().to_owned());
             // What was let in by it was let in without a sign-in, or with a good one.
             row.sign_in.by.clone_from(&row.state.by);
-            let listed = self.tools.map(|_| Method::ToolsList.as_str().to_owned());
+            let listed = self
+                .tools
+                .map(|_| switchboard_wire::Method::ToolsList.as_str().to_owned());
             row.usable.by = listed.or_else(|| row.state.by.clone());
         }
     }
