@@ -12,7 +12,7 @@ pub(crate) use servers::Servers;
 
 use crate::{
     call::{self, Admitted},
-    catalog::{List, Merged},
+    catalog::List,
     client::{Client, ClientId},
     error::CallError,
     exchange::{Exchange, Notice},
@@ -23,7 +23,7 @@ use crate::{
     upstream::{Server, ServerSpec, ServerState},
 };
 use futures_util::future::join_all;
-use lists::{Stamp, View};
+use lists::{View, Viewed};
 use parking_lot::{Mutex, RwLock};
 pub use principals::Comers;
 use principals::Principals;
@@ -45,7 +45,7 @@ pub struct Host {
     budget: Budget,
     guard: Arc<Guard>,
     /// What each principal sees, with the state of the catalogs it was made from.
-    merged: Mutex<HashMap<View, (Stamp, Arc<Merged>)>>,
+    merged: Mutex<HashMap<Viewed, View>>,
     /// Clients of all servers as one: they hear when servers come and go.
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,
