@@ -55,6 +55,8 @@ pub struct Client {
     pub capabilities: Bytes,
     /// The text of its `initialize` parameters. Servers that serve this client alone are greeted with them.
     pub greeting: Option<Bytes>,
+    /// What it calls itself in them, once somebody has asked.
+    said_name: OnceLock<Option<Arc<str>>>,
     /// Whether its servers are its own and shared with nobody (the stdio face).
     pub exclusive: bool,
     /// Whether nobody else uses its servers, although it comes anew with each of its
@@ -127,6 +129,7 @@ impl Client {
             revision,
             capabilities,
             greeting: None,
+            said_name: OnceLock::new(),
             exclusive: false,
             alone: false,
             log_level: AtomicU8::new(u8::MAX),
@@ -144,17 +147,19 @@ impl Client {
 
     /// What it calls itself, or else on whose behalf it acts.
     pub fn name(&self) -> String {
-        let name = self.said_name();
-        let name = name.unwrap_or_else(|| self.principal.to_string());
+        let name = self.said_name().unwrap_or(&self.principal);
         name.chars().take(limits::CLIENT_NAME).collect()
     }
 
     /// What it called itself when it greeted us, if it did.
-    pub(crate) fn said_name(&self) -> Option<String> {
+    pub(crate) fn said_name(&self) -> Option<&Arc<str>> {
+        let read = |greeting: &Bytes| {
+            let info = json::field(greeting, "clientInfo").ok()??;
+            let name = json::field(info.of(greeting), "name").ok()??;
+            json::text(name.of(info.of(greeting))).map(|name| Arc::from(&*name))
+        };
         let greeting = self.greeting.as_ref()?;
-        let info = json::field(greeting, "clientInfo").ok()??;
-        let name = json::field(info.of(greeting), "name").ok()??;
-        json::text(name.of(info.of(greeting))).map(|name| name.into_owned())
+        self.said_name.get_or_init(|| read(greeting)).as_ref()
     }
 
     /// The same client, with what it said when it greeted us: servers of its own are greeted with it.
@@ -227,6 +232,7 @@ impl Client {
             revision: self.revision,
             capabilities: object_with(&self.capabilities, &questions, &[]).into(),
             greeting: self.greeting.clone(),
+            said_name: self.said_name.clone(),
             exclusive: self.exclusive,
             alone: self.alone,
             log_level: AtomicU8::new(self.log_level.load(Ordering::Relaxed)),

@@ -34,6 +34,7 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
         server: &Arc::from("s"),
     });
     let end = End {
+        fault: ending.fault(),
         ending: match ending {
             Ending::Failed(fault) => Ending::Failed(fault),
             Ending::Reply(reply) => Ending::Reply(reply),
