@@ -26,7 +26,7 @@ use crate::{
     exchange::{Asked, Asker, Exchange},
     host::Host,
     limits, mirror,
-    observe::{Origin, Passed, Trace, Watched},
+    observe::{Destination, Origin, Passed, Trace, Watched},
     permission::{Decision, What, held, not_permitted},
     pins::Kind,
     upstream::{Connection, Server},
@@ -114,13 +114,17 @@ pub(crate) async fn call(
         Some(fault) => Err(fault),
         None => {
             let span = watched.as_deref().map_or_else(Span::none, Watched::span);
-            let passed = watched.as_deref_mut().map(Watched::phases);
-            counted(host, admitted, passed).instrument(span).await
+            counted(host, admitted, watched.as_deref_mut())
+                .instrument(span)
+                .await
         }
     };
     match (watched, ended) {
         (None, ended) => ended,
-        (Some(watched), Ok(exchange)) => Ok(watched.begun(exchange)),
+        (Some(watched), Ok(mut exchange)) => {
+            watched.begun(&mut exchange);
+            Ok(exchange)
+        }
         // Boxed: it is rare.
         (Some(watched), Err(fault)) => Err(Box::pin(watched.failed(fault)).await),
     }
@@ -130,11 +134,11 @@ pub(crate) async fn call(
 pub(crate) async fn counted(
     host: &Host,
     admitted: Box<Admitted>,
-    passed: Option<&mut Passed>,
+    watched: Option<&mut Watched>,
 ) -> Result<Exchange, CallError> {
     let counted = count(&admitted).await?;
     let asker = Asker::of(&admitted);
-    let exchange = send(host, admitted, passed).await?;
+    let exchange = send(host, admitted, watched).await?;
     Ok(exchange.counted(counted).asked_for(asker))
 }
 
@@ -155,13 +159,14 @@ async fn count(admitted: &Admitted) -> Result<Option<InFlight>, CallError> {
 async fn send(
     host: &Host,
     admitted: Box<Admitted>,
-    mut passed: Option<&mut Passed>,
+    mut watched: Option<&mut Watched>,
 ) -> Result<Exchange, CallError> {
     let routed = route::route(host, admitted).await?;
-    if let Some(passed) = &mut passed {
+    if let Some(watched) = &mut watched {
         let client = &routed.admitted.client;
-        passed.route(&routed.server, client, &routed.named);
+        watched.routed(&Destination::new(&routed.server, client, &routed.named));
     }
+    let mut passed = watched.map(Watched::phases);
     let is_governed = is_governed(host, &routed);
     if is_governed
         && host
@@ -216,7 +221,6 @@ async fn send(
 }
 
 /// Notes what was decided about a call, and by what.
-#[cold]
 fn note_decision(
     host: &Host,
     passed: &mut Passed,
@@ -227,7 +231,8 @@ fn note_decision(
         Ok((permitted, None)) => {
             let (client, server) = (permitted.client(), &permitted.server);
             let what = What::from(&permitted.named);
-            passed.allow(host.guard(), client, server, what, permitted.arguments());
+            let arguments = permitted.arguments();
+            passed.allow(host.guard().allowed_by(client, server, what, arguments));
         }
         Err(fault) => passed.deny(fault),
     }

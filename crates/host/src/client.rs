@@ -56,6 +56,8 @@ pub struct Client {
     pub capabilities: Bytes,
     /// The text of its `initialize` parameters. Servers that serve this client alone are greeted with them.
     pub greeting: Option<Bytes>,
+    /// What it calls itself in them, once somebody has asked.
+    said_name: OnceLock<Option<Arc<str>>>,
     /// Whether its servers are its own and shared with nobody (the stdio face).
     pub exclusive: bool,
     /// Whether nobody else uses its servers, although it comes anew with each of its
@@ -132,6 +134,7 @@ impl Client {
             revision,
             capabilities,
             greeting: None,
+            said_name: OnceLock::new(),
             exclusive: false,
             alone: false,
             log_level: AtomicU8::new(u8::MAX),
@@ -151,20 +154,23 @@ impl Client {
 
     /// What it calls itself, or else on whose behalf it acts.
     pub fn name(&self) -> String {
-        let name = self.said_name();
-        let name = name.unwrap_or_else(|| self.principal.to_string());
+        let name = self.said_name().unwrap_or(&self.principal);
         name.chars().take(limits::CLIENT_NAME).collect()
     }
 
     /// What it called itself when it greeted us, or with its request, if it did.
-    pub(crate) fn said_name(&self) -> Option<String> {
-        let info: &[u8] = match (&self.greeting, &self.says) {
-            (Some(greeting), _) => json::field(greeting, "clientInfo").ok()??.of(greeting),
-            (None, Some(says)) => says,
-            (None, None) => return None,
+    pub(crate) fn said_name(&self) -> Option<&Arc<str>> {
+        let read = || {
+            let info: &[u8] = match (&self.greeting, &self.says) {
+                (Some(greeting), _) => json::field(greeting, "clientInfo").ok()??.of(greeting),
+                (None, Some(says)) => says,
+                (None, None) => return None,
+            };
+            let name = json::text(json::field(info, "name").ok()??.of(info))?;
+            let name: String = name.chars().take(limits::CLIENT_NAME).collect();
+            Some(Arc::from(name))
         };
-        let name = json::field(info, "name").ok()??;
-        json::text(name.of(info)).map(|name| name.chars().take(limits::CLIENT_NAME).collect())
+        self.said_name.get_or_init(read).as_ref()
     }
 
     /// The same client, for whom a person may be asked in its place; `says` is the text
@@ -267,6 +273,7 @@ impl Client {
             revision: self.revision,
             capabilities: object_with(&self.capabilities, &questions, &[]).into(),
             greeting: self.greeting.clone(),
+            said_name: self.said_name.clone(),
             exclusive: self.exclusive,
             alone: self.alone,
             log_level: AtomicU8::new(self.log_level.load(Ordering::Relaxed)),

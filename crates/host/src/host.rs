@@ -12,7 +12,7 @@ pub(crate) use servers::Servers;
 
 use crate::{
     call::{self, Admitted, Scope},
-    catalog::{List, Merged},
+    catalog::List,
     client::{Client, ClientId},
     desk::Desk,
     error::CallError,
@@ -24,7 +24,7 @@ use crate::{
     upstream::{Server, ServerSpec, ServerState},
 };
 use futures_util::future::join_all;
-use lists::{Stamp, View};
+use lists::{View, Viewed};
 use parking_lot::{Mutex, RwLock};
 pub use principals::Comers;
 use principals::Principals;
@@ -47,7 +47,7 @@ pub struct Host {
     guard: Arc<Guard>,
     desk: Arc<Desk>,
     /// What each principal sees, with the state of the catalogs it was made from.
-    merged: Mutex<HashMap<View, (Stamp, Arc<Merged>)>>,
+    merged: Mutex<HashMap<Viewed, View>>,
     /// Clients of all servers as one: they hear when servers come and go.
     clients: Mutex<HashMap<ClientId, Weak<Client>>>,
     states: Arc<States>,

@@ -28,5 +28,5 @@ pub mod wildcard;
 #[cfg(feature = "yaml")]
 pub mod yaml;
 
-pub use hex::hex;
+pub use hex::{hex, push_hex};
 pub use spoken::spoken;

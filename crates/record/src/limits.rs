@@ -21,8 +21,8 @@ pub const LOG_FILES_KEPT: usize = 4;
 
 /// Records of the audit that wait to be written. Calls whose record finds no room wait.
 pub const AUDIT_QUEUE: usize = 4096;
-/// Records that are written, and synced, at once.
-pub const AUDIT_BATCH: usize = 512;
+/// Places of records that were written and are used again.
+pub const AUDIT_SPARE: usize = 512;
 /// How soon records are on disk, where not each of them is waited for; and how often it
 /// is tried again where they cannot be written.
 pub const AUDIT_SECOND: Duration = Duration::from_secs(1);
@@ -48,6 +48,8 @@ pub const AUDIT_RECORD: usize = 64 * 1024;
 pub const AUDIT_ARGUMENTS: usize = 16 * 1024;
 /// Characters of a name or a reason in a record.
 pub const AUDIT_TEXT: usize = 1000;
+/// Bytes of a text that is remembered as it is written, since most come again.
+pub const AUDIT_KEPT_TEXT: usize = 256;
 /// Names in one record: of tools that were pinned, or are not what they were.
 pub const AUDIT_NAMES: usize = 100;
 /// Problems that `audit verify` names; all of them are counted.

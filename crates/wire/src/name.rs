@@ -48,6 +48,9 @@ pub fn normalize(text: &str) -> String {
 pub struct Namer {
     style: Style,
     servers: Vec<Server>,
+    /// Where each is, by its name and by what stands for it.
+    by_name: HashMap<String, usize>,
+    by_prefix: HashMap<String, usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,9 +67,13 @@ impl Namer {
     pub fn new<'a>(style: Style, servers: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = servers.into_iter().collect();
         let plain: Vec<String> = names.iter().map(|name| normalize(name)).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for prefix in &plain {
+            *counts.entry(prefix).or_default() += 1;
+        }
         let mut servers: Vec<Server> = Vec::with_capacity(names.len());
         for (name, prefix) in names.iter().zip(&plain) {
-            let shared = plain.iter().filter(|other| *other == prefix).count() > 1;
+            let shared = counts.get(prefix.as_str()).is_some_and(|count| *count > 1);
             let mut own = prefix.clone();
             if shared {
                 // A hash that looks like another server's name is passed over.
@@ -85,7 +92,18 @@ impl Namer {
                 prefix: own,
             });
         }
-        Self { style, servers }
+        let (mut by_name, mut by_prefix) = (HashMap::new(), HashMap::new());
+        for (at, server) in servers.iter().enumerate() {
+            // The first counts, where two were the same.
+            by_name.entry(server.name.clone()).or_insert(at);
+            by_prefix.entry(server.prefix.clone()).or_insert(at);
+        }
+        Self {
+            style,
+            servers,
+            by_name,
+            by_prefix,
+        }
     }
 
     /// The path segment that stands for a server.
@@ -96,7 +114,7 @@ impl Namer {
     /// The server that a path segment stands for: its exact name, or the safe spelling of it.
     pub fn server(&self, segment: &str) -> Option<&str> {
         self.find(segment)
-            .or_else(|| self.servers.iter().find(|server| server.prefix == segment))
+            .or_else(|| self.servers.get(*self.by_prefix.get(segment)?))
             .map(|server| server.name.as_str())
     }
 
@@ -111,7 +129,7 @@ impl Namer {
     }
 
     fn find(&self, name: &str) -> Option<&Server> {
-        self.servers.iter().find(|server| server.name == name)
+        self.servers.get(*self.by_name.get(name)?)
     }
 
     /// Outward names for (server, item) pairs: the i-th name belongs to the i-th pair.

@@ -83,6 +83,16 @@ impl Named {
         }
     }
 
+    /// The same, taken out.
+    pub fn into_text(self) -> Option<String> {
+        match self {
+            Self::Tool(text) | Self::Prompt(text) | Self::Resource(text) | Self::Task(text) => {
+                Some(text)
+            }
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+
     /// The same under another name.
     pub fn renamed(self, text: String) -> Self {
         match self {

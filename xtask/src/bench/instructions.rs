@@ -6,18 +6,18 @@
 //! what the calls have not caused (start, handshake, end) is the same in both
 //! and falls out of the difference.
 
+use super::callgrind::Counted;
 use super::subjects::gateway_command;
 use crate::paths;
 use crate::process::Server;
 use anyhow::{Context, Result, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 /// Calls of the two runs.
-const FEW: u64 = 200;
-const MANY: u64 = 1200;
+const CALLS: (u64, u64) = (200, 1200);
 /// The variable by which a gateway's process knows its part
 /// (`process/src/keeper/linux.rs`).
 const KEEPER: &str = "SWITCHBOARD_KEEPER";
@@ -42,6 +42,12 @@ pub struct Options {
     /// What each way of watching costs: nothing watched, metrics, metrics and audit
     #[arg(long)]
     watching: bool,
+    /// Hold four calls to the budgets that are kept for them (`docs/design/budgets.md`)
+    #[arg(long, conflicts_with_all = ["programs", "era", "keep", "watching"])]
+    budgets: bool,
+    /// Write what was counted as the new budgets
+    #[arg(long, requires = "budgets")]
+    write: bool,
 }
 
 /// Ways of watching, and the options of `serve` for each; the first is what the others
@@ -59,6 +65,9 @@ pub fn run(options: &Options) -> Result<()> {
         valgrind.is_ok_and(|output| output.status.success()),
         "valgrind is not installed: install the package `valgrind` and run again"
     );
+    if options.budgets {
+        return super::budgets::run(options.built.as_deref(), options.write);
+    }
     let profile = super::built(
         options.built.as_deref(),
         &["switchboard-cli", "switchboard-testkit"],
@@ -79,72 +88,95 @@ pub fn run(options: &Options) -> Result<()> {
             let keep = options.keep.as_ref().map(|keep| keep.join(era));
             let parts = Parts {
                 program,
-                upstream: &upstream,
                 load: &load,
-                era,
+                entry: stdio(&upstream),
+                path: "/mcp/echo",
+                asks: vec!["--era", *era],
+                calls: CALLS,
             };
             if !options.watching {
                 let each = parts.each(&[], keep.as_deref())?;
-                println!("  {era:8} {each:>8}   {}", program.display());
+                println!("  {era:8} {:>8}   {}", each.total, program.display());
                 continue;
             }
-            let mut first = None;
-            for (name, with) in WATCHING {
-                let each = parts.each(with, keep.as_deref())?;
-                let ratio = each as f64 / *first.get_or_insert(each) as f64;
-                println!(
-                    "  {era:8} {each:>8}   {ratio:.3}   {name}   {}",
-                    program.display()
-                );
-            }
+            watching(&parts, era, keep.as_deref())?;
         }
     }
     Ok(())
 }
 
+/// Counts each way of watching. A record is hashed, for which most processors have
+/// instructions and valgrind has none: how many it would be with them is said beside.
+fn watching(parts: &Parts<'_>, era: &str, keep: Option<&Path>) -> Result<()> {
+    let mut first = None;
+    for (name, with) in WATCHING {
+        let keep = keep.map(|keep| keep.join(name.replace(' ', "-")));
+        let each = parts.each(with, keep.as_deref())?;
+        let off: Counted = *first.get_or_insert(each);
+        let ratio = |now: u64, off: u64| now as f64 / off as f64;
+        println!(
+            "  {era:8} {:>8}   {:.3}   hashing {:>6}   as run {:>8}   {:.3}   {name}   {}",
+            each.total,
+            ratio(each.total, off.total),
+            each.hashing,
+            each.as_run(),
+            ratio(each.as_run(), off.as_run()),
+            parts.program.display()
+        );
+    }
+    Ok(())
+}
+
+/// An entry for `echo-server` on stdio.
+pub fn stdio(upstream: &Path) -> Value {
+    json!({"type": "stdio", "command": upstream, "args": ["--stdio"]})
+}
+
 /// What is measured together.
-struct Parts<'a> {
-    program: &'a Path,
-    upstream: &'a Path,
-    load: &'a Path,
-    era: &'a str,
+pub struct Parts<'a> {
+    /// The gateway's program.
+    pub program: &'a Path,
+    /// `bench-load`
+    pub load: &'a Path,
+    /// The server behind the gateway.
+    pub entry: Value,
+    /// Where it is asked for.
+    pub path: &'a str,
+    /// What is asked for, as options of `bench-load`.
+    pub asks: Vec<&'a str>,
+    /// Calls of the two runs.
+    pub calls: (u64, u64),
 }
 
 impl Parts<'_> {
     /// Instructions of one call, with these options of `serve`.
-    fn each(&self, with: &[&str], keep: Option<&Path>) -> Result<u64> {
-        let few = count(self, with, FEW, None)?;
-        let many = count(self, with, MANY, keep)?;
-        Ok(many.saturating_sub(few) / (MANY - FEW))
+    pub fn each(&self, with: &[&str], keep: Option<&Path>) -> Result<Counted> {
+        let (few, many) = self.calls;
+        let before = count(self, with, few, None)?;
+        let after = count(self, with, many, keep)?;
+        Ok(after.each(before, many - few))
     }
 }
 
 /// All instructions of a gateway's processes that serves `calls` calls.
-fn count(parts: &Parts<'_>, with: &[&str], calls: u64, keep: Option<&Path>) -> Result<u64> {
-    let Parts {
-        program,
-        upstream,
-        load,
-        era,
-    } = parts;
+fn count(parts: &Parts<'_>, with: &[&str], calls: u64, keep: Option<&Path>) -> Result<Counted> {
     let scratch = paths::scratch("instructions")?;
     let counts = scratch.join("counts");
     std::fs::create_dir_all(&counts)?;
-    let entry = json!({"type": "stdio", "command": upstream, "args": ["--stdio"]});
     let token = super::subjects::token(&scratch)?;
     let mut valgrind = Command::new("valgrind");
     valgrind
         .args(["--tool=callgrind", "--trace-children=yes", "-q"])
         .arg("--trace-children-skip=*/echo-server")
         .arg(format!("--callgrind-out-file={}/%p", counts.display()))
-        .arg(program);
-    let mut command = gateway_command(valgrind, &entry, &token, &scratch)?;
+        .arg(parts.program);
+    let mut command = gateway_command(valgrind, &parts.entry, &token, &scratch)?;
     command.args(with);
     if std::env::var_os(KEEPER).is_none() {
         command.env(KEEPER, as_its_keeper()?);
     }
-    serve(command, load, era, calls, &token, &scratch)?;
-    let total = totals(&counts)?;
+    serve(command, parts, calls, &token, &scratch)?;
+    let counted = Counted::of(&counts)?;
     if let Some(keep) = keep {
         std::fs::create_dir_all(keep)?;
         for file in std::fs::read_dir(&counts)? {
@@ -153,7 +185,7 @@ fn count(parts: &Parts<'_>, with: &[&str], calls: u64, keep: Option<&Path>) -> R
         }
     }
     std::fs::remove_dir_all(&scratch)?;
-    Ok(total)
+    Ok(counted)
 }
 
 /// What tells a gateway that we keep it. It would start itself anew otherwise,
@@ -173,16 +205,16 @@ fn as_its_keeper() -> Result<String> {
 /// Starts the gateway, puts the load on it, ends it.
 fn serve(
     mut command: Command,
-    load: &Path,
-    era: &str,
+    parts: &Parts<'_>,
     calls: u64,
     token: &Path,
     scratch: &Path,
 ) -> Result<()> {
     let gateway = Server::start(&mut command, scratch.join("gateway.log"), START_LIMIT)?;
-    let output = Command::new(load)
-        .arg(format!("{}/mcp/echo", gateway.url))
-        .args(["--era", era, "--warmup-ms", "0", "--duration-ms", "600000"])
+    let output = Command::new(parts.load)
+        .arg(format!("{}{}", gateway.url, parts.path))
+        .args(&parts.asks)
+        .args(["--warmup-ms", "0", "--duration-ms", "600000"])
         .args(["--count", &calls.to_string(), "--token-file"])
         .arg(token)
         .output()
@@ -199,20 +231,4 @@ fn serve(
         "the gateway did not end, so nothing was counted"
     );
     Ok(())
-}
-
-/// The sum over the files that callgrind wrote, one for each process.
-fn totals(counts: &Path) -> Result<u64> {
-    let mut sum = 0;
-    for file in std::fs::read_dir(counts)? {
-        let text = std::fs::read_to_string(file?.path())?;
-        let total = text
-            .lines()
-            .rev()
-            .find_map(|line| line.strip_prefix("totals: "));
-        let total = total.context("callgrind wrote no sum")?;
-        sum += total.trim().parse::<u64>().context("callgrind's sum")?;
-    }
-    ensure!(sum > 0, "callgrind wrote nothing");
-    Ok(sum)
 }

@@ -7,6 +7,8 @@
 //! again: what disturbs the machine disturbs them alike. The figures are
 //! medians over the rounds.
 
+mod budgets;
+mod callgrind;
 pub mod instructions;
 pub mod list;
 mod measure;

@@ -93,7 +93,7 @@ impl Subject {
     /// Starts it with an upstream of its own.
     pub fn start(self, programs: &Programs, scratch: &Path) -> Result<Running> {
         let upstream = match self {
-            Self::Direct | Self::Nginx | Self::Http => Some(upstream(programs, scratch)?),
+            Self::Direct | Self::Nginx | Self::Http => Some(upstream(&programs.upstream, scratch)?),
             _ => None,
         };
         let upstream_url = upstream.as_ref().map(|server| server.url.clone());
@@ -140,8 +140,9 @@ impl Subject {
     }
 }
 
-fn upstream(programs: &Programs, scratch: &Path) -> Result<Server> {
-    let mut command = Command::new(&programs.upstream);
+/// `echo-server` on HTTP.
+pub fn upstream(program: &Path, scratch: &Path) -> Result<Server> {
+    let mut command = Command::new(program);
     command.args(["--http", "0"]);
     Server::start(&mut command, scratch.join("upstream.log"), START_LIMIT)
 }

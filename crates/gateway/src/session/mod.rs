@@ -36,7 +36,7 @@ fn may_hear(gateway: &Gateway, client: &Client, server: &str, notice: &Notice) -
     }
     let host = gateway.host();
     let servers = host.servers();
-    let Some(server) = servers.iter().find(|it| **it.name() == *server) else {
+    let Some(server) = servers.named(server) else {
         return false;
     };
     let body = notice.message.body();

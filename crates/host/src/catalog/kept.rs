@@ -66,6 +66,20 @@ fn next_generation() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// Counts whatever can change which lists anybody is shown: lists, which of them an
+/// owner has, which era a server is met in. While it is the same nothing of that has
+/// changed, of whatever server, and none of them needs a look.
+pub(crate) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
+/// Notes such a change, once it is made: whoever looked before it looks again.
+pub(crate) fn note_change() {
+    CHANGES.fetch_add(1, Ordering::AcqRel);
+}
+
 impl Catalog {
     /// Says which lists these are: the same number means the same lists.
     pub fn generation(&self) -> u64 {
@@ -75,6 +89,7 @@ impl Catalog {
     fn changed(&self) {
         self.generation
             .fetch_max(next_generation(), Ordering::AcqRel);
+        note_change();
     }
 
     /// Begins with what another knows: shown until the server says better.

@@ -20,6 +20,7 @@ pub use app::{Pages, Ui, is_page};
 pub use fresh::Freshness;
 pub use item::{Item, ItemError, LeftOut};
 pub use kept::{Catalog, list_counts};
+pub(crate) use kept::{changes, note_change};
 pub use listing::Listing;
 pub use merge::{Merged, MergedItem};
 pub use owned::Catalogs;

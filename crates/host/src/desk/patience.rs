@@ -15,7 +15,7 @@ pub(super) fn of(client: &Client) -> Duration {
     let name = client.said_name();
     let known = KNOWN
         .iter()
-        .find(|(known, _)| name.as_deref() == Some(known));
+        .find(|(known, _)| name.is_some_and(|name| **name == **known));
     let known = known.map(|(_, seconds)| Duration::from_secs(*seconds));
     known.map_or(limits::CONSENT, |known| {
         known

@@ -119,7 +119,7 @@ impl Question {
             at,
             until: for_.map(|for_| at + for_),
             principal: client.principal.clone(),
-            client: client.said_name(),
+            client: client.said_name().map(|name| (**name).to_owned()),
             server: input.server().clone(),
             call,
             consent: input.consent().cloned(),

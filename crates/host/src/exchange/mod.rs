@@ -214,10 +214,9 @@ impl Exchange {
         self
     }
 
-    pub(crate) fn watched(mut self, watched: Box<Watched>) -> Self {
+    pub(crate) fn watched(&mut self, watched: Box<Watched>) {
         self.watched = Some(watched);
         self.note_left();
-        self
     }
 
     /// The connection that carries it.

@@ -11,7 +11,7 @@ use crate::{
     upstream::{Server, are_silent},
 };
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use switchboard_tasks as tasks;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -22,6 +22,16 @@ pub struct Late {
     pub server: Arc<str>,
     /// Whether it was given up early, since it gave no sign of life.
     pub is_silent: bool,
+}
+
+impl Late {
+    /// One that took its time.
+    fn unhurried(server: &Server) -> Self {
+        Self {
+            server: server.name().clone(),
+            is_silent: false,
+        }
+    }
 }
 
 /// What is fetched, and for whom.
@@ -67,11 +77,20 @@ impl Fetch<'_> {
     /// no sign of life.
     async fn wait_for(&self, awaited: &mut Vec<Arc<Server>>) -> Vec<Late> {
         let mut late = Vec::new();
-        let all = awaited.clone();
-        let mut coming: FuturesUnordered<_> = all
-            .iter()
-            .map(async |server| (server, self.one(server).await))
-            .collect();
+        let all = std::mem::take(awaited);
+        let mut coming = FuturesUnordered::new();
+        // Most have nothing to wait for, and are through with one look.
+        for server in &all {
+            let mut one = Box::pin(async move { (server, self.one(server).await) });
+            match poll_fn(|context| Poll::Ready(one.as_mut().poll(context))).await {
+                Poll::Ready((_, Came::Settled)) => {}
+                Poll::Ready((_, Came::Late)) => late.push(Late::unhurried(server)),
+                Poll::Pending => {
+                    awaited.push(server.clone());
+                    coming.push(one);
+                }
+            }
+        }
         loop {
             tokio::select! {
                 biased;
@@ -79,7 +98,7 @@ impl Fetch<'_> {
                     let Some((server, came)) = came else { return late };
                     awaited.retain(|other| !Arc::ptr_eq(other, server));
                     if came == Came::Late {
-                        late.push(Late { server: server.name().clone(), is_silent: false });
+                        late.push(Late::unhurried(server));
                     }
                 }
                 () = sleep(limits::SILENCE_LOOK) => {

@@ -3,12 +3,12 @@
 
 use super::{Host, Late, Servers, fetch::Fetch};
 use crate::{
-    catalog::{Item, List, Merged, UriRoutes},
+    catalog::{Item, List, Merged, UriRoutes, changes},
     client::Client,
     error::CallError,
     limits,
     pins::Kind,
-    upstream::{Isolation, Server},
+    upstream::Server,
 };
 use futures_util::future::join_all;
 use std::{sync::Arc, time::Duration};
@@ -17,13 +17,24 @@ use tokio::time::{Instant, timeout_at};
 
 /// Whose view of which list, and whether it is what they may see or everything
 /// that there is.
-pub(super) type View = (Whose, bool, Era, List);
+pub(super) type Viewed = (Whose, bool, Era, List);
 
 /// Whose view it is: a principal's, or one client's where that has copies of its own.
-pub(super) type Whose = (Arc<str>, Option<u64>);
+type Whose = (Arc<str>, Option<u64>);
 
 /// Which servers there were, and how often their lists had changed.
-pub(super) type Stamp = (u64, u64);
+type Stamp = (u64, u64);
+
+/// A list that was merged.
+#[derive(Debug)]
+pub(super) struct View {
+    /// Of what.
+    at: Stamp,
+    /// Which servers there were, which rules, and how much had changed of anything, when
+    /// that was last looked at: while that is the same no server needs a look.
+    seen: (u64, u64, u64),
+    merged: Arc<Merged>,
+}
 
 impl Host {
     /// A list over all servers, as far as it is known without asking.
@@ -39,12 +50,20 @@ impl Host {
     fn view(&self, all: bool, client: &Client, list: List) -> Arc<Merged> {
         let era = client.era();
         let now = self.servers();
-        let stamp = self.stamp_of(&now, client);
-        let view: View = (whose(&now, client), all, era, list);
-        if let Some((at, merged)) = self.merged.lock().get(&view)
-            && *at == stamp
+        // Before anything is looked at: what changes meanwhile is looked at once more.
+        let seen = (now.number, self.guard.version(), changes());
+        let viewed: Viewed = (whose(&now, client), all, era, list);
+        if let Some(view) = self.merged.lock().get(&viewed)
+            && view.seen == seen
         {
-            return merged.clone();
+            return view.merged.clone();
+        }
+        let stamp = self.stamp_of(&now, client);
+        if let Some(view) = self.merged.lock().get_mut(&viewed)
+            && view.at == stamp
+        {
+            view.seen = seen;
+            return view.merged.clone();
         }
         let lists: Vec<(Arc<Server>, Vec<Item>)> = now
             .iter()
@@ -67,7 +86,12 @@ impl Host {
         if cache.len() >= limits::MERGED_VIEWS {
             cache.clear();
         }
-        cache.insert(view, (stamp, merged.clone()));
+        let view = View {
+            at: stamp,
+            seen,
+            merged: merged.clone(),
+        };
+        cache.insert(viewed, view);
         merged
     }
 
@@ -204,7 +228,6 @@ impl Host {
 /// Whose view a client has: its principal's, or its own where a server may have a
 /// copy for it alone.
 fn whose(servers: &Servers, client: &Client) -> Whose {
-    let isolated = |server: &Arc<Server>| server.spec.isolation == Isolation::Session;
-    let alone = client.exclusive || servers.iter().any(isolated);
+    let alone = client.exclusive || servers.has_copies;
     (client.principal.clone(), alone.then_some(client.identity))
 }

@@ -4,9 +4,9 @@
 use super::Host;
 use crate::{
     states::State,
-    upstream::{Server, ServerSpec},
+    upstream::{Isolation, Server, ServerSpec},
 };
-use std::{convert::Infallible, ops::Deref, sync::Arc};
+use std::{collections::HashMap, convert::Infallible, ops::Deref, sync::Arc};
 use switchboard_tasks as tasks;
 use switchboard_wire::name::{Namer, Style};
 
@@ -18,6 +18,10 @@ pub struct Servers {
     pub(super) namer: Arc<Namer>,
     /// Counts changes of the set.
     pub(super) number: u64,
+    /// Where each is in the list.
+    by_name: HashMap<Arc<str>, usize>,
+    /// Whether one of them may have a copy for one client alone.
+    pub(super) has_copies: bool,
 }
 
 impl Deref for Servers {
@@ -34,11 +38,22 @@ impl Servers {
             style,
             list.iter().map(|server| server.name().as_ref()),
         ));
+        let places = list.iter().enumerate();
+        let by_name = places.map(|(at, server)| (server.name().clone(), at));
         Arc::new(Self {
+            by_name: by_name.collect(),
+            has_copies: list
+                .iter()
+                .any(|server| server.spec.isolation == Isolation::Session),
             list,
             namer,
             number,
         })
+    }
+
+    /// The one of this name.
+    pub fn named(&self, name: &str) -> Option<&Arc<Server>> {
+        self.list.get(*self.by_name.get(name)?)
     }
 }
 
@@ -52,9 +67,7 @@ impl Host {
     pub fn server(&self, segment: &str) -> Option<Arc<Server>> {
         let now = self.servers();
         let name = now.namer.server(segment)?;
-        now.iter()
-            .find(|server| server.name().as_ref() == name)
-            .cloned()
+        now.named(name).cloned()
     }
 
     /// Who names things now.
@@ -144,9 +157,6 @@ impl Host {
             return server.clone();
         }
         let now = self.servers();
-        now.iter()
-            .find(|other| other.name() == server.name())
-            .unwrap_or(server)
-            .clone()
+        now.named(server.name()).unwrap_or(server).clone()
     }
 }

@@ -1,7 +1,8 @@
 //! Whether an answer says that it failed. Every call that is counted is asked, so that
 //! the common forms are told without reading the answer a second time.
 
-use memchr::memmem;
+use memchr::{memchr, memmem};
+use std::sync::LazyLock;
 use switchboard_wire::{Kind, Message, json};
 
 /// An error, or a result that says it is one.
@@ -11,18 +12,26 @@ pub(crate) fn is_failure(message: &Message) -> bool {
 
 const KEY: &[u8] = b"\"isError\"";
 
+/// Made ready once: that takes longer than a search through most answers.
+static FINDER: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(KEY));
+
 fn says_so(body: &[u8]) -> bool {
-    let Some(at) = memmem::find(body, KEY) else {
-        // No letter of a key can be written in another way than so.
-        return memmem::find(body, b"\\u").is_some() && is_member(body);
+    let Some(at) = FINDER.find(body) else {
+        return is_escaped(body) && is_member(body);
     };
     // As the last member of the whole it is that of no other object; and where it
     // stands once it is said once.
     match body[at + KEY.len()..].trim_ascii() {
         b":false}" => false,
-        b":true}" if memmem::find(body, b"\\u").is_none() => true,
+        b":true}" if !is_escaped(body) => true,
         _ => is_member(body),
     }
+}
+
+/// Whether anything is written in another way than plainly: no letter of a key can be
+/// but with such a sign before it.
+fn is_escaped(body: &[u8]) -> bool {
+    memchr(b'\\', body).is_some() && memmem::find(body, b"\\u").is_some()
 }
 
 /// The same, by reading all of it.

@@ -31,7 +31,7 @@ pub(super) fn begin(call: &Begin<'_>) -> Option<Box<dyn Follow>> {
     }
     let about = Arc::new(About {
         tool: call.name.unwrap_or_default().to_owned(),
-        server: call.server.map(str::to_owned),
+        server: call.server.map(ToString::to_string),
         origin: call.origin,
         started: Instant::now(),
     });

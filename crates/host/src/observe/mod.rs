@@ -15,7 +15,7 @@ mod watched;
 
 pub(crate) use failure::is_failure;
 pub use parts::{Departing, Departure, Leaving, Part, PartEnd, Resumed, Trace};
-pub use passed::Passed;
+pub use passed::{Destination, Passed};
 pub use shown::{MessageSwitch, Shown};
 pub use watched::Watched;
 
@@ -37,7 +37,9 @@ use std::{
     },
     time::Duration,
 };
-use switchboard_wire::{Message, Method, Params, Payload, Revision, code, json, trace::Carried};
+use switchboard_wire::{
+    Message, Method, Named, Params, Payload, Revision, code, json, trace::Carried,
+};
 
 /// Watches calls. Nothing here may block: calls wait for it.
 pub trait Observer: Send + Sync {
@@ -157,7 +159,7 @@ pub struct Begin<'a> {
     /// Who asks: its principal, its era, and its id, which lasts as long as a session.
     pub client: &'a Client,
     /// The server, where the client names it. Where it does not, [`Happened::Left`] does.
-    pub server: Option<&'a str>,
+    pub server: Option<&'a Arc<str>>,
     /// What is asked for.
     pub method: Method,
     /// The tool, prompt, resource or task, as the client names it; only where somebody
@@ -174,19 +176,27 @@ pub struct Begin<'a> {
 impl Begin<'_> {
     /// What the client calls itself, where it says so: in this request, or when it
     /// came in.
-    pub fn client_name(&self) -> Option<String> {
+    pub fn client_name(&self) -> Option<Arc<str>> {
         let info = self.params.client_info.and_then(|info| {
             let info = info.of(self.message.raw());
             let name = json::field(info, "name").ok()??;
-            json::text(name.of(info)).map(|name| name.into_owned())
+            json::text(name.of(info)).map(|name| Arc::from(&*name))
         });
-        info.or_else(|| self.client.said_name())
+        info.or_else(|| self.client.said_name().cloned())
+    }
+
+    /// What it names, as the client names it, whether or not somebody wants details.
+    pub fn named(&self) -> Option<Named> {
+        let (named, _) = self.params.named(self.message).ok()?;
+        Some(named)
     }
 }
 
 /// What happens to a call on its way.
 #[derive(Debug)]
 pub enum Happened<'a> {
+    /// Its server is known. Told once, of a call that is one request.
+    Routed(&'a Destination<'a>),
     /// It has passed its phases, or has failed in one of them. Told once, of a call
     /// that is one request.
     Passed(&'a Passed),
@@ -225,6 +235,8 @@ pub enum Decided {
 pub struct End<'a> {
     /// In which way.
     pub ending: Ending<'a>,
+    /// Whose fault that was, where it failed.
+    pub fault: Option<Blame>,
     /// From its beginning to its end.
     pub took: Duration,
     /// How long it was at its server, with what the server waited for meanwhile.
@@ -375,7 +387,11 @@ impl Observers {
 
     fn begin(&self, call: &Begin<'_>) -> Following {
         let mut all = Following::new();
-        self.each(|one| all.extend(one.begin(call)));
+        self.each(|one| {
+            if let Some(follow) = one.begin(call) {
+                all.push(follow);
+            }
+        });
         all
     }
 

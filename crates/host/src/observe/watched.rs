@@ -1,8 +1,8 @@
 //! The wrapper around one call that is watched.
 
 use super::{
-    Begin, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin, Passed, Resumed,
-    Shown, log, shown,
+    Begin, Destination, End, Ending, Following, Happened, Keeping, Leaving, Observers, Origin,
+    Passed, Resumed, Shown, log, shown,
 };
 use crate::{
     call::{Admitted, Scope},
@@ -82,7 +82,7 @@ impl Watched {
             number,
             origin,
             client,
-            server: server.as_deref(),
+            server: server.as_ref(),
             method: message.method(),
             name: named.as_ref().and_then(|(named, _)| named.text()),
             message,
@@ -91,9 +91,11 @@ impl Watched {
         };
         let is_server_said = begin.server.is_some();
         let span = span(&begin);
-        let follow = span.in_scope(|| {
+        let follow = within(&span, || {
             let mut follow = observers.begin(&begin);
-            follow.extend(log::begin(&begin));
+            if let Some(log) = log::begin(&begin) {
+                follow.push(log);
+            }
             follow
         });
         let passed = Passed {
@@ -139,10 +141,16 @@ impl Watched {
         &mut self.passed
     }
 
+    /// Its server is known.
+    pub(crate) fn routed(&mut self, to: &Destination<'_>) {
+        self.passed.route(to.server_name());
+        self.tell(&Happened::Routed(to));
+    }
+
     /// Its phases are over: it follows what has begun.
-    pub(crate) fn begun(mut self: Box<Self>, exchange: Exchange) -> Exchange {
+    pub(crate) fn begun(mut self: Box<Self>, exchange: &mut Exchange) {
         self.tell_passed();
-        exchange.watched(self)
+        exchange.watched(self);
     }
 
     /// It failed in one of its phases.
@@ -280,6 +288,7 @@ impl Watched {
         let now = Instant::now();
         self.back_at(now);
         let end = End {
+            fault: ending.fault(),
             ending,
             took: now - self.begun,
             at_server: self.at_server,
@@ -288,9 +297,13 @@ impl Watched {
         };
         let follow = mem::take(&mut self.follow);
         // Nothing is waited for by most.
-        let mut all: Vec<Keeping> = self.span.in_scope(|| {
-            let kept = follow.into_iter().filter_map(|one| one.end_kept(&end));
-            kept.collect()
+        let mut all: Vec<Keeping> = Vec::new();
+        within(&self.span, || {
+            for one in follow {
+                if let Some(kept) = one.end_kept(&end) {
+                    all.push(kept);
+                }
+            }
         });
         if all.len() < 2 {
             return all.pop();
@@ -305,7 +318,7 @@ impl Watched {
 
     fn tell(&mut self, happened: &Happened<'_>) {
         let Self { span, follow, .. } = self;
-        span.in_scope(|| {
+        within(span, || {
             for one in follow {
                 one.event(happened);
             }
@@ -336,6 +349,15 @@ impl fmt::Debug for Watched {
     }
 }
 
+/// Does this in a span, where there is one: mostly nobody wants any.
+#[inline]
+fn within<T>(span: &Span, what: impl FnOnce() -> T) -> T {
+    match span.is_disabled() {
+        true => what(),
+        false => span.in_scope(what),
+    }
+}
+
 /// What all that is logged during a call's phases stands in. The program's own
 /// calls are news, a client's are detail.
 fn span(begin: &Begin<'_>) -> Span {
@@ -357,7 +379,7 @@ fn span(begin: &Begin<'_>) -> Span {
         }
     };
     if let Some(server) = server {
-        span.record("server", server);
+        span.record("server", &**server);
     }
     span
 }

@@ -17,7 +17,7 @@ use chain::Chain;
 use std::{
     collections::{HashMap, HashSet},
     fmt,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 use switchboard_wire::name::{Namer, Style};
 
@@ -39,7 +39,13 @@ pub struct Rules {
     classifier: Arc<dyn Classifier>,
     answers: Arc<Answers>,
     made_of: Arc<str>,
+    /// What decides where nothing but entries matters, by mode and kind.
+    plainly: [OnceLock<Arc<str>>; PLAIN],
 }
+
+/// Two modes let everything through, and four kinds of things are told apart there.
+// tidy: a count, no cap.
+const PLAIN: usize = 2 * 4;
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,6 +107,7 @@ impl Rules {
                 classifier: Arc::new(ByAnnotations),
                 answers: Arc::default(),
                 made_of: Arc::from(""),
+                plainly: Default::default(),
             },
             servers,
             faults: Vec::new(),
@@ -150,6 +157,25 @@ impl Rules {
         self.rules.is_empty()
             && matches!(self.mode_for(who), Mode::Client | Mode::Bypass)
             && self.answers.is_empty()
+    }
+
+    /// What a call that may be made is allowed by, where nothing but entries matters:
+    /// it is the same for all calls of a kind, and every recorded call asks.
+    pub(super) fn plainly_allowed_by(
+        &self,
+        who: Who<'_>,
+        server: &ServerSpec,
+        what: What<'_>,
+    ) -> Arc<str> {
+        let kind = match what {
+            What::Tool(_) => 0,
+            What::Prompt(_) | What::Resource(_) => 1,
+            What::Method | What::Task(_) | What::SignIn => 2,
+            What::UnknownMethod => 3,
+        };
+        let mode = usize::from(self.mode_for(who) == Mode::Bypass);
+        let by = || self.explain(who, server, what, &Facts::default()).by();
+        self.plainly[4 * mode + kind].get_or_init(by).clone()
     }
 
     /// Whether a rule wants the question asked every time, so that no answer is remembered.

@@ -1,6 +1,6 @@
 //! What was decided, and why.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 /// What may happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,4 +66,13 @@ pub struct Ruling {
     pub decision: Decision,
     /// What was looked at, in order; the last one decided.
     pub reasons: Vec<Reason>,
+}
+
+impl Ruling {
+    /// What decided, in words.
+    pub(super) fn by(&self) -> Arc<str> {
+        let reason = self.reasons.iter().find(|reason| reason.decisive);
+        let said = reason.map(|reason| format!("{}: {}", reason.step, reason.found));
+        said.unwrap_or_default().into()
+    }
 }

@@ -157,6 +157,21 @@ impl Guard {
         })
     }
 
+    /// What a call that may be made is allowed by, in words.
+    pub(crate) fn allowed_by(
+        &self,
+        client: &Client,
+        server: &Server,
+        what: What<'_>,
+        arguments: Option<&[u8]>,
+    ) -> Arc<str> {
+        let (rules, who) = (self.rules(), who(client));
+        if self.is_plain(&rules, who, server) {
+            return rules.plainly_allowed_by(who, &server.spec, asked_for(client, server, what));
+        }
+        self.explain_call(client, server, what, arguments).by()
+    }
+
     /// Whether anything of a server may be reached at all.
     pub fn reaches(&self, client: &Client, server: &Server) -> bool {
         self.decide(client, server, What::Method, None).is_visible()

@@ -3,7 +3,7 @@
 //! lists were news last. It outlives connections, and by `memory.rs` the program.
 
 use super::{link::Carrier, turns::NeedsTurns};
-use crate::catalog::Catalogs;
+use crate::catalog::{Catalogs, note_change};
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
 use switchboard_wire::Era;
@@ -82,7 +82,10 @@ impl Knowledge {
 
     /// It was met in this era.
     pub(super) fn note_has(&self, era: Era) {
-        *self.found.lock().traits.has(era) = Some(true);
+        let before = self.found.lock().traits.has(era).replace(true);
+        if before != Some(true) {
+            note_change();
+        }
     }
 
     /// It would not be met in this era. It has one of the two: what was thought of
@@ -92,6 +95,8 @@ impl Knowledge {
         *found.traits.has(era) = Some(false);
         let other = found.traits.has(other(era));
         *other = other.filter(|has| *has);
+        drop(found);
+        note_change();
     }
 
     /// What carries messages to an HTTP address, as far as that is known.
@@ -104,6 +109,8 @@ impl Knowledge {
         let mut found = self.found.lock();
         found.traits.carrier = Carrier::Sse;
         found.traits.modern = Some(false);
+        drop(found);
+        note_change();
     }
 
     /// It may have been replaced by one that speaks the newer way.
@@ -111,6 +118,8 @@ impl Knowledge {
         let mut found = self.found.lock();
         found.traits.carrier = Carrier::Streamable;
         found.traits.modern = None;
+        drop(found);
+        note_change();
     }
 
     /// Whether a question of its could not be told apart of late: clients take turns.
@@ -151,6 +160,7 @@ impl Knowledge {
             self.needs_turns.arise();
         }
         let _ = self.recalled.set(catalogs);
+        note_change();
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
     starting::{StartedFor, Starting},
 };
 use crate::{
-    catalog::{Catalogs, List, Listing},
+    catalog::{Catalogs, List, Listing, note_change},
     client::Client,
     error::CallError,
     host::Host,
@@ -272,7 +272,10 @@ impl Server {
         if self.knowledge_file.is_some() {
             self.write_down_news_of(&new);
         }
-        all.entry(owner.clone()).or_insert(new).clone()
+        let catalogs = all.entry(owner.clone()).or_insert(new).clone();
+        drop(all);
+        note_change();
+        catalogs
     }
 
     fn write_down_news_of(&self, catalogs: &Arc<Catalogs>) {

@@ -2,7 +2,7 @@
 //! one owner's connection was refused says nothing about another's.
 
 use super::slots::Owner;
-use crate::limits;
+use crate::{catalog::note_change, limits};
 use parking_lot::Mutex;
 use std::{
     collections::HashSet,
@@ -43,6 +43,8 @@ impl StandIns {
             false => owners.remove(owner),
         };
         self.any.store(!owners.is_empty(), Ordering::Release);
+        drop(owners);
+        note_change();
     }
 
     /// Nobody needs one any more.
@@ -50,5 +52,7 @@ impl StandIns {
         let mut owners = self.owners.lock();
         owners.clear();
         self.any.store(false, Ordering::Release);
+        drop(owners);
+        note_change();
     }
 }

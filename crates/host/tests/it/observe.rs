@@ -60,12 +60,15 @@ impl Follow for Notes {
     fn event(&mut self, event: &Happened<'_>) {
         match event {
             Happened::Passed(passed) => {
-                let named = passed.named.as_ref().and_then(|named| named.text());
                 let times = [passed.routed, passed.permitted, passed.connected];
                 let came = times.iter().flatten().count();
+                self.note(format!("passed {came} at {:?}", passed.server));
+            }
+            Happened::Routed(to) => {
                 self.note(format!(
-                    "passed {came} as {:?} at {:?}",
-                    named, passed.server
+                    "goes to {} as {:?}",
+                    to.server_name(),
+                    to.named.text()
                 ));
             }
             Happened::Left { server, .. } => self.note(format!("left for {server}")),
@@ -135,7 +138,8 @@ async fn a_call_is_told_from_its_beginning_to_its_end() {
         notes.take(),
         [
             begun,
-            "passed 3 as Some(\"echo\") at Some(\"s\")",
+            "goes to s as Some(\"echo\")",
+            "passed 3 at Some(\"s\")",
             "left for s",
             "answered, fault None, true true"
         ]
@@ -195,11 +199,11 @@ async fn a_call_that_does_not_leave_is_told_as_well() {
     let call = admitted(&host, &Arc::new(client), "echo", json!({"text": "hi"}));
     assert!(host.call(call).await.is_err());
     let told = notes.take();
-    let [_, passed, end] = told.as_slice() else {
+    let [_, _, passed, end] = told.as_slice() else {
         panic!("{told:?}");
     };
     // It was routed and permitted, and its server was not there.
-    assert_eq!(passed, "passed 2 as Some(\"echo\") at Some(\"s\")");
+    assert_eq!(passed, "passed 2 at Some(\"s\")");
     assert!(
         end.starts_with("failed, fault Some(Server), true false"),
         "{end}"

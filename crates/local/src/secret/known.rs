@@ -6,9 +6,21 @@ use super::{HIDDEN, arguments, kept_value};
 use crate::limits;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{
+    PoisonError, RwLock,
+    atomic::{AtomicUsize, Ordering},
+};
 
 static KNOWN: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
+
+/// How many there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many secrets are known: none is forgotten, so that a text which was looked
+/// through needs no second look while this is the same.
+pub fn known_count() -> usize {
+    COUNT.load(Ordering::Acquire)
+}
 
 /// Remembers the value of a variable or a header, if its name or its own look
 /// tells that it is a secret. What merely could be one is hidden in its own place:
@@ -47,6 +59,7 @@ pub fn remember(secret: &str) {
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     if known.len() < limits::SECRETS {
         known.insert(secret.to_owned());
+        COUNT.store(known.len(), Ordering::Release);
     }
 }
 

@@ -25,7 +25,7 @@ mod value;
 
 pub use address::address;
 pub use argument::arguments;
-pub use known::{remember, remember_arguments, remember_value};
+pub use known::{known_count, remember, remember_arguments, remember_value};
 pub use name::is_name;
 pub use text::{command_text, text};
 pub use value::is_value;

@@ -10,7 +10,7 @@ use std::{
 };
 use switchboard_host::{
     Blame, CallError,
-    observe::{Begin, Ending, Origin},
+    observe::{Begin, End, Ending, Origin},
 };
 use switchboard_local::{secret, visible};
 use switchboard_wire::{Era, Method};
@@ -65,14 +65,14 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    pub(super) fn of(ending: &Ending<'_>) -> Self {
-        match ending {
+    pub(super) fn of(end: &End<'_>) -> Self {
+        match end.ending {
             Ending::GivenUp | Ending::Failed(CallError::Cancelled) => Self::Cancelled,
             Ending::Failed(CallError::NotPermitted { .. } | CallError::NotAllowed { .. }) => {
                 Self::Denied
             }
             Ending::Failed(_) => Self::Failed,
-            Ending::Reply(_) if ending.fault().is_some() => Self::Error,
+            Ending::Reply(_) if end.fault.is_some() => Self::Error,
             Ending::Reply(_) => Self::Ok,
         }
     }
@@ -108,7 +108,7 @@ impl Line {
             client: call.client_name().map(|name| short(&name)),
             session: call.client.id,
             era: call.client.era(),
-            server: call.server.map(Arc::from),
+            server: call.server.cloned(),
             method: call.method.as_str(),
             about: call.name.map(|name| (kind, short(&secret::text(name)))),
             outcome: Outcome::Cancelled,

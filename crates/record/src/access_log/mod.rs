@@ -150,8 +150,8 @@ impl Follow for Following {
             queue,
             dropped,
         } = *self;
-        line.outcome = Outcome::of(&end.ending);
-        line.fault = end.ending.fault();
+        line.outcome = Outcome::of(end);
+        line.fault = end.fault;
         line.took = end.took;
         line.at_server = end.at_server;
         line.bytes = (end.bytes_in, end.bytes_out);

@@ -35,6 +35,7 @@ fn tell(log: &AccessLog, tool: &str, ending: &Ending<'_>) {
         revision: Revision::NEWEST,
     });
     let end = End {
+        fault: ending.fault(),
         ending: match ending {
             Ending::Failed(fault) => Ending::Failed(fault),
             Ending::Reply(reply) => Ending::Reply(reply),

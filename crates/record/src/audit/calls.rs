@@ -1,64 +1,62 @@
 //! What is recorded of calls.
 
-use super::{Audit, chain::Record, hash, redact, writer::Queue};
+use super::{
+    Audit,
+    chain::{Record, redact},
+    pen::{Entry, Line},
+    queue::{Queue, Queued},
+    said::short,
+};
 use crate::limits;
+use aws_lc_rs::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 use switchboard_host::{
     Blame, CallError, Verdict,
     observe::{Begin, Decided, End, Ending, Follow, Happened, Keeping, Noted, Observer, Origin},
 };
-use switchboard_local::visible;
-use switchboard_wire::Method;
+use switchboard_wire::{Era, Method, Named};
 
 impl Observer for Audit {
     fn begin(&self, call: &Begin<'_>) -> Option<Box<dyn Follow>> {
         let arguments = call.params.arguments;
         let arguments = arguments.map(|span| span.of(call.message.raw()));
-        let shown = arguments.filter(|_| self.arguments).map(|text| {
-            if text.len() > limits::AUDIT_ARGUMENTS {
-                return json!(format!("left out: {} bytes", text.len()));
-            }
-            let mut value: Value = serde_json::from_slice(text).unwrap_or_default();
-            redact(&mut value);
-            value
-        });
-        let kind = match call.method {
-            Method::PromptsGet => "prompt",
-            Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
-                "resource"
-            }
-            Method::ToolsCall => "tool",
-            _ => "name",
-        };
         let client = call.client;
-        let record = Record::new("call")
-            .plain("call", call.number)
-            .with("principal", short(&client.principal))
-            .with("client", call.client_name().map(|name| short(&name)))
-            .plain("address", client.address.map(|address| address.to_string()))
-            .plain("session", client.id)
-            .plain("era", client.era().to_string())
-            .plain("origin", (call.origin == Origin::Own).then_some("own"))
-            .plain("method", call.method.as_str())
-            .plain("argumentsSha256", arguments.map(hash))
-            // Without secrets already.
-            .plain("arguments", shown);
-        Some(Box::new(Call {
-            record: Some(record),
-            queue: self.queue.clone(),
-            is_about_something: call.name.is_some(),
-            kind,
+        let call = Call {
+            queue: Some(self.queue.clone()),
+            time: SystemTime::now(),
+            number: call.number,
+            principal: client.principal.clone(),
+            client: call.client_name(),
+            address: client.address,
+            session: client.id,
+            era: client.era(),
             origin: call.origin,
-            server: call.server.map(Arc::from),
-            name: call.name.map(short),
+            method: call.method,
+            hash: arguments.map(hash),
+            arguments: arguments.filter(|_| self.arguments).map(shown),
+            server: call.server.cloned(),
+            name: call.named().and_then(Named::into_text).map(kept),
             decided: None,
             answered: None,
-        }))
+            outcome: "",
+            fault: None,
+            error: None,
+            took: Duration::ZERO,
+        };
+        Some(self.queue.place(call))
     }
 
     fn wants_decisions(&self) -> bool {
         true
+    }
+
+    fn wants_details(&self) -> bool {
+        false
     }
 
     fn noted(&self, noted: &Noted<'_>) {
@@ -89,92 +87,188 @@ impl Observer for Audit {
     }
 }
 
-/// One call.
-struct Call {
-    record: Option<Record>,
-    queue: Arc<Queue>,
-    /// Whether it names anything: what only asks which things there are is not recorded,
-    /// unless it is refused.
-    is_about_something: bool,
-    kind: &'static str,
+/// The hash of arguments.
+fn hash(arguments: &[u8]) -> [u8; SHA256_OUTPUT_LEN] {
+    let mut hash = [0; SHA256_OUTPUT_LEN];
+    hash.copy_from_slice(digest(&SHA256, arguments).as_ref());
+    hash
+}
+
+/// Arguments without what looks like a secret.
+#[cold]
+fn shown(arguments: &[u8]) -> Box<Value> {
+    if arguments.len() > limits::AUDIT_ARGUMENTS {
+        return Box::new(json!(format!("left out: {} bytes", arguments.len())));
+    }
+    let mut value: Value = serde_json::from_slice(arguments).unwrap_or_default();
+    redact(&mut value);
+    Box::new(value)
+}
+
+/// One call. What is known of it is gathered here, and written elsewhere.
+#[derive(Debug)]
+pub(super) struct Call {
+    /// Where it goes in the end.
+    queue: Option<Arc<Queue>>,
+    time: SystemTime,
+    number: u64,
+    principal: Arc<str>,
+    client: Option<Arc<str>>,
+    address: Option<IpAddr>,
+    session: u64,
+    era: Era,
     origin: Origin,
+    method: Method,
+    hash: Option<[u8; SHA256_OUTPUT_LEN]>,
+    arguments: Option<Box<Value>>,
     server: Option<Arc<str>>,
     name: Option<String>,
-    decided: Option<(Decided, String)>,
+    decided: Option<(Decided, Arc<str>)>,
     answered: Option<Verdict>,
+    outcome: &'static str,
+    fault: Option<Blame>,
+    error: Option<String>,
+    took: Duration,
 }
 
 impl Call {
-    /// The whole record; none where it is not worth one.
-    fn finished(&mut self, end: &End<'_>) -> Option<Record> {
+    /// Notes how it ended. Gives whether that is worth a record: what only asks which
+    /// things there are is not, unless it is refused.
+    fn ends(&mut self, end: &End<'_>) -> bool {
         let (outcome, error) = match &end.ending {
             Ending::GivenUp | Ending::Failed(CallError::Cancelled) => ("cancelled", None),
             Ending::Failed(
                 fault @ (CallError::NotPermitted { .. } | CallError::NotAllowed { .. }),
             ) => ("denied", Some(fault)),
             Ending::Failed(fault) => ("failed", Some(fault)),
-            Ending::Reply(_) if end.ending.fault().is_some() => ("error", None),
+            Ending::Reply(_) if end.fault.is_some() => ("error", None),
             Ending::Reply(_) => ("ok", None),
         };
-        if !self.is_about_something && outcome != "denied" {
-            return None;
+        self.outcome = outcome;
+        self.fault = end.fault;
+        self.error = error.map(|error| kept(error.to_string()));
+        self.took = end.took;
+        self.name.is_some() || outcome == "denied"
+    }
+
+    /// Keeps nothing but its place.
+    pub(super) fn forget(&mut self) {
+        (self.name, self.error, self.arguments) = (None, None, None);
+        (self.client, self.server, self.decided) = (None, None, None);
+    }
+
+    fn is_at(&mut self, server: &Arc<str>) {
+        if !matches!(&self.server, Some(known) if Arc::ptr_eq(known, server)) {
+            self.server = Some(server.clone());
         }
-        let record = self.record.take()?;
-        let fault = end.ending.fault().map(|blame| match blame {
-            Blame::Client => "client",
-            Blame::Us => "switchboard",
-            Blame::Server => "server",
+    }
+
+    /// What stands before the name of what is asked for.
+    fn before_name(&self) -> &'static str {
+        match self.method {
+            Method::PromptsGet => r#","prompt":"#,
+            Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                r#","resource":"#
+            }
+            Method::ToolsCall => r#","tool":"#,
+            _ => r#","name":"#,
+        }
+    }
+
+    /// What was decided and by what, and who agreed.
+    fn write_decision(&self, line: &mut Line<'_>) {
+        if let Some((decided, rule)) = &self.decided {
+            line.put(match decided {
+                Decided::Allowed => r#","decision":"allowed""#,
+                Decided::Asks => r#","decision":"asked""#,
+                Decided::Denied => r#","decision":"denied""#,
+            });
+            line.said(r#","rule":"#, rule);
+        }
+        if let Some(verdict) = self.answered {
+            line.put(match verdict {
+                Verdict::Once => r#","consent":"yes, this time""#,
+                Verdict::Session => r#","consent":"yes, until Switchboard ends""#,
+                Verdict::Always => r#","consent":"yes, from now on""#,
+                Verdict::No => r#","consent":"no""#,
+                Verdict::Never => r#","consent":"no, never""#,
+            });
+            // Whoever is asked sits before the client that calls, or runs what calls.
+            line.put(match self.origin {
+                Origin::Client => r#","consentBy":"client""#,
+                Origin::Own => r#","consentBy":"operator""#,
+            });
+        }
+    }
+}
+
+impl Entry for Call {
+    fn time(&self) -> SystemTime {
+        self.time
+    }
+
+    fn write(&self, line: &mut Line<'_>) {
+        line.number(r#""call","call":"#, self.number);
+        line.said(r#","principal":"#, &self.principal);
+        if let Some(client) = &self.client {
+            line.said(r#","client":"#, client);
+        }
+        if let Some(address) = self.address {
+            line.address(r#","address":"#, address);
+        }
+        line.number(r#","session":"#, self.session);
+        line.put(match self.era {
+            Era::Legacy => r#","era":"legacy""#,
+            Era::Modern => r#","era":"modern""#,
         });
-        let decision = self.decided.as_ref().map(|(decided, _)| match decided {
-            Decided::Allowed => "allowed",
-            Decided::Asks => "asked",
-            Decided::Denied => "denied",
-        });
-        let rule = self.decided.take().map(|(_, rule)| rule);
-        let consent = self.answered.map(|verdict| match verdict {
-            Verdict::Once => "yes, this time",
-            Verdict::Session => "yes, until Switchboard ends",
-            Verdict::Always => "yes, from now on",
-            Verdict::No => "no",
-            Verdict::Never => "no, never",
-        });
-        // Whoever is asked sits before the client that calls, or runs what calls.
-        let asked = match self.origin {
-            Origin::Client => "client",
-            Origin::Own => "operator",
-        };
-        let millis = (end.took.as_secs_f64() * 1_000_000.0).round() / 1000.0;
-        Some(
-            record
-                .plain("server", self.server.as_deref())
-                .with(self.kind, self.name.take())
-                .plain("decision", decision)
-                .with("rule", rule.map(|rule| short(&rule)))
-                .plain("consent", consent)
-                .plain("consentBy", consent.map(|_| asked))
-                .plain("outcome", outcome)
-                .plain("fault", fault)
-                .with("error", error.map(|error| short(&error.to_string())))
-                .plain("durationMs", millis),
-        )
+        if self.origin == Origin::Own {
+            line.put(r#","origin":"own""#);
+        }
+        line.word(r#","method":"#, self.method.as_str());
+        if let Some(hash) = &self.hash {
+            line.digits(r#","argumentsSha256":"#, hash);
+        }
+        if let Some(arguments) = &self.arguments {
+            // Without secrets already.
+            line.value(r#","arguments":"#, arguments);
+        }
+        if let Some(server) = &self.server {
+            line.named(r#","server":"#, server);
+        }
+        if let Some(name) = &self.name {
+            line.said(self.before_name(), name);
+        }
+        self.write_decision(line);
+        line.word(r#","outcome":"#, self.outcome);
+        if let Some(fault) = self.fault {
+            line.put(match fault {
+                Blame::Client => r#","fault":"client""#,
+                Blame::Us => r#","fault":"switchboard""#,
+                Blame::Server => r#","fault":"server""#,
+            });
+        }
+        if let Some(error) = &self.error {
+            line.said(r#","error":"#, error);
+        }
+        line.millis(r#","durationMs":"#, self.took);
     }
 }
 
 impl Follow for Call {
     fn refuses(&self) -> Option<CallError> {
-        self.queue.refuses()
+        self.queue.as_ref()?.refuses()
     }
 
     fn event(&mut self, event: &Happened<'_>) {
         match event {
-            Happened::Passed(passed) => {
-                if let (Some(server), Some(named)) = (&passed.server, &passed.named) {
-                    self.server = Some(server.clone());
-                    self.name = named.text().map(short);
+            Happened::Routed(to) => {
+                self.is_at(to.server_name());
+                if self.name.as_deref() != to.named.text() {
+                    self.name = to.named.text().map(|name| kept(name.to_owned()));
                 }
-                self.decided.clone_from(&passed.decided);
             }
-            Happened::Left { server, .. } => self.server = Some((*server).clone()),
+            Happened::Passed(passed) => self.decided.clone_from(&passed.decided),
+            Happened::Left { server, .. } => self.is_at(server),
             Happened::Answered(verdict) => self.answered = Some(*verdict),
             Happened::Notice(_) | Happened::Asked(_) | Happened::Parked | Happened::Resumed(_) => {}
         }
@@ -185,16 +279,22 @@ impl Follow for Call {
     }
 
     fn end_kept(mut self: Box<Self>, end: &End<'_>) -> Option<Keeping> {
-        let record = self.finished(end)?;
-        if matches!(end.ending, Ending::GivenUp) {
-            self.queue.add_later(record);
+        let queue = self.queue.take()?;
+        if !self.ends(end) {
             return None;
         }
-        self.queue.add(record)
+        if matches!(end.ending, Ending::GivenUp) {
+            queue.add_later(Queued::Call(self));
+            return None;
+        }
+        queue.add(Queued::Call(self))
     }
 }
 
-/// Text from elsewhere, on one line and not longer than it may be.
-fn short(said: &str) -> String {
-    visible::line(&visible::cut(said, limits::AUDIT_TEXT))
+/// A name as it is kept until it is written: as it is, unless it is long.
+fn kept(name: String) -> String {
+    match name.len() > limits::AUDIT_TEXT {
+        true => short(&name),
+        false => name,
+    }
 }

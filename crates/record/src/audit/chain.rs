@@ -1,12 +1,12 @@
 //! One record as a line, and how lines hang together: each has its number and the hash
 //! of the line before it.
 
+use super::pen::{Entry, Line};
 use aws_lc_rs::digest;
-use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{fmt::Write, time::SystemTime};
-use switchboard_local::{hex, secret};
+use std::time::SystemTime;
+use switchboard_local::{hex, push_hex, secret};
 
 /// Where the chain is: the number of the last record, and its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +27,19 @@ impl Default for Link {
     }
 }
 
+impl Link {
+    /// The next record's hash, in the place of this one's.
+    pub(super) fn set_hash(&mut self, digest: &[u8]) {
+        let mut digits = std::mem::take(&mut self.hash).into_bytes();
+        digits.clear();
+        push_hex(&mut digits, digest);
+        self.hash = String::from_utf8(digits).unwrap_or_default();
+    }
+}
+
 /// What most records have room in.
 // tidy: a size to begin with, no cap.
 const FIELDS: usize = 20;
-
-/// The same for the length of one.
-// tidy: a size to begin with, no cap.
-const LINE: usize = 1024;
 
 /// What is recorded.
 #[derive(Clone, Debug)]
@@ -78,23 +84,19 @@ impl Record {
         self
     }
 
-    /// Its line after `last`, and where the chain is then.
-    pub(super) fn line(&self, last: &Link) -> (String, Link) {
-        let count = last.count + 1;
-        let time = DateTime::<Utc>::from(self.time).to_rfc3339_opts(SecondsFormat::Micros, true);
-        let Self { event, fields, .. } = self;
-        let mut line = String::with_capacity(LINE);
-        let _ = write!(
-            line,
-            r#"{{"n":{count},"time":"{time}","prev":"{}","event":"{event}""#,
-            last.hash
-        );
-        for (key, value) in fields {
-            let _ = write!(line, r#","{key}":{value}"#);
-        }
-        line.push('}');
-        let hash = hash(line.as_bytes());
-        (line, Link { count, hash })
+    /// What is said about it.
+    pub(super) fn fields(&self) -> &[(&'static str, Value)] {
+        &self.fields
+    }
+}
+
+impl Entry for Record {
+    fn time(&self) -> SystemTime {
+        self.time
+    }
+
+    fn write(&self, line: &mut Line<'_>) {
+        line.record(self);
     }
 }
 
@@ -115,7 +117,12 @@ impl Linked {
 
 /// The hash of a text, in hexadecimal digits.
 pub fn hash(text: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, text))
+    hex(digest_of(text))
+}
+
+/// The same as bytes.
+pub(super) fn digest_of(text: &[u8]) -> digest::Digest {
+    digest::digest(&digest::SHA256, text)
 }
 
 /// Takes out of a value what looks like a secret by its name or by itself.

@@ -12,6 +12,7 @@
 use super::{
     chain::{Link, Linked, Record, hash},
     head::{self, Found, Head, Key},
+    pen::{Entry, Pen},
 };
 use crate::limits;
 use serde_json::json;
@@ -86,12 +87,17 @@ impl Keep {
     }
 }
 
+/// The length of most lines.
+// tidy: a size to begin with, no cap.
+const LINE: usize = 640;
+
 /// Appends records.
 #[derive(Debug)]
 pub struct Appender {
     keep: Keep,
     key: Key,
     open: Option<Open>,
+    pen: Pen,
 }
 
 /// The file that is written, as it was when we last wrote to it.
@@ -128,24 +134,33 @@ impl Appender {
             keep,
             key,
             open: None,
+            pen: Pen::default(),
         })
     }
 
     /// Appends these in this order. With `sync` they are on disk when this returns, and
     /// the head says so. Where that fails, nothing of them is left.
     pub fn append(&mut self, records: &[Record], sync: bool) -> io::Result<()> {
+        self.append_each(records, sync)
+    }
+
+    /// The same of whatever has a line.
+    pub(super) fn append_each(&mut self, records: &[impl Entry], sync: bool) -> io::Result<()> {
         let _lock = lock(&self.keep.folder)?;
         let (mut open, problem) = self.follow()?;
         // That the head was gone is part of the record from then on.
         let problem = problem.map(|problem| Record::new(HEAD).with("problem", problem));
-        let mut text = String::new();
+        let mut text = Vec::with_capacity(LINE * records.len());
         let mut last = open.last.clone();
-        for record in problem.iter().chain(records) {
-            let (line, next) = record.line(&last);
-            open.first.get_or_insert(next.count);
-            text.push_str(&line);
-            text.push('\n');
-            last = next;
+        if problem.is_some() || !records.is_empty() {
+            open.first.get_or_insert(last.count + 1);
+        }
+        self.pen.renew();
+        if let Some(problem) = &problem {
+            self.pen.line(problem, &mut text, &mut last);
+        }
+        for record in records {
+            self.pen.line(record, &mut text, &mut last);
         }
         let is_old = || open.begun.elapsed().is_ok_and(|age| age > self.keep.age);
         let is_full = open.length + text.len() as u64 > self.keep.bytes || is_old();
@@ -153,7 +168,7 @@ impl Appender {
             open = self.turn(open)?;
             open.first = Some(open.last.count + 1);
         }
-        if let Err(error) = open.file.write_all(text.as_bytes()) {
+        if let Err(error) = open.file.write_all(&text) {
             // Half a line would hide the next one.
             let _ = open.file.set_len(open.length);
             return Err(error);

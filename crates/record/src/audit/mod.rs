@@ -9,6 +9,9 @@ mod calls;
 mod chain;
 mod folder;
 mod head;
+mod pen;
+mod queue;
+mod said;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -19,9 +22,9 @@ pub use folder::{Appender, Keep};
 pub use verify::{Problem, Verified, read, verify};
 pub use writer::{OnFailure, Sync};
 
+use queue::Queue;
 use serde_json::Value;
 use std::{io, sync::Arc};
-use writer::Queue;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

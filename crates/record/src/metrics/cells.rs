@@ -8,7 +8,7 @@ use super::{
     histogram::{Counts, Histogram, micros},
     outcome::{OUTCOMES, Outcome},
 };
-use crate::limits;
+use crate::{limits, mixed};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -219,16 +219,12 @@ impl Cells {
     }
 }
 
-/// FNV-1a. Whoever chooses names that fall together makes a search longer by the few
-/// cells that one server may have, and no more.
+/// Whoever chooses names that fall together makes a search longer by the few cells that
+/// one server may have, and no more.
 fn hash(server: &str, method: Method, tool: &str) -> usize {
-    let start = 0xcbf2_9ce4_8422_2325_u64 ^ method as u64;
-    let bytes = server.bytes().chain([0xff]).chain(tool.bytes());
-    let hash = bytes.fold(start, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = mixed(mixed(method as u64, server), tool);
     // Its upper bits are the better ones.
-    (hash ^ (hash >> 32)) as usize
+    (hash >> 32) as usize
 }
 
 fn if_tool(tool: &str) -> &'static str {

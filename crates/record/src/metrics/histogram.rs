@@ -99,8 +99,29 @@ pub(super) fn micros(took: Duration) -> u64 {
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }
 
+/// Where the times begin that have as many binary digits as the place says: from there
+/// it is three steps at most.
+const BEGINNINGS: [u8; 65] = {
+    let mut all = [0; 65];
+    let (mut digits, mut at) = (1, 0);
+    while digits < all.len() {
+        let least = 1_u64 << (digits - 1);
+        while at < BOUNDS.len() && BOUNDS[at] < least {
+            at += 1;
+        }
+        all[digits] = at as u8;
+        digits += 1;
+    }
+    all
+};
+
 fn bucket(micros: u64) -> usize {
-    BOUNDS.partition_point(|bound| *bound < micros)
+    let digits = u64::BITS - micros.leading_zeros();
+    let mut at = usize::from(BEGINNINGS[digits as usize]);
+    while BOUNDS.get(at).is_some_and(|bound| *bound < micros) {
+        at += 1;
+    }
+    at
 }
 
 /// What a histogram held at one moment. Several can be added up.

@@ -121,8 +121,8 @@ impl Counting {
         let unknown: Arc<str> = "".into();
         let server = self.server.as_ref().unwrap_or(&unknown);
         // Some servers answer what they do not have with a result that says so.
-        let is_known = self.is_listed.unwrap_or(end.ending.fault().is_none())
-            && end.ending.fault() != Some(Blame::Client);
+        let is_known =
+            self.is_listed.unwrap_or(end.fault.is_none()) && end.fault != Some(Blame::Client);
         let tool = match &self.tool {
             Some(tool) if is_known => tool,
             Some(_) => cells::OTHER,
@@ -136,19 +136,23 @@ impl Counting {
 impl Follow for Counting {
     fn event(&mut self, event: &Happened<'_>) {
         match event {
-            Happened::Passed(passed) => {
-                let tool = match &passed.named {
-                    Some(Named::Tool(tool)) => Some(tool.as_str()),
+            Happened::Routed(to) => {
+                let tool = match to.named {
+                    Named::Tool(tool) => Some(tool.as_str()),
                     _ => None,
                 };
-                if let Some(server) = &passed.server {
-                    self.is_at(server, tool);
-                }
+                self.is_at(to.server_name(), tool);
                 if self.cell.is_none() {
-                    self.is_listed = tool.and_then(|tool| passed.is_listed(tool));
+                    self.is_listed = tool.and_then(|tool| to.is_listed(tool));
                 }
                 let list = &self.shared.list;
-                list.passed(self.number, passed, self.cell.as_ref());
+                list.routed(self.number, to, self.cell.as_ref());
+            }
+            Happened::Passed(passed) => {
+                if let (None, None, Some(server)) = (&self.cell, &self.server, &passed.server) {
+                    self.is_at(server, None);
+                }
+                self.shared.list.passed(self.number, passed);
             }
             Happened::Left { server, revision } => {
                 self.left += 1;
@@ -182,7 +186,7 @@ impl Follow for Counting {
                 &made
             }
         };
-        let outcome = Outcome::of(&end.ending);
+        let outcome = Outcome::of(&end.ending, end.fault);
         let ended = Ended {
             outcome,
             number: self.number,

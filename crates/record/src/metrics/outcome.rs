@@ -1,7 +1,7 @@
 //! How a call ended, as one of few words: `error.type` of the conventions.
 
 use std::sync::LazyLock;
-use switchboard_host::{CallError, observe::Ending};
+use switchboard_host::{Blame, CallError, observe::Ending};
 use switchboard_transport::Undelivered;
 use switchboard_wire::{Kind, code};
 
@@ -88,11 +88,11 @@ impl Outcome {
         !matches!(self.word(), "" | "cancelled")
     }
 
-    /// How a call ended.
-    pub(crate) fn of(ending: &Ending<'_>) -> Self {
+    /// How a call ended, and whose fault that was.
+    pub(crate) fn of(ending: &Ending<'_>, fault: Option<Blame>) -> Self {
         let word = match ending {
             Ending::GivenUp => "cancelled",
-            Ending::Reply(_) if ending.fault().is_none() => return Self::FINE,
+            Ending::Reply(_) if fault.is_none() => return Self::FINE,
             Ending::Reply(reply) if reply.message.kind() == Kind::Error => {
                 return Self::of_code(reply.message.error_code());
             }
@@ -139,13 +139,13 @@ mod tests {
     fn every_ending_has_its_word() {
         let all: HashSet<&str> = Outcome::all().map(Outcome::word).collect();
         assert_eq!(all.len(), OUTCOMES, "a word stands there twice");
-        let of = |fault| Outcome::of(&Ending::Failed(&fault)).word();
+        let of = |fault| Outcome::of(&Ending::Failed(&fault), None).word();
         assert_eq!(of(CallError::Cancelled), "cancelled");
         assert_eq!(of(CallError::broke_off()), "refused");
-        assert_eq!(Outcome::of(&Ending::GivenUp).word(), "cancelled");
+        assert_eq!(Outcome::of(&Ending::GivenUp, None).word(), "cancelled");
         assert_eq!(Outcome::of_code(Some(-32602)).word(), "-32602");
         assert_eq!(Outcome::of_code(Some(7)).word(), "_OTHER");
-        assert!(!Outcome::of(&Ending::GivenUp).is_error());
+        assert!(!Outcome::of(&Ending::GivenUp, None).is_error());
         assert!(Outcome::of_code(None).is_error());
     }
 }

@@ -18,7 +18,7 @@ use std::{
 };
 use switchboard_host::{
     Blame, CallError,
-    observe::{Begin, Decided, End, Ending, Origin, Passed},
+    observe::{Begin, Decided, Destination, End, Ending, Origin, Passed},
 };
 use switchboard_local::{secret, visible};
 use switchboard_wire::{Era, Kind, Method, Revision, json};
@@ -65,7 +65,7 @@ pub(crate) struct Entry {
     pub(crate) asked: u32,
     /// The call that it repeats.
     pub(crate) replay_of: Option<u64>,
-    pub(crate) decided: Option<Box<(Decided, String)>>,
+    pub(crate) decided: Option<Box<(Decided, Arc<str>)>>,
     pub(crate) bytes_in: usize,
 }
 
@@ -163,16 +163,22 @@ impl CallList {
         self.changes.load(Ordering::Relaxed)
     }
 
-    /// Its server is known, and whether it may be made.
-    pub(crate) fn passed(&self, number: u64, passed: &Passed, cell: Option<&Arc<Cell>>) {
+    /// Its server is known.
+    pub(crate) fn routed(&self, number: u64, to: &Destination<'_>, cell: Option<&Arc<Cell>>) {
+        self.change(number, |entry| match cell {
+            Some(cell) if !cell.tool.is_empty() => entry.cell = Some(cell.clone()),
+            _ => {
+                entry.server = Some(to.server_name().clone());
+                entry.name = to.named.text().map(short_name);
+            }
+        });
+    }
+
+    /// It is known whether it may be made.
+    pub(crate) fn passed(&self, number: u64, passed: &Passed) {
         self.change(number, |entry| {
-            match cell {
-                Some(cell) if !cell.tool.is_empty() => entry.cell = Some(cell.clone()),
-                _ => {
-                    entry.server.clone_from(&passed.server);
-                    let name = passed.named.as_ref().and_then(|named| named.text());
-                    entry.name = name.map(short_name);
-                }
+            if entry.cell.is_none() && entry.server.is_none() {
+                entry.server.clone_from(&passed.server);
             }
             entry.decided = passed.decided.clone().map(Box::new);
         });

@@ -78,7 +78,7 @@ impl Subject {
         add("switchboard.principal", client.principal.to_string());
         add("switchboard.call.number", call.number.to_string());
         if let Some(server) = call.server {
-            add("mcp.server.name", server.to_owned());
+            add("mcp.server.name", server.to_string());
         }
         let carrier = match (call.origin, client.address) {
             (Origin::Own, _) => "inproc",

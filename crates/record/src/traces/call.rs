@@ -268,7 +268,10 @@ impl Follow for Call {
                 state.end_round(None, vec![asks]);
             }
             Happened::Resumed(resumed) => state.resumed(resumed),
-            Happened::Notice(_) | Happened::Asked(_) | Happened::Answered(_) => {}
+            Happened::Routed(_)
+            | Happened::Notice(_)
+            | Happened::Asked(_)
+            | Happened::Answered(_) => {}
         }
     }
 
@@ -326,7 +329,7 @@ fn keep_round(state: &State, answer: &Message) {
 
 /// What went wrong, in a word.
 fn word(ending: &Ending<'_>) -> Option<&'static str> {
-    Some(Outcome::of(ending).word()).filter(|word| !word.is_empty())
+    Some(Outcome::of(ending, ending.fault()).word()).filter(|word| !word.is_empty())
 }
 
 /// The code of an error that was answered.

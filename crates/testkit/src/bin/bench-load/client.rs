@@ -19,6 +19,8 @@ pub struct Target {
     era: Era,
     tool: String,
     bytes: usize,
+    /// Whether they ask which tools there are instead.
+    list: bool,
 }
 
 impl Target {
@@ -34,6 +36,7 @@ impl Target {
             era: args.era,
             tool: args.tool.clone(),
             bytes: args.bytes,
+            list: args.list,
         })
     }
 
@@ -60,15 +63,27 @@ impl Target {
             Era::Legacy => header("MCP-Protocol-Version", "2025-11-25"),
             Era::Modern => {
                 header("MCP-Protocol-Version", "2026-07-28");
-                header("Mcp-Method", "tools/call");
-                header("Mcp-Name", &self.tool);
+                header("Mcp-Method", self.method());
+                if !self.list {
+                    header("Mcp-Name", &self.tool);
+                }
             }
         }
         text
     }
 
+    fn method(&self) -> &'static str {
+        match self.list {
+            true => "tools/list",
+            false => "tools/call",
+        }
+    }
+
     fn params(&self) -> Value {
-        let mut params = json!({"name": self.tool, "arguments": {"bytes": self.bytes}});
+        let mut params = match self.list {
+            true => json!({}),
+            false => json!({"name": self.tool, "arguments": {"bytes": self.bytes}}),
+        };
         if self.era == Era::Modern {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -102,7 +117,8 @@ impl Client {
             session: None,
             head: String::new(),
             rest: format!(
-                ",\"method\":\"tools/call\",\"params\":{}}}",
+                ",\"method\":\"{}\",\"params\":{}}}",
+                target.method(),
                 target.params()
             ),
             request: Vec::new(),
@@ -179,9 +195,9 @@ impl Client {
                 let data = line.strip_prefix(b"data:")?;
                 Some(data).filter(|data| data.len() > 2)
             });
-            check(answer.context("no event")?, self.id, target.bytes)
+            check(answer.context("no event")?, self.id, target)
         } else {
-            check(body, self.id, target.bytes)
+            check(body, self.id, target)
         }
     }
 
@@ -196,29 +212,52 @@ impl Client {
     }
 }
 
-/// The answer to this call, with as much text as was asked for.
-fn check(body: &[u8], id: u64, bytes: usize) -> Result<()> {
+/// The answer to this call, with what was asked for.
+fn check(body: &[u8], id: u64, target: &Target) -> Result<()> {
     let answer: Value = serde_json::from_slice(body).context("an answer that is not JSON")?;
     ensure!(
         answer["id"].as_u64() == Some(id),
         "an answer with id {} to call {id}",
         answer["id"]
     );
+    let short = || answer.to_string().chars().take(300).collect::<String>();
+    if target.list {
+        let tools = answer["result"]["tools"].as_array();
+        let is_there = tools.is_some_and(|tools| !tools.is_empty());
+        ensure!(is_there, "no tools: {}", short());
+        return Ok(());
+    }
     let text = answer["result"]["content"][0]["text"].as_str();
-    let length = text.map(str::len);
+    let (length, bytes) = (text.map(str::len), target.bytes);
     if length != Some(bytes) {
-        let short: String = answer.to_string().chars().take(300).collect();
-        bail!("{length:?} bytes of text where {bytes} were asked for: {short}");
+        bail!(
+            "{length:?} bytes of text where {bytes} were asked for: {}",
+            short()
+        );
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{Target, check};
+    use crate::Era;
+
+    fn target(bytes: usize, list: bool) -> Target {
+        Target {
+            address: String::new(),
+            path: String::new(),
+            token: None,
+            era: Era::Legacy,
+            tool: String::new(),
+            bytes,
+            list,
+        }
+    }
 
     #[test]
     fn answers_are_checked() {
+        let check = |body: &[u8], id, bytes| check(body, id, &target(bytes, false));
         let good =
             br#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"abc"}]}}"#;
         assert!(check(good, 3, 3).is_ok());
@@ -226,5 +265,13 @@ mod tests {
         assert!(check(good, 3, 4).is_err());
         assert!(check(br#"{"id":3,"error":{}}"#, 3, 3).is_err());
         assert!(check(b"", 3, 3).is_err());
+    }
+
+    #[test]
+    fn a_list_has_something_in_it() {
+        let check = |body: &str| check(body.as_bytes(), 3, &target(3, true));
+        assert!(check(r#"{"id":3,"result":{"tools":[{"name":"a"}]}}"#).is_ok());
+        assert!(check(r#"{"id":3,"result":{"tools":[]}}"#).is_err());
+        assert!(check(r#"{"id":4,"result":{"tools":[{"name":"a"}]}}"#).is_err());
     }
 }

@@ -51,6 +51,9 @@ struct Args {
     /// The tool's name as this endpoint has it; it takes `bytes`
     #[arg(long, default_value = "payload")]
     tool: String,
+    /// Ask for the first page of tools instead of calling one
+    #[arg(long)]
+    list: bool,
     /// A file whose text is sent as the bearer token
     #[arg(long, value_name = "FILE")]
     token_file: Option<std::path::PathBuf>,
