@@ -201,7 +201,8 @@ impl Repeatable {
     /// Of lists that are asked for where they are not known.
     async fn asked(api: &Api) -> Self {
         let client = Arc::new(make::client(make::CONSOLE, None));
-        Self::of(&api.host.merged(&client, List::Tools).await)
+        let merged = api.host.merged(&client, List::Tools).await;
+        Self::of(&merged)
     }
 
     fn of(merged: &Merged) -> Self {
