@@ -30,7 +30,9 @@ async fn nothing_that_a_server_says_runs() {
     tool.description = Some(all.clone());
     tool.title = Some(all.clone());
     state.tools.push(tool);
-    state.tools.push(data::tool("one", &all, json!({"type": "object"})));
+    state
+        .tools
+        .push(data::tool("one", &all, json!({"type": "object"})));
     let mut call = data::call(99, "one", &all);
     call.client = Some(all.clone());
     call.error = Some(all.clone());

@@ -260,7 +260,9 @@ async fn other(
         Who::Anybody(Public::Health) => return reply::plain(StatusCode::OK, "ok\n"),
         Who::Anybody(Public::Metrics) => return api::metrics(face, &request).await,
         Who::Anybody(Public::Ready) => return ready(face),
-        Who::Anybody(Public::Files) => return files::answer(face, &request).unwrap_or_else(nothing),
+        Who::Anybody(Public::Files) => {
+            return files::answer(face, &request).unwrap_or_else(nothing);
+        }
         Who::Anybody(Public::Nothing) => return nothing(),
         Who::Anybody(Public::Metadata) => {
             return metadata(face, &request).unwrap_or_else(nothing);

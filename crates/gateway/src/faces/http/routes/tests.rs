@@ -131,7 +131,14 @@ fn paths(routes: Routes, route: &Route) -> Vec<String> {
         }
         (Under(beginning), _) => vec![format!("{beginning}status")],
         (Elsewhere, _) => {
-            let mut paths = vec!["/consoles", "/mcpx", "/api", "/healthz/", "/plain", "/plain/ws"];
+            let mut paths = vec![
+                "/consoles",
+                "/mcpx",
+                "/api",
+                "/healthz/",
+                "/plain",
+                "/plain/ws",
+            ];
             paths.extend(["/register/", "/.well-known"]);
             match routes {
                 Routes::All => paths.extend(["/mcp/nobody", "/mcp/@key/nobody", "/tools"]),
