@@ -324,6 +324,7 @@ export interface ServerDetail {
   entry: unknown;
   isolation: string;
   approval: string[];
+  digest: string | null;
 }
 
 /** A process. */

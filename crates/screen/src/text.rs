@@ -38,10 +38,21 @@ fn push(out: &mut String, cluster: &str) {
         // A mark that stands alone would go onto whatever is left of it.
         None | Some(0) => out.push('\u{fffd}'),
         Some(_) if cluster.width() != apart => out.push(first),
-        Some(_) => {
+        Some(mut wide) => {
             out.push(first);
-            let marks = characters.filter(|c| !is_selector(*c));
-            out.extend(marks.take(limits::MARKS));
+            let mut marks = 0;
+            for mark in characters.filter(|c| !is_selector(*c)) {
+                wide += mark.width().unwrap_or(0);
+                // No cell has room for more than two columns.
+                if wide > 2 {
+                    out.push('\u{fffd}');
+                    return;
+                }
+                marks += 1;
+                if marks <= limits::MARKS {
+                    out.push(mark);
+                }
+            }
         }
     }
 }
@@ -187,6 +198,7 @@ mod tests {
             ("👍🏽", "👍"),
             ("❤\u{fe0f}!", "❤!"),
             ("a\u{202e}b", "a\\u{202e}b"),
+            ("漢\u{e47}\u{e33}", "漢\u{e47}\u{fffd}"),
         ] {
             assert_eq!(clean(text), expected, "{text:?}");
         }
