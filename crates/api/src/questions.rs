@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 /// One question.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Question {
     /// Its id: random, so that nobody guesses another's.

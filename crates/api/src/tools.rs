@@ -15,7 +15,7 @@ pub struct Tools {
 }
 
 /// One tool.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tool {
     /// The server.
@@ -117,11 +117,11 @@ pub struct Field {
     /// The values that it may have.
     pub values: Vec<Value>,
     /// The members of an object.
-    pub fields: Vec<Field>,
+    pub fields: Vec<Self>,
     /// What each of an array's is like.
-    pub item: Option<Box<Field>>,
+    pub item: Option<Box<Self>>,
     /// The ways that a choice offers.
-    pub options: Vec<Field>,
+    pub options: Vec<Self>,
     /// `date-time`, `email`, `uri`, `password`, `byte`, …
     pub format: Option<String>,
     /// Bounds, pattern and lengths, as the schema has them.

@@ -323,13 +323,12 @@ fn words(line: &str) -> Option<Vec<String>> {
             (Some(mark), c) if c == mark => open = None,
             (Some('\''), c) => word.get_or_insert_default().push(c),
             (_, '\\') => word.get_or_insert_default().push(rest.next()?),
-            (Some(_), c) => word.get_or_insert_default().push(c),
             (None, '\'' | '"') => {
                 open = Some(c);
                 word.get_or_insert_default();
             }
             (None, c) if c.is_whitespace() => all.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
+            (_, c) => word.get_or_insert_default().push(c),
         }
     }
     all.extend(word);
