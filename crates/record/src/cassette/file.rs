@@ -91,6 +91,8 @@ pub(super) struct Files {
     /// What every file begins with: each can be used alone.
     hellos: Vec<Hello>,
     open: Option<(File, u64)>,
+    /// From how many bytes on the next one is begun.
+    pub(super) full: u64,
 }
 
 impl Files {
@@ -109,6 +111,7 @@ impl Files {
             count: 0,
             hellos: Vec::new(),
             open: None,
+            full: limits::CASSETTE_FILE_BYTES,
         })
     }
 
@@ -140,9 +143,8 @@ impl Files {
     }
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        let is_full = |(_, bytes): &(File, u64)| {
-            bytes.saturating_add(line.len() as u64) > limits::CASSETTE_FILE_BYTES
-        };
+        let full = self.full;
+        let is_full = |(_, bytes): &(File, u64)| bytes.saturating_add(line.len() as u64) > full;
         if self.open.as_ref().is_none_or(is_full) {
             self.open = Some(self.next()?);
         }

@@ -253,7 +253,7 @@ async fn planted(world: &World, file: &Path) {
         let ignored: Vec<String> = found.iter().map(ToString::to_string).collect();
         let mut more = vec!["--all", "--filter", name];
         for path in &ignored {
-            more.extend(["--ignore", path]);
+            more.extend(["--ignore", path.as_str()]);
         }
         assert_eq!(verify(world, &planted, &more).await.code, Some(0), "{what}");
     }

@@ -149,10 +149,11 @@ async fn several_servers_and_eras_are_recorded_together_and_told_apart() {
         ("left", echo(&["--name", "left", "--era", "legacy"])),
         ("right", echo(&["--name", "right", "--era", "modern"])),
     ]);
+    let text = config(&entries);
     let args = [
         "--strict-mcp-config",
         "--mcp-config",
-        &config(&entries),
+        &text,
         "serve",
         "--record",
         &folder,
@@ -202,7 +203,10 @@ async fn calls_that_are_kept_are_exported() {
         let argument = format!("nonce={word}");
         world.run(&["call", &name, "-a", &argument]).await.ok();
     }
-    let ran = world.run(&["traffic", "export", "server:left", "tool:echo"]).await.ok();
+    let ran = world
+        .run(&["traffic", "export", "server:left", "tool:echo"])
+        .await
+        .ok();
     let file = world.write("home/left.mcp.jsonl", &ran.out);
     let file = file.display().to_string();
     let mut client = player(&world, &["replay", &file]).await;
