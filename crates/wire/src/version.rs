@@ -12,12 +12,19 @@ pub enum Era {
     Modern,
 }
 
-impl fmt::Display for Era {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Era {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Legacy => "legacy",
             Self::Modern => "modern",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Era {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

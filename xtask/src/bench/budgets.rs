@@ -33,14 +33,14 @@ const ALL: [Budgeted; 4] = [
         by_http: false,
         path: "/mcp/echo",
         asks: &[],
-        calls: (50, 350),
+        calls: (100, 900),
     },
     Budgeted {
         name: "200 bytes, a server on HTTP",
         by_http: true,
         path: "/mcp/echo",
         asks: &[],
-        calls: (50, 350),
+        calls: (100, 900),
     },
     Budgeted {
         name: "1 MiB, a server on stdio",
@@ -54,7 +54,7 @@ const ALL: [Budgeted; 4] = [
         by_http: false,
         path: "/mcp",
         asks: &["--list"],
-        calls: (50, 350),
+        calls: (100, 900),
     },
 ];
 

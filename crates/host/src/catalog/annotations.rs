@@ -21,6 +21,13 @@ pub struct Annotations {
 }
 
 impl Annotations {
+    /// Those of a tool, from the text of its definition.
+    pub(crate) fn of_item(raw: &[u8]) -> Self {
+        let span = json::field(raw, "annotations").ok().flatten();
+        span.map(|span| Self::read(span.of(raw)))
+            .unwrap_or_default()
+    }
+
     /// Reads the text of an `annotations` object. What cannot be read is as if it were not said.
     pub fn read(raw: &[u8]) -> Self {
         let keys = [

@@ -19,7 +19,7 @@ use std::{
     sync::Arc,
 };
 use switchboard_wire::{
-    Era, json,
+    Era,
     name::{Namer, Style},
     reading::same_name,
 };
@@ -265,7 +265,7 @@ impl Guard {
     pub fn annotations(&self, client: &Client, server: &Server, tool: &str) -> Annotations {
         let listing = server.listing(client, List::Tools);
         let item = listing.as_ref().and_then(|listing| listing.find(tool));
-        item.map(|item| annotations(&item.raw)).unwrap_or_default()
+        item.map_or_else(Annotations::default, |item| Annotations::of_item(&item.raw))
     }
 
     /// Whether nothing but the server's own entry can matter: the common case, decided without looking at definitions.
@@ -298,7 +298,7 @@ impl Guard {
             .as_ref()
             .and_then(|register| register.listing.find(tool));
         let raw = raw.or(item.map(|item| item.raw.as_ref()));
-        let hints = raw.map(annotations);
+        let hints = raw.map(Annotations::of_item);
         let quarantined = self.quarantine(client, server, tool, register.as_deref(), raw);
         let register = register.as_ref();
         let found = |map: fn(&Register) -> &HashMap<String, String>| {
@@ -502,10 +502,4 @@ fn who(client: &Client) -> Who<'_> {
         principal: &client.principal,
         mode: None,
     }
-}
-
-fn annotations(raw: &[u8]) -> Annotations {
-    let span = json::field(raw, "annotations").ok().flatten();
-    span.map(|span| Annotations::read(span.of(raw)))
-        .unwrap_or_default()
 }

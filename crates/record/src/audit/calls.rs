@@ -217,10 +217,7 @@ impl Entry for Call {
             line.address(r#","address":"#, address);
         }
         line.number(r#","session":"#, self.session);
-        line.put(match self.era {
-            Era::Legacy => r#","era":"legacy""#,
-            Era::Modern => r#","era":"modern""#,
-        });
+        line.word(r#","era":"#, self.era.as_str());
         if self.origin == Origin::Own {
             line.put(r#","origin":"own""#);
         }
