@@ -136,7 +136,12 @@ pub fn run() -> Result<Tools> {
     }
     nextest()?;
     ensure_program(&cache, "chromium", "chromium", "a real browser signs in")?;
-    ensure_program(&cache, "chromedriver", "chromium-driver", "a real browser is driven")?;
+    ensure_program(
+        &cache,
+        "chromedriver",
+        "chromium-driver",
+        "a real browser is driven",
+    )?;
     ensure_program(&cache, "script", "bsdutils", "commands run on a terminal")?;
     ensure_program(&cache, "go", "golang-go", "a reader in Go reads requests")?;
     Ok(Tools {

@@ -19,8 +19,8 @@ mod table;
 
 use crate::{
     commands::{
-        inbox::AskOptions,
         console,
+        inbox::AskOptions,
         listen::{announce, origin},
         serve::{announce_folder, usable},
         tool_list::ToolOptions,

@@ -69,9 +69,9 @@ fn everything_is_there(file: &Path, seen: &Value) {
         let mut found = lines.iter().filter(|line| line["params"]["name"] == name);
         found.next().unwrap().clone()
     };
-    let steps = of("trigger-long-running-operation");
-    assert_eq!(steps["between"].as_array().unwrap().len(), 4, "{steps}");
-    assert_eq!(steps["between"][0]["notice"], "notifications/progress");
+    let long = of("trigger-long-running-operation");
+    assert_eq!(long["between"].as_array().unwrap().len(), 4, "{long}");
+    assert_eq!(long["between"][0]["notice"], "notifications/progress");
     let asked = of("trigger-elicitation-request");
     let question = &asked["between"][0];
     assert_eq!(question["question"], "elicitation/create", "{asked}");

@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// A gateway whose tool `count` somebody is asked about, with what asks and answers.
 struct Stage {
     world: World,
-    gateway: Program,
+    _gateway: Program,
     url: String,
 }
 
@@ -51,7 +51,7 @@ impl Stage {
         let url = gateway.url().await;
         Self {
             world,
-            gateway,
+            _gateway: gateway,
             url,
         }
     }

@@ -35,6 +35,7 @@ fn end(mut follow: Box<dyn Follow>, fault: Option<&CallError>) {
     });
     follow.end(&End {
         ending: fault.map_or(Ending::GivenUp, Ending::Failed),
+        fault: fault.map(CallError::blame),
         took: Duration::from_millis(5),
         at_server: Duration::from_millis(4),
         bytes_in: 1,

@@ -25,7 +25,8 @@ pub(super) fn answer(api: &Api, tapping: &Tapping, ask: &Ask) -> Answer {
         .collect();
     if numbers.is_empty() {
         let text = "there is no call that matches and whose messages are kept";
-        let hint = "they are kept from now on for ten minutes; up --tap keeps them from the beginning";
+        let hint =
+            "they are kept from now on for ten minutes; up --tap keeps them from the beginning";
         return Err(No::not_found(text).hint(hint));
     }
     numbers.reverse();

@@ -39,6 +39,7 @@ fn the_table_is_this_one() {
                 Anybody(_) => "anybody",
                 Control => "control",
                 Shared => "shared",
+                Answers => "told",
                 Clients(_) => "clients",
             };
             format!("{at}{below} {}: {who}", route.verbs)
@@ -57,6 +58,7 @@ fn the_table_is_this_one() {
             "/plain/messages POST: clients",
             "/plain/tools GET: clients",
             "/api/v1/… : shared",
+            "/answers/… POST: told",
             "/api/… : control",
             "/metrics GET: control",
             "/healthz : anybody",
@@ -216,6 +218,8 @@ impl World {
                 Control => shown == Some("control"),
                 // Whoever shows nothing may bring a code; the rest is said elsewhere.
                 Shared => shown != Some("wrong"),
+                // Who knows the address is decided by who answers.
+                Answers => true,
                 Clients(_) => shown == Some("client"),
             };
             for (verb, is_there) in [(verb.unwrap_or("GET"), true), ("PUT", route.verbs == ANY)] {
