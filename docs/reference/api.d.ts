@@ -324,7 +324,7 @@ export interface ServerDetail {
   entry: unknown;
   isolation: string;
   approval: string[];
-  digest: string | null;
+  approvalDigest: string | null;
 }
 
 /** A process. */

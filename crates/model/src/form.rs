@@ -73,7 +73,7 @@ impl Walk<'_> {
             label: key.to_owned(),
             ..Field::default()
         };
-        if depth > limits::FORM_DEPTH || self.left == 0 {
+        if depth >= limits::FORM_DEPTH || self.left == 0 {
             return as_json(field, schema);
         }
         self.left -= 1;

@@ -182,6 +182,7 @@ async fn a_tool_is_called_by_its_form_and_its_call_is_made_again() {
     let desk = Desk::with(world).await;
     let page = &desk.browser;
     desk.go("#/tools").await;
+    page.click("[data-testid=ask-servers]").await;
     page.says("[data-testid=tool]", "echo").await;
     desk.go("#/servers/left/tools/echo").await;
     // What is missing is said where it is missing, by the gateway's own validator.
@@ -278,6 +279,7 @@ async fn rules_tokens_and_entries_are_written_after_their_difference() {
     let desk = Desk::with(world).await;
     let page = &desk.browser;
     desk.go("#/tools").await;
+    page.click("[data-testid=ask-servers]").await;
     page.click("[data-testid=tool] input[type=checkbox]").await;
     page.click("[data-testid=rule-ask]").await;
     page.says("[data-testid=patch]", "ask").await;

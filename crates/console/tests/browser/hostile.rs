@@ -59,6 +59,9 @@ async fn nothing_that_a_server_says_runs() {
             "return !document.querySelector('.skeleton') && !!document.querySelector('main h1')",
         )
         .await;
+        // What is folded is looked at as well.
+        page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            .await;
         page.says("main", "onerror").await;
         let found = page.run("return [window.hacked ?? null, document.querySelectorAll('#app script, img[src=x], svg[onload], [onerror]').length, [...document.querySelectorAll('a')].filter((link) => !/^(https?:|#|http)/.test(link.getAttribute('href') ?? '#')).length]").await;
         assert_eq!(found, json!([null, 0, 0]), "{view}");

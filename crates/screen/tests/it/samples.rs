@@ -216,7 +216,7 @@ pub fn answer(ask: &Ask) -> Option<Value> {
             "clients": [{"name": "claude-code", "principal": "default", "era": "legacy", "since": NOON}],
             "processes": [{"pid": 4711, "memory": 50331648, "since": NOON}],
             "approval": ["command: ./scripts/deploy-mcp", "argument: --region", "argument: eu", "+ environment: TOKEN (from your environment)"],
-            "digest": "sha256:abc",
+            "approvalDigest": "sha256:abc",
         }),
         Ask::Listed(_, list) => json!({"items": [
             {"name": format!("first_of_{list}"), "description": "The first.\nWith more.", "uri": "file:///a", "arguments": [{"name": "topic", "required": true}]},

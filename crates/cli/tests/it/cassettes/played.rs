@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use switchboard_testkit::{
     LEGACY, StdioClient,
-    world::{World, config, echo, servers},
+    world::{World, config, echo, servers, tool_names},
 };
 
 fn tape(world: &World, calls: &[Value]) -> String {
@@ -198,10 +198,12 @@ async fn several_servers_and_eras_are_recorded_together_and_told_apart() {
 async fn calls_that_are_kept_are_exported() {
     let world = World::with(&servers([("left", echo(&[])), ("right", echo(&[]))]));
     let _gateway = world.gateway_with(&["--tap"]).await;
+    let mut asker = player(&world, &["serve", "--gateway"]).await;
+    // What is known of lists goes along.
+    tool_names(&mut asker).await;
     for (server, word) in [("left", "one"), ("right", "two"), ("left", "three")] {
         let name = format!("{server}__echo");
-        let argument = format!("nonce={word}");
-        world.run(&["call", &name, "-a", &argument]).await.ok();
+        call(&mut asker, &name, json!({"nonce": word})).await;
     }
     let ran = world
         .run(&["traffic", "export", "server:left", "tool:echo"])

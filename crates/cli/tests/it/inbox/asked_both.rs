@@ -126,5 +126,8 @@ async fn a_modern_client_gets_the_outcome_when_it_comes_back() {
     // Once.
     let answer = client.modern("tools/call", again).await.message();
     assert!(answer.get("error").is_some(), "{answer}");
-    assert_eq!(stage.counted().await, "1");
+    // A legacy client may have another copy of the server, which counts for itself.
+    let counted = json!({"name": "counted", "arguments": {}});
+    let answer = client.modern("tools/call", counted).await.message();
+    assert_eq!(text(&answer), "1", "{answer}");
 }

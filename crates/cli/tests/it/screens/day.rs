@@ -249,7 +249,10 @@ fn what_is_left_out_is_guessed_or_said() {
     assert!(update.out.contains("does not update itself"), "{update:?}");
     let bare = home.show(&[]);
     assert_eq!(bare.code, Some(2));
-    assert!(bare.err.contains("To begin: switchboard up"), "{bare:?}");
+    assert!(
+        bare.err.contains("switchboard up starts a gateway"),
+        "{bare:?}"
+    );
 }
 
 #[tokio::test]

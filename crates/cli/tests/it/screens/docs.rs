@@ -68,7 +68,11 @@ pages! {
 }
 
 /// Commands that no test types, and why.
-const NOT_TYPED: [(&str, &str); 14] = [
+const NOT_TYPED: [(&str, &str); 15] = [
+    (
+        "cargo xtask bench-instructions --budgets",
+        "counts for minutes",
+    ),
     (
         "cargo xtask test",
         "runs this test; continuous integration runs it",

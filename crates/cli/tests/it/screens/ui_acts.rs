@@ -179,11 +179,12 @@ async fn signing_in_by_hand() {
     tty.sees_line(&["site", "wanted"]);
     tty.types("a");
     tty.sees("Sign in on this page:");
+    tty.sees("code_challenge=");
     let text = tty.text();
     let page = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("http"));
-    let page = format!("http{}", page.unwrap());
+        .split_whitespace()
+        .find(|word| word.starts_with("http") && word.contains("code_challenge="));
+    let page = page.unwrap_or_else(|| panic!("no address on {text}"));
     let ended = redirected(&page.parse().unwrap()).await;
     // What is no such address goes nowhere.
     tty.types("\x1b[200~http://127.0.0.1:1/other\x1b[201~\r");
