@@ -88,7 +88,7 @@ pub enum Ask {
 }
 
 /// A request under `/api/v1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// `GET`, `POST`, `DELETE`.
     pub verb: &'static str,

@@ -57,7 +57,7 @@ pub fn lines(value: &Value) -> Vec<Branch> {
 
 /// Text with line breaks takes as many lines.
 fn push_text(lines: &mut Vec<Branch>, depth: usize, key: Option<String>, text: &str) {
-    let mut parts = text.split('\n').peekable();
+    let mut parts = text.split('\n');
     let first = parts.next().unwrap_or_default();
     lines.push(Branch {
         depth,

@@ -6,12 +6,11 @@
 use crate::{
     api::{self, Api},
     attached::Known,
-    pipeline::{Options, ReloadError},
+    pipeline::{Governed, ReloadError},
     pools::Pools,
     report::{self, Report, report},
     required,
     roster::Member,
-    settings::Settings,
     used::{Used, used},
     wants_sign_in::needs_auth,
     watching::Watching,
@@ -62,17 +61,16 @@ impl fmt::Debug for GatewayControl {
 }
 
 impl GatewayControl {
-    /// A control for the servers of `host`. `principal` is on whose behalf most clients act.
+    /// A control for these servers. `principal` is on whose behalf most clients act.
     pub(crate) fn new(
-        host: Arc<Host>,
+        governed: &Governed,
         principal: &str,
-        settings: &Settings,
         reload: Reload,
         watching: Arc<Watching>,
-        members: watch::Receiver<Vec<Member>>,
-        options: &Options,
         may: api::May,
     ) -> Self {
+        let (host, settings) = (governed.host().clone(), governed.settings());
+        let members = governed.follower().members();
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let (visitors, caller) = (
             Visitors::default(),
@@ -82,7 +80,7 @@ impl GatewayControl {
             host: host.clone(),
             caller: caller.clone(),
             pools: Pools::new(settings),
-            options: options.clone(),
+            options: governed.options().clone(),
             visitors: visitors.clone(),
             watching: watching.clone(),
             members: members.clone(),

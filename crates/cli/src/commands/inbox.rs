@@ -62,6 +62,7 @@ mod word {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use switchboard::host::desk::AskAt;
 
+    #[expect(clippy::ref_option, reason = "serde hands it over like this")]
     pub fn serialize<S: Serializer>(at: &Option<AskAt>, to: S) -> Result<S::Ok, S::Error> {
         at.map(AskAt::word).serialize(to)
     }

@@ -152,7 +152,7 @@ fn one(case: &Case) -> Result<(), Failure> {
     let paint = term::stdout();
     let what = match &case.name {
         Some(name) => format!("{} {}", safe::line(&case.method), safe::line(name)),
-        None => safe::line(&case.method).to_string(),
+        None => safe::line(&case.method),
     };
     let (word, painted) = match case.outcome {
         Outcome::Same => ("same", paint.green("same")),
@@ -168,7 +168,7 @@ fn one(case: &Case) -> Result<(), Failure> {
     out::line(&text)?;
     for difference in &case.differences {
         let value = |value: &Option<serde_json::Value>| match value {
-            Some(value) => safe::line(&value.to_string()).to_string(),
+            Some(value) => safe::line(&value.to_string()),
             None => "nothing".to_owned(),
         };
         out::line(&format!("  {}", safe::line(&difference.path)))?;

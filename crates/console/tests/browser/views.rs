@@ -210,9 +210,7 @@ async fn whoever_answers_second_is_told() {
     let page = &world.browser;
     world.go("#/inbox/q1").await;
     page.wait("[data-testid=answer-allow]").await;
-    let mut state = world.gateway.state();
-    state.questions[0].status = "answered".into();
-    drop(state);
+    world.gateway.state().questions[0].status = "answered".into();
     page.click("[data-testid=answer-allow]").await;
     page.says("[data-testid=question-page]", "Somebody else has answered")
         .await;

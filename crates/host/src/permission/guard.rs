@@ -1,6 +1,8 @@
 //! The rules as a host holds them: exchanged while it runs, and applied with
 //! what is known of each server's tools.
 
+mod allowed;
+
 use super::{
     Answer, AnswersFault, Decision, Facts, Pinned, Rules, Ruling, Spellings, What, Who,
     version::Version,
@@ -155,21 +157,6 @@ impl Guard {
         self.with_facts(client, server, what, None, arguments, |facts| {
             rules.explain(who(client), &server.spec, what, facts)
         })
-    }
-
-    /// What a call that may be made is allowed by, in words.
-    pub(crate) fn allowed_by(
-        &self,
-        client: &Client,
-        server: &Server,
-        what: What<'_>,
-        arguments: Option<&[u8]>,
-    ) -> Arc<str> {
-        let (rules, who) = (self.rules(), who(client));
-        if self.is_plain(&rules, who, server) {
-            return rules.plainly_allowed_by(who, &server.spec, asked_for(client, server, what));
-        }
-        self.explain_call(client, server, what, arguments).by()
     }
 
     /// Whether anything of a server may be reached at all.

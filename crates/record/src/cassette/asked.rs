@@ -68,7 +68,7 @@ pub(super) struct Index {
 #[derive(Debug)]
 pub(super) struct Miss {
     /// Why there is no answer.
-    pub(super) error: ErrorObject,
+    pub(super) error: Box<ErrorObject>,
     /// The calls of the closest request.
     pub(super) closest: Option<Vec<usize>>,
 }
@@ -123,12 +123,12 @@ impl Index {
             let data = json!({"recorded": methods});
             let error = ErrorObject::new(code::METHOD_NOT_FOUND, text).with_data(data);
             return Err(Miss {
-                error,
+                error: Box::new(error),
                 closest: None,
             });
         };
         Err(Miss {
-            error: missed(cassette, method, closest, asked),
+            error: Box::new(missed(cassette, method, closest, asked)),
             closest: Some(closest.calls.clone()),
         })
     }

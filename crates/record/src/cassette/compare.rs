@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// A place in which two values differ.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Where, as a JSON pointer.
     pub path: String,

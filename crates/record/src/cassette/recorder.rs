@@ -127,9 +127,9 @@ impl Observer for Recorder {
         let now = Instant::now();
         let mut pairing = self.pairing.lock();
         let line = if from_server {
-            pairing.from_server(connection, server, passing.during, &message, now)
+            pairing.hears(connection, server, passing.during, &message, now)
         } else {
-            pairing.to_server(connection, server, &message, now);
+            pairing.sends(connection, server, &message, now);
             None
         };
         let dropped = pairing.take_dropped();

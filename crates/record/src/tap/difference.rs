@@ -198,9 +198,8 @@ fn arrays(texts: (&[u8], &[u8]), pair: &Pair, found: &mut Vec<Differs>, open: &m
         if is_shorter {
             let same = |other: &Span| other.of(a) == span.of(b);
             if let Some(ahead) = old[next.min(old.len())..].iter().position(same) {
-                for gone in next..next + ahead {
-                    found.push(removed(old[gone], gone));
-                }
+                let missing = old.iter().enumerate().skip(next).take(ahead);
+                found.extend(missing.map(|(gone, span)| removed(*span, gone)));
                 next += ahead + 1;
                 continue;
             }
@@ -223,9 +222,8 @@ fn arrays(texts: (&[u8], &[u8]), pair: &Pair, found: &mut Vec<Differs>, open: &m
         }
         next += 1;
     }
-    for gone in next..old.len() {
-        found.push(removed(old[gone], gone));
-    }
+    let missing = old.iter().enumerate().skip(next);
+    found.extend(missing.map(|(gone, span)| removed(*span, gone)));
 }
 
 fn below(path: &[Key], key: Key) -> Vec<Key> {

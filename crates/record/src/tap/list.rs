@@ -31,9 +31,12 @@ const CHUNK: usize = 250;
 // tidy: follows from a cap, which is in limits.rs
 const CHUNKS: usize = limits::TAP_CALLS.div_ceil(CHUNK);
 
+/// Some places, each for one call.
+type Chunk = Box<[Mutex<Option<Entry>>]>;
+
 /// The calls that are known.
 pub struct CallList {
-    chunks: [OnceLock<Box<[Mutex<Option<Entry>>]>>; CHUNKS],
+    chunks: [OnceLock<Chunk>; CHUNKS],
     newest: AtomicU64,
     dropped: AtomicU64,
     names: Names,

@@ -122,8 +122,7 @@ fn made_of(messages: &[Crossed], shapes: &[Shape], used: &[bool], at: usize) -> 
         // The last one: it may have come back with answers.
         "request" | "retry" => before
             .filter(|other| of_kind(&["request", "retry"], other))
-            .filter(same_method)
-            .last(),
+            .rfind(same_method),
         "result" | "error" => {
             let mut before: Vec<usize> = before.collect();
             before.reverse();

@@ -35,10 +35,9 @@ impl Look {
         let style = Style::new();
         let paint = |to: Color| if colour { style.fg(to) } else { style };
         match self {
-            Self::Plain => style,
             // Without colours it would not be told apart from what matters.
             Self::Dim if colour => style.add_modifier(Modifier::DIM),
-            Self::Dim => style,
+            Self::Plain | Self::Dim => style,
             Self::Bold => style.add_modifier(Modifier::BOLD),
             Self::Good | Self::Added => paint(Color::Green),
             Self::Warn => paint(Color::Yellow),

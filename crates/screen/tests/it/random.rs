@@ -162,6 +162,11 @@ fn event(dice: &mut Dice) -> Event {
     }
 }
 
+fn text(dice: &mut Dice) -> &'static str {
+    let text: &&str = dice.of(&TEXTS);
+    text
+}
+
 /// What a gateway could answer, also one that makes no sense.
 fn reply(dice: &mut Dice, ask: &switchboard_screen::Ask) -> Result<Value, Refused> {
     match dice.roll(10) {
@@ -173,7 +178,7 @@ fn reply(dice: &mut Dice, ask: &switchboard_screen::Ask) -> Result<Value, Refuse
         1 => Ok(json!({})),
         2 => Ok(json!("nothing that anybody understands")),
         3 => Ok(json!({
-            "tools": [tool(*dice.of(&TEXTS), *dice.of(&TEXTS), "ask")],
+            "tools": [tool(text(dice), text(dice), "ask")],
             "lines": TEXTS,
             "items": [{"name": *dice.of(&TEXTS)}, 7, null],
             "root": {"kind": "object", "fields": [

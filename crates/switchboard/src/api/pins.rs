@@ -18,7 +18,7 @@ use switchboard_host::{
 };
 use switchboard_record::audit::Record;
 
-pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let server = usable(&member(api, ask.part())?)?;
     let news = news(api, &server)?;
     if ask.route.verb == "GET" {

@@ -11,7 +11,7 @@ use switchboard_api::settings::{MadeToken, MakeToken, Token, Tokens};
 use switchboard_host::pins::Pins;
 use switchboard_record::audit::Record;
 
-pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     let dirs = api.options.dirs().map_err(|fault| No::broken(&fault))?;
     match ask.route.verb {
         "GET" => {}

@@ -22,7 +22,7 @@ use switchboard_record::metrics::Line;
 pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     match (ask.route.verb, ask.route.path) {
         ("GET", "tools") => Reply::json(&all(api, ask.word("server").as_deref())),
-        ("POST", "tools/rules") => rules::answer(api, ask).await,
+        ("POST", "tools/rules") => rules::answer(api, ask),
         ("POST", "forms") => {
             let Form { schema, value } = ask.body()?;
             let faults = match &value {

@@ -322,17 +322,8 @@ impl Findable {
         };
         let follower = governed.follower().clone();
         let reload = Arc::new(move || follower.reload());
-        let (host, settings) = (governed.host().clone(), governed.settings());
-        let control = GatewayControl::new(
-            host,
-            &doors.principal,
-            settings,
-            reload,
-            watching.clone(),
-            governed.follower().members(),
-            options,
-            may,
-        );
+        let principal = &doors.principal;
+        let control = GatewayControl::new(governed, principal, reload, watching.clone(), may);
         Ok(Self {
             visitors: control.visitors().clone(),
             api: control.api().clone(),

@@ -45,7 +45,7 @@ impl Quiet {
         for end in [&read, &write] {
             fcntl_setfd(end, FdFlags::CLOEXEC)?;
         }
-        let (done, over) = mpsc::channel();
+        let (done, over) = mpsc::sync_channel(1);
         let keeps: Arc<Mutex<VecDeque<String>>> = Arc::clone(&kept);
         let reader = thread::Builder::new().name("stderr".to_owned());
         reader.spawn(move || {

@@ -290,7 +290,7 @@ impl Sitting {
     fn masked(&self, text: &str) -> Vec<String> {
         static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             let masks = [
-                (r"/#[0-9a-f]{32}", "/#CODE"),
+                ("/#[0-9a-f]{32}", "/#CODE"),
                 (r"\b[0-9a-f]{64}\b", "DIGEST"),
                 (r"127\.0\.0\.1:\d+", "127.0.0.1:3700"),
                 (r"\b\d+(\.\d+)? ?ms\b", "N ms"),

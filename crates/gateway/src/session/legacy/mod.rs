@@ -117,10 +117,14 @@ impl Session {
             name,
             announcement: Mutex::new(announcement),
         };
-        let revision = session.client.revision.as_str();
-        let span = session.span();
-        span.in_scope(|| tracing::debug!(revision, "a session begins"));
+        session.begins();
         Ok((Arc::new(session), answer))
+    }
+
+    fn begins(&self) {
+        let revision = self.client.revision.as_str();
+        let said = || tracing::debug!(revision, "a session begins");
+        self.span().in_scope(said);
     }
 
     /// What is logged while it works on something stands in. Made each time: what

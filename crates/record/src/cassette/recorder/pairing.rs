@@ -54,7 +54,7 @@ impl Pairing {
     }
 
     /// Something leaves for a server.
-    pub(super) fn to_server(&mut self, link: u64, server: &str, message: &Message, now: Instant) {
+    pub(super) fn sends(&mut self, link: u64, server: &str, message: &Message, now: Instant) {
         match message.kind() {
             Kind::Request => self.begins(link, server, message, now),
             Kind::Notification => {
@@ -127,7 +127,7 @@ impl Pairing {
 
     /// Something comes from a server. Gives a line that is to be written, and how many
     /// bytes are held for it.
-    pub(super) fn from_server(
+    pub(super) fn hears(
         &mut self,
         link: u64,
         server: &str,
@@ -265,10 +265,10 @@ pub fn calls_of(server: &str, messages: &[(u64, bool, Bytes)]) -> Vec<Call> {
         };
         let now = begun + Duration::from_millis(*at);
         if !from_server {
-            pairing.to_server(0, server, &message, now);
+            pairing.sends(0, server, &message, now);
             continue;
         }
-        let line = pairing.from_server(0, server, None, &message, now);
+        let line = pairing.hears(0, server, None, &message, now);
         if let Some((Line::Call(call), _)) = line {
             calls.push(call);
         }

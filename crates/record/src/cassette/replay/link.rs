@@ -190,7 +190,7 @@ impl Played {
             Ok(calls) => calls,
             Err(miss) => match (tape.playing.unrecorded, miss.closest) {
                 (Unrecorded::Closest, Some(calls)) => calls,
-                _ => return Err(miss.error),
+                _ => return Err(*miss.error),
             },
         };
         let first = calls.first().copied().unwrap_or_default();

@@ -24,7 +24,7 @@ fn the_table_alone_says_who_may() {
 #[test]
 fn every_route_is_found_by_its_own_path() {
     for one in ROUTES {
-        let path = one.path.replace('{', "").replace('}', "");
+        let path = one.path.replace(['{', '}'], "");
         let (found, parts) = route(one.verb, &path).unwrap();
         assert_eq!((found.verb, found.path), (one.verb, one.path));
         assert_eq!(parts.len(), one.path.matches('{').count());

@@ -43,7 +43,7 @@ pub(super) async fn act(api: &Arc<Api>, ask: &Ask, verb: &str) -> Answer {
             let report = api.pools.run(remote, report(&api.caller, &server)).await;
             (format!("{name}: {}", health(&report)), None)
         }
-        "enable" | "disable" => (switch(api, ask, &name, verb == "enable").await?, None),
+        "enable" | "disable" => (switch(api, ask, &name, verb == "enable")?, None),
         "sign-in" => sign_in(api, ask, &act, &name, &usable(&member)?).await?,
         "sign-out" => {
             let authority = member.authority.as_ref();
@@ -96,7 +96,7 @@ pub(in super::super) fn record(api: &Api, ask: &Ask, event: &'static str, server
 }
 
 /// Switches a server on or off, in the project of this gateway.
-async fn switch(api: &Arc<Api>, ask: &Ask, name: &str, on: bool) -> Result<String, No> {
+fn switch(api: &Arc<Api>, ask: &Ask, name: &str, on: bool) -> Result<String, No> {
     let places = api.options.places().ok_or_else(no_home)?;
     let project = places.project().display().to_string();
     let target = Target::private(&places.settings());

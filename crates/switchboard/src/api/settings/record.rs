@@ -63,7 +63,9 @@ fn wanted(record: &Value, filter: &str) -> bool {
             Some((key, value)) => match &record[key] {
                 Value::String(said) => said == value,
                 Value::Null => false,
-                other => other.to_string() == value,
+                other => {
+                    *other == *value || serde_json::to_string(other).is_ok_and(|said| said == value)
+                }
             },
             None => record.to_string().contains(word),
         })

@@ -15,7 +15,7 @@ use switchboard_record::audit::Record;
 /// were not there.
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
-pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
+pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
     may_edit(api)?;
     let rule: Rule = ask.body()?;
     let list = match rule.decision.as_str() {

@@ -214,12 +214,11 @@ impl World {
         let verb = route.verbs.split(", ").next().filter(|it| !it.is_empty());
         for shown in SHOWN {
             let may = match route.opens {
-                Anybody(_) => true,
+                // Who knows the address of an answer is decided by who answers.
+                Anybody(_) | Answers => true,
                 Control => shown == Some("control"),
                 // Whoever shows nothing may bring a code; the rest is said elsewhere.
                 Shared => shown != Some("wrong"),
-                // Who knows the address is decided by who answers.
-                Answers => true,
                 Clients(_) => shown == Some("client"),
             };
             for (verb, is_there) in [(verb.unwrap_or("GET"), true), ("PUT", route.verbs == ANY)] {
