@@ -25,6 +25,10 @@ pub const DISCARDED: usize = 64 * 1024 * 1024;
 pub const API_BODY: usize = 1024 * 1024;
 /// The same of somebody who shows nothing, and can only bring a code.
 pub const API_STRANGER_BODY: usize = 4 * 1024;
+/// How long the body of somebody without a token may take, however slowly it comes.
+pub const API_STRANGER_WAIT: Duration = Duration::from_secs(10);
+/// How long the body of a request under `/api/v1` may take.
+pub const API_WAIT: Duration = Duration::from_secs(120);
 /// How often a quiet event stream says that it is alive.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// What a client waits before it reconnects a stream, in milliseconds.

@@ -205,8 +205,11 @@ fn named(folder: &Path, name: &str) -> Result<PathBuf, TokenError> {
 
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    (1..=64).contains(&name.len()) && name.chars().all(fits)
+    (1..=64).contains(&name.len()) && name.chars().all(fits) && !OURS.contains(&name)
 }
+
+/// Principals that are not anybody's token: what they do would be taken for the token's.
+const OURS: [&str; 5] = ["anonymous", "client", "console", "control", "webhook"];
 
 /// The folder of client tokens, read again when it has changed.
 #[derive(Debug)]

@@ -113,6 +113,13 @@ async fn at_desk(api: &Arc<Api>, ask: &Ask, question: &Question, said: &Said) ->
             "another principal's question wants the role operator",
         ));
     }
+    // Where a person is asked in a client's place, that client is not the person.
+    let in_its_place = question.kind == Kind::Permission && !question.also_client;
+    if (in_its_place || api.may.open) && ask.who.role < Role::Operator {
+        return Err(No::not_allowed(
+            "whether a call may be made is not for whoever makes it to say here",
+        ));
+    }
     take(api, question, said, &ask.who.recorded()).await
 }
 

@@ -76,7 +76,10 @@ async fn another_principals_question_is_not_there() {
     let (status, said) = stage
         .api_as(&own, Method::POST, &at(&question), &allow)
         .await;
-    assert_eq!(status, 200, "{said}");
+    // Whoever is not to be asked does not answer for the person who is.
+    assert_eq!(status, 403, "{said}");
+    assert!(!called.is_finished());
+    assert_eq!(stage.answer(&question, &allow).await.0, 200);
     assert_eq!(text(&called.await.unwrap()), "1");
 }
 

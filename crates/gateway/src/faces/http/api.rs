@@ -23,6 +23,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 use switchboard_wire::Payload;
+use tokio::time::timeout;
 
 /// What its paths begin with.
 pub(super) const PREFIX: &str = "/api/";
@@ -152,9 +153,14 @@ pub(super) async fn answer(
             Asker::Nobody => limits::API_STRANGER_BODY,
             _ => limits::API_BODY,
         };
-        match read::bounded(body, most).await {
-            Ok(body) => asked.body = body,
-            Err((status, text)) => return refusal(status, text),
+        let within = match who {
+            Asker::Nobody => limits::API_STRANGER_WAIT,
+            _ => limits::API_WAIT,
+        };
+        match timeout(within, read::bounded(body, most)).await {
+            Ok(Ok(body)) => asked.body = body,
+            Ok(Err((status, text))) => return refusal(status, text),
+            Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
         }
     }
     let answer = access.control.answer(asked).await;

@@ -114,13 +114,16 @@ pub(in super::super) fn permitted(look: &Look, entry: &Entry) -> Result<(), No> 
     }
 }
 
-/// Whether using it would start anything: all but an address and nothing else does.
+/// Whether using it would start anything, or tell anything: all but an address and nothing
+/// else does.
 fn runs_something(entry: &Entry) -> bool {
     let is_address = matches!(
         entry.transport,
         Transport::Http | Transport::Sse | Transport::Ws
     );
-    !is_address || entry.headers_helper.is_some()
+    // An address that is filled in here would be told what our environment holds.
+    let is_filled_in = entry.written.to_string().contains("${");
+    !is_address || entry.headers_helper.is_some() || is_filled_in
 }
 
 /// What goes and what comes, without secrets.
