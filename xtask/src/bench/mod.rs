@@ -61,6 +61,9 @@ pub struct Options {
     /// Beside other gateways, which are installed by package name
     #[arg(long)]
     others: bool,
+    /// What each way of watching costs, beside nothing watched
+    #[arg(long, conflicts_with = "others")]
+    watching: bool,
     /// Put the table into docs/design/performance.md
     #[arg(long)]
     write: bool,
@@ -72,9 +75,11 @@ impl Options {
             true => default.to_vec(),
             false => chosen.clone(),
         };
-        let (bytes, clients): (&[u64], &[u64]) = match self.quick || self.others {
-            true => (&[200, 10 << 10], &[1, 16]),
-            false => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
+        let (bytes, clients): (&[u64], &[u64]) = match self.section() {
+            Section::Watching => (&[200], &[1, 16]),
+            Section::Others => (&[200, 10 << 10], &[1, 16]),
+            Section::Alone if self.quick => (&[200, 10 << 10], &[1, 16]),
+            Section::Alone => (&[200, 10 << 10, 1 << 20], &[1, 16, 256]),
         };
         let clients = or(&self.clients, clients);
         let cell = |bytes| {
@@ -87,17 +92,21 @@ impl Options {
     }
 
     fn subjects(&self) -> Vec<Subject> {
-        match (self.subjects.is_empty(), self.others) {
-            (false, _) => self.subjects.clone(),
-            (true, false) => Subject::ALONE.to_vec(),
-            (true, true) => Subject::AMONG_OTHERS.to_vec(),
+        if !self.subjects.is_empty() {
+            return self.subjects.clone();
+        }
+        match self.section() {
+            Section::Alone => Subject::ALONE.to_vec(),
+            Section::Others => Subject::AMONG_OTHERS.to_vec(),
+            Section::Watching => Subject::WATCHING.to_vec(),
         }
     }
 
     fn section(&self) -> Section {
-        match self.others {
-            true => Section::Others,
-            false => Section::Alone,
+        match (self.others, self.watching) {
+            (true, _) => Section::Others,
+            (_, true) => Section::Watching,
+            (false, false) => Section::Alone,
         }
     }
 
@@ -210,6 +219,7 @@ fn beside(options: &Options, nginx: Option<String>) -> String {
     match (options.others, nginx) {
         (true, _) => others::versions(),
         (false, Some(nginx)) => nginx,
+        (false, None) if options.watching => "Switchboard beside itself".into(),
         (false, None) => "nginx was not measured".into(),
     }
 }
