@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Answer, Between, Call, Cassette, Question, Recorded,
+        Answer, Between, Call, Cassette, Difference, Incomparable, Question, Recorded,
         asked::{comparable, name_of, tree, without_hop},
         differences, redact,
     },
@@ -18,8 +18,8 @@ use switchboard_host::{
 };
 use switchboard_transport::Budget;
 use switchboard_wire::{
-    Era, ErrorObject, Id, Kind, Message, Method, Params, Revision, code, json as text, meta,
-    name::Style,
+    Era, ErrorObject, Id, Kind, Message, Method, Params, ParseError, Revision, code, json as text,
+    meta, name::Style,
 };
 use tokio::time::Instant;
 
@@ -165,6 +165,23 @@ struct Asker {
     carried: Carried,
 }
 
+/// Why there is no answer to compare.
+#[derive(Debug, thiserror::Error)]
+enum Unanswered {
+    /// What was recorded, or what came, cannot be compared.
+    #[error(transparent)]
+    Compared(#[from] Incomparable),
+    /// What was recorded is no request.
+    #[error(transparent)]
+    Request(#[from] ParseError),
+    /// Its parameters cannot be read.
+    #[error("{}", .0.message)]
+    Params(ErrorObject),
+    /// The call failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
 /// What was said to a request.
 #[derive(Default)]
 struct Said {
@@ -175,7 +192,7 @@ struct Said {
 
 impl Said {
     /// The server asks something. For roots it may ask at any time.
-    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), String> {
+    fn asks(&mut self, method: &str, params: Option<&Bytes>) -> Result<(), Incomparable> {
         if Method::parse(method) != Method::RootsList {
             self.questions.push(question_of(method, params)?);
         }
@@ -224,7 +241,7 @@ impl Asker {
         let begun = Instant::now();
         let compared = match asked {
             Ok(_) => self.compare(call, asking).await,
-            Err(fault) => Err(fault),
+            Err(fault) => Err(fault.into()),
         };
         case.took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         match compared {
@@ -235,7 +252,7 @@ impl Asker {
             }
             Err(fault) => {
                 case.outcome = Came::Failed;
-                case.reason = Some(fault);
+                case.reason = Some(fault.to_string());
             }
         }
         Some(case)
@@ -245,7 +262,7 @@ impl Asker {
         &mut self,
         call: &Call,
         asking: &Asking,
-    ) -> Result<Vec<super::super::Difference>, String> {
+    ) -> Result<Vec<Difference>, Unanswered> {
         let was = recorded(call)?;
         let mut is = self.ask(call).await?.value();
         if let (Some(was), Some(is)) = (was.get("result"), is.get_mut("result")) {
@@ -255,9 +272,9 @@ impl Asker {
     }
 
     /// Makes a request, and answers what the server asks as it was answered.
-    async fn ask(&self, call: &Call) -> Result<Said, String> {
+    async fn ask(&self, call: &Call) -> Result<Said, Unanswered> {
         let message = self.request(call)?;
-        let params = Params::of(&message).map_err(|fault| fault.message)?;
+        let params = Params::of(&message).map_err(Unanswered::Params)?;
         let admitted = Admitted {
             client: self.client.clone(),
             scope: Scope::One(self.server.clone()),
@@ -266,8 +283,7 @@ impl Asker {
             headers: None,
             trace: Trace::default(),
         };
-        let told = |fault: CallError| fault.to_string();
-        let mut exchange = Box::pin(self.host.call_own(admitted)).await.map_err(told)?;
+        let mut exchange = Box::pin(self.host.call_own(admitted)).await?;
         let mut answers: Vec<&Question> = call.between.iter().filter_map(question).collect();
         let mut said = Said::default();
         loop {
@@ -291,13 +307,13 @@ impl Asker {
                     said.answer = answer_of(reply.message.kind(), &reply.message.body_bytes())?;
                     return Ok(said);
                 }
-                Event::Outcome(Outcome::Failed(fault)) => return Err(fault.to_string()),
+                Event::Outcome(Outcome::Failed(fault)) => return Err(fault.into()),
             }
         }
     }
 
     /// The request as it is sent now.
-    fn request(&self, call: &Call) -> Result<Message, String> {
+    fn request(&self, call: &Call) -> Result<Message, Unanswered> {
         let params = match &call.params {
             None => String::new(),
             Some(raw) => {
@@ -316,7 +332,7 @@ impl Asker {
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":{}{params}}}",
             text::quote(&call.method)
         );
-        Message::parse(Bytes::from(text)).map_err(|fault| fault.to_string())
+        Ok(Message::parse(Bytes::from(text))?)
     }
 }
 
@@ -348,7 +364,7 @@ fn answer(input: Input, recorded: Option<&Question>) {
 }
 
 /// What was recorded, as it is compared.
-fn recorded(call: &Call) -> Result<Value, String> {
+fn recorded(call: &Call) -> Result<Value, Incomparable> {
     let mut said = Said::default();
     for between in &call.between {
         match between {
@@ -369,7 +385,7 @@ fn recorded(call: &Call) -> Result<Value, String> {
 }
 
 /// Something that was said during a call, without its token.
-fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, String> {
+fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, Incomparable> {
     let mut value = question_of(method, params)?;
     if let Some(params) = value["params"].as_object_mut() {
         params.shift_remove(meta::PROGRESS_TOKEN);
@@ -377,11 +393,11 @@ fn notice_of(method: &str, params: Option<&Bytes>) -> Result<Option<Value>, Stri
     Ok(Some(value))
 }
 
-fn question_of(method: &str, params: Option<&Bytes>) -> Result<Value, String> {
+fn question_of(method: &str, params: Option<&Bytes>) -> Result<Value, Incomparable> {
     Ok(json!({"method": method, "params": comparable(params)?}))
 }
 
-fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, String> {
+fn answer_of(kind: Kind, raw: &Bytes) -> Result<Value, Incomparable> {
     let mut value = tree(&redact(raw))?;
     if let Some(object) = value.as_object_mut() {
         without_hop(object, &[meta::SERVER_INFO]);
