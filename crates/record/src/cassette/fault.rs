@@ -31,7 +31,10 @@ pub enum LineFault {
     Version(u64),
     /// It is not JSON.
     #[error("no JSON: {0}")]
-    Syntax(#[from] SyntaxError),
+    Syntax(SyntaxError),
+    /// It is not JSON, and the file ends in the middle of it.
+    #[error("no JSON: {0}; the file was cut there, and without this line it can be used")]
+    Cut(SyntaxError),
     /// It is JSON, but not an object.
     #[error("a line must be a JSON object")]
     NoObject,

@@ -117,7 +117,10 @@ fn read_line(raw: Vec<u8>) -> Result<Option<Line>, LineFault> {
         return Ok(None);
     }
     let raw = Bytes::from(raw);
-    let (span, kind) = json::check(&raw)?;
+    let (span, kind) = json::check(&raw).map_err(|fault| match raw.last() {
+        Some(b'\n') => LineFault::Syntax(fault),
+        _ => LineFault::Cut(fault),
+    })?;
     if kind != json::ValueKind::Object {
         return Err(LineFault::NoObject);
     }

@@ -8,10 +8,12 @@ use super::{
     },
     Asking, Case, Outcome as Came, Report, Skip,
     carried::Carried,
+    says_repeatable,
 };
+use crate::limits;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 use switchboard_host::{
     Admitted, CallError, Client, Event, Host, Input, NoSink, Outcome, Scope, Server, ServerSpec,
     observe::Trace, permission::Rules,
@@ -23,21 +25,26 @@ use switchboard_wire::{
 };
 use tokio::time::Instant;
 
-/// Holds the server of `spec` to a cassette of one server. What cannot be reached at all is
-/// an error.
+/// Holds the server of `spec`, under these rules, to a cassette of one server. What cannot be
+/// reached at all is an error.
 pub async fn verify(
     cassette: &Cassette,
     name: &str,
     spec: &ServerSpec,
+    rules: &Rules,
     asking: &Asking,
 ) -> Result<Report, CallError> {
     let mut cases = Vec::new();
     for era in cassette.eras() {
-        let spec = ServerSpec {
+        let mut spec = ServerSpec {
             era: Some(era),
             ..spec.clone()
         };
-        let rules = Rules::everything_allowed();
+        if let Some(patience) = asking.patience {
+            spec.timeouts.tool_call = patience;
+            spec.timeouts.request = patience;
+        }
+        let rules = rules.clone();
         let host = Host::new(vec![spec], rules, Style::Bare, Budget::default());
         let ran = run(&host, cassette, era, asking, &mut cases).await;
         host.close().await;
@@ -67,6 +74,7 @@ async fn run(
         server,
         client,
         carried: Carried::default(),
+        repeatable: None,
     };
     for recorded in cassette.calls.iter().filter(|one| one.call.era == era) {
         if let Some(case) = asker.case(cassette, recorded, asking).await {
@@ -163,6 +171,9 @@ struct Asker {
     server: Arc<Server>,
     client: Arc<Client>,
     carried: Carried,
+    /// The tools of which the server itself says that they may be called twice, once that
+    /// was asked. A cassette can say so of any tool, whoever wrote it.
+    repeatable: Option<HashSet<String>>,
 }
 
 /// Why there is no answer to compare.
@@ -238,6 +249,12 @@ impl Asker {
             }
             None => {}
         }
+        let is_tool = Method::parse(&call.method) == Method::ToolsCall;
+        if is_tool && !asking.all && !self.is_repeatable(cassette, call.era, &case).await {
+            case.reason =
+                Some("the server does not say of this tool that it may be called twice".to_owned());
+            return Some(case);
+        }
         let begun = Instant::now();
         let compared = match asked {
             Ok(_) => self.compare(call, asking).await,
@@ -256,6 +273,52 @@ impl Asker {
             }
         }
         Some(case)
+    }
+
+    /// Whether the server itself says that a tool may be called twice.
+    async fn is_repeatable(&mut self, cassette: &Cassette, era: Era, case: &Case) -> bool {
+        if self.repeatable.is_none() {
+            self.repeatable = Some(self.repeatable(cassette, era).await);
+        }
+        let known = self.repeatable.as_ref();
+        let name = case.name.as_ref();
+        known.is_some_and(|known| name.is_some_and(|name| known.contains(name)))
+    }
+
+    /// Asks for all tools, as they were asked for when it was recorded.
+    async fn repeatable(&self, cassette: &Cassette, era: Era) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let is_list =
+            |call: &Call| call.era == era && Method::parse(&call.method) == Method::ToolsList;
+        let mut calls = cassette.calls.iter().map(|one| &one.call);
+        let Some(mut call) = calls.find(|call| is_list(call)).cloned() else {
+            return found;
+        };
+        let mut params = call.params.as_ref().and_then(|raw| tree(raw).ok());
+        let mut cursor = Value::Null;
+        for _ in 0..limits::CASSETTE_PAGES {
+            if let Some(params) = params.as_mut().and_then(Value::as_object_mut) {
+                params.shift_remove("cursor");
+            }
+            if cursor.is_string() {
+                params.get_or_insert_with(|| json!({}))["cursor"] = cursor;
+            }
+            call.params = params.as_ref().map(|params| params.to_string().into());
+            let Ok(said) = self.ask(&call).await else {
+                break;
+            };
+            let page = &said.answer["result"];
+            let tools = page["tools"].as_array().into_iter().flatten();
+            let names = tools
+                .filter(|tool| says_repeatable(tool))
+                .filter_map(|tool| tool["name"].as_str());
+            found.extend(names.map(ToOwned::to_owned));
+            cursor = page["nextCursor"].clone();
+            if !cursor.is_string() {
+                break;
+            }
+        }
+        found
     }
 
     async fn compare(
