@@ -355,10 +355,10 @@ impl Bench {
     }
 
     pub fn doctor(&mut self) {
-        self.happens(Message::Examined(Ok(json!([
+        self.happens(Message::Examined(json!([
             {"area": "servers", "level": "problem", "what": "postgres", "found": "failed: connection refused", "advice": "switchboard logs postgres, and start the database"},
             {"area": "sign-ins", "level": "warning", "what": "linear", "found": "the sign-in has expired", "advice": "switchboard login linear"},
             {"area": "configuration", "level": "ok", "what": "/home/ada/.claude.json", "found": "read (user)"},
-        ]))));
+        ])));
     }
 }

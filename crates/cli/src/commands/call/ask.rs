@@ -3,12 +3,57 @@
 
 use super::arguments::{self, Arguments};
 use crate::{
+    context::warn,
     failure::Failure,
+    near::{did_you_mean, near},
     show::{safe, term},
 };
 use serde_json::Value;
 use std::io::{BufRead, Write};
 use switchboard::tasks;
+
+/// Says which arguments the tool does not know, with the one that was probably meant. Where it
+/// takes others than it names, or may, that is no more than a warning.
+pub fn unknown(arguments: &Arguments, schema: &Value) -> Result<(), Failure> {
+    let Some(known) = schema["properties"].as_object() else {
+        return Ok(());
+    };
+    let open = match &schema["additionalProperties"] {
+        Value::Bool(open) => *open,
+        Value::Object(_) => true,
+        _ => schema.get("patternProperties").is_some(),
+    };
+    let is_closed = schema["additionalProperties"] == Value::Bool(false);
+    // Names may come from what the schema refers to.
+    let is_whole = ["$ref", "allOf", "anyOf", "oneOf", "if"]
+        .iter()
+        .all(|key| schema.get(key).is_none());
+    if open || !is_whole {
+        return Ok(());
+    }
+    for name in arguments.names().filter(|name| !known.contains_key(*name)) {
+        let text = format!("the tool has no argument {name:?}");
+        let free = known.keys().filter(|known| !arguments.has(known));
+        let meant = did_you_mean(&near(name, free.map(String::as_str)));
+        let is_missing = |name: &Value| name.as_str().is_some_and(|name| !arguments.has(name));
+        let lacks = schema["required"]
+            .as_array()
+            .is_some_and(|required| required.iter().any(is_missing));
+        let all: Vec<&str> = known.keys().map(String::as_str).collect();
+        match meant {
+            Some(meant) if is_closed || lacks => return Err(Failure::usage(text).hint(meant)),
+            Some(meant) => warn(&format!("{text}; {meant}")),
+            None if is_closed && all.is_empty() => {
+                return Err(Failure::usage(text).hint("it takes none"));
+            }
+            None if is_closed => {
+                return Err(Failure::usage(text).hint(format!("it has: {}", all.join(", "))));
+            }
+            None => warn(&text),
+        }
+    }
+    Ok(())
+}
 
 /// Completes the arguments, or says what is missing.
 pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Failure> {

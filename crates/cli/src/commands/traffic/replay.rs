@@ -2,7 +2,7 @@
 
 use super::{failed, json, list};
 use crate::{
-    failure::{Code, Failure},
+    failure::{Advice, Code, Failure},
     show::{out, safe, term},
     trusting,
 };
@@ -47,7 +47,7 @@ enum Spoken {
     Modern,
 }
 
-fn put(text: &str) -> Result<Put, String> {
+fn put(text: &str) -> Result<Put, Advice> {
     let (path, value) = text.split_once('=').ok_or("write PATH=VALUE")?;
     let plain = || Value::String(value.to_owned());
     Ok(Put {

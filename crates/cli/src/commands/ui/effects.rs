@@ -75,7 +75,13 @@ impl Effects {
                 let tell = self.tell.clone();
                 tasks::spawn(tasks::Kind::Background, async move {
                     let found = child::examined(command).await;
-                    let _ = tell.send(Message::Examined(found)).await;
+                    let found = match found {
+                        Ok(found) => Message::Examined(found),
+                        Err(why) => Message::NotExamined {
+                            why: format!("doctor said nothing: {why}"),
+                        },
+                    };
+                    let _ = tell.send(found).await;
                 });
             }
             Effect::Open(page) => self.open(page),
