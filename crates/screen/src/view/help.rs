@@ -30,6 +30,10 @@ type Keys = Vec<(&'static str, &'static str)>;
 pub(super) fn all(model: &Model) -> Keys {
     let mut keys = of_view(model);
     keys.extend(EVERYWHERE);
+    if model.over_up {
+        keys.pop();
+        keys.push(("Ctrl-C", "back to up, which goes on"));
+    }
     keys
 }
 
@@ -41,7 +45,7 @@ pub(super) fn keys(model: &Model) -> Keys {
             (":", "command"),
             ("/", "filter"),
             ("?", "keys"),
-            ("q", "quit"),
+            ("q", if model.over_up { "back to up" } else { "quit" }),
         ]);
         return keys;
     };

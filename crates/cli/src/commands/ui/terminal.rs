@@ -55,6 +55,8 @@ pub struct Terminal {
     keys: Option<EventStream>,
     continued: Signals,
     quiet: Option<Quiet>,
+    /// Whether somebody wants to read afterwards what was logged meanwhile.
+    tells: bool,
 }
 
 /// What a terminal tells.
@@ -72,8 +74,8 @@ pub enum Happened {
 }
 
 impl Terminal {
-    /// Takes the terminal.
-    pub fn take() -> io::Result<Self> {
+    /// Takes the terminal; with `tells`, what was logged meanwhile is printed afterwards.
+    pub fn take(tells: bool) -> io::Result<Self> {
         let continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
         let quiet = Quiet::begin()?;
         // From here on it is given back, whatever fails.
@@ -82,6 +84,7 @@ impl Terminal {
             keys: None,
             continued,
             quiet: Some(quiet),
+            tells,
         };
         take()?;
         terminal.keys = Some(EventStream::new());
@@ -164,7 +167,10 @@ impl Terminal {
         // Its thread would take keys that are not ours.
         self.keys = None;
         restore();
-        self.quiet = None;
+        if let Some(quiet) = self.quiet.take() {
+            // What a panic said is worth reading, and was not seen.
+            quiet.end(self.tells || std::thread::panicking());
+        }
     }
 
     /// Lets a command have the terminal until it ends and somebody has read what it wrote.
@@ -203,11 +209,6 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        self.keys = None;
-        restore();
-        if let Some(quiet) = self.quiet.take() {
-            // What a panic said is worth reading, and was not seen.
-            quiet.end(std::thread::panicking());
-        }
+        self.give_back();
     }
 }

@@ -15,4 +15,5 @@ mod ui_acts;
 mod up;
 mod up_beside;
 mod up_live;
+mod up_screen;
 mod up_table;

@@ -160,6 +160,38 @@ impl Tty {
         lines && !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste()
     }
 
+    /// Whether what was there before the screen is there, whoever reads keys.
+    pub fn shows_lines(&self) -> bool {
+        let seen = self.seen.lock().unwrap();
+        let screen = seen.parser.screen();
+        !screen.alternate_screen() && !screen.hide_cursor()
+    }
+
+    /// Waits until something holds of the terminal.
+    #[track_caller]
+    pub fn waits(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let until = Instant::now() + LIMIT;
+        while !holds(self) {
+            assert!(Instant::now() < until, "{what}:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Types something again and again until a text is there: a program that has only just
+    /// begun may not have been there to be told.
+    #[track_caller]
+    pub fn until_typed(&mut self, keys: &str, text: &str) {
+        let until = Instant::now() + LIMIT;
+        while !self.text().contains(text) {
+            assert!(Instant::now() < until, "{text}:\n{}", self.text());
+            self.types(keys);
+            let soon = Instant::now() + Duration::from_secs(5);
+            while !self.text().contains(text) && Instant::now() < soon {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+
     pub fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
     }
