@@ -129,6 +129,8 @@ pub enum Asked {
     Filter,
     /// The name of a new token.
     Token,
+    /// The file that calls are saved to.
+    File,
 }
 
 /// Something that is said.

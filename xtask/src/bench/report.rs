@@ -15,6 +15,8 @@ pub enum Section {
     Alone,
     /// The gateway beside others of its kind.
     Others,
+    /// The terminal screen.
+    Screen,
 }
 
 impl Section {
@@ -28,13 +30,17 @@ impl Section {
                 "<!-- others: begin (written by `cargo xtask bench --others --write`) -->",
                 "<!-- others: end -->",
             ),
+            Self::Screen => (
+                "<!-- screen: begin (written by `cargo xtask bench screen --write`) -->",
+                "<!-- screen: end -->",
+            ),
         }
     }
 
     /// What the others' processor time is divided by, and its name.
     fn reference(self) -> (Subject, &'static str) {
         match self {
-            Self::Alone => (Subject::Nginx, "÷ nginx"),
+            Self::Alone | Self::Screen => (Subject::Nginx, "÷ nginx"),
             Self::Others => (Subject::Stdio, "÷ Switchboard"),
         }
     }

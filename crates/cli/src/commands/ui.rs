@@ -5,6 +5,7 @@
 //! | module | what |
 //! |---|---|
 //! | `terminal` | the terminal: taken, drawn on, and always given back |
+//! | `stopping` | what stops us, and lets us go on |
 //! | `keyboard` | keys beside the lines of a command, for one that opens the screen |
 //! | `quiet` | what would be written to stderr meanwhile |
 //! | `link` | the gateway: one that runs, or one inside this process |
@@ -16,6 +17,7 @@ mod effects;
 mod keyboard;
 mod link;
 mod quiet;
+mod stopping;
 mod terminal;
 
 use crate::{
@@ -170,7 +172,7 @@ impl Screen {
                     Happened::Told(message) => message,
                     Happened::Stopped => {
                         terminal.take_again().map_err(lost)?;
-                        self.painter.forget();
+                        self.resumed(&terminal)?;
                         continue;
                     }
                     Happened::Nothing => continue,

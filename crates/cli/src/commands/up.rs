@@ -382,7 +382,14 @@ fn welcome(
         None => {}
     }
     for note in notes {
-        out::line(&format!("  {}", paint.yellow(&safe::line(note))))?;
+        let note = safe::line(note);
+        let rows = match paint.terminal {
+            true => safe::rows(&note, term::width().saturating_sub(2)),
+            false => vec![note],
+        };
+        for row in rows {
+            out::line(&format!("  {}", paint.yellow(&row)))?;
+        }
     }
     if !expected {
         let text = format!("Port {PORT} is taken by another program, so this is {port}.");

@@ -1,19 +1,17 @@
 //! Keys beside lines that a command writes: each counts when it is pressed, and none is
 //! echoed. Ctrl-C stays a signal, and what is written looks as always.
 
+use super::stopping::{Stopping, Wanted};
 use crate::limits;
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt;
 use parking_lot::Mutex;
-use rustix::{
-    process::{Signal, getpgrp, kill_current_process_group},
-    termios::{
-        LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
-    },
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 use std::io::{self, stdin};
+use switchboard::process::keeper;
 use switchboard_screen::Key;
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// How the terminal was, where it is to be given back.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
@@ -31,7 +29,7 @@ pub fn restore() {
 /// The keys of the terminal, until this is dropped.
 pub struct Keyboard {
     keys: Option<EventStream>,
-    continued: Signals,
+    stopping: Stopping,
 }
 
 impl Keyboard {
@@ -39,7 +37,7 @@ impl Keyboard {
     pub fn take() -> io::Result<Self> {
         let mut keyboard = Self {
             keys: None,
-            continued: signal(SignalKind::from_raw(Signal::CONT.as_raw()))?,
+            stopping: Stopping::listen()?,
         };
         keyboard.take_again();
         Ok(keyboard)
@@ -52,7 +50,7 @@ impl Keyboard {
                 Some(Key::Char(key)) if key == wanted => return,
                 Some(Key::Ctrl('z')) => {
                     self.give_back();
-                    let _ = kill_current_process_group(Signal::TSTP);
+                    self.stopping.stop_job();
                     self.take_again();
                 }
                 _ => {}
@@ -63,7 +61,12 @@ impl Keyboard {
     /// The next key; nothing where something else happened.
     async fn next(&mut self) -> Option<Key> {
         let Some(keys) = &mut self.keys else {
-            tokio::time::sleep(limits::FRONT_LOOK).await;
+            tokio::select! {
+                () = tokio::time::sleep(limits::FRONT_LOOK) => {}
+                wanted = self.stopping.next() => if wanted == Wanted::Stop {
+                    self.stopping.stop();
+                },
+            }
             self.take_again();
             return None;
         };
@@ -75,8 +78,11 @@ impl Keyboard {
                 Some(Err(_)) | None => std::future::pending().await,
             },
             // Others had the terminal, or have it still.
-            _ = self.continued.recv() => {
+            wanted = self.stopping.next() => {
                 self.give_back();
+                if wanted == Wanted::Stop {
+                    self.stopping.stop();
+                }
                 self.take_again();
                 None
             }
@@ -85,10 +91,7 @@ impl Keyboard {
 
     /// Takes the keys, if they are ours to take: the system stops whoever takes others'.
     pub fn take_again(&mut self) {
-        if self.keys.is_none()
-            && tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp())
-            && take().is_ok()
-        {
+        if self.keys.is_none() && keeper::is_in_front() && take().is_ok() {
             self.keys = Some(EventStream::new());
         }
     }
@@ -96,7 +99,7 @@ impl Keyboard {
     /// Lets somebody else have them.
     pub fn give_back(&mut self) {
         self.keys = None;
-        if tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp()) {
+        if keeper::is_in_front() {
             restore();
         }
     }

@@ -1,6 +1,9 @@
 //! The terminal: taken, drawn on, and always given back, whatever ends us.
 
-use super::quiet::Quiet;
+use super::{
+    quiet::Quiet,
+    stopping::{Stopping, Wanted},
+};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crossterm::{
     cursor,
@@ -11,16 +14,12 @@ use crossterm::{
 };
 use futures_util::StreamExt;
 use ratatui::backend::{Backend, CrosstermBackend};
-use rustix::process::{Signal, kill_current_process_group};
 use std::{
     io::{self, Stdout, Write},
     sync::atomic::{AtomicBool, Ordering},
 };
 use switchboard_screen::{Key, Message, painter::Frame};
-use tokio::{
-    process::Command,
-    signal::unix::{Signal as Signals, SignalKind, signal},
-};
+use tokio::process::Command;
 
 /// Whether a terminal is to be given back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -53,7 +52,7 @@ fn take() -> io::Result<()> {
 pub struct Terminal {
     out: CrosstermBackend<Stdout>,
     keys: Option<EventStream>,
-    continued: Signals,
+    stopping: Stopping,
     quiet: Option<Quiet>,
     /// Whether somebody wants to read afterwards what was logged meanwhile.
     tells: bool,
@@ -76,13 +75,13 @@ pub enum Happened {
 impl Terminal {
     /// Takes the terminal; with `tells`, what was logged meanwhile is printed afterwards.
     pub fn take(tells: bool) -> io::Result<Self> {
-        let continued = signal(SignalKind::from_raw(Signal::CONT.as_raw()))?;
+        let stopping = Stopping::listen()?;
         let quiet = Quiet::begin()?;
         // From here on it is given back, whatever fails.
         let mut terminal = Self {
             out: CrosstermBackend::new(io::stdout()),
             keys: None,
-            continued,
+            stopping,
             quiet: Some(quiet),
             tells,
         };
@@ -109,7 +108,13 @@ impl Terminal {
         };
         let event = tokio::select! {
             event = keys.next() => event,
-            _ = self.continued.recv() => return Ok(Happened::Stopped),
+            wanted = self.stopping.next() => {
+                if wanted == Wanted::Stop {
+                    self.give_back();
+                    self.stopping.stop();
+                }
+                return Ok(Happened::Stopped);
+            }
         };
         // Whoever had the terminal has closed it.
         let event = event.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))??;
@@ -147,7 +152,7 @@ impl Terminal {
     /// Stops, as Ctrl-Z has it, until somebody lets us go on.
     pub fn suspend(&mut self) -> io::Result<()> {
         self.give_back();
-        kill_current_process_group(Signal::TSTP)?;
+        self.stopping.stop_job();
         self.take_again()
     }
 

@@ -269,7 +269,7 @@ impl Table {
         let taken = safe::columns(&name) + word.len() + 6;
         if self.live.is_some() {
             // A line that wraps would be two.
-            more = safe::cut_columns(&more, term::width().saturating_sub(taken).max(8));
+            more = safe::cut_words(&more, term::width().saturating_sub(taken).max(8));
         }
         let columns = taken + safe::columns(&more);
         let word = row.how.state.paint(self.paint, word);

@@ -12,6 +12,8 @@ mod reference;
 mod results;
 mod ui;
 mod ui_acts;
+mod ui_calls;
+mod ui_ends;
 mod up;
 mod up_beside;
 mod up_live;

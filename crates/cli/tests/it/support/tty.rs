@@ -3,6 +3,7 @@
 //! bytes.
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     fs::{Mode, OFlags, open},
     process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -14,7 +15,11 @@ use std::{
     num::NonZero,
     os::fd::OwnedFd,
     process::{Child, Stdio},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 use switchboard_testkit::{bin, world::World};
@@ -34,6 +39,34 @@ pub struct Tty {
     terminal: OwnedFd,
     child: Child,
     seen: Arc<Mutex<Seen>>,
+    closing: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// A program whose terminal is gone.
+pub struct Orphan(Tty);
+
+impl Orphan {
+    pub fn pid(&self) -> i32 {
+        self.0.pid()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        self.0.signal(signal);
+    }
+
+    /// Waits until it ends, and how.
+    #[track_caller]
+    pub fn ended(&mut self) -> Option<i32> {
+        let until = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.0.child.try_wait().unwrap() {
+                return status.code();
+            }
+            assert!(Instant::now() < until, "it goes on without a terminal");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 impl Tty {
@@ -73,9 +106,17 @@ impl Tty {
         };
         let seen = Arc::new(Mutex::new(seen));
         let write = seen.clone();
-        std::thread::spawn(move || {
+        let closing: Arc<AtomicBool> = Arc::default();
+        let closes = closing.clone();
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0u8; 8192];
-            while let Ok(count @ 1..) = screen.read(&mut buffer) {
+            while !closes.load(Ordering::SeqCst) {
+                if !is_there(&screen) {
+                    continue;
+                }
+                let Ok(count @ 1..) = screen.read(&mut buffer) else {
+                    return;
+                };
                 let mut seen = write.lock().unwrap();
                 seen.bytes.extend_from_slice(&buffer[..count]);
                 seen.parser.process(&buffer[..count]);
@@ -86,7 +127,19 @@ impl Tty {
             terminal,
             child,
             seen,
+            closing,
+            reader: Some(reader),
         }
+    }
+
+    /// The terminal is closed, as when a window is or a connection breaks; whoever was on it.
+    pub fn closes(mut self) -> Orphan {
+        self.closing.store(true, Ordering::SeqCst);
+        self.reader.take().unwrap().join().unwrap();
+        let nothing = || File::open("/dev/null").unwrap();
+        self.keyboard = nothing();
+        self.terminal = nothing().into();
+        Orphan(self)
     }
 
     /// Somebody types; `\r` is Enter.
@@ -224,6 +277,16 @@ impl Tty {
         assert_eq!(self.ended(), Some(0), "{}", self.text());
         assert!(self.is_restored(), "{}", self.text());
     }
+}
+
+/// Whether something was written; waits a little for it.
+fn is_there(screen: &File) -> bool {
+    let mut wanted = [PollFd::new(screen, PollFlags::IN)];
+    let soon = Timespec {
+        tv_sec: 0,
+        tv_nsec: 20_000_000,
+    };
+    poll(&mut wanted, Some(&soon)).is_ok_and(|count| count > 0)
 }
 
 impl Drop for Tty {
