@@ -196,7 +196,7 @@ struct Screen {
 
 impl Screen {
     fn start(program: &Path, home: &Path) -> Result<Self> {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&master)?;
         unlockpt(&master)?;
         let name = ptsname(&master, Vec::new())?;

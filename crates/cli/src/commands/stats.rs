@@ -175,7 +175,8 @@ fn table(now: &Stats, before: Option<&Stats>, room: usize) -> String {
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|at| HEAD[*at]).collect();
         let text = format!("no room for {}: --json has all", names.join(", "));
-        lines.push(paint.dim(&text));
+        let rows = safe::rows(&text, room);
+        lines.extend(rows.iter().map(|row| paint.dim(row)));
     }
     lines.join("\n")
 }
@@ -200,7 +201,7 @@ fn fit(widths: &mut [usize; 9], room: usize) -> Vec<usize> {
             left_out.push(at);
         }
     }
-    while total(widths) > room && widths[0].max(widths[1]) > NAME {
+    while total(widths) > room && widths[0].max(widths[1]) > NAME / 2 {
         let longer = usize::from(widths[1] >= widths[0]);
         widths[longer] -= 1;
     }
@@ -326,7 +327,7 @@ mod tests {
             let text = table(&now, None, room);
             let longest = text.lines().map(safe::columns).max();
             assert!(longest.is_some_and(|it| it <= room), "{room}:\n{text}");
-            assert!(text.contains("a_tool_with") && text.contains("P50"), "{text}");
+            assert!(text.contains("a_tool") && text.contains("P50"), "{text}");
         }
         let narrow = table(&now, None, 40);
         assert!(narrow.contains("no room for"), "{narrow}");

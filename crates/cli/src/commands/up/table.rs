@@ -29,7 +29,7 @@ use tokio::{
 pub const SCREEN: char = 's';
 /// Said when every server has been met: without keys, and with them.
 const READY: &str = "\nReady. Ctrl-C ends it.";
-const READY_FOR_KEYS: &str = "\nReady. s opens the screen, Ctrl-C ends it.";
+const READY_FOR_KEYS: &str = "\nReady. s opens a screen, Ctrl-C ends it.";
 /// Columns of a name: so many at least, and at most.
 const NAME: (usize, usize) = (8, 40);
 
@@ -223,12 +223,12 @@ impl Table {
             return;
         };
         let end = if self.ready { self.last } else { "" };
+        let end = end.lines().flat_map(|line| safe::rows(line, term::width()));
+        let end: Vec<String> = end.collect();
         // What has left the screen could not be changed any more.
-        let room = term::height()
-            .saturating_sub(end.lines().count() + 2)
-            .max(1);
+        let room = term::height().saturating_sub(end.len() + 2).max(1);
         let mut lines: Vec<Line> = self.fitting(room);
-        lines.extend(end.lines().map(|line| Line {
+        lines.extend(end.iter().map(|line| Line {
             text: self.paint.dim(line),
             columns: line.len(),
         }));

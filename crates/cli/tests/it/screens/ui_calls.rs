@@ -20,7 +20,7 @@ async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     tty.types("\r");
     tty.sees("ms*");
     tty.types("3600000\x13");
-    tty.sees("running");
+    tty.sees("waiting for the answer");
     // Its number is known when others see it, too.
     tty.types("3");
     tty.sees_line(&["sleep", "running"]);
@@ -35,7 +35,7 @@ async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     tty.types("\r");
     tty.sees("ms*");
     tty.types("3600000\x13");
-    tty.sees("running");
+    tty.sees("waiting for the answer");
     tty.until_typed("x", "cancelled");
     let counted = world.show(&["call", "mcp__echo__cancelled"]).ok();
     assert!(counted.out.contains('2'), "{counted:?}");

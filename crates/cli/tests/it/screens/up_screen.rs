@@ -18,7 +18,7 @@ fn calls_go_through(world: &World) {
 fn a_key_opens_the_screen_and_the_gateway_goes_on() {
     let world = World::with(&servers([("echo", echo(&[]))]));
     let mut tty = Tty::start(&world, &UP);
-    tty.sees("Ready. s opens the screen, Ctrl-C ends it.");
+    tty.sees("Ready. s opens a screen, Ctrl-C ends it.");
     assert!(tty.shows_lines());
     // Keys that mean nothing leave nothing behind.
     tty.types("xyz\r");
@@ -43,7 +43,7 @@ fn a_key_opens_the_screen_and_the_gateway_goes_on() {
     // What the command wrote stays, and the table comes once more below it.
     tty.until("the table is back", |text| {
         let below = text.rsplit("press a key").next().unwrap_or_default();
-        below.contains("Ready. s opens the screen")
+        below.contains("Ready. s opens a screen")
     });
     tty.waits("the table is back", Tty::shows_lines);
     calls_go_through(&world);
@@ -77,7 +77,7 @@ fn what_was_logged_meanwhile_is_there_afterwards() {
     tty.sees_line(&["echo"]);
     tty.types("q");
     tty.sees("settings.json");
-    tty.sees("Ready. s opens the screen");
+    tty.sees("Ready. s opens a screen");
     tty.types("\x03");
     assert_eq!(tty.ended(), Some(0), "{}", tty.text());
 }
