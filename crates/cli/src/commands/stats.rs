@@ -322,7 +322,10 @@ mod tests {
             lines: vec![line("a_tool_with_a_name_that_is_rather_long", 1_000_000)],
         };
         let wide = table(&now, None, usize::MAX);
-        assert!(wide.contains("P99") && wide.contains("rather_long"), "{wide}");
+        assert!(
+            wide.contains("P99") && wide.contains("rather_long"),
+            "{wide}"
+        );
         for room in [40, 60, 80, 100] {
             let text = table(&now, None, room);
             let longest = text.lines().map(safe::columns).max();

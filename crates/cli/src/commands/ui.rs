@@ -5,6 +5,7 @@
 //! | module | what |
 //! |---|---|
 //! | `terminal` | the terminal: taken, drawn on, and always given back |
+//! | `hangup` | whether it is still there |
 //! | `stopping` | what stops us, and lets us go on |
 //! | `keyboard` | keys beside the lines of a command, for one that opens the screen |
 //! | `quiet` | what would be written to stderr meanwhile |
@@ -14,6 +15,7 @@
 
 mod child;
 mod effects;
+mod hangup;
 mod keyboard;
 mod link;
 mod quiet;

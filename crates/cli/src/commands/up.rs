@@ -48,10 +48,7 @@ use std::{
 };
 use switchboard::{
     Arrangement, Config, Dirs, Fronted, Listen, ListenError, Listening, Open, Purpose, Show,
-    VERSION,
-    api::Client,
-    config::Places,
-    tokens,
+    VERSION, api::Client, config::Places, tokens,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;

@@ -35,8 +35,7 @@ impl Terminal {
         let Ok(now) = tcgetattr(&terminal) else {
             return;
         };
-        let same =
-            now.local_modes == before.local_modes && now.output_modes == before.output_modes;
+        let same = now.local_modes == before.local_modes && now.output_modes == before.output_modes;
         if same || !super::is_in_front_of(&terminal) {
             return;
         }

@@ -1,7 +1,10 @@
 //! Keys beside lines that a command writes: each counts when it is pressed, and none is
 //! echoed. Ctrl-C stays a signal, and what is written looks as always.
 
-use super::stopping::{Stopping, Wanted};
+use super::{
+    hangup::Hangup,
+    stopping::{Stopping, Wanted},
+};
 use crate::limits;
 use crossterm::event::{Event, EventStream};
 use futures_util::StreamExt;
@@ -29,6 +32,7 @@ pub fn restore() {
 /// The keys of the terminal, until this is dropped.
 pub struct Keyboard {
     keys: Option<EventStream>,
+    hangup: Hangup,
     stopping: Stopping,
 }
 
@@ -37,6 +41,7 @@ impl Keyboard {
     pub fn take() -> io::Result<Self> {
         let mut keyboard = Self {
             keys: None,
+            hangup: Hangup::watch()?,
             stopping: Stopping::listen()?,
         };
         keyboard.take_again();
@@ -77,6 +82,10 @@ impl Keyboard {
                 // The terminal is gone; a signal says so to whoever wants to know.
                 Some(Err(_)) | None => std::future::pending().await,
             },
+            () = self.hangup.gone() => {
+                self.keys = None;
+                std::future::pending().await
+            }
             // Others had the terminal, or have it still.
             wanted = self.stopping.next() => {
                 self.give_back();

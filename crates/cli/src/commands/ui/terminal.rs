@@ -1,6 +1,7 @@
 //! The terminal: taken, drawn on, and always given back, whatever ends us.
 
 use super::{
+    hangup::Hangup,
     quiet::Quiet,
     stopping::{Stopping, Wanted},
 };
@@ -52,6 +53,7 @@ fn take() -> io::Result<()> {
 pub struct Terminal {
     out: CrosstermBackend<Stdout>,
     keys: Option<EventStream>,
+    hangup: Hangup,
     stopping: Stopping,
     quiet: Option<Quiet>,
     /// Whether somebody wants to read afterwards what was logged meanwhile.
@@ -75,12 +77,13 @@ pub enum Happened {
 impl Terminal {
     /// Takes the terminal; with `tells`, what was logged meanwhile is printed afterwards.
     pub fn take(tells: bool) -> io::Result<Self> {
-        let stopping = Stopping::listen()?;
+        let (stopping, hangup) = (Stopping::listen()?, Hangup::watch()?);
         let quiet = Quiet::begin()?;
         // From here on it is given back, whatever fails.
         let mut terminal = Self {
             out: CrosstermBackend::new(io::stdout()),
             keys: None,
+            hangup,
             stopping,
             quiet: Some(quiet),
             tells,
@@ -108,6 +111,7 @@ impl Terminal {
         };
         let event = tokio::select! {
             event = keys.next() => event,
+            () = self.hangup.gone() => return Err(io::ErrorKind::UnexpectedEof.into()),
             wanted = self.stopping.next() => {
                 if wanted == Wanted::Stop {
                     self.give_back();

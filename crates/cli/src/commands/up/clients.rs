@@ -103,9 +103,7 @@ impl Entries {
         out::item("over HTTP", &format!("the token is in {file}"))?;
         match show_token {
             false => Ok(()),
-            true if std::io::stdout().is_terminal() => {
-                out::item("the token", &self.token.secret)
-            }
+            true if std::io::stdout().is_terminal() => out::item("the token", &self.token.secret),
             true => {
                 let why = "--show-token shows the token on a terminal, and this is none";
                 out::item("the token", why)

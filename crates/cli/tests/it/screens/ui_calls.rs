@@ -2,14 +2,29 @@
 
 use crate::support::tty::Tty;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use switchboard_testkit::{
     bin,
     world::{World, echo, servers},
 };
 
+/// The server has heard of so many calls that were given up.
+fn counts(world: &World, many: &str) {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let counted = world.show(&["call", "mcp__echo__cancelled"]).ok();
+        if counted.out.trim() == many {
+            return;
+        }
+        assert!(Instant::now() < until, "{counted:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_takes_long_is_cancelled_by_a_key() {
-    let world = World::with(&servers([("echo", echo(&[]))]));
+    // Of one era, so that everybody shares one copy, which counts.
+    let world = World::with(&servers([("echo", echo(&["--era", "legacy"]))]));
     let gateway = world.gateway().await;
     let mut tty = Tty::start(&world, &[]);
     tty.sees_line(&["echo", "asleep"]);
@@ -26,8 +41,7 @@ async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     tty.sees_line(&["sleep", "running"]);
     tty.types("x");
     tty.sees_line(&["sleep", "cancelled"]);
-    let counted = world.show(&["call", "mcp__echo__cancelled"]).ok();
-    assert!(counted.out.contains('1'), "{counted:?}");
+    counts(&world, "1");
 
     // And on its own page.
     tty.types("2/sleep\r");
@@ -37,8 +51,7 @@ async fn a_call_that_takes_long_is_cancelled_by_a_key() {
     tty.types("3600000\x13");
     tty.sees("waiting for the answer");
     tty.until_typed("x", "cancelled");
-    let counted = world.show(&["call", "mcp__echo__cancelled"]).ok();
-    assert!(counted.out.contains('2'), "{counted:?}");
+    counts(&world, "2");
     tty.quits();
     drop(gateway);
 }
@@ -70,7 +83,13 @@ async fn calls_are_saved_as_a_cassette() {
     // It is a server again.
     let entry = json!({"command": bin("switchboard"), "args": ["replay", file]});
     let config = json!({"mcpServers": {"played": entry}}).to_string();
-    let words = ["--direct", "call", "mcp__played__echo", "-a", "nonce=first-nonce"];
+    let words = [
+        "--direct",
+        "call",
+        "mcp__played__echo",
+        "-a",
+        "nonce=first-nonce",
+    ];
     let alone = ["--mcp-config", &config, "--strict-mcp-config"];
     let played = world.show(&[&alone[..], &words[..]].concat()).ok();
     assert!(played.out.contains("first-nonce"), "{played:?}");
@@ -83,7 +102,10 @@ async fn calls_are_saved_as_a_cassette() {
     tty.types("s\x15one.mcp.jsonl\r");
     tty.sees("saved: one.mcp.jsonl");
     let text = std::fs::read_to_string(world.path("home/one.mcp.jsonl")).unwrap();
-    assert!(text.contains("second-nonce") && !text.contains("first-nonce"), "{text}");
+    assert!(
+        text.contains("second-nonce") && !text.contains("first-nonce"),
+        "{text}"
+    );
     tty.quits();
     drop(gateway);
 }

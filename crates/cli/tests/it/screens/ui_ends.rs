@@ -84,7 +84,10 @@ fn a_terminal_that_is_closed_ends_up_unless_it_is_to_stay() {
         let spent = spent(&world, orphan.pid());
         std::thread::sleep(Duration::from_secs(2));
         let later = self::spent(&world, orphan.pid());
-        assert!(later - spent < 100, "{spent} {later} hundredths of a second");
+        assert!(
+            later - spent < 100,
+            "{spent} {later} hundredths of a second"
+        );
         orphan.signal(Signal::TERM);
         assert_eq!(orphan.ended(), Some(0));
     }

@@ -10,7 +10,9 @@ use switchboard_testkit::{
 const UP: [&str; 4] = ["up", "--port", "0", "--no-builtins"];
 
 fn calls_go_through(world: &World) {
-    let called = world.show(&["call", "mcp__echo__echo", "-a", "nonce=n1"]).ok();
+    let called = world
+        .show(&["call", "mcp__echo__echo", "-a", "nonce=n1"])
+        .ok();
     assert!(called.out.contains("n1"), "{called:?}");
 }
 

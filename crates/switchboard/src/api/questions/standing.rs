@@ -25,8 +25,9 @@ use switchboard_api::{
     sessions::Role,
 };
 use switchboard_config::{
-    Standing as Stands, redacted,
+    Standing as Stands,
     approval::{Binding, Decision, Difference, Prompt, Store, digest_of},
+    redacted,
 };
 use switchboard_host::{
     Server,

@@ -47,7 +47,8 @@ fn written(field: &Field, text: &str) -> Result<Value, Advice> {
         let schema = field.schema.as_ref();
         schema.is_some_and(|schema| schema.get(key).is_some())
     };
-    let is_open = field.kind == "json" && !["type", "properties", "items"].iter().any(|it| says(it));
+    let is_open =
+        field.kind == "json" && !["type", "properties", "items"].iter().any(|it| says(it));
     match serde_json::from_str(text) {
         Ok(value) => Ok(value),
         Err(_) if is_open => Ok(json!(text)),

@@ -115,7 +115,11 @@ fn fields_beyond_plain_ones_are_asked_for() {
             json!(true),
         ),
         (json!({"type": ["integer", "null"]}), "null\n", json!(null)),
-        (json!({"description": "anything"}), "some text\n", json!("some text")),
+        (
+            json!({"description": "anything"}),
+            "some text\n",
+            json!("some text"),
+        ),
         (json!({"$ref": "#/$defs/it"}), "b\n2\n", json!(2)),
     ] {
         let whole = json!({
