@@ -16,6 +16,7 @@ mod others;
 pub mod pool;
 mod proc;
 mod report;
+pub mod screen;
 pub mod start;
 pub mod subjects;
 
@@ -33,7 +34,10 @@ const PROFILE: &str = "dist";
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Few cells, one round, one second each
     #[arg(long)]
     quick: bool,
@@ -67,6 +71,13 @@ pub struct Options {
     /// Put the table into docs/design/performance.md
     #[arg(long)]
     write: bool,
+}
+
+/// What is measured instead of calls.
+#[derive(clap::Subcommand)]
+enum What {
+    /// The terminal screen: its first frame, its memory, its size
+    Screen(screen::Options),
 }
 
 impl Options {
@@ -125,6 +136,9 @@ pub fn run(options: &Options) -> Result<()> {
         cfg!(target_os = "linux"),
         "the bench reads /proc, so it runs on Linux only"
     );
+    if let Some(What::Screen(options)) = &options.what {
+        return screen::run(options);
+    }
     let scratch = paths::scratch("bench")?;
     let programs = build(options.others)?;
     let mut subjects = options.subjects();

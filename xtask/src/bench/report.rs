@@ -17,6 +17,8 @@ pub enum Section {
     Others,
     /// The gateway beside itself, watched in several ways.
     Watching,
+    /// The terminal screen.
+    Screen,
 }
 
 impl Section {
@@ -34,13 +36,17 @@ impl Section {
                 "<!-- watching: begin (written by `cargo xtask bench --watching --write`) -->",
                 "<!-- watching: end -->",
             ),
+            Self::Screen => (
+                "<!-- screen: begin (written by `cargo xtask bench screen --write`) -->",
+                "<!-- screen: end -->",
+            ),
         }
     }
 
     /// What the others' processor time is divided by, and its name.
     fn reference(self) -> (Subject, &'static str) {
         match self {
-            Self::Alone => (Subject::Nginx, "÷ nginx"),
+            Self::Alone | Self::Screen => (Subject::Nginx, "÷ nginx"),
             Self::Others => (Subject::Stdio, "÷ Switchboard"),
             Self::Watching => (Subject::Unwatched, "÷ nothing"),
         }
