@@ -1,5 +1,5 @@
 // A server from any client's snippet: explained, shown as a difference, then written.
-import { html, useEffect, useState } from '../html.js';
+import { html, signal, useEffect, useState } from '../html.js';
 import { post } from '../api.js';
 import { href } from '../router.js';
 import { may } from '../session.js';
@@ -19,8 +19,14 @@ const EXAMPLES = [
   ['TOML of a client', '[mcp_servers.docs]\nurl = "https://mcp.example.com/mcp"'],
 ];
 
+/** What was pasted: whoever goes to the inbox for an approval finds it again. */
+const pasted = signal('');
+
 export function AddServer() {
-  const [text, setText] = useState('');
+  const text = pasted.value;
+  const setText = (next) => {
+    pasted.value = next;
+  };
   const [understood, setUnderstood] = useState(null);
   const [fault, setFault] = useState(null);
   useEffect(() => {
@@ -83,7 +89,7 @@ function Proposed({ proposed }) {
       if (said.written) toast(`${name} was added to ${said.file}`);
     }, setFault);
   useEffect(() => setWritten(null), [name, scope]);
-  return html`<section class="card stack" data-testid="proposed"><div class="row"><h2>${visible(name)}
+  return html`<section class="card stack" data-testid="proposed" data-proposed=${proposed.name}><div class="row"><h2>${visible(name)}
     </h2>${proposed.replaces && html`<${Chip} kind="warn">replaces ${visible(proposed.replaces)}<//>`}</div>
     <div class="block lines" data-testid="explained">${proposed.explained.map((line, at) => html`<span key=${at}>${visible(line)}</span>`)}
       </div>

@@ -3,6 +3,7 @@ import { html, useState } from '../html.js';
 import { get, part, post } from '../api.js';
 import { href } from '../router.js';
 import { listed } from '../store.js';
+import { Completion } from './extras.js';
 import { line, visible } from './format.js';
 import { Form, useValue } from './form.js';
 import { Result } from './result.js';
@@ -117,7 +118,12 @@ function One({ name, list, one }) {
   };
   return html`<h2>${line(one.title ?? one.name ?? one.uri, 120)}</h2>${one.description && html`<p class="quiet">${visible(one.description)}
     </p>`}
-    ${asks && html`<${Form} schema=${schema} edited=${edited} onRun=${run} />`}
+    ${
+      asks &&
+      html`<${Form} schema=${schema} edited=${edited} onRun=${run} />
+      <${Completion} name=${name} edited=${edited}
+        reference=${list === 'prompts' ? { type: 'ref/prompt', name: one.name } : { type: 'ref/resource', uri: one.uriTemplate }} />`
+    }
     <div class="row"><${Button} kind="primary" disabled=${busy || edited.bad !== null} onClick=${run}
       data-testid="run">${busy ? 'Running…' : list === 'prompts' ? 'Get it' : 'Read it'}<//>${made && html`<a
       href=${href(['traffic', String(made.id)])}>Both sides of it</a>`}</div>

@@ -9,6 +9,7 @@ import { Patch } from '../parts/diff.js';
 import { score } from '../parts/palette.js';
 import { attempt, Button, Chip, Dialog, Empty, Fault, Skeleton, toast, useRead, When, Word } from '../parts/ui.js';
 
+/** @type {[string, string, (tool: import('api').Tool) => any][]} */
 const COLUMNS = [
   ['name', 'Tool', (tool) => tool.name.toLowerCase()],
   ['server', 'Server', (tool) => tool.server],
@@ -108,7 +109,7 @@ export function Tools({ query }) {
           class=${['tokens', 'calls', 'p50', 'p99', 'errors'].includes(key) ? 'right' : ''}><button type="button"
           onClick=${() => replace('tools', { find, sort: key })}>${label}${sort === key ? ' ▾' : ''}</button></th>`)}
       </tr></thead><tbody>${seen.map(
-        (tool) => html`<tr key=${tool.canonical} data-testid="tool">
+        (tool) => html`<tr key=${tool.canonical} data-testid="tool" data-tool=${tool.shown}>
         <td><input type="checkbox" aria-label=${`pick ${line(tool.name, 80)}`} checked=${picked.has(tool.canonical)}
           onChange=${() => toggle(tool.canonical)} /></td>
         <td class="name"><a href=${href(['servers', tool.server, 'tools', tool.name])}>${line(tool.name, 100)}
