@@ -230,6 +230,22 @@ impl Browser {
         std::fs::write(file, bytes.expect("base64")).expect("a file");
     }
 
+    /// Bytes that the page's scripts hold, after what nobody holds was collected.
+    pub async fn heap(&self) -> u64 {
+        for _ in 0..2 {
+            self.devtools("HeapProfiler.collectGarbage").await;
+        }
+        let used = self.devtools("Runtime.getHeapUsage").await;
+        used["usedSize"].as_f64().unwrap_or_default() as u64
+    }
+
+    /// A command of the browser's own protocol.
+    async fn devtools(&self, command: &str) -> Value {
+        let body = json!({ "cmd": command, "params": {} });
+        self.ask(Method::POST, "goog/cdp/execute", Some(&body))
+            .await
+    }
+
     /// What was written to the browser's console since the last look, faults first of all:
     /// a broken policy, a script that failed, an answer that was none.
     pub async fn complaints(&self) -> Vec<String> {

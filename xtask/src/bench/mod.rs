@@ -9,6 +9,7 @@
 
 mod budgets;
 mod callgrind;
+mod console;
 pub mod instructions;
 pub mod list;
 mod measure;
@@ -34,6 +35,9 @@ const PROFILE: &str = "dist";
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
 pub struct Options {
+    /// What else is measured than the gateway: the page in a browser
+    #[arg(value_enum)]
+    what: Option<What>,
     /// Few cells, one round, one second each
     #[arg(long)]
     quick: bool,
@@ -64,6 +68,13 @@ pub struct Options {
     /// Put the table into docs/design/performance.md
     #[arg(long)]
     write: bool,
+}
+
+/// What is measured by itself.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum What {
+    /// The page in a browser
+    Console,
 }
 
 impl Options {
@@ -112,6 +123,9 @@ impl Options {
 
 /// Builds, measures, prints.
 pub fn run(options: &Options) -> Result<()> {
+    if let Some(What::Console) = options.what {
+        return console::run(options.write);
+    }
     ensure!(
         cfg!(target_os = "linux"),
         "the bench reads /proc, so it runs on Linux only"

@@ -15,6 +15,8 @@ pub enum Section {
     Alone,
     /// The gateway beside others of its kind.
     Others,
+    /// The page in a browser.
+    Console,
 }
 
 impl Section {
@@ -28,6 +30,10 @@ impl Section {
                 "<!-- others: begin (written by `cargo xtask bench --others --write`) -->",
                 "<!-- others: end -->",
             ),
+            Self::Console => (
+                "<!-- console: begin (written by `cargo xtask bench console --write`) -->",
+                "<!-- console: end -->",
+            ),
         }
     }
 
@@ -35,7 +41,7 @@ impl Section {
     fn reference(self) -> (Subject, &'static str) {
         match self {
             Self::Alone => (Subject::Nginx, "÷ nginx"),
-            Self::Others => (Subject::Stdio, "÷ Switchboard"),
+            Self::Others | Self::Console => (Subject::Stdio, "÷ Switchboard"),
         }
     }
 }
@@ -137,7 +143,8 @@ fn range(samples: &[Sample]) -> String {
     }
 }
 
-fn processor() -> String {
+/// The processor's name.
+pub fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text
         .lines()

@@ -127,7 +127,7 @@ async fn somebody_comes_in_by_a_token_and_sees_what_the_role_allows() {
     page.says("main", "for those who may change settings").await;
     page.run("location.hash = '#/servers/left/tools/echo'")
         .await;
-    page.until("return document.querySelector('[data-testid=run]').disabled")
+    page.until("return document.querySelector('[data-testid=run]')?.disabled")
         .await;
     page.run("location.hash = '#/servers/left'").await;
     page.wait("[data-testid=server-page]").await;

@@ -76,15 +76,17 @@ export function AddServer() {
       }</div></div>`;
 }
 
-function Proposed({ proposed }) {
+/** An entry that could be added; `from` where it is another client's, and `folder` where it is for this folder alone. */
+export function Proposed({ proposed, from, folder }) {
   const [name, setName] = useState(proposed.name);
-  const [scope, setScope] = useState('user');
+  const [scope, setScope] = useState(folder ? 'local' : 'user');
   const [written, setWritten] = useState(null);
   const [fault, setFault] = useState(null);
   const change = (confirm) =>
     attempt(async () => {
       setFault(null);
-      const said = await post('settings/change', { what: 'add', name, entry: proposed.entry, scope, confirm });
+      const what = from ? { from } : { entry: proposed.entry };
+      const said = await post('settings/change', { what: 'add', name, ...what, scope, confirm });
       setWritten(said);
       if (said.written) toast(`${name} was added to ${said.file}`);
     }, setFault);
@@ -96,7 +98,7 @@ function Proposed({ proposed }) {
     <details><summary>The entry, as it would be written</summary><${Tree} value=${proposed.entry} /></details>
     <div class="row"><label class="row">Name <input value=${name} onInput=${(event) => setName(event.target.value)} /></label><${Segments}
       label="for whom" value=${scope} onChange=${setScope} options=${[
-      ['user', 'for me', "in the user's own file"],
+      ...(folder ? [] : [['user', 'for me', "in the user's own file"]]),
       ['local', 'for this folder', 'for me, in this folder alone'],
     ]} /></div>
     <${Fault} of=${fault} />

@@ -1,6 +1,7 @@
 // Why a sign-in does not work out: each step as it happened, without what is secret.
 import { html, useEffect } from '../html.js';
 import { get, part } from '../api.js';
+import { route } from '../router.js';
 import { clockTime, visible } from './format.js';
 import { Chip, Empty, Fault, Skeleton, useRead, Word } from './ui.js';
 
@@ -17,11 +18,14 @@ const NAMES = {
 const WORDS = { 'under-way': 'running', done: 'signed-in', failed: 'failed', none: 'unknown' };
 
 export function SignSteps({ name, server, act }) {
-  const read = useRead((signal) => get(`servers/${part(name)}/sign-in`, null, signal), [name, server.signIn.word]);
+  const read = useRead(
+    (signal) => get(`servers/${part(name)}/sign-in`, null, signal),
+    [name, server.signIn.word, route.value.query.tried],
+  );
   const outcome = read.value?.outcome;
   useEffect(() => {
-    if (outcome !== 'under-way') return undefined;
-    const timer = setInterval(read.again, 1000);
+    // It may begin in a dialog over this one, or elsewhere.
+    const timer = setInterval(read.again, outcome === 'under-way' ? 1000 : 3000);
     return () => clearInterval(timer);
   }, [outcome]);
   if (!read.value) return read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton} />`;

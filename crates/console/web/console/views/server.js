@@ -29,12 +29,19 @@ export function ServerPage({ name, tab, item }) {
     if (known?.signIn.word === 'signed-in') setOpened(null);
   }, [known?.signIn.word]);
   const act = (verb, body) =>
-    attempt(async () => {
-      const done = await post(`servers/${part(name)}/${verb}`, body ?? {});
-      toast(done.did || 'Done');
-      if (done.open) setOpened(done.open);
-      read.again();
-    });
+    attempt(
+      async () => {
+        const done = await post(`servers/${part(name)}/${verb}`, body ?? {});
+        toast(done.did || 'Done');
+        if (done.open) setOpened(done.open);
+        read.again();
+      },
+      (fault) => {
+        toast(fault.hint ? `${fault.message}: ${fault.hint}` : fault.message, 'bad');
+        // Why is told there, step by step.
+        if (verb === 'sign-in') go(['servers', name, 'sign-in'], { tried: String(Date.now()) });
+      },
+    );
   const server = known ?? read.value?.server;
   if (!server)
     return html`<div class="page"><${Crumbs} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton}
@@ -74,10 +81,10 @@ export function ServerPage({ name, tab, item }) {
           ? html`<${Pins} server=${server} />`
           : tab === 'tasks'
             ? html`<${Tasks} name=${name} />`
-          : tab === 'sign-in'
-            ? html`<${SignSteps} name=${name} server=${server}
+            : tab === 'sign-in'
+              ? html`<${SignSteps} name=${name} server=${server}
                 act=${may('operator') && html`<${Button} kind="primary" onClick=${() => act('sign-in')}>Sign in<//>`} />`
-          : tab === 'stderr'
+              : tab === 'stderr'
             ? html`<${Stderr} name=${name} capabilities=${detail?.capabilities} />`
             : tab === 'handshake'
               ? detail
@@ -142,7 +149,7 @@ function Overview({ server, detail }) {
       <section class="card"><h2>Processes</h2>${detail?.processes.length ? html`<table><thead><tr><th>Process</th><th
         class="right">Memory</th><th class="right">CPU</th><th>Since</th></tr></thead><tbody>${detail.processes.map((process) => html`<tr
         key=${process.pid}><td>${process.pid}</td><td class="right">${bytes(process.memory)}</td><td
-        class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td><${When} at=${process.since} /></td></tr>`)}
+        class="right">${process.cpu === null ? '–' : `${process.cpu.toFixed(1)} %`}</td><td>${process.since ? html`<${When} at=${process.since} />` : '–'}</td></tr>`)}
         </tbody></table>` : html`<p
         class="quiet">${server.transport === 'stdio' ? 'None runs: it starts when somebody needs it.' : 'None of ours: it is reached over a network.'}
         </p>`}

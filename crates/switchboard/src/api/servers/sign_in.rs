@@ -64,7 +64,7 @@ pub(super) fn answer(member: &Member) -> Answer {
         Some(Ok(())) => ("done", None),
         Some(Err(why)) => ("failed", Some(secret::text(&why).into_owned())),
     };
-    let remedy = fault.as_ref().and_then(|_| remedy(&steps));
+    let remedy = fault.as_deref().and_then(|fault| remedy(&steps, fault));
     Reply::json(&SignIn {
         steps,
         outcome: outcome.to_owned(),
@@ -73,9 +73,13 @@ pub(super) fn answer(member: &Member) -> Answer {
     })
 }
 
-/// What helps with the step that it ended at: the last one is where it went wrong.
-fn remedy(steps: &[SignInStep]) -> Option<String> {
-    let last = steps.last()?;
-    let found = REMEDIES.iter().find(|(what, _)| *what == last.what);
+/// What helps with the step that it ended at: the last one is where it went wrong, unless
+/// the next could not even be tried.
+fn remedy(steps: &[SignInStep], fault: &str) -> Option<String> {
+    let last = match fault.to_lowercase().contains("regist") {
+        true => "registration",
+        false => steps.last()?.what.as_str(),
+    };
+    let found = REMEDIES.iter().find(|(what, _)| *what == last);
     found.map(|(_, text)| (*text).to_owned())
 }
