@@ -78,6 +78,7 @@ function Framed({ opened, server, tool, given, result }) {
     /** A call of the page's: of its own server alone, under the rules that hold here. */
     const make = async (body, question) => {
       const sent = (confirmed) => ask('POST', 'calls', { text: `${body.slice(0, -1)},"confirmed":${confirmed}}` });
+      /** @type {any} */
       let made;
       try {
         made = await sent(false);

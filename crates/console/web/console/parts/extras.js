@@ -6,8 +6,12 @@ import { line, visible } from './format.js';
 import { Result } from './result.js';
 import { attempt, Button, Empty, Fault, Skeleton, toast, useRead, When, Word } from './ui.js';
 
-/** A call of a method, and its result; what the server refuses is a fault. */
+/**
+ * A call of a method, and its result; what the server refuses is a fault.
+ * @returns {Promise<any>}
+ */
 export async function asks(server, method, params, signal) {
+  /** @type {any} */
   const made = await post('calls', { server, method, params }, signal);
   if (made.error)
     throw Object.assign(new Error(made.error.message ?? 'the server refused it'), {

@@ -21,8 +21,10 @@ export function Lists({ name, server, list, item }) {
   if (!NAMES[list]) return html`<${Empty} title="There is nothing here">This server has no part of that name.<//>`;
   if (read.fault) return html`<${Fault} of=${read.fault} again=${read.again} />`;
   if (!read.value) return html`<${Skeleton} rows=${5} />`;
+  /** @type {any[]} */
   const items = read.value.items;
   if (list === 'tools') return html`<${Tools} name=${name} items=${items} cut=${read.value.cut} />`;
+  /** @type {any[]} */
   const patterns = templates.value?.items ?? [];
   if (items.length === 0 && patterns.length === 0 && !item)
     return html`<${Empty} title=${`No ${list}`}>This server lists none.<//>`;

@@ -47,12 +47,14 @@ export function ServerPage({ name, tab, item }) {
     return html`<div class="page"><${Crumbs} />${read.fault ? html`<${Fault} of=${read.fault} again=${read.again} />` : html`<${Skeleton}
       rows=${6} />`}</div>`;
   const detail = read.value;
+  /** @type {any} */
+  const capabilities = detail?.capabilities;
   const tabs = [
     ['overview', 'Overview'],
     ['tools', 'Tools', server.tools],
     ['resources', 'Resources', server.resources],
     ['prompts', 'Prompts', server.prompts],
-    ...(detail?.capabilities?.tasks || tab === 'tasks' ? [['tasks', 'Tasks']] : []),
+    ...(capabilities?.tasks || tab === 'tasks' ? [['tasks', 'Tasks']] : []),
     ...(server.held > 0 || tab === 'pins' ? [['pins', 'Changed', server.held]] : []),
     ...(['http', 'sse', 'ws'].includes(server.transport) ? [['sign-in', 'Sign-in']] : []),
     ['stderr', 'Log'],
