@@ -188,3 +188,9 @@ pub const OUT_TICKETS: usize = 1024;
 /// How long after an answer a sign-in is asked for again, in milliseconds, where nobody
 /// made it.
 pub const SIGN_IN_AGAIN_MS: u64 = 120_000;
+/// How large a page of a server's may be that is shown in the console.
+pub const APP_BYTES: usize = 4 * 1024 * 1024;
+/// How many of them wait for their frame to fetch them.
+pub const APP_PAGES: usize = 8;
+/// How long one waits for that.
+pub const APP_KEPT: Duration = Duration::from_secs(30);

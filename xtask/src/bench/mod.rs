@@ -9,6 +9,7 @@
 
 mod budgets;
 mod callgrind;
+mod console;
 pub mod instructions;
 pub mod list;
 mod measure;
@@ -78,6 +79,8 @@ pub struct Options {
 enum What {
     /// The terminal screen: its first frame, its memory, its size
     Screen(screen::Options),
+    /// The page in a browser
+    Console(console::Options),
 }
 
 impl Options {
@@ -132,6 +135,9 @@ impl Options {
 
 /// Builds, measures, prints.
 pub fn run(options: &Options) -> Result<()> {
+    if let Some(What::Console(options)) = &options.what {
+        return console::run(options);
+    }
     ensure!(
         cfg!(target_os = "linux"),
         "the bench reads /proc, so it runs on Linux only"

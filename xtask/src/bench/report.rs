@@ -19,6 +19,8 @@ pub enum Section {
     Watching,
     /// The terminal screen.
     Screen,
+    /// The page in a browser.
+    Console,
 }
 
 impl Section {
@@ -40,13 +42,17 @@ impl Section {
                 "<!-- screen: begin (written by `cargo xtask bench screen --write`) -->",
                 "<!-- screen: end -->",
             ),
+            Self::Console => (
+                "<!-- console: begin (written by `cargo xtask bench console --write`) -->",
+                "<!-- console: end -->",
+            ),
         }
     }
 
     /// What the others' processor time is divided by, and its name.
     fn reference(self) -> (Subject, &'static str) {
         match self {
-            Self::Alone | Self::Screen => (Subject::Nginx, "÷ nginx"),
+            Self::Alone | Self::Screen | Self::Console => (Subject::Nginx, "÷ nginx"),
             Self::Others => (Subject::Stdio, "÷ Switchboard"),
             Self::Watching => (Subject::Unwatched, "÷ nothing"),
         }
@@ -161,7 +167,8 @@ fn range(values: &[f64], digits: usize) -> String {
     }
 }
 
-fn processor() -> String {
+/// The processor's name.
+pub fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text
         .lines()

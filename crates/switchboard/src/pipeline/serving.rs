@@ -5,7 +5,7 @@
 use super::Governed;
 use crate::{
     VERSION,
-    api::{Api, Client, May},
+    api::{Api, Client, Frames, May},
     console,
     control::GatewayControl,
     listen::{self, Doors, ListenError, Open},
@@ -80,7 +80,10 @@ impl Fronted {
     /// fires.
     pub async fn stdio(self, stop: CancellationToken) -> io::Result<()> {
         let watching = self.watching(false)?;
-        let serve = faces::stdio::serve(self.face(None, Visitors::default()), stop.clone());
+        let serve = faces::stdio::serve(
+            self.face(None, Visitors::default(), Arc::default()),
+            stop.clone(),
+        );
         let served = Box::pin(self.governed.while_following(serve, None, stop)).await;
         self.close(&watching).await;
         served
@@ -95,7 +98,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let serve = faces::stdio::serve_streams(
-            self.face(None, Visitors::default()),
+            self.face(None, Visitors::default(), Arc::default()),
             read,
             write,
             stop.clone(),
@@ -114,7 +117,7 @@ impl Fronted {
     ) -> io::Result<()> {
         let watching = self.watching(false)?;
         let (face, single) = (
-            self.face(None, Visitors::default()),
+            self.face(None, Visitors::default(), Arc::default()),
             self.show.single.clone(),
         );
         let stopped = stop.clone();
@@ -146,7 +149,7 @@ impl Fronted {
             .iter()
             .any(|name| variables.get(name).is_some_and(|value| !value.is_empty()));
         findable.api.out.say(self.governed.inbox(), has_display);
-        let face = self.face(Some(control), visitors);
+        let face = self.face(Some(control), visitors, findable.api.frames.clone());
         let bearer = findable.control.token.clone();
         let (token, principal) = (doors.token.clone(), doors.principal.clone());
         // Somebody can look at what waits from now on.
@@ -181,7 +184,12 @@ impl Fronted {
         watching.close().await;
     }
 
-    fn face(&self, control: Option<ControlAccess>, visitors: Visitors) -> Arc<Gateway> {
+    fn face(
+        &self,
+        control: Option<ControlAccess>,
+        visitors: Visitors,
+        frames: Arc<Frames>,
+    ) -> Arc<Gateway> {
         let options = GatewayOptions {
             version: VERSION.to_owned(),
             // Over a network every server has a path of its own.
@@ -190,7 +198,7 @@ impl Fronted {
             announcement: self.governed.announcement().clone(),
             tools: self.show.tools.clone(),
             visitors,
-            pages: console::pages(self.governed.options()),
+            pages: console::pages(self.governed.options(), frames),
             ..GatewayOptions::default()
         };
         Gateway::new(self.governed.host().clone(), options)
