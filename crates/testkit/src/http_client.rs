@@ -151,6 +151,19 @@ impl EventStream {
         }
     }
 
+    /// The whole response, where it is no event stream.
+    ///
+    /// # Errors
+    /// What the connection suffered from.
+    pub async fn whole(self) -> anyhow::Result<Reply> {
+        let body = tokio::time::timeout(self.deadline, self.body.collect()).await??;
+        Ok(Reply {
+            status: self.status,
+            headers: self.headers,
+            body: body.to_bytes(),
+        })
+    }
+
     async fn read(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.decoder.next_event() {
@@ -283,29 +296,36 @@ impl HttpClient {
         extra: &[(&str, &str)],
         body: impl Into<Bytes>,
     ) -> EventStream {
-        let request = self
-            .build(method, extra, body.into())
-            .expect("a valid request");
-        let authority = self.authority.clone();
-        let open = async move {
-            let mut connection = dial(&authority).await?;
-            let response = connection.send_request(request).await?;
-            anyhow::Ok((response, connection))
-        };
-        let (response, connection) = match tokio::time::timeout(self.deadline, open).await {
-            Ok(Ok(done)) => done,
+        let limit = self.deadline;
+        match tokio::time::timeout(limit, self.try_open(method, extra, body)).await {
+            Ok(Ok(stream)) => stream,
             Ok(Err(error)) => panic!("no response: {error}"),
-            Err(_) => panic!("no response within {:?}", self.deadline),
-        };
+            Err(_) => panic!("no response within {limit:?}"),
+        }
+    }
+
+    /// The same, and gives the error instead of panicking.
+    ///
+    /// # Errors
+    /// What the connection suffered from before the head of the response.
+    pub async fn try_open(
+        &mut self,
+        method: Method,
+        extra: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> anyhow::Result<EventStream> {
+        let request = self.build(method, extra, body.into())?;
+        let mut connection = dial(&self.authority).await?;
+        let response = connection.send_request(request).await?;
         let (parts, body) = response.into_parts();
-        EventStream {
+        Ok(EventStream {
             status: parts.status,
             headers: parts.headers,
             body,
             decoder: Decoder::default(),
             deadline: self.deadline,
             _connection: connection,
-        }
+        })
     }
 
     /// POSTs these bytes.

@@ -25,6 +25,7 @@ pub mod browser;
 mod channel;
 pub mod corpus;
 pub mod headers;
+pub mod history;
 mod http_client;
 mod http_server;
 pub mod json;
