@@ -3,6 +3,7 @@
 //! HTTP+SSE (`/sse`) and WebSocket (`/ws`); and the plain dialect (`/plain/…`).
 
 mod accept;
+mod adopt;
 mod api;
 mod attach;
 mod body;
@@ -20,6 +21,7 @@ mod plain;
 mod read;
 mod reply;
 mod request;
+mod resting;
 mod routes;
 mod sessions;
 mod spool;
@@ -103,6 +105,9 @@ pub async fn serve_routes(
     drop(listener);
     face.tasks.close();
     face.sessions.hush();
+    if let Some(keeping) = face.gateway.keeping() {
+        keeping.leave().await;
+    }
     let _ = tokio::time::timeout(limits::DRAIN, face.tasks.wait()).await;
     for task in upkeep {
         task.abort();
