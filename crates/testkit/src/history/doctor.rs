@@ -45,9 +45,8 @@ pub fn doctored(notes: &[Note], fault: Fault) -> (Vec<Note>, Violation) {
         at.unwrap_or_else(|| panic!("nothing to make {fault:?} of"))
     };
     let answer = find(&|what| matches!(what, What::Answered { .. }));
-    let (op, who) = match notes[answer].what {
-        What::Answered { op, who, .. } => (op, who),
-        _ => unreachable!("it was looked for"),
+    let What::Answered { op, who, .. } = notes[answer].what else {
+        unreachable!("it was looked for")
     };
     let violation = match fault {
         Fault::AnswerLost => {
