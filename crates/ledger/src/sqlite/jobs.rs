@@ -60,20 +60,13 @@ impl Line {
         let is_taken = std::mem::replace(&mut waiting.is_taken, true);
         drop(waiting);
         if !is_taken {
-            let line = self.clone();
-            tasks::blocking(move || line.take());
+            let taker = Taker {
+                line: self.clone(),
+                is_done: false,
+            };
+            tasks::blocking(move || taker.take());
         }
         async move { answered.await.unwrap_or(Err(LedgerError::Gone)) }.boxed()
-    }
-
-    /// Does all that waits, until nothing does.
-    fn take(self: &Arc<Self>) {
-        // Where something in it panics, the next that comes finds nobody at work.
-        let _over = Over(self);
-        let mut file = self.file.lock();
-        while let Some(jobs) = self.next() {
-            together(&mut file, jobs);
-        }
     }
 
     fn next(&self) -> Option<Vec<Job>> {
@@ -87,12 +80,34 @@ impl Line {
     }
 }
 
-struct Over<'a>(&'a Line);
+/// Whoever takes the line. One that ends before it is done, because something panics or
+/// the program ends, sends those away who wait, so that the next finds nobody at work.
+struct Taker {
+    line: Arc<Line>,
+    is_done: bool,
+}
 
-impl Drop for Over<'_> {
+impl Taker {
+    /// Does all that waits, until nothing does.
+    fn take(mut self) {
+        let line = self.line.clone();
+        let mut file = line.file.lock();
+        while let Some(jobs) = line.next() {
+            together(&mut file, jobs);
+        }
+        self.is_done = true;
+    }
+}
+
+impl Drop for Taker {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.waiting.lock().is_taken = false;
+        if !self.is_done {
+            let mut waiting = self.line.waiting.lock();
+            waiting.is_taken = false;
+            let jobs = std::mem::take(&mut waiting.jobs);
+            drop(waiting);
+            // Whoever waits hears of it when their jobs go.
+            drop(jobs);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What only a ledger in a file does: it is there afterwards, and several share it.
 
 use super::{KEEP, LIFE, key, value};
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc};
 use switchboard_ledger::{Clock, Ledger, LedgerError, Sqlite, Watch};
 
-fn open(file: &PathBuf) -> Sqlite {
+fn open(file: &Path) -> Sqlite {
     Sqlite::open(file, Clock::wall()).unwrap()
 }
 

@@ -6,26 +6,26 @@ use super::{
     accept::{Accepts, not_acceptable},
     adopt,
     body::Body,
-    event_stream::{self, ALIVE, one_event},
+    event_stream::{self, ALIVE},
     events::{EventLog, parse_event_id},
-    read::{Post, id_of},
+    opening,
+    read::Post,
     reply,
-    sessions::{Held, OnDisk, random_id},
+    sessions::Held,
     spool,
 };
 use crate::{
     admission::Admission,
     limits,
-    session::{Outlet, Weight, legacy::Session},
+    session::{Outlet, Weight},
 };
 use futures_util::StreamExt;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use smallvec::SmallVec;
 use std::{pin::Pin, sync::Arc};
 use switchboard_host::{CallError, Full, Scope};
 use switchboard_tasks as tasks;
-use switchboard_transport::Whose;
 use switchboard_wire::{
     ErrorObject, Id, Kind, Message, Method, Params, ParseError, Payload, Revision, code,
 };
@@ -50,7 +50,7 @@ pub(super) fn post(
 ) -> impl Future<Output = Response<Body>> + Send {
     async move {
         if message.method() == Method::Initialize && message.kind() == Kind::Request {
-            return Box::pin(initialize(post, message)).await;
+            return Box::pin(opening::initialize(post, message)).await;
         }
         let held = match find(&post.face, &post.scope, &post.admission, &post.headers) {
             Err(Refusal::Unknown) => Box::pin(find_kept(&post)).await,
@@ -339,83 +339,6 @@ impl Drop for KeepsRunning {
     }
 }
 
-async fn initialize(post: Post, message: Message) -> Response<Body> {
-    // Before anything is started for it.
-    let place = match adopt::place(&post.face, &post.admission) {
-        Ok(place) => place,
-        Err(full) => return reply::full(&full, Some(&id_of(&message))),
-    };
-    let (keeping, principal) = (post.face.gateway.keeping(), post.admission.principal());
-    if let Some(keeping) = keeping
-        && keeping.is_full(principal).await
-    {
-        return reply::full(&too_many_kept(), Some(&id_of(&message)));
-    }
-    let general = EventLog::new(0, post.admission.share().clone());
-    let opened = Session::open(
-        post.face.gateway.clone(),
-        post.scope.clone(),
-        &post.admission,
-        &message,
-        general.clone(),
-        false,
-        post.face.announcement(),
-    );
-    match opened.await {
-        Ok((session, payload)) => {
-            let (id, path) = (random_id(), path_of(&post.scope));
-            // It is on disk before its client knows of it.
-            let hold = match keeping {
-                Some(keeping) => keeping.begin(&id, principal, path, &message).await,
-                None => None,
-            };
-            let held = Held::new(
-                session.clone(),
-                general,
-                post.admission.clone(),
-                path.to_owned(),
-                place,
-                (hold.map(OnDisk::new), 0),
-            );
-            let log = held.log();
-            let as_events = post.accepts == Accepts::Events;
-            if as_events {
-                held.keep(&log);
-            }
-            let Ok(header) = HeaderValue::try_from(&id) else {
-                session.close();
-                return reply::broke_off(None);
-            };
-            post.face.sessions.add(id, held);
-            let mut response = if as_events {
-                log.send(payload, Weight::Reply);
-                log.finish();
-                let prime = session.client().revision.has_priming_events();
-                events(&log, None, prime, post.admission)
-            } else {
-                reply::json(StatusCode::OK, payload)
-            };
-            response.headers_mut().insert(SESSION, header);
-            response
-        }
-        Err(fault) => {
-            let error = fault.to_error().response(Some(&id_of(&message)));
-            match post.accepts {
-                Accepts::Events => one_event(error),
-                Accepts::Either | Accepts::Json => reply::json(StatusCode::OK, error),
-            }
-        }
-    }
-}
-
-fn too_many_kept() -> Full {
-    Full {
-        what: "sessions",
-        limit: usize::try_from(limits::SESSIONS_KEPT).unwrap_or(usize::MAX),
-        whose: Whose::Principal,
-    }
-}
-
 /// The stream for what belongs to no request, or one that is to be resumed.
 pub(super) async fn get(
     face: &Face,
@@ -551,7 +474,7 @@ pub(super) fn path_of(scope: &Scope) -> &str {
 }
 
 /// A log as a stream, for as long as its reader may read it.
-fn events(
+pub(super) fn events(
     log: &Arc<EventLog>,
     last: Option<u64>,
     prime: bool,

@@ -17,6 +17,7 @@ mod files;
 mod handshake_era;
 mod lingering;
 mod mailbox;
+mod opening;
 mod plain;
 mod read;
 mod reply;
