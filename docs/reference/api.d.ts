@@ -216,6 +216,7 @@ export interface Question {
   answers: string[];
   alsoClient: boolean;
   answered: Answered | null;
+  partial: boolean;
 }
 
 /** What kind of question it is, which says what answers it takes. */

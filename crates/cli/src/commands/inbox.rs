@@ -105,15 +105,30 @@ pub fn run(context: &Context, options: &Options) -> Result<Code, Failure> {
                 () = stop.cancelled() => return Ok(Code::Done),
             };
             match event {
-                Some((_, Event::Question { question, .. })) if options.json => {
-                    json_line(&question)?;
+                Some((_, Event::Question { question, .. })) => {
+                    let question = whole(&client, *question).await.map_err(failed)?;
+                    match options.json {
+                        true => json_line(&question)?,
+                        false => show(&question)?,
+                    }
                 }
-                Some((_, Event::Question { question, .. })) => show(&question)?,
                 Some(_) => {}
                 None => return Ok(Code::Done),
             }
         }
     })?
+}
+
+/// A question with all that was left out of it, while there is such a question.
+pub(super) async fn whole(client: &Client, question: Question) -> Result<Question, ClientError> {
+    if !question.partial {
+        return Ok(question);
+    }
+    let id = &question.id;
+    match client.get(&format!("questions/{id}")).await {
+        Err(fault) if fault.code() == Some("not-found") => Ok(question),
+        found => found,
+    }
 }
 
 fn json_line(question: &Question) -> Result<(), Failure> {
@@ -207,6 +222,10 @@ fn details(question: &Question) -> Vec<String> {
         if !names.is_empty() {
             lines.push(format!("  fields: {}", safe::line(&names.join(", "))));
         }
+    }
+    if question.partial {
+        let id = safe::line(&question.id);
+        lines.push(format!("  there is more to it: switchboard answer {id}"));
     }
     for change in &question.changes {
         lines.push(format!("  {}", safe::line(&change.of)));

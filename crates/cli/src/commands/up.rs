@@ -104,7 +104,7 @@ pub struct Options {
     /// Only lines: no key opens the screen
     #[arg(long)]
     pub plain: bool,
-    /// Let nobody change settings over the API
+    /// Let nobody change over the API what lasts: settings, rules, tokens, approvals
     #[arg(long)]
     pub no_api_edit: bool,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! What the gateway says that has changed.
 
-use super::{acts, forms, pages, read_all, read_calls};
+use super::{acts, forms, pages, questions, read_all, read_calls};
 use crate::{
     ask::Ask,
     limits,
@@ -38,8 +38,9 @@ pub(super) fn changed(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::Call { call } => call_changed(model, *call),
         Event::Question { question, waiting } => {
             model.state.waiting = waiting;
+            let whole = questions::whole(&question);
             question_changed(model, *question);
-            Vec::new()
+            whole
         }
         Event::Tap { tap } => {
             model.state.tap = tap;

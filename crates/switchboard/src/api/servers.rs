@@ -23,7 +23,7 @@ use std::{
     path::Path,
     sync::Arc,
 };
-use switchboard_api::servers::{Detail, Explained, Listed, Process, Stderr, VERBS};
+use switchboard_api::servers::{Detail, Explained, Listed, Process, Stderr};
 use switchboard_config::{
     Isolation,
     approval::{Prompt, Store, shown},
@@ -44,14 +44,9 @@ pub(super) async fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
         ("GET", "servers/{segment}/stderr") => stderr(api, ask.part()).await,
         ("GET", "servers/{segment}/sign-in") => sign_in::answer(&member(api, ask.part())?),
         ("GET", "servers/{segment}/{list}") => list(api, ask).await,
-        ("POST", "servers/{segment}/{verb}") => {
-            let verb = ask.parts.get(1).map(String::as_str).unwrap_or_default();
-            match VERBS.contains(&verb) {
-                true => verbs::act(api, ask, verb).await,
-                false => {
-                    Err(No::not_found(format!("there is no verb {verb:?}")).hint(VERBS.join(", ")))
-                }
-            }
+        ("POST", path) => {
+            let verb = path.rsplit('/').next().unwrap_or_default();
+            verbs::act(api, ask, verb).await
         }
         ("GET", "explain/{name}") => {
             let lines = explained(api, ask.part()).await?;
@@ -161,7 +156,8 @@ fn approval(api: &Api, look: &Look, name: &str) -> Option<(Vec<String>, String)>
     let waiting = waiting.find(|server| server.entry.name == name)?;
     let prompt = Prompt::of(&waiting.entry, &places);
     let store = Store::read(&places.approvals()).unwrap_or_default();
-    let secrets = shown::Secrets::Hidden;
+    // It is the repository's text, and not the user's.
+    let secrets = shown::Secrets::Shown;
     let lines = shown::lines(look, &waiting.entry, &prompt, &store, secrets);
     Some((lines, prompt.binding.hash()))
 }

@@ -52,7 +52,7 @@ async fn a_server_is_seen_used_and_explained() {
     );
     assert_eq!(
         asker.refused("POST", "servers/a/dance", Value::Null).await,
-        (404, "not-found".into())
+        (405, "invalid".into())
     );
     let pins = asker.get("pins/a").await;
     assert_eq!(pins["changes"], json!([]));

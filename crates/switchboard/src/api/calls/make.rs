@@ -103,6 +103,14 @@ pub(super) fn client(principal: &str, revision: Option<Revision>) -> Client {
     client.greeting(greeting.to_string().into()).deciding(true)
 }
 
+/// On whose behalf somebody makes calls here.
+pub(super) fn caller(who: &Who) -> &str {
+    match &*who.principal {
+        CONTROL => CONSOLE,
+        own => own,
+    }
+}
+
 /// Makes a call, and waits for its end.
 pub(super) async fn run(
     api: &Api,
@@ -110,10 +118,7 @@ pub(super) async fn run(
     who: &Who,
     wanted: Wanted,
 ) -> Result<Made, No> {
-    let principal = match &*who.principal {
-        CONTROL => CONSOLE,
-        own => own,
-    };
+    let principal = caller(who);
     let revision = wanted.era.unwrap_or_else(|| {
         let plain = client(principal, None);
         match wanted.server.era_for(&plain) == plain.era() {
