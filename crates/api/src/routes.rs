@@ -396,6 +396,6 @@ pub const ROUTES: &[Route] = &[
         Role::Admin,
         "Nothing",
         "sessions::Code",
-        "Makes a single-use code that opens a session.",
+        "Makes a single-use code that opens a session; for the control token alone.",
     ),
 ];

@@ -4,7 +4,7 @@ use crate::{
     context::Context,
     failure::{Code, Failure},
     life,
-    show::{out, safe, term},
+    show::{diff, out, safe, term},
 };
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -229,8 +229,12 @@ fn details(question: &Question) -> Vec<String> {
     }
     for change in &question.changes {
         lines.push(format!("  {}", safe::line(&change.of)));
-        let text = safe::lines(change.after.as_deref().unwrap_or_default());
-        lines.extend(text.lines().map(|line| format!("    {line}")));
+        let after = change.after.as_deref().unwrap_or_default();
+        let shown = match &change.before {
+            Some(before) => diff::lines(before, after),
+            None => safe::lines(after).lines().map(str::to_owned).collect(),
+        };
+        lines.extend(shown.into_iter().map(|line| format!("    {line}")));
     }
     lines
 }

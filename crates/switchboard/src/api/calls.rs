@@ -83,9 +83,12 @@ fn tapping(api: &Api) -> Result<&Tapping, No> {
 /// Whether messages are kept.
 pub(super) fn state(api: &Api) -> TapState {
     let tapping = api.watching.tap();
-    tapping
-        .map(|tapping| tapping.tap.state())
-        .unwrap_or_default()
+    let state = tapping.map(|tapping| tapping.tap.state());
+    let folder = api.watching.cassettes();
+    TapState {
+        record: folder.map(|folder| folder.display().to_string()),
+        ..state.unwrap_or_default()
+    }
 }
 
 /// Somebody looks at calls: their messages are kept for a while. A client's own token

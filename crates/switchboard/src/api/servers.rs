@@ -7,7 +7,7 @@ use super::{
     Api,
     answer::{Answer, No, Reply},
     asking::Ask,
-    state,
+    now, state,
 };
 use crate::{
     limits, logs,
@@ -22,6 +22,7 @@ use std::{
     io::{Read, Seek, SeekFrom},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 use switchboard_api::servers::{Detail, Explained, Listed, Process, Stderr};
 use switchboard_config::{
@@ -35,6 +36,7 @@ use switchboard_host::{
     permission::What,
 };
 use switchboard_local::{secret, visible};
+use switchboard_process::Usage;
 use switchboard_tasks as tasks;
 use switchboard_wire::name::normalize;
 
@@ -139,12 +141,21 @@ async fn detail(api: &Arc<Api>, name: &str) -> Answer {
 async fn processes(server: &Arc<Server>) -> Vec<Process> {
     let pids = server.processes();
     let looked = pids.clone();
-    let used = tasks::blocking(move || switchboard_process::usage_of(&looked)).await;
-    let used = used.unwrap_or_default();
-    let process = |(pid, used): (&u32, switchboard_process::Usage)| Process {
-        pid: *pid,
-        memory: Some(used.memory),
-        ..Process::default()
+    let used = tasks::blocking(move || {
+        let used = switchboard_process::usage_of(&looked);
+        let ages = switchboard_process::age_of(&looked);
+        used.into_iter().zip(ages).collect::<Vec<_>>()
+    });
+    let used = used.await.unwrap_or_default();
+    let process = |(pid, (used, age)): (&u32, (Usage, Option<Duration>))| {
+        let seconds = age.map(|age| age.as_secs_f64()).filter(|age| *age > 0.0);
+        let since = age.and_then(|age| u64::try_from(age.as_millis()).ok());
+        Process {
+            pid: *pid,
+            memory: Some(used.memory),
+            cpu: seconds.map(|age| used.processor.as_secs_f64() / age * 100.0),
+            since: since.map(|age| now().saturating_sub(age)),
+        }
     };
     pids.iter().zip(used).map(process).collect()
 }

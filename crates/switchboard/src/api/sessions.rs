@@ -187,6 +187,13 @@ pub(super) fn answer(api: &Arc<Api>, ask: &Ask) -> Answer {
             Reply::json(&serde_json::json!({}))
         }
         ("POST", "codes") => {
+            // A client's token is none, whatever its role: what is to be run is approved
+            // in a session that this code opens.
+            if *ask.who.principal != *CONTROL {
+                return Err(No::not_allowed(
+                    "codes are given to the control token alone",
+                ));
+            }
             let code = api.sessions.code(Origin::Asked);
             let code = code.map_err(|fault| No::broken(&fault))?;
             api.record(ask, Record::new("session.code"));
