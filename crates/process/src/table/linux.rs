@@ -110,7 +110,7 @@ pub(crate) fn mark(id: ProcessId, tag: &Tag) -> Mark {
 /// Whether it started within the last second. One that has shown nothing for
 /// longer has nothing to show.
 fn is_young(id: ProcessId) -> bool {
-    age(id.started).is_none_or(|age| age < Duration::from_secs(2))
+    age(id.started).is_none_or(|age| age.as_secs() <= 1)
 }
 
 /// How long ago that was, in the unit of start times.

@@ -22,7 +22,10 @@ use crate::{
 use kept::Kept;
 use parking_lot::Mutex;
 use serde_json::Value;
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use switchboard_api::{
     questions::{Answered, Change, Kind, Question},
     settings::Edit,
@@ -258,26 +261,8 @@ pub(super) async fn answer(
             ));
         }
     }
-    // From here on nobody else answers it, here or at another gateway of the same user.
     let folder = api.proposals_folder();
-    let question = {
-        let mut all = api.proposals.0.lock();
-        let found = all.iter_mut().find(|one| one.kept.id == id);
-        let one = found.ok_or_else(|| No::gone("it is over"))?;
-        if one.answered.is_some() {
-            return Err(No::conflict("it was answered already"));
-        }
-        let is_first = one.kept.forget(folder.as_deref());
-        one.answered = Some(Answered {
-            action: action.to_owned(),
-            by: ask.who.recorded(),
-            at: now(),
-        });
-        if !is_first {
-            return Err(No::conflict("it was answered at another gateway"));
-        }
-        one.question(Secrets::Hidden)
-    };
+    let question = claim(api, ask, id, action, folder.as_deref())?;
     if yes && let Err(no) = write(&proposal, &places) {
         // It waits again: nothing came of it.
         let mut all = api.proposals.0.lock();
@@ -300,6 +285,33 @@ pub(super) async fn answer(
     }
     tell(api, question.clone());
     Ok(question)
+}
+
+/// Takes a proposal for whoever answers it: from here on nobody else does, here or at another
+/// gateway of the same user.
+fn claim(
+    api: &Api,
+    ask: &Ask,
+    id: &str,
+    action: &str,
+    folder: Option<&Path>,
+) -> Result<Question, No> {
+    let mut all = api.proposals.0.lock();
+    let found = all.iter_mut().find(|one| one.kept.id == id);
+    let one = found.ok_or_else(|| No::gone("it is over"))?;
+    if one.answered.is_some() {
+        return Err(No::conflict("it was answered already"));
+    }
+    let is_first = one.kept.forget(folder);
+    one.answered = Some(Answered {
+        action: action.to_owned(),
+        by: ask.who.recorded(),
+        at: now(),
+    });
+    if !is_first {
+        return Err(No::conflict("it was answered at another gateway"));
+    }
+    Ok(one.question(Secrets::Hidden))
 }
 
 fn write(proposal: &Proposal, places: &Places) -> Result<(), No> {
