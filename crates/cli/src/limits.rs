@@ -79,3 +79,5 @@ pub const STDERR_END: Duration = Duration::from_millis(500);
 pub const HOST_END: Duration = Duration::from_secs(10);
 /// Names that an error lists.
 pub const NAMED: usize = 20;
+/// How often `up` looks whether it has come to the front, where it was in the background.
+pub const FRONT_LOOK: Duration = Duration::from_secs(1);

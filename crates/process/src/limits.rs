@@ -82,3 +82,9 @@ pub(crate) const STARTS_HELD: Duration = Duration::from_millis(100);
 pub(crate) const BECOMING_PAUSE: Duration = Duration::from_micros(200);
 /// How long telling the desktop something may take.
 pub(crate) const NOTIFY: Duration = Duration::from_secs(5);
+/// How long the worker may take to give its terminal back before the keeper stops.
+pub(crate) const STOPS_WITHIN: Duration = Duration::from_secs(1);
+/// How often it is looked whether it has.
+pub(crate) const STOPPED_LOOK: Duration = Duration::from_millis(5);
+/// Processes above us that are looked through for a shell.
+pub(crate) const ANCESTORS: usize = 64;

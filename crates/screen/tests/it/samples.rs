@@ -202,6 +202,7 @@ pub fn answer(ask: &Ask) -> Option<Value> {
             "tap": {"armed": true},
         }),
         Ask::Tools => json!({ "tools": tools() }),
+        Ask::Export { .. } => Value::Null,
         Ask::Questions => json!({ "questions": questions(), "waiting": 3 }),
         Ask::Tokens => {
             json!({"tokens": [{"name": "default", "made": NOON, "used": NOON + 5_000, "sessions": 1, "inFlight": 1}, {"name": "ci", "made": NOON}]})

@@ -1,16 +1,15 @@
 //! Arguments that the tool needs and the user did not give: asked for on a
 //! terminal, named otherwise.
 
-use super::arguments::{self, Arguments};
+use super::{arguments::Arguments, form};
 use crate::{
     context::warn,
     failure::Failure,
     near::{did_you_mean, near},
-    show::{safe, term},
+    show::term,
 };
 use serde_json::Value;
-use std::io::{BufRead, Write};
-use switchboard::tasks;
+use switchboard::{api::types::tools::Field, model::form::fields, tasks};
 
 /// Says which arguments the tool does not know, with the one that was probably meant. Where it
 /// takes others than it names, or may, that is no more than a warning.
@@ -79,37 +78,26 @@ pub async fn missing(arguments: &mut Arguments, schema: &Value) -> Result<(), Fa
         };
         return Err(Failure::usage(text).hint(format!("give it with -a {}=…", missing[0])));
     }
+    let root = fields(schema);
     for name in missing {
-        let (asked, property) = (name.to_owned(), schema["properties"][name].clone());
+        let drawn = root.fields.iter().find(|field| field.key == name).cloned();
+        let field = Field {
+            required: true,
+            ..drawn.unwrap_or_else(|| Field {
+                key: name.to_owned(),
+                kind: "json".to_owned(),
+                ..Field::default()
+            })
+        };
         // Waiting for a person must not stop everything else, Ctrl-C included.
-        let answer = tasks::blocking(move || question(&asked, &property)).await;
-        let value = answer.map_err(|_| Failure::usage(format!("no answer for {name:?}")))??;
-        arguments.set(name, arguments::answer(name, &value, schema)?);
+        let answer = tasks::blocking(move || {
+            let (mut input, mut err) = (std::io::stdin().lock(), std::io::stderr().lock());
+            form::ask(&field, &mut input, &mut err)
+        });
+        let needed = || Failure::usage(format!("the tool needs the argument {name:?}"));
+        let answered = answer.await.map_err(|_| needed())?;
+        let value = answered.ok().flatten().ok_or_else(needed)?;
+        arguments.set(name, value.to_string());
     }
     Ok(())
-}
-
-fn question(name: &str, property: &Value) -> Result<String, Failure> {
-    let about = property["description"]
-        .as_str()
-        .map(|text| format!(" – {}", safe::line(text.trim_end_matches('.'))))
-        .unwrap_or_default();
-    let kind = property["type"]
-        .as_str()
-        .map(|kind| format!(" ({})", safe::line(kind)))
-        .unwrap_or_default();
-    let mut err = std::io::stderr().lock();
-    let _ = write!(
-        err,
-        "{}{kind}{about}: ",
-        term::stderr().bold(&safe::line(name))
-    );
-    let _ = err.flush();
-    let mut line = String::new();
-    match std::io::stdin().lock().read_line(&mut line) {
-        Ok(0) | Err(_) => Err(Failure::usage(format!(
-            "the tool needs the argument {name:?}"
-        ))),
-        Ok(_) => Ok(line.trim_end_matches(['\n', '\r']).to_owned()),
-    }
 }

@@ -70,11 +70,11 @@ pub async fn run(gateway: &Client, options: &Options) -> Result<Code, Failure> {
         confirmed: options.yes,
     };
     let path = format!("calls/{}/replay", options.id);
-    let replayed: Replayed = match gateway.post(&path, &replay).await {
+    let replayed: Replayed = match gateway.call(&path, &replay).await {
         Err(fault) if fault.code() == Some("confirm") => {
             confirmed(&fault)?;
             replay.confirmed = true;
-            let again = gateway.post(&path, &replay).await;
+            let again = gateway.call(&path, &replay).await;
             again.map_err(|fault| failed(&fault))?
         }
         other => other.map_err(|fault| failed(&fault))?,
