@@ -31,7 +31,7 @@ use crate::{
     failure::{Code, Failure},
     life,
     show::{out, safe, term},
-    trusting,
+    strays, trusting,
 };
 use beside::{entries_of, first_unless_replaced, is_wanted_beside, other_ports, will_die};
 use clap::Args;
@@ -273,6 +273,11 @@ fn assemble(
         notes.push(SHELL.to_owned());
     }
     announce_folder(approved.read());
+    for stray in strays::all(approved.read()) {
+        let meant = stray.meant.as_ref().map(|meant| format!("; {meant}"));
+        let (place, text) = (&stray.rule.rule.place, stray.text());
+        warn(&format!("{place}: {text}{}", meant.unwrap_or_default()));
+    }
     let governed = approved.govern(None, Purpose::Gateway)?;
     usable(&governed)?;
     let show = Show {

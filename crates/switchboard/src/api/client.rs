@@ -99,7 +99,7 @@ impl Client {
     pub fn of(running: &Running) -> Result<Self, ClientError> {
         Ok(Self {
             running: running.clone(),
-            bearer: tokens::from_file(&running.control_token)?.secret,
+            bearer: tokens::of_running(&running.control_token, running)?.secret,
         })
     }
 
