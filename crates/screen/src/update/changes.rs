@@ -78,6 +78,10 @@ pub(super) fn server_changed(model: &mut Model, server: Server) -> Vec<Effect> {
         model.pages.pop();
         model.tell(format!("signed in to {name}"));
         effects.extend(acts::connect(model, &name));
+        // What it offers is worth knowing at once, and shows whether it is usable.
+        let server = model.server(&name);
+        let unlisted = server.filter(|it| it.state.word == "connected" && it.tools.is_none());
+        effects.extend(unlisted.map(|it| Effect::Ask(Ask::Listed(acts::segment(it), "tools"))));
     }
     if on_page(model, &name) {
         effects.extend(pages::read(model));
