@@ -192,3 +192,5 @@ pub const APP_BYTES: usize = 4 * 1024 * 1024;
 pub const APP_PAGES: usize = 8;
 /// How long one waits for that.
 pub const APP_KEPT: Duration = Duration::from_secs(30);
+/// How many hosts of one kind a page's wishes are looked at for.
+pub const APP_HOSTS: usize = 32;
