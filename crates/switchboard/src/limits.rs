@@ -48,6 +48,8 @@ pub const API_SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 pub const API_EVENT_BYTES: usize = 4 * 1024 * 1024;
 /// How long a gateway may take to begin an answer that has to ask servers.
 pub const API_ANSWER: Duration = Duration::from_secs(120);
+/// The same for a call, which its own limits end much earlier: longer than any of them.
+pub const API_CALL: Duration = Duration::from_secs(200_000);
 /// Items of a list that are answered.
 pub const API_LIST: usize = 5000;
 /// Records on one page, unless it is said how many.

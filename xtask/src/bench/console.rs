@@ -7,8 +7,16 @@ use crate::paths;
 use crate::table::Table;
 use anyhow::{Context, Result, ensure};
 
+/// Options of `cargo xtask bench console`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Put the table into docs/design/performance.md
+    #[arg(long)]
+    write: bool,
+}
+
 /// Measures, and prints a table.
-pub fn run(write: bool) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
     let mut command = cargo(["nextest", "run", "--package", "switchboard-console"]);
     command
         .args(["--test", "browser", "--run-ignored", "only", "--no-capture"])
@@ -39,7 +47,7 @@ pub fn run(write: bool) -> Result<()> {
         report::processor(),
     );
     println!("{text}");
-    if write {
+    if options.write {
         let page = paths::root().join("docs/design/performance.md");
         report::write(&page, Section::Console, &text)?;
         println!("written to {}", page.display());
