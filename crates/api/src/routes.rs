@@ -192,7 +192,7 @@ pub const ROUTES: &[Route] = &[
         Role::Operator,
         "servers::Act",
         "servers::Done",
-        "reconnect, enable, disable, sign-in, sign-out; as an admin approve, reject.",
+        "reconnect, enable, disable, sign-in, sign-out, subscribe, unsubscribe; as an admin approve, reject.",
     ),
     get(
         "explain/{name}",

@@ -2,6 +2,7 @@
 
 mod apps;
 mod door;
+mod inspector;
 mod steps;
 mod story;
 mod together;
